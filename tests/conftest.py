@@ -32,17 +32,20 @@ FIXTURE_ROWS = [
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="run every case of every test, and all random tables")
     parser.addoption(
-        "--part", default="", metavar="I/N", help="run the everyday cases and the I-th of N parts of all others"
+        "--case-part", default="", metavar="I/N", help="run the everyday cases and the I-th of N parts of all others"
     )
     parser.addoption(
-        "--turn", default="", metavar="I/N", help="run the everyday tests and the I-th of N parts of tests/slow.txt"
+        "--slow-part",
+        default="",
+        metavar="I/N",
+        help="run the everyday tests and the I-th of N parts of tests/slow.txt",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts jobs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    scale.choose(config.getoption("exhaustive"), int((config.getoption("part") or "0").split("/")[0]))
+    scale.set_scale(config.getoption("exhaustive"), int((config.getoption("case_part") or "0").split("/")[0]))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -53,13 +56,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if config.getoption("exhaustive") or all("::" in argument for argument in config.args):
         return
-    part, parts = map(int, (config.getoption("part") or "0/1").split("/"))
-    turn, turns = map(int, (config.getoption("turn") or "0/1").split("/"))
+    part, parts = map(int, (config.getoption("case_part") or "0/1").split("/"))
+    turn, turns = map(int, (config.getoption("slow_part") or "0/1").split("/"))
     cases = Counter(_test_of(element) for element in items)
     visited, remaining, remaining_result = Counter[str](), [], []
     for element in items:
         test = _test_of(element)
-        full_result, deep = (element.get_closest_marker(name) is not None for name in ("whole", "exhaustive"))
+        full_result, deep = (element.get_closest_marker(name) is not None for name in ("all_cases", "not_everyday"))
         everyday = not deep and (full_result or visited[test] == crc32(test.encode()) % cases[test])
         if test in slow.listed_tests():
             everyday = everyday and turn > 0 and crc32(test.encode()) % turns == turn - 1
@@ -71,8 +74,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=remaining_result)
 
 
-def _test_of(item: pytest.Item) -> str:
-    return item.nodeid.split("[")[0]
+def _test_of(test: pytest.Item) -> str:
+    return test.nodeid.split("[")[0]
 
 
 @pytest.fixture
@@ -109,7 +112,7 @@ def six(con: Any) -> Any:
 
 
 @pytest.fixture(scope="session")
-def data() -> Path:
+def data_folder() -> Path:
     """Return the folder of the papers' data sets; tests that need it are skipped where it is absent."""
     if not (DATA / "adult.csv").exists():
         pytest.skip("the papers' data sets (Adult and others) are not beside this checkout")
@@ -117,12 +120,12 @@ def data() -> Path:
 
 
 @pytest.fixture
-def adult(con: Any, data: Path) -> Any:
+def adult(con: Any, data_folder: Path) -> Any:
     """Provide the connection with Adult's 30,162 complete rows, the KACPC paper's roles and its hierarchies."""
-    con.execute(f"CREATE TABLE adult AS FROM '{data / 'adult.csv'}'")
+    con.execute(f"CREATE TABLE adult AS FROM '{data_folder / 'adult.csv'}'")
     roles: dict[str, Any] = {"age": "quasi", "occupation": "sensitive", "salary": "sensitive"}
     for column in ("workclass", "education", "marital_status", "race", "sex"):
-        dbanon.load_hierarchy(con, column, data / "hierarchies" / "kacpc" / f"{column}.csv")
+        dbanon.load_hierarchy(con, column, data_folder / "hierarchies" / "kacpc" / f"{column}.csv")
         roles[column] = ("quasi", column)
     dbanon.declare(con, "adult", **roles)
     return con

@@ -12,13 +12,13 @@ from dbanon.algorithms import streams as stream_algorithms
 from tests.bench import apart, bounded, data as tables, large, own, streams
 
 
-def test_resampling_by_codes_equals_by_values(data: Path, tmp_path: Path) -> None:
+def test_resampling_by_codes_equals_by_values(data_folder: Path, tmp_path: Path) -> None:
     tables.resampled(3_000, tmp_path / "t.parquet")
     expected = tables.adult(3_000)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet").astype(expected.dtypes), expected)
 
 
-def test_a_measurement_has_a_process_of_its_own(data: Path, tmp_path: Path) -> None:
+def test_measurement_runs_in_separate_process(data_folder: Path, tmp_path: Path) -> None:
     result = apart.run(large.write, rows=50, path=str(tmp_path / "t.parquet"))
     assert 20 < result["peak_mb"] < 2_000
     assert len(pd.read_parquet(tmp_path / "t.parquet")) == 50
@@ -26,7 +26,7 @@ def test_a_measurement_has_a_process_of_its_own(data: Path, tmp_path: Path) -> N
         apart.run(large.write, rows=50, path=str(tmp_path / "nowhere" / "t.parquet"))
 
 
-def test_streams_are_measured_one_and_all(data: Path) -> None:
+def test_stream_benchmark_measures_every_algorithm(data_folder: Path) -> None:
     result = apart.run(streams.measure, setting=next(iter(streams.SETTINGS)), rows=300)
     assert result["systems"].keys() == {system.name for system in stream_algorithms.streams()}
     for alone, statement, loss, delay, out in result["systems"].values():
@@ -34,8 +34,8 @@ def test_streams_are_measured_one_and_all(data: Path) -> None:
         assert 0 <= loss <= 1 and 0 <= delay < 300 and 0 <= out <= 1
 
 
-def test_the_most_that_lies_in_a_directory_is_seen(tmp_path: Path) -> None:
-    with bounded._Spilled(tmp_path) as spilled:
+def test_spill_watcher_reports_maximum_directory_size(tmp_path: Path) -> None:
+    with bounded._SpillWatcher(tmp_path) as spilled:
         (tmp_path / "rows.tmp").write_bytes(b"x" * 200_000)
         time.sleep(0.3)
         (tmp_path / "rows.tmp").unlink()
@@ -52,7 +52,7 @@ def test_growth_reported_as_exponent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert second["exponent"] == pytest.approx(1.30103)
 
 
-def test_a_table_of_ones_own_is_measured(tmp_path: Path) -> None:
+def test_own_benchmark_measures_given_table(tmp_path: Path) -> None:
     """Two zip codes of one region and two ages, three records each.
 
     In classes of three nothing is lost, in one of six half of the levels of zip codes (two of its three leaves) and all

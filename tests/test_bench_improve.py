@@ -17,7 +17,7 @@ from tests.bench.improve import most_precision
 
 @pytest.mark.parametrize("values", [1, 2])
 @pytest.mark.parametrize("seed", range(40))
-def test_no_partition_has_more_precision_than_the_bound(seed: int, values: int) -> None:
+def test_no_partition_exceeds_precision_bound(seed: int, values: int) -> None:
     rng = random.Random(f"{seed} {values}")
     k, n = rng.choice([2, 3]), rng.randint(4, 8)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
@@ -39,7 +39,7 @@ def test_no_partition_has_more_precision_than_the_bound(seed: int, values: int) 
     assert best - 1e-12 <= most_precision(built, k, values) <= 1
 
 
-def test_the_bound_of_a_line_by_hand() -> None:
+def test_precision_bound_of_line_equals_hand_computed() -> None:
     """0, 1, 3, 9 and k = 2: the nearest others are 1, 1, 2 and 6 away, of a range of 9; {0, 1}, {3, 9} loses 14."""
     line = encoded_table.NumericAttribute(np.array([0.0, 1.0, 3.0, 9.0]), True)
     built, _ = encoded_table.encode_table([line], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)

@@ -33,7 +33,7 @@ def rows(proposed: tuple[float, float], others: tuple[float, float]) -> list[dic
     ]
 
 
-def test_the_best_and_the_improvement_are_counted() -> None:
+def test_s1_summary_counts_best_k_and_improvement() -> None:
     summaries = list(s1.summary("adult", rows((0.5, 0.6), (1.0, 0.5))))
     assert {t["metric"] for t in summaries} == set(s1.METRICS)
     for t in summaries:
@@ -50,9 +50,9 @@ def test_the_best_and_the_improvement_are_counted() -> None:
     assert all(t["improvement"] is None and t["best"] == 2 for t in nothing)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("name", s1.CASES)
-def test_data_set_created_with_hierarchies_and_measured(data: Any, name: str) -> None:
+def test_data_set_created_with_hierarchies_and_measured(data_folder: Any, name: str) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
     case = s1.CASES[name]
     with dbanon.connect(":memory:") as con:

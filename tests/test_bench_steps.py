@@ -9,7 +9,7 @@ import pytest
 from tests.bench import steps
 
 
-def test_steps_of_a_profile_are_those_of_the_statement(six: Any) -> None:
+def test_profile_steps_equal_explained_steps(six: Any) -> None:
     profile = steps.profile(six, "SELECT * FROM kacpc('six', k=2)", 1)
     names = {name for (name,) in six.execute("SELECT step FROM explain_release('kacpc', 'six', k=2)").fetchall()}
     assert {name for name in profile.steps if "climb" not in name} <= names, "climb is a part of a step's SQL"

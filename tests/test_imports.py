@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "dbanon"
@@ -69,7 +69,7 @@ TEST_FOLDERS = {"bench", "mutations", "oracle", "support", "hand_traced", "uncha
 """Folders of tests/ without a counterpart in dbanon/."""
 
 
-def imported(path: Path) -> set[str]:
+def imported_names(path: Path) -> set[str]:
     """Return the qualified names that a file imports anywhere in it, including those for types."""
     values: set[str] = set()
     for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
@@ -118,7 +118,7 @@ def test_packages_are_at_most_two_deep() -> None:
 @pytest.mark.parametrize("path", [path for path in FILES if len(path.parts) > 1], ids=str)
 def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
     old_orders = list(ORDER)[: list(ORDER).index(path.parts[0]) + 1]
-    for name in imported(path):
+    for name in imported_names(path):
         parts = name.split(".")
         if parts[0] == "dbanon":
             assert parts[1:2] and parts[1] in old_orders, f"{path} imports {name}"
@@ -129,25 +129,25 @@ def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=str)
-def test_file_imports_modules_it_reads(path: Path) -> None:
-    names = imported(path)
+def test_file_imports_every_package_module_in_use(path: Path) -> None:
+    names = imported_names(path)
     packages = {name.rpartition(".")[2]: name for name in names if name.startswith("dbanon.") and name in MODULES}
     for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in packages:
             package = packages[node.value.id]
             name = f"{package}.{node.attr}"
-            is_imported = name in names or name in {n.rpartition(".")[0] for n in imported(MODULES[package])}
+            is_imported = name in names or name in {n.rpartition(".")[0] for n in imported_names(MODULES[package])}
             assert name not in MODULES or is_imported, f"{path} reads {name} and does not import it"
 
 
 def test_kernels_import_no_other_package() -> None:
-    names = {name for path in FILES if path.parts[0] == "kernels" for name in imported(path)}
+    names = {name for path in FILES if path.parts[0] == "kernels" for name in imported_names(path)}
     assert not {name for name in names if name.startswith("dbanon.") and not name.startswith("dbanon.kernels")}
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.parts[0] == "gate"], ids=str)
-def test_gate_imports_nothing_of_the_plan(path: Path) -> None:
-    for name in imported(path):
+def test_gate_imports_no_module_of_plan(path: Path) -> None:
+    for name in imported_names(path):
         if name.startswith("dbanon."):
             assert name.removeprefix("dbanon.").startswith(GATE_IMPORTS), f"{path} imports {name}"
 
@@ -155,7 +155,7 @@ def test_gate_imports_nothing_of_the_plan(path: Path) -> None:
 @pytest.mark.parametrize(
     "path", sorted((*TEMPLATES.glob("gate/*.sql"), *TEMPLATES.glob("shared/*.sql"))), ids=lambda p: p.name
 )
-def test_gate_templates_include_no_template_of_the_plan(path: Path) -> None:
+def test_gate_templates_include_no_template_of_plan(path: Path) -> None:
     for statement in re.findall(r"{%-?\s*((?:include|import|from|extends)\b[^%]*)%}", path.read_text(encoding="utf-8")):
         if path.name == "model_measures.sql" and statement.startswith("import m.file "):  # the file of a privacy model
             continue
@@ -174,13 +174,13 @@ def test_public_import_path_only_forwards(path: Path) -> None:
     assert [type(node) for node in nodes] == [ast.If, ast.FunctionDef]
 
 
-def test_importing_the_package_imports_no_library() -> None:
-    assert not {name.split(".")[0] for name in imported(Path("__init__.py"))} & LIBRARIES
+def test_package_init_imports_no_library() -> None:
+    assert not {name.split(".")[0] for name in imported_names(Path("__init__.py"))} & LIBRARIES
 
 
-def test_no_files_import_each_other_in_a_circle() -> None:
+def test_package_imports_form_no_cycle() -> None:
     graph = {
-        module: {name if name in MODULES else name.rpartition(".")[0] for name in imported(path)}
+        module: {name if name in MODULES else name.rpartition(".")[0] for name in imported_names(path)}
         & MODULES.keys() - {module, "dbanon"}
         for module, path in MODULES.items()
     }
@@ -188,13 +188,13 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     TopologicalSorter(graph).prepare()  # raises CycleError
 
 
-def test_packages_are_small() -> None:
+def test_packages_have_at_most_max_lines() -> None:
     folders = {path.parent for path in FILES} - {Path(name) for name in CATALOGUES}
     lines = {str(folder): sum(map(n_code_lines, (PACKAGE / folder).glob("*.py"))) for folder in folders}
     assert not {folder: n for folder, n in lines.items() if n > MAX_LINES}
 
 
-def test_templates_and_tests_have_the_folders_of_the_package() -> None:
+def test_template_and_test_folders_match_packages() -> None:
     packages = {str(path.parent) for path in FILES}
     templates = {str(path.parent.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.sql")}
     tests = {str(path.parent.relative_to(ROOT / "tests")) for path in (ROOT / "tests").rglob("test_*.py")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from mutations.faults import FAULTS, ROOT
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 
 @pytest.mark.parametrize("name", FAULTS)

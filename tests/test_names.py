@@ -77,7 +77,7 @@ def comments(text: str) -> Iterator[str]:
             yield token.string
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_are_nouns_or_verbs(package: str) -> None:
     total: Counter[str] = Counter()
@@ -91,7 +91,7 @@ def test_names_are_nouns_or_verbs(package: str) -> None:
         assert result.total() <= share * total[kind] + 1, (kind, result.most_common(20))
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_start_with_verb_or_noun(package: str) -> None:
     texts = [text for _, _, tree in modules(package) for text in docstrings(tree)]
@@ -99,7 +99,7 @@ def test_docstrings_start_with_verb_or_noun(package: str) -> None:
     assert len(relative) <= MAX_RELATIVE * len(texts), relative
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_and_comments_are_plain_english(package: str) -> None:
     texts = [t for _, text, tree in modules(package) for t in (*docstrings(tree), *comments(text))]

@@ -59,7 +59,7 @@ def parameters(function: ast.FunctionDef) -> int:
     return len(names) + len(args.kwonlyargs) - (optional if is_documented else 0)
 
 
-def beyond(measure: Callable[[ast.FunctionDef], int], limit: int, files: list[Path]) -> dict[str, int]:
+def functions_above_limit(measure: Callable[[ast.FunctionDef], int], limit: int, files: list[Path]) -> dict[str, int]:
     """Return the functions whose metric exceeds a limit."""
     all_values = {
         f"{path.relative_to(PACKAGE)}:{f.lineno} {f.name}": measure(f) for path in files for f in functions(path)
@@ -68,19 +68,21 @@ def beyond(measure: Callable[[ast.FunctionDef], int], limit: int, files: list[Pa
     return {name: measurement for name, measurement in all_values.items() if measurement > limit}
 
 
-def test_no_function_is_longer_than_a_page() -> None:
-    assert not beyond(lines, LINES, [path for path in FILES if not is_kernel(path)])
+def test_functions_have_at_most_max_lines() -> None:
+    assert not functions_above_limit(lines, LINES, [path for path in FILES if not is_kernel(path)])
 
 
 def test_public_functions_have_at_most_seven_parameters() -> None:
-    def of_public(function: ast.FunctionDef) -> int:
+    def n_public_parameters(function: ast.FunctionDef) -> int:
         return 0 if function.name.startswith("_") or is_command(function) else parameters(function)
 
-    assert not beyond(of_public, PUBLIC_PARAMETERS, [path for path in FILES if not is_kernel(path)])
+    assert not functions_above_limit(
+        n_public_parameters, PUBLIC_PARAMETERS, [path for path in FILES if not is_kernel(path)]
+    )
 
 
 def test_no_function_has_more_than_ten_parameters() -> None:
-    assert not beyond(lambda f: 0 if is_command(f) else parameters(f), OTHER_PARAMETERS, FILES)
+    assert not functions_above_limit(lambda f: 0 if is_command(f) else parameters(f), OTHER_PARAMETERS, FILES)
 
 
 def n_fields(node: ast.ClassDef) -> int:
@@ -89,7 +91,7 @@ def n_fields(node: ast.ClassDef) -> int:
     return sum(not ast.unparse(field.annotation).startswith("ClassVar") for field in fields)
 
 
-def test_dataclasses_outside_the_ledger_have_at_most_15_fields() -> None:
+def test_dataclasses_outside_ledger_have_at_most_15_fields() -> None:
     actual_n_fields = {
         f"{path.relative_to(PACKAGE)} {node.name}": n_fields(node)
         for path in FILES

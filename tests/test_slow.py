@@ -34,4 +34,4 @@ def test_slowness_is_slowest_case_without_fixtures() -> None:
         "9.00s call     tests/gate/test_gate.py::test_daily",
         "= 3 passed in 30.00s =",
     ]
-    assert slow.slow(values) == ["tests/a/test_b.py::test_cases"]
+    assert slow.slow_tests(values) == ["tests/a/test_b.py::test_cases"]

@@ -15,8 +15,8 @@ from hand_traced.tables import NUMBER, TREE, Groups, Traced, numbers
 from oracle import reference
 from oracle.reference import Attribute, Category, Number, Value
 from support import by_row, model_tables
-from support.model_tables import MODELS, case, constraint
-from support.tables import Table, encoded, groups_of
+from support.model_tables import MODELS, constraint, random_case
+from support.tables import Table, encode_records, groups_of
 
 from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import cluster_members
@@ -35,13 +35,13 @@ def test_algorithms_function_lists_properties(con: Any) -> None:
     assert all(set(own_part) < set(all_values) for _, own_part, all_values in by_name.values())
 
 
-def n_missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None:
+def n_clusters_missing_model(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | None:
     """Return the number of clusters that miss the model before the repair; None if the whole table misses it.
 
     Clusters that leftover records joined at the end are not counted.
     """
-    actual_case = case(model, seed)
-    built, _ = model_tables.encoded(actual_case)
+    actual_case = random_case(model, seed)
+    built, _ = model_tables.encode_case(actual_case)
     asked_constraint = constraint(actual_case)
     if not asked_constraint.is_met_by_records(built, np.arange(built.rows)):
         return None
@@ -55,7 +55,9 @@ def n_missed(algorithm: algorithms.Algorithm, model: str, seed: int) -> int | No
 def test_only_declared_algorithms_meet_models_themselves(name: str, model: str) -> None:
     """kacpc lets each cluster grow until it meets the model; leftovers can spoil some, so fewer miss it."""
     algorithm = algorithms.find(name)
-    values = [n for seed in range(50_000, 50_040) if (n := n_missed(algorithm, model, seed)) is not None]
+    values = [
+        n for seed in range(50_000, 50_040) if (n := n_clusters_missing_model(algorithm, model, seed)) is not None
+    ]
     assert values
     if name == "mondrian":
         assert sum(values) == 0
@@ -66,13 +68,17 @@ def test_only_declared_algorithms_meet_models_themselves(name: str, model: str) 
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m not in ("several", "k")])
-def test_best_cuts_for_the_model_and_leaves_the_repair_little(model: str) -> None:
+def test_best_misses_model_less_often_than_oka_before_repair(model: str) -> None:
     """A run may miss the model, but such runs cost more than any others.
 
     Clusters formed without looking at the model miss it at least twice as often.
     """
     values_by_name = {
-        name: [n for seed in range(50_000, 50_040) if (n := n_missed(algorithms.find(name), model, seed)) is not None]
+        name: [
+            n
+            for seed in range(50_000, 50_040)
+            if (n := n_clusters_missing_model(algorithms.find(name), model, seed)) is not None
+        ]
         for name in ("best", "oka")
     }
     assert sum(values_by_name["best"]) < sum(values_by_name["oka"]) / 2
@@ -90,11 +96,11 @@ def partition(name: str, records: list[list[Value]], attributes: Sequence[Attrib
     """Return the clusters of an algorithm with its defaults in the deterministic mode, as canonical row numbers."""
     algorithm = algorithms.find(name)
     options = {p.name: "deterministic" if p.name == "mode" else p.default for p in algorithm.own}
-    encoded_table = encoded(Table(records, attributes, k))
+    encoded_table = encode_records(Table(records, attributes, k))
     assert encoded_table.records == [tuple(r) for r in records] or encoded_table.records == records, (
         "rows are in canonical order"
     )
-    return groups_of(by_row.run(algorithm, encoded_table.space, Constraint(k), options).tolist())
+    return groups_of(by_row.run_labels(algorithm, encoded_table.space, Constraint(k), options).tolist())
 
 
 TESTED = [a.name for a in algorithms.algorithms() if not a.reads and a.name not in ALIKE]
@@ -102,7 +108,7 @@ TESTED = [a.name for a in algorithms.algorithms() if not a.reads and a.name not 
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_some_have_the_clusters_of_another(name: str) -> None:
+def test_equivalent_algorithms_have_equal_clusters(name: str) -> None:
     for attributes, records, _ in TRACED.values():
         assert partition(name, records, attributes) == partition(ALIKE[name], records, attributes)
 
@@ -117,10 +123,12 @@ def test_clusters_equal_hand_traced_tables(name: str) -> None:
 def test_algorithms_differ_on_some_table(name: str) -> None:
     for other in TESTED:
         if other != name:
-            assert any(partition(other, *t) != partition(name, *t) for t in _by_likeness(name, other)), other
+            assert any(partition(other, *t) != partition(name, *t) for t in _traced_and_random_tables(name, other)), (
+                other
+            )
 
 
-def _by_likeness(name: str, other: str) -> Iterator[tuple[list[list[Value]], Sequence[Attribute], int]]:
+def _traced_and_random_tables(name: str, other: str) -> Iterator[tuple[list[list[Value]], Sequence[Attribute], int]]:
     """Yield all traced tables with k = 2, first those of the two algorithms; then 20 of eight records with k = 3."""
     traced = [table for _, table in sorted(TRACED.items(), key=lambda item: item[0] not in (name, other))]
     yield from ((records, attributes, 2) for attributes, records, _ in traced)
@@ -165,7 +173,7 @@ def test_no_algorithm_beats_optimal_partition(seed: int) -> None:
         ]
         for r in range(n)
     ]
-    encoded_table = encoded(Table(records, attributes, k))
+    encoded_table = encode_records(Table(records, attributes, k))
 
     def precision(groups: Groups) -> float:
         return reference.eloss_precision(encoded_table.records, attributes, groups)
@@ -184,14 +192,14 @@ def test_no_algorithm_beats_optimal_partition(seed: int) -> None:
             if not set(extra_parameters) <= set(options):
                 continue
             groups = groups_of(
-                by_row.run(algorithm, encoded_table.space, Constraint(k), options | extra_parameters).tolist()
+                by_row.run_labels(algorithm, encoded_table.space, Constraint(k), options | extra_parameters).tolist()
             )
             assert sorted(r for g in groups for r in g) == list(range(n)), name
             assert min(map(len, groups)) >= k, name
             assert precision(groups) <= best + 1e-12, name
 
 
-def test_the_best_of_the_fixture_is_found_by_some() -> None:
+def test_some_algorithm_finds_optimum_of_five_numbers() -> None:
     """3, 7 | 12, 17, 18 loses (2 * 4 + 3 * 6) / 15; 3, 7, 12 | 17, 18 loses (3 * 9 + 2 * 1) / 15."""
     records = numbers(3, 7, 12, 17, 18)
     kept_eloss_precisions = {
@@ -202,17 +210,17 @@ def test_the_best_of_the_fixture_is_found_by_some() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_best_finds_a_best_partition_of_few_records(seed: int) -> None:
+def test_best_finds_optimal_partition_of_seven_records(seed: int) -> None:
     """Sets of three classes are dissolved at once: from seven records and k = 2 the search reaches every partition."""
     rng = random.Random(7_000 + seed)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
     records: list[list[Value]] = [
         [rng.choice("abcdefg") if isinstance(a, Category) else rng.randint(0, 9) for a in attributes] for _ in range(7)
     ]
-    encoded_table = encoded(Table(records, attributes, 2))
+    encoded_table = encode_records(Table(records, attributes, 2))
     algorithm = algorithms.find("best")
     options = {p.name: p.default for p in algorithm.own}
-    result = groups_of(by_row.run(algorithm, encoded_table.space, Constraint(2), options).tolist())
+    result = groups_of(by_row.run_labels(algorithm, encoded_table.space, Constraint(2), options).tolist())
     best = max(
         reference.eloss_precision(encoded_table.records, attributes, groups) for groups in partitions(range(7), 2)
     )
@@ -234,7 +242,7 @@ CALL = "('sick', k := 3, qi := ['age', 'sex'], sensitive := ['disease']{})"
 
 
 @pytest.mark.parametrize("algorithm", ["dhkmeans", "eld", "ldiversity_mondrian"])
-def test_default_sensitive_models_ask_two_values(sick: Any, algorithm: str) -> None:
+def test_default_sensitive_models_require_two_values(sick: Any, algorithm: str) -> None:
     for parameters, minimum in (("", 2), (", l := 2", 2)):
         rows = sick.execute(f"SELECT len(disease) FROM {algorithm}_classes{CALL.format(parameters)}").fetchall()
         assert len(rows) > 1 and min(n for (n,) in rows) >= minimum
@@ -248,7 +256,7 @@ def test_default_sensitive_models_ask_two_values(sick: Any, algorithm: str) -> N
     assert sick.execute(by_name).fetchall() == sick.execute(f"FROM {algorithm}{CALL.format('')}").fetchall()
 
 
-def test_the_l_diverse_mondrian_is_mondrian_with_l(sick: Any) -> None:
+def test_ldiversity_mondrian_equals_mondrian_with_l_2(sick: Any) -> None:
     rows = sick.execute(f"FROM mondrian{CALL.format(', l := 2')}").fetchall()
     assert sick.execute(f"FROM ldiversity_mondrian{CALL.format('')}").fetchall() == rows
     assert sick.execute(f"FROM mondrian{CALL.format('')}").fetchall() != rows

@@ -12,7 +12,7 @@ from hypothesis import given
 from oracle import assign as reference_assign
 from oracle.reference import Category, Number, Tree, Value
 from support import by_row
-from support.tables import SOME, Table, encoded, groups_of, labels_of, large, tables
+from support.tables import SOME, Table, encode_records, groups_of, labels_of, large, tables
 
 from dbanon import errors
 from dbanon.algorithms import find, run_algorithm
@@ -29,7 +29,7 @@ KINDS = [("oka", "lca"), ("oka", "mode"), ("kmeans_no1", None), ("kmeans_no2", N
 """Algorithms, each with a kind of category center that it offers."""
 
 
-def centered(center: str | None) -> dict[str, object]:
+def center_option(center: str | None) -> dict[str, object]:
     return {} if center is None else {"centroid_cat": center}
 
 
@@ -48,14 +48,14 @@ def random_case(records: int, clusters: int, mode: str, seed: int) -> tuple[list
 
 
 def labels(table: Table, name: str, **given: object) -> list[int]:
-    code_table = encoded(replace(table, persons=None))
+    code_table = encode_records(replace(table, persons=None))
     result = find(name).run(code_table.space, Constraint(table.k), options(name, **given), lambda: None)
     return by_row.labels(result).tolist()
 
 
 def expected(table: Table, name: str, mode: str, seed: int, center: str | None) -> list[int]:
-    records = encoded(replace(table, persons=None)).records
-    plain_table = reference_assign.Table(records, table.attributes, center != "lca")
+    records = encode_records(replace(table, persons=None)).records
+    plain_table = reference_assign.SpotTable(records, table.attributes, center != "lca")
     clusters = max(len(records) // table.k, 1)
     result = METHODS[name](plain_table, table.k, *random_case(len(records), clusters, mode, seed))
     return labels_of(result, len(records))
@@ -64,25 +64,23 @@ def expected(table: Table, name: str, mode: str, seed: int, center: str | None) 
 @pytest.mark.parametrize(("name", "center"), KINDS)
 @SOME
 @given(table=tables(), mode=st.sampled_from(["random", "deterministic"]), seed=st.integers(0, 3))
-def test_every_record_is_in_the_cluster_of_the_plain_loop(
-    table: Table, name: str, mode: str, seed: int, center: str | None
-) -> None:
-    actual_labels = labels(table, name, mode=mode, seed=seed, **centered(center))
+def test_assigned_clusters_equal_plain_loop(table: Table, name: str, mode: str, seed: int, center: str | None) -> None:
+    actual_labels = labels(table, name, mode=mode, seed=seed, **center_option(center))
     assert actual_labels == expected(table, name, mode, seed, center)
 
 
 @pytest.mark.parametrize(("name", "center"), KINDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_large_table_equals_plain_loop(
+def test_assigned_clusters_of_large_table_equal_plain_loop(
     name: str, seed: int, center: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 30)
     table = large(seed)
     table = replace(table, records=table.records[:80], persons=None, ties=None)
-    assert labels(table, name, seed=seed, **centered(center)) == expected(table, name, "random", seed, center)
+    assert labels(table, name, seed=seed, **center_option(center)) == expected(table, name, "random", seed, center)
 
 
-def grouped(values: Sequence[Value], k: int, name: str, **given: object) -> list[list[Value]]:
+def clustered_values(values: Sequence[Value], k: int, name: str, **given: object) -> list[list[Value]]:
     """Return the clusters of a numeric column in the deterministic mode, as values."""
     actual_labels = labels(Table([(v,) for v in values], [Number()], k), name, mode="deterministic", **given)
     sorted_values = sorted(values, key=lambda v: (v is None, v))
@@ -96,7 +94,7 @@ WORKCLASS = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_clusters_of_the_published_fixture_with_seeds_1_and_4(name: str) -> None:
+def test_deterministic_clusters_equal_published_fixture(name: str) -> None:
     tree = Category(Tree([row.split(";") for row in WORKCLASS]))
     work = ["Local-gov", "State-gov", "Federal-gov", "Private", "Private", "Self-emp-inc"]
     table = Table(list(zip([25, 27, 29, 40, 46, 55], work, strict=True)), [Number(), tree], 3)
@@ -107,56 +105,56 @@ AGES = [0, 1, 2, 5, 6, 12, 13]
 """k = 3: two clusters, whose first centers are 0 and 5."""
 
 
-def test_oka_by_hand() -> None:
+def test_oka_clusters_equal_hand_traced_ages() -> None:
     """1 joins 0 (mean 0.5), 2 too (mean 1); 6, 12, 13 join 5 (means 5.5, 7.67, 9).
 
     The second cluster has one record too many: 5 and 13 are 4 away from 9, the first is removed, and is 4 from both
     centers: it joins the first.
     """
-    assert grouped(AGES, 3, "oka") == [[0, 1, 2, 5], [6, 12, 13]]
+    assert clustered_values(AGES, 3, "oka") == [[0, 1, 2, 5], [6, 12, 13]]
 
 
-def test_no1_by_hand() -> None:
+def test_kmeans_no1_clusters_equal_hand_traced_ages() -> None:
     """Four rounds on 0, 1, 2, 5, 6, 12, 13.
 
     Round 1: {0 1 2}, {5 6 12 13}, 13 is removed and returns; means 1 and 9. Round 2: 5 is 4 from both and joins the
     first, is removed and returns; means 2 and 10.33. Round 3: {0 1 2 5 6}, {12 13}: 6 and 5 are removed, 5 fills the
     second cluster, 6 returns to the nearer; means 2.25 and 10. Round 4: the same again.
     """
-    assert grouped(AGES, 3, "kmeans_no1") == [[0, 1, 2, 6], [5, 12, 13]]
+    assert clustered_values(AGES, 3, "kmeans_no1") == [[0, 1, 2, 6], [5, 12, 13]]
 
 
-def test_no2_by_hand() -> None:
+def test_kmeans_no2_clusters_equal_hand_traced_ages() -> None:
     """0, 1, 2 close the first cluster; 5, 6, 12 the second, which is nearest to 13.
 
     Means 1 and 9; 5 would now join the first, but it is closed: the same again.
     """
-    assert grouped(AGES, 3, "kmeans_no2") == [[0, 1, 2], [5, 6, 12, 13]]
+    assert clustered_values(AGES, 3, "kmeans_no2") == [[0, 1, 2], [5, 6, 12, 13]]
 
 
-def test_no3_by_hand() -> None:
+def test_kmeans_no3_clusters_equal_hand_traced_ages() -> None:
     """{0 1 2}, {5 6 12 13}; means 1 and 9: 5 changes (a tie); means 2 and 10.33: 6 changes; means 2.8 and 12.5.
 
     All stay. ADJUST: 6 (3.2) and 0 (2.8) are removed from {0 1 2 5 6}; 0 is first and fills {12 13}, 6 returns.
     """
-    assert grouped(AGES, 3, "kmeans_no3") == [[0, 12, 13], [1, 2, 5, 6]]
+    assert clustered_values(AGES, 3, "kmeans_no3") == [[0, 12, 13], [1, 2, 5, 6]]
 
 
-def test_adjust_by_hand() -> None:
+def test_adjust_sizes_equals_hand_traced_moves() -> None:
     """Centers 0, 10 and 20 with 5, 1 and 1 records, k = 2.
 
     From the first, 4, 3, and the first of the two 1s are removed; the record dealt first (the first 1) fills the
     cluster at 10, 3 the one at 20, and 4 returns to the nearest of all.
     """
-    code_table = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
+    code_table = encode_records(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
     work = moving_centers.MovingCenters(code_table, 2, np.array([0, 5, 6]), np.arange(7), True, 1, lambda: None)
     array = np.array([0, 0, 0, 0, 0, 1, 2])
     work.adjust_sizes(array)
     assert array.tolist() == [0, 1, 0, 2, 0, 1, 2]
 
 
-def test_records_assigned_in_drawn_order() -> None:
-    code_table = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
+def test_adjust_sizes_assigns_records_in_drawn_order() -> None:
+    code_table = encode_records(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
     work = moving_centers.MovingCenters(
         code_table, 2, np.array([0, 5, 6]), np.arange(7)[::-1].copy(), True, 1, lambda: None
     )
@@ -165,11 +163,11 @@ def test_records_assigned_in_drawn_order() -> None:
     assert array.tolist() == [0, 0, 0, 2, 1, 1, 2]
 
 
-def test_a_center_of_categories_is_the_mode() -> None:
+def test_category_center_is_first_mode() -> None:
     """Nodes in preorder: 6 is Federal-gov, 8 State-gov, 10 represents NULL; of two modes the first counts."""
     tree = Category(Tree([row.split(";") for row in WORKCLASS]))
     work = ["Federal-gov", "Local-gov", "State-gov", "State-gov", None, None]
-    code_table = encoded(Table([(w,) for w in work], [tree], 2)).space
+    code_table = encode_records(Table([(w,) for w in work], [tree], 2)).space
     state = moving_centers.MovingCenters(code_table, 2, np.array([1, 2, 5]), np.arange(6), True, 1, lambda: None)
     moves = state.recenter(np.array([0, 0, 1, 1, 1, 2]))
     assert state.centers[:, 0].tolist() == [6, 8, 10]
@@ -177,7 +175,7 @@ def test_a_center_of_categories_is_the_mode() -> None:
 
 
 @pytest.mark.parametrize(("center", "clusters"), [("lca", [[0, 2], [1, 3]]), ("mode", [[0, 1], [2, 3]])])
-def test_the_center_of_oka_is_a_common_ancestor_or_a_mode(center: str, clusters: list[list[int]]) -> None:
+def test_oka_center_is_common_ancestor_or_mode(center: str, clusters: list[list[int]]) -> None:
     """Three Private, the first and third of which are first centers, and a Self-emp-inc, k = 2.
 
     The others join the first. Its center is then the root, from which all are 1 away, so that the first is removed; or
@@ -188,9 +186,9 @@ def test_the_center_of_oka_is_a_common_ancestor_or_a_mode(center: str, clusters:
     assert groups_of(labels(table, "oka", mode="deterministic", centroid_cat=center)) == clusters
 
 
-def test_nulls_gather_with_nulls_and_leave_means_alone() -> None:
+def test_nulls_join_nulls_and_do_not_change_means() -> None:
     values: list[Value] = [0, 1, 10, None, None, None]
-    assert grouped(values, 3, "oka") == [[0, 1, 10], [None, None, None]]
+    assert clustered_values(values, 3, "oka") == [[0, 1, 10], [None, None, None]]
 
 
 @pytest.mark.parametrize("mode", ["random", "deterministic"])
@@ -204,12 +202,12 @@ def test_cluster_sizes_are_k_except_one_below_2k(name: str, mode: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("n", [3, 5])
-def test_fewer_than_2k_records_are_one_cluster(name: str, n: int) -> None:
+def test_assigning_fewer_than_2k_records_gives_one_cluster(name: str, n: int) -> None:
     assert labels(Table([(v,) for v in range(n)], [Number()], 3), name) == [0] * n
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_seed_determines_clusters(name: str) -> None:
+def test_seed_determines_assigned_clusters(name: str) -> None:
     rng = np.random.default_rng(6)
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 50, (300, 2))], [Number(), Number()], 5)
     assert labels(table, name) == labels(table, name, seed=0)
@@ -217,7 +215,7 @@ def test_seed_determines_clusters(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_physical_order_does_not_matter(name: str) -> None:
+def test_assigned_clusters_independent_of_row_order(name: str) -> None:
     rng = np.random.default_rng(7)
     records = [(int(a), float(b)) for a, b in rng.integers(0, 20, (120, 2))]
     one = Table(records, [Number(), Number()], 4)
@@ -226,23 +224,23 @@ def test_physical_order_does_not_matter(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_clusters_that_lack_persons_are_merged(name: str) -> None:
+def test_assigned_clusters_below_k_persons_are_merged(name: str) -> None:
     rng = np.random.default_rng(8)
     persons = [str(p) for p in rng.integers(0, 25, 150)]
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 9, (150, 2))], [Number(), Number()], 5, persons)
-    code_table = encoded(table)
-    actual_labels = by_row.run(find(name), code_table.space, Constraint(5), options(name))
+    code_table = encode_records(table)
+    actual_labels = by_row.run_labels(find(name), code_table.space, Constraint(5), options(name))
     assert code_table.persons is not None
     for group in groups_of(actual_labels.tolist()):
         assert len({code_table.persons[r] for r in group}) >= 5
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assignment_can_be_interrupted_at_any_check(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 500)
     rng = np.random.default_rng(9)
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 90, (2000, 2))], [Number(), Number()], 5)
-    code_table = encoded(table).space
+    code_table = encode_records(table).space
     calls = 0
 
     def count() -> None:
@@ -256,12 +254,12 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
         pass
 
     for last in (1, calls // 2, calls):
-        left = last
+        n_checks_left = last
 
         def stop() -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
+            nonlocal n_checks_left
+            n_checks_left -= 1
+            if n_checks_left == 0:
                 raise StoppedError
 
         with pytest.raises(StoppedError):
@@ -269,10 +267,10 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_slow_table_requires_consent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assignment_of_slow_table_requires_consent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "MAX_STEPS", 20)
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 2)
-    code_table = encoded(Table([(v,) for v in AGES], [Number()], 2)).space
+    code_table = encode_records(Table([(v,) for v in AGES], [Number()], 2)).space
     with pytest.raises(
         errors.TableTooLargeError, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* allow_slow = true"
     ):
@@ -280,12 +278,12 @@ def test_slow_table_requires_consent(name: str, monkeypatch: pytest.MonkeyPatch)
     assert run_algorithm(find(name), code_table, Constraint(2), options(name, allow_slow=True)).n_records == 7
 
 
-def test_rounds_end_a_run_whose_centers_still_move() -> None:
-    assert grouped(AGES, 3, "kmeans_no1", rounds=1) == [[0, 1, 2], [5, 6, 12, 13]]
+def test_rounds_limit_ends_run_with_moving_centers() -> None:
+    assert clustered_values(AGES, 3, "kmeans_no1", rounds=1) == [[0, 1, 2], [5, 6, 12, 13]]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_value_at_an_inner_node_is_at_distance_0_from_itself(name: str) -> None:
+def test_equal_inner_node_values_form_one_cluster(name: str) -> None:
     parent = np.array([-1, 0, 1, 1, 0], np.int32)
     tree = encoded_table.CategoricalAttribute(parent, np.array([1, 2, 3, 4], np.int32))
     code_table, _ = encoded_table.encode_table(

@@ -38,20 +38,20 @@ def random_space(rng: random.Random) -> encoded_table.EncodedTable:
     return encoded_table.encode_table(attributes, columns, np.zeros(rows, np.uint64), None)[0]
 
 
-def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> covers.Table:
+def covers_table(table: encoded_table.EncodedTable, min_records: int, heights: str) -> covers.CoverTable:
     """Return the table in the form of the oracle: labels and losses of each level."""
-    tuple_of = made.tuple_of
-    levels = [AttributeLevels.from_codes(a, made.codes[:, j]) for j, a in enumerate(made.attributes)]
-    terms = Loss(made, 1, heights).terms
+    tuple_of = table.tuple_of
+    levels = [AttributeLevels.from_codes(a, table.codes[:, j]) for j, a in enumerate(table.attributes)]
+    terms = Loss(table, 1, heights).terms
 
     def label(record: int, j: int, level: int) -> int:
-        code = made.codes[tuple_of[record], j]
+        code = table.codes[tuple_of[record], j]
         return int(levels[j].blocks_above(0, level)[levels[j].steps[0][code]])
 
-    def lost(record: int, j: int, level: int) -> int:
+    def record_loss(record: int, j: int, level: int) -> int:
         equal_numbers = [
             int(code)
-            for code in np.unique(made.codes[:, j])
+            for code in np.unique(table.codes[:, j])
             if levels[j].blocks_above(0, level)[levels[j].steps[0][code]] == label(record, j, level)
         ]
         return int(terms[j].losses(np.array([min(equal_numbers)]), np.array([max(equal_numbers)]))[0])
@@ -60,22 +60,22 @@ def table_of(made: encoded_table.EncodedTable, least: int, heights: str) -> cove
     remaining: dict[tuple[int, int, int], tuple[int, int]] = {}
 
     def both(record: int, j: int, level: int) -> tuple[int, int]:
-        key = (int(made.codes[tuple_of[record], j]), j, level)
+        key = (int(table.codes[tuple_of[record], j]), j, level)
         if key not in remaining:
-            remaining[key] = label(record, j, level), lost(record, j, level)
+            remaining[key] = label(record, j, level), record_loss(record, j, level)
         return remaining[key]
 
-    return covers.Table(made.rows, top, lambda *at: both(*at)[0], lambda *at: both(*at)[1], least)
+    return covers.CoverTable(table.rows, top, lambda *at: both(*at)[0], lambda *at: both(*at)[1], min_records)
 
 
 @pytest.mark.parametrize("heights", ["top", "leaves"])
 @pytest.mark.parametrize("seed", range(30))
-def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
+def test_covers_equal_plain_loop(seed: int, heights: str) -> None:
     rng = random.Random(f"{seed} {heights}")
     actual_random_space, k = random_space(rng), rng.choice([2, 3, 5, 10])
     problem = build_kernel_inputs(actual_random_space, Constraint(k), heights)
     lattice = CoverLattice.from_inputs(actual_random_space, problem, heights, 10**9, lambda: None)
-    slow = table_of(actual_random_space, k, heights)
+    slow = covers_table(actual_random_space, k, heights)
     maximum = max(
         sum(slow.lost(r, j, level) for j, level in enumerate(slow.top)) for r in range(actual_random_space.rows)
     )
@@ -100,7 +100,7 @@ def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
         assert len({int(key[tuple_of[group[0]]]) for group in groups}) == len(groups)
 
 
-def test_covers_are_orders_of_all_items() -> None:
+def test_cover_orders_contain_every_item_once() -> None:
     rng = random.Random(3)
     for _ in range(20):
         actual_random_space = random_space(rng)
@@ -109,7 +109,7 @@ def test_covers_are_orders_of_all_items() -> None:
             assert np.sort(order).tolist() == list(range(len(problem.codes)))
 
 
-def test_no_cover_goes_on_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cover_search_stops_after_max_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tuples that remain after enough steps form one group; one cover is always made."""
     monkeypatch.setattr(generalization_covers, "MAX_LOOKS", {"fast": (50, 0)})
     actual_random_space = random_space(random.Random(8))

@@ -61,7 +61,7 @@ def cluster_table() -> Any:
 
 
 @pytest.mark.parametrize(("name", "parameter"), list(own_integers()))
-def test_extreme_integers_give_an_answer_or_an_error_of_ours(table: Any, name: str, parameter: str) -> None:
+def test_extreme_integers_give_rows_or_own_error(table: Any, name: str, parameter: str) -> None:
     """One value at a time; a call is interrupted after 20 seconds, which fails too."""
     is_stream = name in {stream.name for stream in stream_registry.streams()}
     arguments = "qi := ['a', 'z', 'f'], sensitive := ['s'], hierarchies := {'z': 'h'}, "
@@ -83,7 +83,7 @@ def test_extreme_integers_give_an_answer_or_an_error_of_ours(table: Any, name: s
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 4, 5, 12, 100_000])
 @pytest.mark.parametrize("counts", [[1] * 12, [12], [1, 11], [11, 1], [5, 1, 5, 1], [1, 1], [3, 3, 3, 3]])
-@pytest.mark.whole
+@pytest.mark.all_cases
 def test_gccg_parts_have_at_least_k_records(parts: int, counts: list[int]) -> None:
     part_of = parts_by_score(np.array(counts), parts, K)
     sizes = np.bincount(part_of, weights=counts)

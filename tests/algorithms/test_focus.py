@@ -52,7 +52,7 @@ NO_BLOCKS: Ints = np.zeros(0, np.int64)
 @pytest.mark.parametrize(
     ("n_equal", "n_distinct", "is_narrowed"), [(2_000, 23, True), (40, 400, False), (500, 0, True)]
 )
-def test_focused_sets_aside_only_classes_without_loss(
+def test_focus_sets_aside_only_classes_without_loss(
     n_equal: int, n_distinct: int, is_narrowed: bool, persons: bool
 ) -> None:
     _, problem, classes = table_of(n_equal + n_distinct, n_equal, n_distinct, persons)
@@ -64,7 +64,7 @@ def test_focused_sets_aside_only_classes_without_loss(
     assert classes_of(reunite_classes(problem, searched, aside)) == classes_of(classes)
 
 
-def test_focused_keeps_neighbours_of_same_block() -> None:
+def test_focus_keeps_neighbours_of_same_block() -> None:
     """Two blocks that differ only in the second column: the neighbours are in the block of the class with loss."""
     _, problem, classes = table_of(5, 2_000, 10, False)
     blocks = np.arange(len(problem.codes), dtype=np.int64)

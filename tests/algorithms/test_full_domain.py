@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 from oracle.lattice import Lattice
 from support import by_row
-from support.tables import SOME, Table, encoded, tables
+from support.tables import SOME, Table, encode_records, tables
 from test_greedy import records
 
 from dbanon import algorithms
@@ -20,49 +20,53 @@ from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def partition(name: str, made: EncodedTable, k: int, most: int) -> list[list[int]]:
-    labels = by_row.labels(algorithms.find(name).run(made, Constraint(k), {MAX_SUPPRESSED: most}, lambda: None))
+def partition(name: str, table: EncodedTable, k: int, max_suppressed: int) -> list[list[int]]:
+    labels = by_row.labels(
+        algorithms.find(name).run(table, Constraint(k), {MAX_SUPPRESSED: max_suppressed}, lambda: None)
+    )
     return sorted(np.flatnonzero(labels == c).tolist() for c in set(labels.tolist()) - {-1})
 
 
-def small(table: Table) -> tuple[EncodedTable, Lattice, int]:
-    actual_records = records(encoded(table).space)
+def small_case(table: Table) -> tuple[EncodedTable, Lattice, int]:
+    actual_records = records(encode_records(table).space)
     k = min(max(table.k, 2), actual_records.rows)
     return actual_records, Lattice(actual_records, k), k
 
 
 @given(tables(), st.integers(0, 3))
 @SOME
-def test_incognito_finds_minimal_sum_of_levels(table: Table, most: int) -> None:
-    encoded_table, lattice, k = small(table)
+def test_incognito_finds_minimal_sum_of_levels(table: Table, max_suppressed: int) -> None:
+    encoded_table, lattice, k = small_case(table)
     if encoded_table.rows < 2:
         return
-    passing = [n for n in lattice.nodes() if len(lattice.out(n)) <= most]
+    passing = [n for n in lattice.nodes() if len(lattice.out(n)) <= max_suppressed]
     minimum = min(map(lattice.sum, passing))
-    assert partition("incognito", encoded_table, k, most) in [
+    assert partition("incognito", encoded_table, k, max_suppressed) in [
         lattice.partition(n) for n in passing if lattice.sum(n) == minimum
     ]
 
 
 @given(tables(), st.integers(0, 3))
 @SOME
-def test_samarati_finds_minimal_height(table: Table, most: int) -> None:
-    encoded_table, lattice, k = small(table)
+def test_samarati_finds_minimal_height(table: Table, max_suppressed: int) -> None:
+    encoded_table, lattice, k = small_case(table)
     if encoded_table.rows < 2:
         return
-    passing = [n for n in lattice.nodes() if len(lattice.out(n)) <= most]
+    passing = [n for n in lattice.nodes() if len(lattice.out(n)) <= max_suppressed]
     minimum = min(map(sum, passing))
-    assert partition("samarati", encoded_table, k, most) in [lattice.partition(n) for n in passing if sum(n) == minimum]
+    assert partition("samarati", encoded_table, k, max_suppressed) in [
+        lattice.partition(n) for n in passing if sum(n) == minimum
+    ]
 
 
 @given(tables(), st.integers(0, 3))
 @SOME
-def test_datafly_raises_what_the_plain_loop_raises(table: Table, most: int) -> None:
-    encoded_table, lattice, k = small(table)
+def test_datafly_raises_same_levels_as_plain_loop(table: Table, max_suppressed: int) -> None:
+    encoded_table, lattice, k = small_case(table)
     if encoded_table.rows >= 2:
-        actual_partition = partition("datafly", encoded_table, k, most)
-        assert actual_partition == lattice.datafly(most)
-        assert encoded_table.rows - sum(map(len, actual_partition)) <= most
+        actual_partition = partition("datafly", encoded_table, k, max_suppressed)
+        assert actual_partition == lattice.datafly(max_suppressed)
+        assert encoded_table.rows - sum(map(len, actual_partition)) <= max_suppressed
 
 
 @pytest.fixture
@@ -79,12 +83,12 @@ ASKED = "('people', k=5, qi=['age', 'sex', 'zip'], sensitive=['disease']{})"
 EACH = ["datafly", "incognito", "samarati"]
 
 
-def numbers(con: Any, call: str) -> dict[str, float]:
+def metric_values(con: Any, call: str) -> dict[str, float]:
     return dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_a_column_is_published_on_one_level(people: Any, name: str) -> None:
+def test_full_domain_column_is_published_on_one_level(people: Any, name: str) -> None:
     """Intervals of a column do not overlap, and all but the last hold the same number of values."""
     rows = people.execute(f"SELECT DISTINCT age FROM {name}{ASKED.format('')}").fetchall()
     ends = sorted(tuple(map(int, age.strip("[]").split(", "))) if ", " in age else (int(age),) * 2 for (age,) in rows)
@@ -94,18 +98,18 @@ def test_a_column_is_published_on_one_level(people: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_built_levels_are_told(people: Any, name: str) -> None:
-    assert numbers(people, f"{name}_metrics{ASKED.format('')}")["columns_with_derived_levels"] == 1
-    assert "columns_with_derived_levels" not in numbers(people, f"kacpc_metrics{ASKED.format('')}")
+def test_derived_levels_are_counted_in_metrics(people: Any, name: str) -> None:
+    assert metric_values(people, f"{name}_metrics{ASKED.format('')}")["columns_with_derived_levels"] == 1
+    assert "columns_with_derived_levels" not in metric_values(people, f"kacpc_metrics{ASKED.format('')}")
 
 
 def test_datafly_suppresses_at_most_k_records(people: Any) -> None:
-    by_default = numbers(people, f"datafly_metrics{ASKED.format('')}")
+    by_default = metric_values(people, f"datafly_metrics{ASKED.format('')}")
     assert 0 < by_default["suppressed"] <= 5
-    none = numbers(people, f"datafly_metrics{ASKED.format(', most=0')}")
+    none = metric_values(people, f"datafly_metrics{ASKED.format(', most=0')}")
     assert none["suppressed"] == 0
     assert none["precision"] < by_default["precision"]
-    share = numbers(people, f"datafly_metrics{ASKED.format(', most=60, suppress=0.02')}")
+    share = metric_values(people, f"datafly_metrics{ASKED.format(', most=60, suppress=0.02')}")
     assert share["suppressed"] <= 1
     remaining_rows = people.execute(
         f"SELECT size FROM datafly_classes{ASKED.format('')} WHERE suppressed = 'outlier'"
@@ -117,28 +121,28 @@ def test_datafly_suppresses_at_most_k_records(people: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["incognito", "samarati"])
-def test_others_suppress_only_if_allowed(people: Any, name: str) -> None:
-    nobody = numbers(people, f"{name}_metrics{ASKED.format('')}")
-    sample_numbers = numbers(people, f"{name}_metrics{ASKED.format(', suppress=0.05')}")
+def test_incognito_and_samarati_suppress_only_if_allowed(people: Any, name: str) -> None:
+    nobody = metric_values(people, f"{name}_metrics{ASKED.format('')}")
+    sample_numbers = metric_values(people, f"{name}_metrics{ASKED.format(', suppress=0.05')}")
     assert nobody["suppressed"] == 0
     assert 0 < sample_numbers["suppressed"] <= 3
     assert sample_numbers["precision"] > nobody["precision"]
-    assert numbers(people, f"{name}_metrics{ASKED.format(', suppress=0.05, most=0')}") == {
+    assert metric_values(people, f"{name}_metrics{ASKED.format(', suppress=0.05, most=0')}") == {
         **nobody,
         "suppressed": 0,
     }
 
 
 @pytest.mark.parametrize("name", EACH)
-@pytest.mark.parametrize("more", [", l=3", ", t=0.3", ", suppress=0.1, l=3", ", max_level={'zip': 0}"])
-def test_each_meets_the_model(people: Any, name: str, more: str) -> None:
-    call = f"{name}_classes{ASKED.format(more)}"
+@pytest.mark.parametrize("extra_arguments", [", l=3", ", t=0.3", ", suppress=0.1, l=3", ", max_level={'zip': 0}"])
+def test_full_domain_classes_meet_model(people: Any, name: str, extra_arguments: str) -> None:
+    call = f"{name}_classes{ASKED.format(extra_arguments)}"
     sizes = people.execute(f"SELECT size, len(disease) FROM {call} WHERE class_id IS NOT NULL").fetchall()
     assert min(size for size, _ in sizes) >= 5
-    assert "l=3" not in more or min(values for _, values in sizes) >= 3
+    assert "l=3" not in extra_arguments or min(values for _, values in sizes) >= 3
 
 
-def test_wrong_bounds_are_refused(people: Any) -> None:
+def test_invalid_max_suppressed_and_recoding_refused(people: Any) -> None:
     with pytest.raises(duckdb.Error, match="max_suppressed must be"):
         people.execute(f"FROM datafly{ASKED.format(', max_suppressed=-1')}")
     with pytest.raises(duckdb.Error, match="recoding must be one of 'full', 'tight', got 'global'"):

@@ -36,7 +36,7 @@ def test_crossover_equals_plain_loop(table: Table, generations: int, patience: i
     def draw() -> float:
         return float(int(draws.random_raw()) >> 11) * 2.0**-53
 
-    pair = slow.in_turn if seed < 0 else slow.by_rank(draw)
+    pair = slow.pair_in_turn if seed < 0 else slow.pair_by_rank(draw)
     values = [rows.tolist() for rows in cluster_members(start)]
     expected = slow.ga(pairs, values, k, generations if len(values) > 1 else 0, patience, pair)
     assert equal_clusters(pairs, [rows.tolist() for rows in cluster_members(labels)]) == equal_clusters(pairs, expected)
@@ -54,17 +54,19 @@ def people(con: Any) -> Any:
 ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
 
 
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", max_partition=20"])
-def test_published_classes_meet_model(people: Any, more: str) -> None:
-    sizes = people.execute(f"SELECT size, len(disease) FROM ga_clustering_classes{ASKED.format(more)}").fetchall()
+@pytest.mark.parametrize("extra_arguments", ["", ", l=2", ", max_level={'sex': 0}", ", max_partition=20"])
+def test_ga_clustering_classes_meet_model(people: Any, extra_arguments: str) -> None:
+    sizes = people.execute(
+        f"SELECT size, len(disease) FROM ga_clustering_classes{ASKED.format(extra_arguments)}"
+    ).fetchall()
     assert sum(size for size, _ in sizes) == 90
     assert min(size for size, _ in sizes) >= 5
     assert len(sizes) > 3
-    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+    assert extra_arguments != ", l=2" or min(values for _, values in sizes) >= 2
 
 
 @pytest.mark.parametrize("mode", ["random", "deterministic"])
-def test_more_generations_never_lose_more(people: Any, mode: str) -> None:
+def test_ga_precision_never_falls_with_more_generations(people: Any, mode: str) -> None:
     query = "SELECT value FROM {}_metrics" + ASKED.format(f", mode := '{mode}'" + "{}") + " WHERE metric = 'precision'"
     start = people.execute(query.format("oka_kmember", "")).fetchone()[0]
     values = [start]
@@ -75,7 +77,7 @@ def test_more_generations_never_lose_more(people: Any, mode: str) -> None:
     assert values == sorted(values) and values[-1] > start
 
 
-def test_pairs_are_drawn_by_the_seed(people: Any) -> None:
+def test_seed_determines_crossed_pairs(people: Any) -> None:
     one, same = (people.execute(f"FROM ga_clustering{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
     others = [people.execute(f"FROM ga_clustering{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
     assert one == same

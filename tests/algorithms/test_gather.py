@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from oracle import gather as slow
-from oracle.greedy import Plain, plain_table
+from oracle.greedy import LossTable, loss_table
 from support import by_row, small_table
 from support.small_table import ASKED
-from support.tables import SOME, Table, encoded, tables
+from support.tables import SOME, Table, encode_records, tables
 from test_greedy import clusters_of, records, unit
 
 from dbanon import algorithms
@@ -25,17 +25,17 @@ def sets(clusters: list[list[int]]) -> list[set[int]]:
     return sorted(map(set, clusters), key=min)
 
 
-def found_clusters(name: str, made: EncodedTable, k: int, **options: object) -> list[set[int]]:
-    return sorted(clusters_of(name, made, k, **options), key=min)
+def found_clusters(name: str, table: EncodedTable, k: int, **options: object) -> list[set[int]]:
+    return sorted(clusters_of(name, table, k, **options), key=min)
 
 
 def small(table: Table) -> tuple[EncodedTable, int]:
-    actual_records = records(encoded(table).space)
+    actual_records = records(encode_records(table).space)
     return actual_records, min(max(table.k, 2), actual_records.rows)
 
 
-def with_unit(made: EncodedTable, k: int, heights: str) -> Plain:
-    return plain_table(made, unit(made, k), heights)
+def with_unit(table: EncodedTable, k: int, heights: str) -> LossTable:
+    return loss_table(table, unit(table, k), heights)
 
 
 @given(tables())
@@ -58,7 +58,7 @@ def test_kmcssa_equals_plain_loop(table: Table) -> None:
 
 @given(tables())
 @SOME
-def test_sums_equal_all_pairwise_sums(table: Table) -> None:
+def test_distance_sums_equal_pairwise_sums(table: Table) -> None:
     encoded_table, _ = small(table)
     if encoded_table.rows >= 2:
         pairs = with_unit(encoded_table, 1, "edges")
@@ -95,7 +95,7 @@ def test_gccg_equals_plain_loop(table: Table, parts: int) -> None:
     assert equal_clusters(pairs, groups) == equal_clusters(pairs, slow.gccg(encoded_table, pairs, k, parts))
 
 
-def equal_clusters(table: Plain, clusters: list[list[int]]) -> list[list[tuple[int, ...]]]:
+def equal_clusters(table: LossTable, clusters: list[list[int]]) -> list[list[tuple[int, ...]]]:
     """Return the clusters as sorted record values: equal records are interchangeable."""
     return sorted(sorted(table.rows[r] for r in c) for c in clusters)
 
@@ -106,12 +106,12 @@ def people(con: Any) -> Any:
 
 
 @pytest.mark.parametrize("call", ["knn_anon", "kmcssa", "gccg", "multilevel_mdav"])
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}"])
-def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
-    small_table.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
+@pytest.mark.parametrize("extra_arguments", ["", ", l=2", ", max_level={'town': 0}"])
+def test_gathered_classes_meet_model(people: Any, call: str, extra_arguments: str) -> None:
+    small_table.assert_classes(people, call, extra_arguments, classes=4, values=2 if ", l=2" in extra_arguments else 1)
 
 
-def test_seeds_of_knn_are_drawn_by_the_seed(people: Any) -> None:
+def test_seed_determines_knn_clusters(people: Any) -> None:
     one, other, same = (
         people.execute(f"FROM knn_anon{ASKED.format(f', seed={seed}')}").fetchall() for seed in (1, 2, 1)
     )
@@ -119,7 +119,7 @@ def test_seeds_of_knn_are_drawn_by_the_seed(people: Any) -> None:
     assert one != other
 
 
-def test_parts_of_gccg(people: Any) -> None:
+def test_gccg_parts_change_classes_and_must_be_positive(people: Any) -> None:
     full_rows, parts = (
         people.execute(f"FROM gccg{ASKED.format(extra_text)}").fetchall() for extra_text in ("", ", parts=3")
     )
@@ -129,7 +129,7 @@ def test_parts_of_gccg(people: Any) -> None:
         people.execute(f"FROM gccg{ASKED.format(', parts=0')}")
 
 
-def test_a_center_of_gccg_that_finds_no_group_dissolves(people: Any) -> None:
+def test_gccg_center_without_diverse_cluster_dissolves(people: Any) -> None:
     """Four of twenty have the value that each class needs."""
     disease = "CASE WHEN i < 4 THEN 'HIV' ELSE 'Flu' END AS disease"
     people.execute(f"CREATE TABLE few AS SELECT i AS age, {disease} FROM range(20) AS r (i)")

@@ -26,7 +26,7 @@ def numbers(*counts: int) -> EncodedTable:
     return EncodedTable((attribute,), codes, np.array(counts, np.int64), None, sum(counts))
 
 
-class Neighbours:
+class ConsecutiveGrowthRules:
     """Groups of `size` records in canonical order; at most `limit` groups are made; remaining records get label 9."""
 
     def __init__(self, space: EncodedTable, size: int, limit: int = 99) -> None:
@@ -46,10 +46,10 @@ class Neighbours:
     def can_form_group(self) -> bool:
         return self.rows - self.taken >= self.size
 
-    def form_groups(self, first: int, most: int) -> int:
-        self.asked_for.append((first, most))
+    def form_groups(self, first: int, max_groups: int) -> int:
+        self.asked_for.append((first, max_groups))
         formed = 0
-        while formed < most and self.can_form_group() and first + formed < self.limit:
+        while formed < max_groups and self.can_form_group() and first + formed < self.limit:
             self.labels[self.taken : self.taken + self.size] = first + formed
             self.taken += self.size
             formed += 1
@@ -64,7 +64,7 @@ class Neighbours:
 
 
 def test_groups_grow_until_remainder_is_placed() -> None:
-    rules = Neighbours(numbers(5, 6), 2)
+    rules = ConsecutiveGrowthRules(numbers(5, 6), 2)
     assert by_row.labels(grow_groups(numbers(5, 6), rules, lambda: None)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 9]
     assert rules.left_over.tolist() == [10]
     assert rules.asked_for[0] == (0, grow_clusters.MIN_BATCH), "few at first, to look for interrupts soon"
@@ -72,7 +72,9 @@ def test_groups_grow_until_remainder_is_placed() -> None:
 
 
 def test_growth_ends_if_rules_form_no_group() -> None:
-    assert by_row.labels(grow_groups(numbers(7), Neighbours(numbers(7), 2, limit=2), lambda: None)).tolist() == [
+    assert by_row.labels(
+        grow_groups(numbers(7), ConsecutiveGrowthRules(numbers(7), 2, limit=2), lambda: None)
+    ).tolist() == [
         0,
         0,
         1,
@@ -83,13 +85,15 @@ def test_growth_ends_if_rules_form_no_group() -> None:
     ]
 
 
-@pytest.mark.parametrize("rules", [Neighbours(numbers(3), 4), Neighbours(numbers(3), 2, limit=0)])
-def test_records_without_group_form_one(rules: Neighbours) -> None:
+@pytest.mark.parametrize(
+    "rules", [ConsecutiveGrowthRules(numbers(3), 4), ConsecutiveGrowthRules(numbers(3), 2, limit=0)]
+)
+def test_records_without_group_form_one_group(rules: ConsecutiveGrowthRules) -> None:
     assert by_row.labels(grow_groups(numbers(3), rules, lambda: None)).tolist() == [0, 0, 0]
 
 
 def test_nothing_placed_without_remaining_records() -> None:
-    rules = Neighbours(numbers(4), 2)
+    rules = ConsecutiveGrowthRules(numbers(4), 2)
     assert by_row.labels(grow_groups(numbers(4), rules, lambda: None)).tolist() == [0, 0, 1, 1]
     assert len(rules.left_over) == 0
 
@@ -102,7 +106,7 @@ def test_growth_can_be_interrupted_between_groups() -> None:
         if len(calls) == 2:
             raise errors.StatementInterruptedError("kacpc")
 
-    rules = Neighbours(numbers(30), 2)
+    rules = ConsecutiveGrowthRules(numbers(30), 2)
     with pytest.raises(errors.StatementInterruptedError):
         grow_groups(numbers(30), rules, check)
     assert rules.taken == 2 * grow_clusters.MIN_BATCH
@@ -124,7 +128,7 @@ def test_equal_records_assigned_in_canonical_order() -> None:
     assert result.tuples.tolist() == [0, 0, 0, 1, 1], "neighbours of one group are one run"
 
 
-def test_all_files_of_a_family_are_imported() -> None:
+def test_every_module_of_algorithm_family_is_imported() -> None:
     families = {algorithm.run.__module__.rpartition(".")[0] for algorithm in algorithms.algorithms()}
     for family in families:
         assert family.rpartition(".")[0] == "dbanon.algorithms"

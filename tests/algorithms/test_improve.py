@@ -24,14 +24,14 @@ from support.model_tables import (
     CAUSE,
     ILLNESS,
     MODELS,
-    Case,
-    arguments_of,
-    call_of,
-    cannot,
-    case,
+    ModelCase,
+    call_text,
+    case_arguments,
     constraint,
-    grouped,
-    stored,
+    create_case_table,
+    missed_models,
+    published_groups,
+    random_case,
 )
 from support.tables import encoded_column
 
@@ -47,16 +47,19 @@ from dbanon.privacy_models.constraint import Constraint
 Groups = Sequence[Sequence[int]]
 
 
-def weighted(made: Case, rng: random.Random) -> Case:
+def with_random_weights(selected_case: ModelCase, rng: random.Random) -> ModelCase:
     """Return the case with other weights."""
-    return replace(made, attributes=[replace(a, weight=rng.choice([1.0, 1.0, 2.5, 0.2])) for a in made.attributes])
+    return replace(
+        selected_case,
+        attributes=[replace(a, weight=rng.choice([1.0, 1.0, 2.5, 0.2])) for a in selected_case.attributes],
+    )
 
 
-def loss_of(made: Case, groups: Groups, heights: str) -> float:
+def loss_of(selected_case: ModelCase, groups: Groups, heights: str) -> float:
     """Return the weighted loss of all records (KACPC paper, Eq. 1); `edges` counts heights above the deepest leaf."""
     total = 0.0
-    for j, attribute in enumerate(made.attributes):
-        column = [record[j] for record in made.records]
+    for j, attribute in enumerate(selected_case.attributes):
+        column = [record[j] for record in selected_case.records]
         for group in groups:
             part = [column[r] for r in group]
             total += len(group) * attribute.weight * one_loss(attribute, part, column, heights)
@@ -74,52 +77,66 @@ def one_loss(attribute: reference.Attribute, part: Sequence[Value], column: Sequ
 
 
 def run(
-    made: Case, name: str, budget: SearchBudget | None, check: Callable[[], None] = lambda: None, **more: Any
+    selected_case: ModelCase,
+    name: str,
+    budget: SearchBudget | None,
+    check: Callable[[], None] = lambda: None,
+    **more: Any,
 ) -> tuple[list[int], list[int]]:
     """Return the labels in canonical order, and that order."""
-    built, order = model_tables.encoded(made)
+    built, order = model_tables.encode_case(selected_case)
     algorithm = algorithms.find(name)
-    names = tuple(f"q{j}" for j in range(len(made.attributes)))
+    names = tuple(f"q{j}" for j in range(len(selected_case.attributes)))
     options = {p.name: p.default for p in algorithm.own}
     if "seed" in options:
         options["seed"] = more.pop("seed", 0)
     refinement = algorithms.Refinement(budget=budget, **more)
-    labels = by_row.run(
-        algorithm, built, constraint(made), options, algorithms.MessageNames(names, made.sensitive), refinement, check
+    labels = by_row.run_labels(
+        algorithm,
+        built,
+        constraint(selected_case),
+        options,
+        algorithms.MessageNames(names, selected_case.sensitive),
+        refinement,
+        check,
     )
     return labels.tolist(), order
 
 
-def kept_classes(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
+def kept_classes(selected_case: ModelCase, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
     """Return the classes as published, without suppressed records."""
     rows = [row for row, label in enumerate(labels) if label >= 0]
-    return grouped(made, [order[row] for row in rows], [labels[row] for row in rows])
+    return published_groups(selected_case, [order[row] for row in rows], [labels[row] for row in rows])
 
 
 # --- below SQL: every algorithm, every model -----------------------------------------------------------------------
 
 
-def searched(made: Case, name: str, rng: random.Random) -> str:
+def check_search(selected_case: ModelCase, name: str, rng: random.Random) -> str:
     """Assert the guarantees of a search of a random number of moves; return what became of the loss."""
-    if cannot(made, range(len(made.records))):
+    if missed_models(selected_case, range(len(selected_case.records))):
         return "infeasible"
     heights, suppress = rng.choice(["top", "edges"]), rng.choice([0.0, 0.0, 0.2])
     parameters = {"heights": heights, "max_suppressed_share": suppress}
     try:
-        previous, order = run(made, name, SearchBudget(0), **parameters)
+        previous, order = run(selected_case, name, SearchBudget(0), **parameters)
     except errors.MaxLevelBlockTooSmallError:
         return "infeasible"
     budget = SearchBudget(rng.choice([1, 30, 300]))
     moves = budget.moves
-    following, _ = run(made, name, budget, **parameters)
-    assert 0 <= budget.n_moves_done <= moves, made
-    assert [label < 0 for label in following] == [label < 0 for label in previous], made
-    first, next_result = kept_classes(made, order, previous), kept_classes(made, order, following)
-    assert sorted(r for group in next_result for r in group) == sorted(r for group in first for r in group), made
-    assert made.unmet(next_result) == [], f"{made}: {next_result}"
-    assert all(len({made.block(record) for record in group}) == 1 for group in next_result), f"{made}: {next_result}"
-    old, new = loss_of(made, first, heights), loss_of(made, next_result, heights)
-    assert new <= old + 1e-9, f"{made}: {old} {new}"
+    following, _ = run(selected_case, name, budget, **parameters)
+    assert 0 <= budget.n_moves_done <= moves, selected_case
+    assert [label < 0 for label in following] == [label < 0 for label in previous], selected_case
+    first, next_result = kept_classes(selected_case, order, previous), kept_classes(selected_case, order, following)
+    assert sorted(r for group in next_result for r in group) == sorted(r for group in first for r in group), (
+        selected_case
+    )
+    assert selected_case.unmet(next_result) == [], f"{selected_case}: {next_result}"
+    assert all(len({selected_case.block(record) for record in group}) == 1 for group in next_result), (
+        f"{selected_case}: {next_result}"
+    )
+    old, new = loss_of(selected_case, first, heights), loss_of(selected_case, next_result, heights)
+    assert new <= old + 1e-9, f"{selected_case}: {old} {new}"
     if new >= old - 1e-9:
         assert old == pytest.approx(new)
         return "same"
@@ -131,27 +148,31 @@ def searched(made: Case, name: str, rng: random.Random) -> str:
 def test_search_never_raises_loss_or_breaks_model(name: str, model: str) -> None:
     """NULLs, weights, persons, joint columns, blocks of max_level, outliers."""
     rng = random.Random(f"{name} {model}")
-    ends = Counter(searched(weighted(case(model, seed), rng), name, rng) for seed in range(70_000, 70_006))
+    ends = Counter(
+        check_search(with_random_weights(random_case(model, seed), rng), name, rng) for seed in range(70_000, 70_006)
+    )
     assert ends["less"] + ends["same"] > 0
 
 
-def test_searches_find_something() -> None:
+def test_search_lowers_loss_of_most_cases() -> None:
     rng = random.Random(3)
-    ends = Counter(searched(case(model, seed), "mondrian", rng) for seed in range(71_000, 71_010) for model in MODELS)
+    ends = Counter(
+        check_search(random_case(model, seed), "mondrian", rng) for seed in range(71_000, 71_010) for model in MODELS
+    )
     assert ends["less"] > 2 * ends["same"] > 0, ends
 
 
 # --- a larger table --------------------------------------------------------------------------------------------------
 
 
-def people(n: int, seed: int = 0) -> Case:
+def people(n: int, seed: int = 0) -> ModelCase:
     """Return records of two numbers and a hierarchy with NULLs, and two sensitive columns."""
     rng = random.Random(seed)
     area = [row[0] for row in AREA]
     records = [(rng.randint(0, 60), rng.randint(0, 9), rng.choice([*area, None])) for _ in range(n)]
     values: list[tuple[Value, ...]] = [(rng.choice(["Flu", "HIV", "TB", None]), rng.choice("ab")) for _ in records]
     attributes: list[reference.Attribute] = [Number(), Number(), Category(reference.Tree(AREA))]
-    return Case(
+    return ModelCase(
         "people", attributes, [False, False, True], [None] * 3, records, ["disease", "plan"], values, None, {"k": 4}
     )  # fmt: skip
 
@@ -160,18 +181,18 @@ ASKED: list[dict[str, Any]] = [{"k": 4}, {"k": 4, "l": 2}, {"k": 3, "l": 2, "mul
 """One constraint for each way in which kernels judge groups."""
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_moves_and_seed_determine_labels(asked: dict[str, Any]) -> None:
-    actual_people = replace(people(300), asked=asked)
+@pytest.mark.parametrize("model_arguments", ASKED, ids=str)
+def test_moves_and_seed_determine_labels(model_arguments: dict[str, Any]) -> None:
+    actual_people = replace(people(300), asked=model_arguments)
     for name in ("kacpc", "best"):
         assert run(actual_people, name, SearchBudget(700)) == run(actual_people, name, SearchBudget(700))
     values = {tuple(run(actual_people, "best", SearchBudget(700), seed=seed)[0]) for seed in range(4)}
     assert len(values) > 1, "another seed searches elsewhere"
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_more_moves_continue_and_lose_no_more(asked: dict[str, Any]) -> None:
-    actual_people = replace(people(300), asked=asked)
+@pytest.mark.parametrize("model_arguments", ASKED, ids=str)
+def test_more_moves_continue_and_lose_no_more(model_arguments: dict[str, Any]) -> None:
+    actual_people = replace(people(300), asked=model_arguments)
     losses = []
     for moves in (0, 100, 1_000, 10_000):
         budget = SearchBudget(moves)
@@ -182,9 +203,9 @@ def test_more_moves_continue_and_lose_no_more(asked: dict[str, Any]) -> None:
     assert losses[0] > losses[2] > losses[3]
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_timed_search_equals_counted_moves(asked: dict[str, Any]) -> None:
-    actual_people = replace(people(300), asked=asked)
+@pytest.mark.parametrize("model_arguments", ASKED, ids=str)
+def test_timed_search_equals_counted_moves(model_arguments: dict[str, Any]) -> None:
+    actual_people = replace(people(300), asked=model_arguments)
     timed = SearchBudget(0, seconds=0.1)
     labels, _ = run(actual_people, "kacpc", timed)
     assert timed.n_moves_done > 0
@@ -193,7 +214,7 @@ def test_timed_search_equals_counted_moves(asked: dict[str, Any]) -> None:
     assert second_search_budget.n_moves_done == timed.n_moves_done
 
 
-class Stop:
+class InterruptingCheck:
     """A check that interrupts at its n-th call."""
 
     def __init__(self, calls: int) -> None:
@@ -205,17 +226,17 @@ class Stop:
             raise errors.StatementInterruptedError("a test")
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_interrupt_stops_search_or_keeps_best(asked: dict[str, Any]) -> None:
-    actual_people = replace(people(300), asked=asked)
-    counted_stop = Stop(10**9)
+@pytest.mark.parametrize("model_arguments", ASKED, ids=str)
+def test_interrupt_stops_search_or_keeps_best(model_arguments: dict[str, Any]) -> None:
+    actual_people = replace(people(300), asked=model_arguments)
+    counted_stop = InterruptingCheck(10**9)
     start, order = run(actual_people, "kacpc", SearchBudget(0), check=counted_stop)
     calls = 10**9 - counted_stop.left + 60
     moves = 50 * max(MOVES_PER_BATCH)
     with pytest.raises(errors.StatementInterruptedError):
-        run(actual_people, "kacpc", SearchBudget(moves), check=Stop(calls))
+        run(actual_people, "kacpc", SearchBudget(moves), check=InterruptingCheck(calls))
     stopped = SearchBudget(moves, keep_on_interrupt=True)
-    labels, _ = run(actual_people, "kacpc", stopped, check=Stop(calls))
+    labels, _ = run(actual_people, "kacpc", stopped, check=InterruptingCheck(calls))
     assert 0 < stopped.n_moves_done < moves
     assert run(actual_people, "kacpc", SearchBudget(stopped.n_moves_done))[0] == labels
     assert loss_of(actual_people, kept_classes(actual_people, order, labels), "top") < loss_of(
@@ -224,7 +245,7 @@ def test_interrupt_stops_search_or_keeps_best(asked: dict[str, Any]) -> None:
     assert actual_people.unmet(kept_classes(actual_people, order, labels)) == []
 
 
-def test_progress_is_reported() -> None:
+def test_search_reports_increasing_progress() -> None:
     result: list[tuple[float, float]] = []
     actual_people = people(300)
     start, order = run(actual_people, "mondrian", SearchBudget(0))
@@ -242,32 +263,34 @@ def test_progress_is_reported() -> None:
 # --- tables in which there is little to find --------------------------------------------------------------------------
 
 
-def of_columns(columns: Sequence[Sequence[Value]], k: int) -> Case:
+def case_from_columns(columns: Sequence[Sequence[Value]], k: int) -> ModelCase:
     attributes = [
         Category(reference.Tree(AREA)) if any(isinstance(v, str) for v in column) else Number() for column in columns
     ]
     records = list(zip(*columns, strict=True))
-    return Case("made", attributes, [False] * len(columns), [None] * len(columns), records, [], [()] * len(records),
-                None, {"k": k})  # fmt: skip
+    n_columns, sensitive = len(columns), [()] * len(records)
+    return ModelCase(
+        "made", attributes, [False] * n_columns, [None] * n_columns, records, [], sensitive, None, {"k": k}
+    )
 
 
-LITTLE: dict[str, tuple[Case, bool]] = {
-    "a constant column": (of_columns([[7] * 20, list(range(20))], 3), True),
-    "nothing but constant columns": (of_columns([[7] * 20, ["a1"] * 20], 3), False),
-    "nothing but NULL": (of_columns([[None] * 20], 3), False),
-    "one record": (of_columns([[1]], 1), False),
-    "one class only": (of_columns([[1, 2, 3]], 3), False),
-    "fewer than 2k": (of_columns([[1, 2, 3, 9, 9]], 3), False),
-    "k above half of the table": (of_columns([list(range(11))], 6), False),
-    "as many as 2k": (of_columns([[1, 5, 2, 6], ["a1", "c", "a1", "c"]], 2), True),
-    "pairs of equal tuples": (of_columns([[1, 1, 2, 2, 3, 3]], 2), False),
+LITTLE: dict[str, tuple[ModelCase, bool]] = {
+    "a constant column": (case_from_columns([[7] * 20, list(range(20))], 3), True),
+    "nothing but constant columns": (case_from_columns([[7] * 20, ["a1"] * 20], 3), False),
+    "nothing but NULL": (case_from_columns([[None] * 20], 3), False),
+    "one record": (case_from_columns([[1]], 1), False),
+    "one class only": (case_from_columns([[1, 2, 3]], 3), False),
+    "fewer than 2k": (case_from_columns([[1, 2, 3, 9, 9]], 3), False),
+    "k above half of the table": (case_from_columns([list(range(11))], 6), False),
+    "as many as 2k": (case_from_columns([[1, 5, 2, 6], ["a1", "c", "a1", "c"]], 2), True),
+    "pairs of equal tuples": (case_from_columns([[1, 1, 2, 2, 3, 3]], 2), False),
 }
 """Case, and whether a search can make moves."""
 
 
 @pytest.mark.parametrize("name", ["kacpc", "mondrian", "kmember", "best"])
 @pytest.mark.parametrize("table", LITTLE)
-def test_tables_in_which_there_is_little_to_find(table: str, name: str) -> None:
+def test_search_of_degenerate_tables_never_raises_loss(table: str, name: str) -> None:
     code_table, possible = LITTLE[table]
     previous, order = run(code_table, name, SearchBudget(0))
     budget = SearchBudget(500)
@@ -283,7 +306,7 @@ def test_tables_in_which_there_is_little_to_find(table: str, name: str) -> None:
         assert (following, budget.n_moves_done) == (previous, 0), "what loses nothing is left"
 
 
-def test_all_distinct_numbers_are_improved() -> None:
+def test_search_improves_all_distinct_numbers() -> None:
     """400 records of three continuous columns, k = 3."""
     random_ = np.random.default_rng(4)
     columns = random_.normal(size=(3, 400))
@@ -291,7 +314,7 @@ def test_all_distinct_numbers_are_improved() -> None:
     built, _ = encoded_table.encode_table([a for a, _ in kinds], [c for _, c in kinds], np.zeros(400, np.uint64), None)
     losses = []
     for moves in (0, 5_000):
-        labels = by_row.run(
+        labels = by_row.run_labels(
             algorithms.find("mdav"),
             built,
             Constraint(3),
@@ -306,9 +329,9 @@ def test_all_distinct_numbers_are_improved() -> None:
     assert losses[1] < 0.97 * losses[0]
 
 
-def test_persons_with_many_records_and_unknown_persons() -> None:
+def test_search_keeps_k_persons_with_unknown_persons() -> None:
     """Three persons in all: k = 3 is one class however many records there are; no cut is possible."""
-    copy = replace(of_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
+    copy = replace(case_from_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
     budget = SearchBudget(300)
     labels, order = run(copy, "kacpc", budget)
     assert copy.unmet(kept_classes(copy, order, labels)) == []
@@ -318,8 +341,8 @@ def test_persons_with_many_records_and_unknown_persons() -> None:
 
 def test_null_and_root_are_published_equally() -> None:
     """a1 and c, a2 and NULL: both clusters are `*`, one class for a reader."""
-    result = of_columns([["a1", "c", "a2", None]], 2)
-    built, order = model_tables.encoded(result)
+    result = case_from_columns([["a1", "c", "a2", None]], 2)
+    built, order = model_tables.encode_case(result)
     cluster_of = {"a1": 0, "c": 0, "a2": 1, None: 1}
     labels = np.array([cluster_of[result.records[r][0]] for r in order], np.int64)  # type: ignore[index]
     assert len(set(unite_equal_classes(built, labels).tolist())) == 1
@@ -338,7 +361,7 @@ def db() -> Any:
 
 
 def metrics(con: Any, function: str, arguments: dict[str, object], table: str = "t") -> dict[str, float]:
-    call = call_of(f"{function}_metrics", arguments, table)
+    call = call_text(f"{function}_metrics", arguments, table)
     return {name: value for name, value, *_ in con.execute(f"FROM {call}").fetchall()}
 
 
@@ -352,14 +375,14 @@ FORMS: list[dict[str, object]] = [
 ]
 
 
-def with_defaults(made: Case, name: str) -> Case:
+def with_defaults(selected_case: ModelCase, name: str) -> ModelCase:
     """Return the case with the default constraint of the algorithm."""
-    return replace(made, asked={**algorithms.find(name).defaults, **made.asked})
+    return replace(selected_case, asked={**algorithms.find(name).defaults, **selected_case.asked})
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("name", [n for n in ALGORITHMS if algorithms.find(n).ability(Widening) is None])
-def test_the_published_release_never_has_less_precision(db: Any, name: str) -> None:
+def test_improved_release_never_has_less_precision(db: Any, name: str) -> None:
     """Random tables in SQL, judged by the metric.
 
     q0 is a number here, and no number is missing: the metric is over the range of the published values, and where a
@@ -372,11 +395,11 @@ def test_the_published_release_never_has_less_precision(db: Any, name: str) -> N
         number = next(
             c
             for seed in range(80_000 + turn, 90_000, len(FORMS))
-            for c in [with_defaults(case(model, seed, 2), name)]
-            if isinstance(c.attributes[0], Number) and not cannot(c, range(len(c.records)))
+            for c in [with_defaults(random_case(model, seed, 2), name)]
+            if isinstance(c.attributes[0], Number) and not missed_models(c, range(len(c.records)))
             if all(r[j] is not None for j, a in enumerate(c.attributes) if isinstance(a, Number) for r in c.records)
         )
-        arguments = arguments_of(number, stored(db, number)) | form
+        arguments = case_arguments(number, create_case_table(db, number)) | form
         arguments.pop("max_level", None)
         old_metrics = metrics(db, name, arguments | {"improve": 0})
         new_metrics = metrics(db, name, arguments | {"improve": 400})
@@ -388,8 +411,8 @@ def test_the_published_release_never_has_less_precision(db: Any, name: str) -> N
     assert sum(ends.values()) == len(FORMS)
 
 
-@pytest.mark.exhaustive
-def test_dates_decimals_booleans_and_odd_names_are_improved(db: Any) -> None:
+@pytest.mark.not_everyday
+def test_improve_accepts_dates_decimals_booleans_and_odd_names(db: Any) -> None:
     """Dates before 1970 with their grid of months, decimals, times, names in quotes and emoji; NULLs."""
     db.execute(
         """
@@ -415,16 +438,16 @@ def test_dates_decimals_booleans_and_odd_names_are_improved(db: Any) -> None:
         assert best["precision"] > start["precision"]
         assert end["k"] >= 4
         assert end["records"] == best["records"] == 400
-    call = call_of("mondrian", arguments | {"improve": 3000}, name)
+    call = call_text("mondrian", arguments | {"improve": 3000}, name)
     rows = db.execute(f"SELECT count(*), count(DISTINCT disease) FROM {call}").fetchall()
     assert rows == [(400, 3)]
 
 
-def test_an_empty_table_is_as_it_is_without(db: Any) -> None:
+def test_improve_changes_nothing_for_empty_table(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE nobody (age INTEGER, disease VARCHAR)")
     texts = []
     for extra_parameters in ({}, {"improve": 500}):
-        call = call_of("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **extra_parameters}, "nobody")
+        call = call_text("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **extra_parameters}, "nobody")
         try:
             texts.append(str(db.execute(f"FROM {call}").fetchall()))
         except duckdb.Error as error:
@@ -432,17 +455,17 @@ def test_an_empty_table_is_as_it_is_without(db: Any) -> None:
     assert texts[0] == texts[1]
 
 
-def test_release_independent_of_row_order(db: Any) -> None:
+def test_improved_release_independent_of_row_order(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE up AS SELECT hash(i) % 50 AS a, hash(i + 1) % 7 AS b FROM range(300) AS r (i)")
     db.execute("CREATE OR REPLACE TABLE down AS FROM up ORDER BY b DESC, a")
     arguments: dict[str, object] = {"k": 4, "qi": ["a", "b"], "improve": 800}
-    up, down = (db.execute(f"FROM {call_of('best', arguments, t)}").fetchall() for t in ("up", "down"))
+    up, down = (db.execute(f"FROM {call_text('best', arguments, t)}").fetchall() for t in ("up", "down"))
     assert up == down
     dbanon.clear_cache(db)
-    assert db.execute(f"FROM {call_of('best', arguments, 'up')}").fetchall() == up
+    assert db.execute(f"FROM {call_text('best', arguments, 'up')}").fetchall() == up
 
 
-def test_best_uses_effort_and_improve_reports_moves(db: Any) -> None:
+def test_best_default_equals_40000_improve_moves(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE t AS SELECT hash(i) % 90 AS a, hash(i + 1) % 40 AS b FROM range(500) AS r (i)")
     arguments: dict[str, object] = {"k": 5, "qi": ["a", "b"]}
     fast, same, none = (
@@ -453,16 +476,16 @@ def test_best_uses_effort_and_improve_reports_moves(db: Any) -> None:
     assert fast["precision"] > none["precision"]
 
 
-@pytest.mark.parametrize("given", ["-1", "2.5", "'ten'", "true", "[5]", "'5'"])
+@pytest.mark.parametrize("move_count", ["-1", "2.5", "'ten'", "true", "[5]", "'5'"])
 @pytest.mark.parametrize("name", ["kacpc", "best"])
-def test_invalid_move_count_raises_one_clear_error(db: Any, name: str, given: str) -> None:
+def test_invalid_move_count_raises_one_error(db: Any, name: str, move_count: str) -> None:
     db.execute("CREATE OR REPLACE TABLE t AS SELECT i AS a FROM range(20) AS r (i)")
     for form in ("improve := {}", "improve => {}"):
         with pytest.raises(duckdb.Error, match=rf"{name}: improve must be an integer of at least 0 \(a time such"):
-            db.execute(f"FROM {name}('t', k := 2, qi := ['a'], {form.format(given)})").fetchall()
+            db.execute(f"FROM {name}('t', k := 2, qi := ['a'], {form.format(move_count)})").fetchall()
 
 
-def test_null_moves_mean_default(db: Any) -> None:
+def test_null_improve_equals_default(db: Any) -> None:
     db.execute("CREATE OR REPLACE TABLE t AS SELECT i * i AS a FROM range(20) AS r (i)")
     rows = [db.execute(f"FROM kacpc('t', k := 2, qi := ['a']{m})").fetchall() for m in ("", ", improve := NULL")]
     assert rows[0] == rows[1]

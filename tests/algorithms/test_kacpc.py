@@ -19,13 +19,13 @@ from support.tables import (
     SOME,
     Encoded,
     Table,
-    encoded,
+    create_table,
+    encode_records,
     labels_of,
     large,
     parents,
     preorder,
     published_classes,
-    stored,
     tables,
     trees,
 )
@@ -56,18 +56,20 @@ AGE_AND_WORKCLASS: list[reference.Attribute] = [Number(), Category(reference.Tre
 
 def run(table: Table, prune_unused: bool = True) -> tuple[Encoded, list[int]]:
     """Return the table as it was clustered, and the cluster of every canonical record."""
-    code_table = encoded(table)
+    code_table = encode_records(table)
     options = {"prune_unused": prune_unused}
-    return code_table, by_row.run(algorithms.find("kacpc"), code_table.space, Constraint(table.k), options).tolist()
+    return code_table, by_row.run_labels(
+        algorithms.find("kacpc"), code_table.space, Constraint(table.k), options
+    ).tolist()
 
 
-def expected(table: Table, made: Encoded, prune_unused: bool = True) -> list[int]:
+def expected(table: Table, code_table: Encoded, prune_unused: bool = True) -> list[int]:
     """Return the cluster of every canonical record by the reference."""
-    clusters = reference.kacpc(made.records, table.attributes, table.k, made.persons, prune_unused)
-    return labels_of(clusters, len(made.records))
+    clusters = reference.kacpc(code_table.records, table.attributes, table.k, code_table.persons, prune_unused)
+    return labels_of(clusters, len(code_table.records))
 
 
-def between(tables: Sequence[distance.DistanceTable], one: Sequence[int], other: Sequence[int]) -> int:
+def distance_between(tables: Sequence[distance.DistanceTable], one: Sequence[int], other: Sequence[int]) -> int:
     """Return DistR of two tuples of codes, in multiples of 2^-s."""
     return sum(int(row[code]) for row, code in zip(distance.distance_rows(tables, one), other, strict=True))
 
@@ -79,7 +81,7 @@ def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) ->
     """Return DistC of two values by the package, for a table that holds the seven values of Adult."""
     tree = reference.Tree(rows)
     column: list[Value] = [row[0] for row in WORKCLASS]
-    code_table = encoded(Table([[value] for value in column], [Category(tree)], 7))
+    code_table = encode_records(Table([[value] for value in column], [Category(tree)], 7))
     labels = [label for (label,) in code_table.records]
     (table,) = distance.kacpc_distances(code_table.space, 7, prune_unused)
     return float(table.row(labels.index(a))[labels.index(b)]) / 2**56
@@ -87,7 +89,7 @@ def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) ->
 
 @pytest.mark.parametrize("prune_unused", [True, False])
 @pytest.mark.parametrize(
-    ("a", "b", "published"),
+    ("a", "b", "expected_distance"),
     [
         ("Private", "Private", 0),
         ("Private", "Local-gov", 18),
@@ -98,9 +100,9 @@ def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) ->
         ("Local-gov", "Self-emp-inc", 36),
     ],
 )
-def test_published_category_distances(a: str, b: str, published: float, prune_unused: bool) -> None:
+def test_kacpc_category_distances_equal_published(a: str, b: str, expected_distance: float, prune_unused: bool) -> None:
     """36 is in [2^5, 2^6) and floor(7/7) is 1, so distances are multiples of 2^-56."""
-    assert dist_c(WORKCLASS, a, b, prune_unused) == pytest.approx(published, abs=5e-7)
+    assert dist_c(WORKCLASS, a, b, prune_unused) == pytest.approx(expected_distance, abs=5e-7)
     assert dist_c(WORKCLASS, a, b, prune_unused) == dist_c(WORKCLASS, b, a, prune_unused)
 
 
@@ -111,26 +113,26 @@ def test_absent_leaf_pruned_and_single_child_kept() -> None:
     assert dist_c(rows, "Private", "Without-pay", prune_unused=True) == 18
 
 
-def test_distances_of_the_published_trace() -> None:
+def test_kacpc_distances_equal_published_trace() -> None:
     """To the modal record (25, Private): 18, 18.0667, 18.1333, 0.5, 0.7, 19; 2 (1 + 36) = 74 gives s = 55."""
-    code_table = encoded(Table(SIX, AGE_AND_WORKCLASS, 3))
+    code_table = encode_records(Table(SIX, AGE_AND_WORKCLASS, 3))
     tables = distance.kacpc_distances(code_table.space, 3, prune_unused=False)
     assert list(code_table.records) == SIX, "canonical order is by age"
     codes = code_table.space.codes.tolist()
     private = codes[3][1]
-    values = [between(tables, [0, private], code) / 2**55 for code in codes]
+    values = [distance_between(tables, [0, private], code) / 2**55 for code in codes]
     assert values == pytest.approx([18, 18.066667, 18.133333, 0.5, 0.7, 19], abs=5e-7)
 
 
 @pytest.mark.parametrize("prune_unused", [True, False])
-def test_clusters_of_the_published_fixture(prune_unused: bool) -> None:
+def test_kacpc_clusters_equal_published_fixture(prune_unused: bool) -> None:
     """{4, 5, 3} around 4, then {2, 1, 6} around 2."""
     _, labels = run(Table(SIX, AGE_AND_WORKCLASS, 3), prune_unused)
     assert labels == [1, 1, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("prune_unused", ["true", "false"])
-def test_classes_and_precision_of_the_published_fixture_in_sql(six: Any, prune_unused: str) -> None:
+def test_sql_classes_and_precision_equal_published_fixture(six: Any, prune_unused: str) -> None:
     call = f"('six', k=3, prune_unused := {prune_unused})"
     classes = six.execute(f"SELECT size, age, workclass FROM kacpc_classes{call}").fetchall()
     assert classes == [(3, "[25, 55]", "*"), (3, "[29, 46]", "*")]
@@ -143,7 +145,7 @@ def test_classes_and_precision_of_the_published_fixture_in_sql(six: Any, prune_u
 
 
 @pytest.mark.parametrize(("k", "precision"), [(10, 0.951), (50, 0.862), (100, 0.807)])
-def test_precision_of_adult(adult: Any, k: int, precision: float) -> None:
+def test_kacpc_precision_of_adult_equals_published(adult: Any, k: int, precision: float) -> None:
     query = f"SELECT metric, value FROM kacpc_metrics('adult', k={k})"
     mapping = dict(adult.execute(query).fetchall())
     assert mapping["records"] == 30162
@@ -157,13 +159,13 @@ def test_precision_of_adult(adult: Any, k: int, precision: float) -> None:
 
 @MANY
 @given(tables(), st.booleans())
-def test_distances_are_those_of_the_reference_to_the_last_bit(table: Table, prune_unused: bool) -> None:
-    code_table = encoded(table)
+def test_kacpc_distances_equal_reference_exactly(table: Table, prune_unused: bool) -> None:
+    code_table = encode_records(table)
     fast = distance.kacpc_distances(code_table.space, table.k, prune_unused)
     slow = reference.kacpc_distance(code_table.records, table.attributes, table.k, prune_unused)
     firsts = code_table.space.starts.tolist()
     for code, first in zip(code_table.space.codes.tolist(), firsts, strict=True):
-        values = [between(fast, code, other) for other in code_table.space.codes.tolist()]
+        values = [distance_between(fast, code, other) for other in code_table.space.codes.tolist()]
         assert values == [slow(code_table.records[first], code_table.records[other]) for other in firsts]
 
 
@@ -202,7 +204,7 @@ def test_value_has_distance_0_to_its_ancestor() -> None:
 @pytest.mark.parametrize("prune_unused", [True, False])
 @pytest.mark.parametrize("weight", [1.0, 100.0, 1e6])
 @pytest.mark.parametrize("constant", [Number(), Category(reference.Tree(WORKCLASS))])
-def test_a_constant_column_of_any_weight_changes_nothing(
+def test_constant_column_of_any_weight_changes_nothing(
     constant: reference.Attribute, weight: float, prune_unused: bool
 ) -> None:
     heavy = replace(constant, weight=weight)
@@ -211,7 +213,7 @@ def test_a_constant_column_of_any_weight_changes_nothing(
     assert run(table, prune_unused)[1] == [0, 0, 0]
 
 
-def test_a_heavy_constant_column_can_be_published(con: Any) -> None:
+def test_heavy_constant_column_can_be_published(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 'x' AS sex, 1 AS ward, range::INTEGER AS age FROM range(4)")
     query = "SELECT size, age FROM kacpc_classes('t', k=2, qi=['sex', 'ward', 'age'], weights={'sex': 99, 'ward': 99})"
     assert con.execute(query).fetchall() == [(2, "[0, 1]"), (2, "[2, 3]")]
@@ -238,7 +240,7 @@ With these, small tables use the methods of large ones.
 
 
 @contextmanager
-def way(name: str) -> Iterator[None]:
+def index_mode(name: str) -> Iterator[None]:
     """Make the index use the method `name` inside the block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuple_index, "MAX_TABULAR_VALUES", WAYS[name][0])
@@ -248,19 +250,19 @@ def way(name: str) -> Iterator[None]:
 
 @MANY
 @given(tables(), st.booleans(), st.sampled_from(sorted(WAYS)))
-def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, prune_unused: bool, name: str) -> None:
-    with way(name):
+def test_kacpc_clusters_equal_plain_loop(table: Table, prune_unused: bool, name: str) -> None:
+    with index_mode(name):
         code_table, labels = run(table, prune_unused)
     assert labels == expected(table, code_table, prune_unused)
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_large_table_equals_plain_loop(seed: int) -> None:
+def test_kacpc_clusters_of_large_table_equal_plain_loop(seed: int) -> None:
     table, prune_unused = large(seed), seed % 2 == 0
-    code_table = encoded(table)
+    code_table = encode_records(table)
     slow = expected(table, code_table, prune_unused)
     for name in WAYS:
-        with way(name):
+        with index_mode(name):
             assert run(table, prune_unused)[1] == slow
 
 
@@ -269,17 +271,17 @@ def ages(*values: Value, k: int, persons: Sequence[str | None] | None = None) ->
     return run(Table([[v] for v in values], [Number()], k, persons, list(range(len(values)))))[1]
 
 
-def test_clusters_by_hand() -> None:
+def test_kacpc_clusters_equal_hand_traced_ages() -> None:
     """0 is modal: {0, 1}; then 2: {2, 3}; 4 takes 10, and the remaining 11 is nearest to 4."""
     assert ages(0, 1, 2, 3, 4, 10, 11, k=2) == [0, 0, 1, 1, 2, 2, 2]
 
 
-def test_equal_records_are_dealt_in_canonical_order() -> None:
+def test_equal_records_join_clusters_in_canonical_order() -> None:
     assert ages(5, 5, 5, 5, 5, k=2) == [0, 0, 1, 1, 0], "the leftover goes to the earlier cluster"
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
-def test_fewer_than_2k_records_are_one_cluster(n: int) -> None:
+def test_kacpc_of_fewer_than_2k_records_is_one_cluster(n: int) -> None:
     assert ages(*range(n), k=3) == [0] * n
 
 
@@ -295,7 +297,7 @@ def test_nulls_cluster_together_and_seed_first() -> None:
     assert ages(1, 1, None, None, k=2) == [0, 0, 1, 1], "NULL loses ties"
 
 
-def test_a_cluster_grows_until_it_has_k_persons() -> None:
+def test_kacpc_cluster_grows_until_k_persons() -> None:
     """0 (A) takes 0 (A), 0 (unknown) and 1 (B); then 2 (C) and 3 (D) remain."""
     assert ages(0, 0, 0, 1, 2, 3, k=2, persons=["A", "A", None, "B", "C", "D"]) == [0, 0, 0, 0, 1, 1]
     assert ages(0, 0, 0, 1, 2, 3, k=2, persons=["A", "A", None, "B", "C", "C"]) == [0] * 6
@@ -304,9 +306,9 @@ def test_a_cluster_grows_until_it_has_k_persons() -> None:
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_sql_classes_and_precision_equal_plain_loop(con: Any, seed: int) -> None:
     table = replace(large(seed), persons=None)
-    code_table = encoded(table)
+    code_table = encode_records(table)
     clusters = reference.kacpc(code_table.records, table.attributes, table.k)
-    call = stored(con, table)
+    call = create_table(con, table)
     columns = ", ".join(f"q{j}" for j in range(len(table.attributes)))
     rows = con.execute(f"SELECT size, {columns} FROM kacpc_classes({call})").fetchall()
     assert {tuple(values): size for size, *values in rows} == published_classes(table, code_table.records, clusters)
@@ -323,7 +325,7 @@ def test_sql_ties_resolve_to_first_leaf_in_file(con: Any) -> None:
     assert con.execute(query).fetchall() == [("*", 3), ("a", 2)]
 
 
-def test_a_value_that_is_not_in_the_hierarchy_is_refused(six: Any) -> None:
+def test_kacpc_refuses_value_missing_from_hierarchy(six: Any) -> None:
     six.execute("INSERT INTO six VALUES (7, 30, 'Astronaut', 'Flu')")
     with pytest.raises(Exception, match="1 distinct values are missing from hierarchy 'adult_workclass'"):
         six.execute("FROM kacpc('six', k=3)").fetchall()

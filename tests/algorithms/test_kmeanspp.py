@@ -18,7 +18,7 @@ from oracle import assign as slow
 from oracle.reference import Attribute, Category, Number, Record, Value
 from support import by_row, small_table
 from support.small_table import ASKED
-from support.tables import SOME, Table, encoded, groups_of, labels_of, tables
+from support.tables import SOME, Table, encode_records, groups_of, labels_of, tables
 
 from dbanon import algorithms
 from dbanon.algorithms.base.registry import MAX_SUPPRESSED
@@ -28,13 +28,15 @@ from dbanon.privacy_models.constraint import Constraint
 ROUNDS = 7
 
 
-def labels(made: EncodedTable, k: int, most: int = 0, **options: object) -> list[int]:
+def labels(table: EncodedTable, k: int, max_suppressed: int = 0, **options: object) -> list[int]:
     selected_algorithm = algorithms.find("kmeanspp_cloud")
     defaults_by_name = (
-        {p.name: p.default for p in selected_algorithm.own} | {"rounds": ROUNDS, MAX_SUPPRESSED: most} | options
+        {p.name: p.default for p in selected_algorithm.own}
+        | {"rounds": ROUNDS, MAX_SUPPRESSED: max_suppressed}
+        | options
     )
     values: list[int] = by_row.labels(
-        selected_algorithm.run(made, Constraint(k), defaults_by_name, lambda: None)
+        selected_algorithm.run(table, Constraint(k), defaults_by_name, lambda: None)
     ).tolist()
     return values
 
@@ -70,18 +72,20 @@ def draw_record(seed: int) -> Callable[[list[int]], int]:
     return draw
 
 
-def farthest() -> Callable[[list[int]], int]:
+def choose_farthest() -> Callable[[list[int]], int]:
     return lambda chances: chances.index(max(chances))
 
 
 @SOME
 @given(table=tables(), mode=st.sampled_from(["random", "deterministic"]), seed=st.integers(0, 3))
-def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: str, seed: int) -> None:
-    encoded_table = encoded(replace(table, persons=None))
+def test_kmeanspp_clusters_equal_plain_loop(table: Table, mode: str, seed: int) -> None:
+    encoded_table = encode_records(replace(table, persons=None))
     n, numbers = encoded_table.space.rows, [Number(a.weight) for a in table.attributes]
-    plain_table = slow.Table(as_numbers(encoded_table.records, table.attributes), numbers, modes=True)
+    plain_table = slow.SpotTable(as_numbers(encoded_table.records, table.attributes), numbers, modes=True)
     number = max(n // table.k, 1)
-    seeds = slow.plus_plus(plain_table, number, farthest() if mode == "deterministic" else draw_record(seed))
+    seeds = slow.plus_plus_seeds(
+        plain_table, number, choose_farthest() if mode == "deterministic" else draw_record(seed)
+    )
     raw = np.random.PCG64(seed).random_raw(n)
     order = sorted(range(n), key=lambda r: (0 if mode == "deterministic" else raw[r], r))
     expected = labels_of(slow.no3(plain_table, table.k, seeds, order, ROUNDS), n)
@@ -92,7 +96,7 @@ def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: st
 @SOME
 @given(table=tables(st.integers(-40, 40).map(lambda eighths: eighths / 8)), deviations=st.sampled_from([1.0, 1.5, 2.0]))
 def test_records_beyond_deviations_are_suppressed(table: Table, deviations: float) -> None:
-    encoded_table = encoded(replace(table, persons=None))
+    encoded_table = encode_records(replace(table, persons=None))
     expected = set()
     for j, attribute in enumerate(table.attributes):
         column = [record[j] for record in encoded_table.records] if isinstance(attribute, Number) else []
@@ -117,21 +121,21 @@ def test_records_beyond_deviations_are_suppressed(table: Table, deviations: floa
 def test_farthest_records_suppressed_first() -> None:
     """Deviations from the mean 20: 100, 20 (three times) and 60. Two may be suppressed: 120, and one at -40."""
     values = [-40, 20 - 20, 20, 20, 20, 20, 20, 120]
-    encoded_table = encoded(Table([(v,) for v in values], [Number()], 2)).space
+    encoded_table = encode_records(Table([(v,) for v in values], [Number()], 2)).space
     for maximum, out in ((0, []), (1, [7]), (2, [0, 7]), (8, [0, 7])):
         actual_labels = labels(encoded_table, 2, maximum, deviations=1.0)
         assert [r for r, label in enumerate(actual_labels) if label < 0] == out
 
 
-def test_categories_are_numbers_in_the_order_of_the_leaves() -> None:
+def test_categories_are_numbered_in_leaf_order() -> None:
     """a, b, d, g are 0, 1, 2, 3: d is nearer to g than to a, and both pairs are published as *."""
-    encoded_table = encoded(Table(letters("abdgg"), LETTERS, 2)).space
+    encoded_table = encode_records(Table(letters("abdgg"), LETTERS, 2)).space
     assert groups_of(labels(encoded_table, 2, mode="deterministic")) == [[0, 1], [2, 3, 4]]
 
 
 def test_seeds_covering_all_records_then_evenly_spread() -> None:
     values = [5] * 8 + [9] * 4
-    encoded_table = encoded(Table([(v,) for v in values], [Number()], 2)).space
+    encoded_table = encode_records(Table([(v,) for v in values], [Number()], 2)).space
     result = np.bincount(labels(encoded_table, 2))
     assert result.tolist() == [2] * 6
 
@@ -141,15 +145,17 @@ def people(con: Any) -> Any:
     return small_table.people(con, oldest=500)
 
 
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", max_partition=20", ", weights={'age': 3}"])
-def test_classes_meet_the_model(people: Any, more: str) -> None:
-    rows = people.execute(f"FROM kmeanspp_cloud_classes{ASKED.format(more)}").fetchall()
+@pytest.mark.parametrize(
+    "extra_arguments", ["", ", l=2", ", max_level={'town': 0}", ", max_partition=20", ", weights={'age': 3}"]
+)
+def test_kmeanspp_classes_meet_model(people: Any, extra_arguments: str) -> None:
+    rows = people.execute(f"FROM kmeanspp_cloud_classes{ASKED.format(extra_arguments)}").fetchall()
     names = [d[0] for d in people.description]
     classes = [dict(zip(names, row, strict=True)) for row in rows]
     kept_classes = [c for c in classes if c["class_id"] is not None]
     assert sum(c["size"] for c in classes) == 60
     assert min(c["size"] for c in kept_classes) >= 5 and len(kept_classes) > 3
-    assert more != ", l=2" or min(len(c["disease"]) for c in kept_classes) >= 2
+    assert extra_arguments != ", l=2" or min(len(c["disease"]) for c in kept_classes) >= 2
 
 
 def test_records_far_from_mean_suppressed_and_reported(people: Any) -> None:
@@ -161,10 +167,10 @@ def test_records_far_from_mean_suppressed_and_reported(people: Any) -> None:
     ).fetchall() == [(0,)]
 
 
-def test_choices_are_drawn_by_the_seed(people: Any) -> None:
-    small_table.drawn_by_the_seed(people, "kmeanspp_cloud")
+def test_seed_determines_kmeanspp_clusters(people: Any) -> None:
+    small_table.assert_seed_determines_release(people, "kmeanspp_cloud")
 
 
-def test_no_deviation_is_below_one(people: Any) -> None:
+def test_kmeanspp_deviations_below_one_refused(people: Any) -> None:
     with pytest.raises(duckdb.Error, match="deviations must be a number from 1 to 1000"):
         people.execute(f"FROM kmeanspp_cloud{ASKED.format(', deviations=0')}")

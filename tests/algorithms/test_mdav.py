@@ -43,7 +43,7 @@ def plain_clusters(table: EncodedTable, k: int) -> list[list[int]]:
         )
     remaining_array = np.arange(table.rows)
 
-    def apart(place: list[float]) -> Any:
+    def record_distance(place: list[float]) -> Any:
         total = np.zeros(len(remaining_array), np.int64)
         for a, x, q, unit in zip(table.attributes, places, place, units, strict=True):
             x = x[remaining_array]
@@ -72,10 +72,10 @@ def plain_clusters(table: EncodedTable, k: int) -> list[list[int]]:
     while len(remaining_array) >= 2 * k:
         turns, place = 2 if len(remaining_array) >= 3 * k else 1, average()
         for _ in range(turns):
-            seed = remaining_array[np.argmax(apart(place))]
+            seed = remaining_array[np.argmax(record_distance(place))]
             place = [float(p[seed]) for p in places]
             remaining_array = remaining_array[remaining_array != seed]
-            near = remaining_array[np.argsort(apart(place), kind="stable")[: k - 1]]
+            near = remaining_array[np.argsort(record_distance(place), kind="stable")[: k - 1]]
             clusters.append(sorted([int(seed), *near.tolist()]))
             remaining_array = np.setdiff1d(remaining_array, near)
     return [*clusters, sorted(remaining_array.tolist())]
@@ -83,7 +83,7 @@ def plain_clusters(table: EncodedTable, k: int) -> list[list[int]]:
 
 @pytest.mark.parametrize("kind", ["apart", "rounding", "nulls"])
 @pytest.mark.parametrize(("rows", "k"), [(2000, 3), (900, 25)])
-def test_many_tuples_equal_plain_loop(kind: str, rows: int, k: int) -> None:
+def test_mdav_of_many_tuples_equals_plain_loop(kind: str, rows: int, k: int) -> None:
     table = random_encoded_table(np.random.default_rng(rows), rows, kind)
-    labels = by_row.run(algorithms.find("mdav"), table, Constraint(k), {"scale": "range"})
+    labels = by_row.run_labels(algorithms.find("mdav"), table, Constraint(k), {"scale": "range"})
     assert [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)] == plain_clusters(table, k)

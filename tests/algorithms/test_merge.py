@@ -24,7 +24,7 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import model_requirements
 
 
-def test_the_distance_is_that_of_the_worked_numbers() -> None:
+def test_level_distances_equal_paper_example() -> None:
     """Six levels: the edges weigh 1, 1/2, 1/3, 1/4, 1/5, together 2.2833."""
     up = 1 - level_distances(6, 1)
     assert up[4] == pytest.approx(0.0876, abs=5e-5) == (1 / 5) / (137 / 60)
@@ -36,7 +36,7 @@ def test_the_distance_is_that_of_the_worked_numbers() -> None:
 
 @given(tables(), st.sampled_from([1, 0, 2.5]), st.booleans())
 @SOME
-def test_kaca_merges_what_the_plain_loop_merges(table: Table, beta: float, stub: bool) -> None:
+def test_kaca_equals_plain_loop(table: Table, beta: float, stub: bool) -> None:
     encoded_table, k = small(table)
     if encoded_table.rows >= 2:
         clusters = [sorted(c) for c in found_clusters("kaca", encoded_table, k, beta_edge=beta, split_donor=stub)]
@@ -46,9 +46,7 @@ def test_kaca_merges_what_the_plain_loop_merges(table: Table, beta: float, stub:
 
 @given(tables(), st.integers(1, 2), st.integers(1, 5), st.sampled_from([None, 0.1, 0.4]), st.integers(0, 10**6))
 @SOME
-def test_kapp_deals_and_merges_as_the_plain_loop_does(
-    table: Table, columns: int, number: int, t: float | None, seed: int
-) -> None:
+def test_kapp_equals_plain_loop(table: Table, columns: int, number: int, t: float | None, seed: int) -> None:
     encoded_table, k = small(table)
     k = min(k, encoded_table.rows // 2)
     if k < 2:
@@ -73,13 +71,13 @@ def people(con: Any) -> Any:
 
 
 @pytest.mark.parametrize("call", ["kaca", "kapp"])
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", max_partition=20"])
-def test_published_classes_meet_model(people: Any, call: str, more: str) -> None:
-    more += ", t=1" if call == "kapp" else ", split_donor := true" if more == ", l=2" else ""
-    small_table.all_are_in_classes(people, call, more, classes=3, values=2 if ", l=2" in more else 1)
+@pytest.mark.parametrize("extra_arguments", ["", ", l=2", ", max_level={'town': 0}", ", max_partition=20"])
+def test_merged_classes_meet_model(people: Any, call: str, extra_arguments: str) -> None:
+    extra_arguments += ", t=1" if call == "kapp" else ", split_donor := true" if extra_arguments == ", l=2" else ""
+    small_table.assert_classes(people, call, extra_arguments, classes=3, values=2 if ", l=2" in extra_arguments else 1)
 
 
-def test_a_stub_leaves_more_classes(con: Any) -> None:
+def test_kaca_split_donor_gives_more_classes(con: Any) -> None:
     """A stub of one record takes one of the eight at distance 1, not all of them."""
     con.execute("CREATE TABLE few AS SELECT CASE WHEN i = 8 THEN 2 ELSE 1 END AS age FROM range(9) AS r (i)")
     for stub, sizes in (("false", [(9,)]), ("true", [(2,), (7,)])):
@@ -87,7 +85,7 @@ def test_a_stub_leaves_more_classes(con: Any) -> None:
         assert con.execute(call).fetchall() == sizes
 
 
-def test_kapp_is_close_in_the_sum_of_all_columns(people: Any) -> None:
+def test_kapp_limits_summed_distance_of_all_columns(people: Any) -> None:
     people.execute("CREATE TABLE two AS SELECT *, ['x', 'y', 'z'][1 + age % 3] AS job FROM people")
     call = "kapp_classes('two', k=5, qi=['age', 'sex'], sensitive=['disease', 'job']{})"
     full_options = {
@@ -105,12 +103,12 @@ def test_kapp_is_close_in_the_sum_of_all_columns(people: Any) -> None:
             assert off <= maximum + 1e-9
 
 
-def test_kapp_needs_a_sensitive_column(people: Any) -> None:
+def test_kapp_requires_sensitive_column(people: Any) -> None:
     with pytest.raises(duckdb.Error, match="kapp: t is about sensitive values, and no column of people is sensitive"):
         people.execute("FROM kapp('people', k=5, qi=['age', 'sex'])")
 
 
-def test_centers_of_kapp_are_drawn_by_the_seed(people: Any) -> None:
+def test_seed_determines_kapp_centers(people: Any) -> None:
     people.execute("CREATE TABLE many AS SELECT age, sex, hash(age) % 9 AS job FROM people")
     call = "FROM kapp('many', k=4, qi=['age', 'sex'], sensitive=['job'], t=1, sensitive_clusters := 3{})"
     one, same = (people.execute(call.format(", seed := 1")).fetchall() for _ in range(2))
@@ -119,7 +117,7 @@ def test_centers_of_kapp_are_drawn_by_the_seed(people: Any) -> None:
     assert any(one != other for other in others)
 
 
-def test_vultures_move_to_points() -> None:
+def test_vulture_centers_move_to_point_heaps() -> None:
     """Three heaps: no center is far from its heap, and the best place is better than a random one or a worse seed."""
     heaps = [(0.1, 0.1), (0.9, 0.2), (0.5, 0.9)]
     draws = np.random.default_rng(5)
@@ -134,7 +132,7 @@ def test_vultures_move_to_points() -> None:
         assert np.array_equal(actual_vulture_centers, vulture_centers(points, counts, 3, seed, 100, lambda: None))
 
 
-def test_kapp_by_vultures_publishes_classes_too(people: Any) -> None:
+def test_kapp_with_vultures_publishes_classes_of_k(people: Any) -> None:
     call = f"SELECT size FROM kapp_classes{ASKED.format(', t=1, optimizer := {!r}')}"
     one, other = (people.execute(call.format(text)).fetchall() for text in ("vultures", "kmeans++"))
     assert sum(size for (size,) in one) == sum(size for (size,) in other) == 60

@@ -12,7 +12,18 @@ from hypothesis import given
 from oracle import reference
 from oracle.reference import Attribute, Category, Number, Value
 from support import by_row
-from support.tables import EIGHTHS, MANY, SOME, Table, encoded, groups_of, large, published_classes, stored, tables
+from support.tables import (
+    EIGHTHS,
+    MANY,
+    SOME,
+    Table,
+    create_table,
+    encode_records,
+    groups_of,
+    large,
+    published_classes,
+    tables,
+)
 
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
@@ -40,8 +51,8 @@ def classes(
     persons: Sequence[str | None] | None = None,
 ) -> list[list[int]]:
     """Return the classes as sorted lists of record numbers."""
-    code_table = encoded(Table(records, attributes, k, persons))
-    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(k), {})
+    code_table = encode_records(Table(records, attributes, k, persons))
+    labels = by_row.run_labels(algorithms.find("mondrian"), code_table.space, Constraint(k), {})
     return groups_of([int(label) for _, label in sorted(zip(code_table.order, labels, strict=True))])
 
 
@@ -55,10 +66,10 @@ def column(*values: Value) -> list[list[Value]]:
 
 @MANY
 @given(tables(EIGHTHS))
-def test_the_partition_is_that_of_the_plain_recursion(table: Table) -> None:
+def test_mondrian_equals_recursion_of_random_tables(table: Table) -> None:
     """Multiples of 1/8: differences of other floats are rounded, and the two sides round differently."""
-    code_table = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {})
+    code_table = encode_records(table)
+    labels = by_row.run_labels(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {})
     expected = reference.mondrian(code_table.records, table.attributes, table.k, code_table.persons)
     assert groups_of(labels.tolist()) == expected
     assert sorted(set(labels.tolist())) == list(range(len(expected))), "clusters are numbered from 0"
@@ -66,44 +77,45 @@ def test_the_partition_is_that_of_the_plain_recursion(table: Table) -> None:
 
 @given(tables())
 @SOME
-def test_level_by_level_the_classes_are_the_same(table: Table) -> None:
-    code_table = encoded(table).space
+def test_mr_mondrian_equals_mondrian(table: Table) -> None:
+    code_table = encode_records(table).space
     k = max(table.k, 2)
     persons = (
         code_table.rows if code_table.persons is None else len(np.unique(code_table.persons[code_table.persons >= 0]))
     )
     if persons >= k:
         labels = [
-            by_row.run(algorithms.find(name), code_table, Constraint(k), {}) for name in ("mondrian", "mr_mondrian")
+            by_row.run_labels(algorithms.find(name), code_table, Constraint(k), {})
+            for name in ("mondrian", "mr_mondrian")
         ]
         assert groups_of(labels[0].tolist()) == groups_of(labels[1].tolist())
 
 
 @MANY
 @given(tables(EIGHTHS))
-def test_the_relaxed_partition_is_that_of_the_plain_recursion(table: Table) -> None:
-    code_table = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {"strict": False})
+def test_relaxed_mondrian_equals_recursion_of_random_tables(table: Table) -> None:
+    code_table = encode_records(table)
+    labels = by_row.run_labels(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {"strict": False})
     assert groups_of(labels.tolist()) == reference.mondrian(
         code_table.records, table.attributes, table.k, code_table.persons, strict=False
     )
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_relaxed_partition_equals_plain_recursion(seed: int) -> None:
+def test_relaxed_mondrian_equals_recursion_of_large_tables(seed: int) -> None:
     table = large(seed)
-    code_table = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {"strict": False})
+    code_table = encode_records(table)
+    labels = by_row.run_labels(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {"strict": False})
     assert groups_of(labels.tolist()) == reference.mondrian(
         code_table.records, table.attributes, table.k, code_table.persons, strict=False
     )
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_partition_equals_plain_recursion(seed: int) -> None:
+def test_mondrian_equals_recursion_of_large_tables(seed: int) -> None:
     table = large(seed)
-    code_table = encoded(table)
-    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {})
+    code_table = encode_records(table)
+    labels = by_row.run_labels(algorithms.find("mondrian"), code_table.space, Constraint(table.k), {})
     expected = reference.mondrian(code_table.records, table.attributes, table.k, code_table.persons)
     assert groups_of(labels.tolist()) == expected
 
@@ -111,9 +123,9 @@ def test_partition_equals_plain_recursion(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_sql_classes_and_precision_equal_plain_recursion(con: Any, seed: int) -> None:
     table = replace(large(seed), persons=None)
-    code_table = encoded(table)
+    code_table = encode_records(table)
     parts = reference.mondrian(code_table.records, table.attributes, table.k)
-    call = stored(con, table)
+    call = create_table(con, table)
     columns = ", ".join(f"q{j}" for j in range(len(table.attributes)))
     rows = con.execute(f"SELECT size, {columns} FROM mondrian_classes({call})").fetchall()
     assert {tuple(values): size for size, *values in rows} == published_classes(table, code_table.records, parts)
@@ -125,14 +137,14 @@ def test_sql_classes_and_precision_equal_plain_recursion(con: Any, seed: int) ->
 # By hand
 
 
-def test_numbers_are_cut_at_the_lower_median_of_the_records() -> None:
+def test_mondrian_cuts_numbers_at_lower_median() -> None:
     assert classes(column(1, 2, 3, 4), [Number()]) == [[0, 1], [2, 3]]
     assert classes(column(1, 2, 3, 4, 5, 6), [Number()]) == [[0, 1, 2], [3, 4, 5]], "1 to 3 cannot be cut again"
     assert classes(column(1, 1, 2, 3, 3), [Number()]) == [[0, 1, 2], [3, 4]]
     assert classes(column(1, 2, 2, 2, 2, 3), [Number()]) == [[0, 1, 2, 3, 4, 5]], "equal numbers stay together"
 
 
-def test_the_widest_attribute_that_can_be_cut_is_cut() -> None:
+def test_mondrian_cuts_widest_cuttable_attribute() -> None:
     """Both widths are 1: age is first, at its lower median 24.
 
     Then workclass is wider (1 compared with 0.1 and 0.25), but leaves one record alone, and so does age.
@@ -149,7 +161,7 @@ def test_the_widest_attribute_that_can_be_cut_is_cut() -> None:
     assert classes([row[::-1] for row in records], [WORKCLASS, Number()]) == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_ties_prefer_earlier_attribute_weights_break_them() -> None:
+def test_ties_prefer_earlier_attribute_or_larger_weight() -> None:
     records: list[list[Value]] = [[1, "Private"], [2, "Local-gov"], [3, "Private"], [4, "Local-gov"]]
     assert classes(records, [Number(), WORKCLASS]) == [[0, 1], [2, 3]]
     assert classes([row[::-1] for row in records], [WORKCLASS, Number()]) == [[0, 2], [1, 3]]
@@ -167,7 +179,7 @@ def test_value_at_common_ancestor_forms_own_side() -> None:
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 1], np.int32), np.array([1, 2, 3], np.int32))
     codes = np.array([0, 0, 1, 1, 2, 2], np.int32)
     code_table, _ = encoded_table.encode_table([tree], [codes], np.zeros(6, np.uint64), None)
-    assert by_row.run(algorithms.find("mondrian"), code_table, Constraint(2), {}).tolist() == [0, 0, 1, 1, 2, 2]
+    assert by_row.run_labels(algorithms.find("mondrian"), code_table, Constraint(2), {}).tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_nulls_are_cut_from_values_first() -> None:
@@ -175,7 +187,7 @@ def test_nulls_are_cut_from_values_first() -> None:
     assert classes(column(None, 1, 2, 3, 4), [Number()]) == [[0, 1, 2, 3, 4]], "one NULL alone is no class"
 
 
-def test_a_side_needs_k_persons() -> None:
+def test_mondrian_side_requires_k_persons() -> None:
     assert classes(column(1, 2, 3, 4), [Number()], persons=["A", "B", "A", "B"]) == [[0, 1], [2, 3]]
     assert classes(column(1, 2, 3, 4), [Number()], persons=["A", "A", "B", "B"]) == [[0, 1, 2, 3]]
     assert classes(column(1, 2, 3, 4), [Number()], persons=["A", "B", "A", None]) == [[0, 1, 2, 3]]
@@ -188,19 +200,21 @@ def test_numbers_cut_next_to_missing_code() -> None:
     assert classes(column(missing, missing, 1, 2, 3, 4, 5, 6), [Number()]) == expected
 
 
-def relaxed(values: Sequence[Value], k: int = 2, persons: Sequence[str | None] | None = None) -> list[list[int]]:
+def relaxed_classes(
+    values: Sequence[Value], k: int = 2, persons: Sequence[str | None] | None = None
+) -> list[list[int]]:
     """Return the classes of one number in the relaxed mode."""
-    code_table = encoded(Table(column(*values), [Number()], k, persons))
-    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(k), {"strict": False})
+    code_table = encode_records(Table(column(*values), [Number()], k, persons))
+    labels = by_row.run_labels(algorithms.find("mondrian"), code_table.space, Constraint(k), {"strict": False})
     return groups_of([int(label) for _, label in sorted(zip(code_table.order, labels, strict=True))])
 
 
 def test_relaxed_cut_left_side_is_half_rounded_up() -> None:
-    assert relaxed([1, 2, 2, 2, 2, 3]) == [[0, 1, 2], [3, 4, 5]], "strict cannot cut this at all"
-    assert relaxed([1, 2, 2, 2, 3]) == [[0, 1, 2], [3, 4]]
-    assert relaxed([1, 1, 1, 1, 1, 9]) == [[0, 1, 2], [3, 4, 5]], "1, 1, 1 alone has nothing left to cut"
-    assert relaxed([7, 7, 7, 7]) == [[0, 1, 2, 3]], "equal records are not cut: nothing would be gained"
-    assert relaxed([None, 1, 2, 3, 4]) == [[0, 1, 2, 3, 4]], "NULLs are cut from values first"
+    assert relaxed_classes([1, 2, 2, 2, 2, 3]) == [[0, 1, 2], [3, 4, 5]], "strict cannot cut this at all"
+    assert relaxed_classes([1, 2, 2, 2, 3]) == [[0, 1, 2], [3, 4]]
+    assert relaxed_classes([1, 1, 1, 1, 1, 9]) == [[0, 1, 2], [3, 4, 5]], "1, 1, 1 alone has nothing left to cut"
+    assert relaxed_classes([7, 7, 7, 7]) == [[0, 1, 2, 3]], "equal records are not cut: nothing would be gained"
+    assert relaxed_classes([None, 1, 2, 3, 4]) == [[0, 1, 2, 3, 4]], "NULLs are cut from values first"
 
 
 def test_cut_moves_from_half_to_nearest_valid_position() -> None:
@@ -209,13 +223,13 @@ def test_cut_moves_from_half_to_nearest_valid_position() -> None:
     Persons A, A, A, A | B, C, B, D: the left has one person, as with three; of five, A and B, and on the right C, B, D.
     """
     persons = ["A", "A", "A", "A", "B", "C", "B", "D"]
-    assert relaxed([1, 2, 2, 2, 2, 2, 2, 3], persons=persons) == [[0, 1, 2, 3, 4], [5, 6, 7]]
+    assert relaxed_classes([1, 2, 2, 2, 2, 2, 2, 3], persons=persons) == [[0, 1, 2, 3, 4], [5, 6, 7]]
 
 
-def test_relaxed_classes_of_different_numbers_are_below_twice_k() -> None:
+def test_relaxed_classes_of_distinct_numbers_are_below_2k() -> None:
     """LeFevre et al. 2006: with one record per point no class has 2k or more."""
-    code_table = encoded(Table([[i * 7 % 97, i * 5 % 89] for i in range(97)], [Number(), Number()], 3))
-    labels = by_row.run(algorithms.find("mondrian"), code_table.space, Constraint(3), {"strict": False})
+    code_table = encode_records(Table([[i * 7 % 97, i * 5 % 89] for i in range(97)], [Number(), Number()], 3))
+    labels = by_row.run_labels(algorithms.find("mondrian"), code_table.space, Constraint(3), {"strict": False})
     assert set(np.bincount(labels).tolist()) <= {3, 4, 5}
 
 
@@ -235,7 +249,7 @@ def test_relaxed_classes_meet_every_model_in_sql(con: Any) -> None:
     assert mapping["clusters"] >= strict["clusters"]
 
 
-def test_the_fixture_in_sql(six: Any) -> None:
+def test_mondrian_classes_of_published_fixture_in_sql(six: Any) -> None:
     """Both widths are 1: age is cut at 29. Then Gov's width is 3/7, but neither side can be cut into pairs."""
     query = "SELECT size, age, workclass FROM mondrian_classes('six', k=2)"
     assert six.execute(query).fetchall() == [(3, "[25, 29]", "Gov"), (3, "[40, 55]", "*")]

@@ -15,7 +15,7 @@ Rows = list[list[int | None]]
 """The values of each person in the order of the rows, None for NULL."""
 
 
-def shares(least: int, *columns: Rows) -> LinkedDiversity:
+def linked_diversity(min_values: int, *columns: Rows) -> LinkedDiversity:
     """Return the linked diversity of the columns, each in a table of its own."""
     stored_linked_values = []
     for table, rows in enumerate(columns):
@@ -26,21 +26,21 @@ def shares(least: int, *columns: Rows) -> LinkedDiversity:
             LinkedValues(f"column {table}", table, np.cumsum(count) - count, count, flat[:, 0], flat[:, 1])
         )
     sizes = np.array([[len(rows[i]) for rows in columns] for i in range(len(columns[0]))], np.int64)
-    return LinkedDiversity(least, tuple(stored_linked_values), sizes)
+    return LinkedDiversity(min_values, tuple(stored_linked_values), sizes)
 
 
-def plainly(least: int, people: list[int], *columns: Rows) -> bool:
+def meets_definition(min_values: int, people: list[int], *columns: Rows) -> bool:
     """Return whether each column with published rows has at least l values, each of at most 1/l of the people."""
     for rows in columns:
         size = min(len(rows[p]) for p in people)
         stored_rows = [{v for v in rows[p][:size] if v is not None} for p in people]
         values = set().union(*stored_rows)
         if size and (
-            len(values) < least
-            or any(sum(v in own_part for own_part in stored_rows) * least > len(people) for v in values)
+            len(values) < min_values
+            or any(sum(v in own_part for own_part in stored_rows) * min_values > len(people) for v in values)
         ):
             return False
-    return len(people) >= least
+    return len(people) >= min_values
 
 
 def random_rows(rng: random.Random, people: int, values: int) -> Rows:
@@ -54,13 +54,13 @@ def line(people: int) -> EncodedTable:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_cluster_holds_as_the_definition_says(seed: int) -> None:
+def test_linked_diversity_equals_definition(seed: int) -> None:
     rng = random.Random(seed)
     columns = [random_rows(rng, 40, 6), random_rows(rng, 40, 9)]
     for _ in range(200):
         people, minimum = rng.sample(range(40), rng.randint(1, 12)), rng.randint(2, 4)
-        result = shares(minimum, *columns).is_met_by(np.array(people, np.int64))
-        assert result == plainly(minimum, people, *columns)
+        result = linked_diversity(minimum, *columns).is_met_by(np.array(people, np.int64))
+        assert result == meets_definition(minimum, people, *columns)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,11 +70,11 @@ def test_clusters_merged_until_model_holds(seed: int) -> None:
     labels = np.repeat(np.arange(12), 5)
     space = line(60)
     merged = diversify_clusters(
-        "kacpc", space, max_level_blocks(space), labels, shares(minimum, *columns), lambda: None
+        "kacpc", space, max_level_blocks(space), labels, linked_diversity(minimum, *columns), lambda: None
     )
     clusters = [np.flatnonzero(merged == c).tolist() for c in range(merged.max() + 1)]
     assert sorted(p for people in clusters for p in people) == list(range(60))
-    assert all(plainly(minimum, people, *columns) for people in clusters)
+    assert all(meets_definition(minimum, people, *columns) for people in clusters)
     assert all(len({int(merged[p]) for p in np.flatnonzero(labels == c)}) == 1 for c in range(12))
 
 
@@ -82,7 +82,9 @@ def test_valid_clusters_remain_unchanged() -> None:
     rows: Rows = [[0], [1], [0], [1]]
     space = line(4)
     labels = np.array([0, 0, 1, 1])
-    assert diversify_clusters("f", space, max_level_blocks(space), labels, shares(2, rows), lambda: None).tolist() == [
+    assert diversify_clusters(
+        "f", space, max_level_blocks(space), labels, linked_diversity(2, rows), lambda: None
+    ).tolist() == [
         0,
         0,
         1,
@@ -90,23 +92,28 @@ def test_valid_clusters_remain_unchanged() -> None:
     ]
 
 
-def test_a_partner_without_rows_is_the_last_choice() -> None:
+def test_cluster_without_rows_is_merged_last() -> None:
     """The people at 0 and 1 miss l; those at 2 and 3, who are nearer, have no rows."""
     rows: Rows = [[0], [0], [], [], [1], [1]]
     space = line(6)
     merged = diversify_clusters(
-        "f", space, max_level_blocks(space), np.array([0, 0, 1, 1, 2, 2]), shares(2, rows), lambda: None
+        "f", space, max_level_blocks(space), np.array([0, 0, 1, 1, 2, 2]), linked_diversity(2, rows), lambda: None
     )
     assert merged.tolist() == [0, 0, 1, 1, 0, 0]
 
 
-def test_all_people_together_may_miss_model() -> None:
+def test_model_missed_by_all_people_raises() -> None:
     space = line(4)
     with pytest.raises(
         errors.ModelNotMetError, match="do not meet l = 3 on column 0; the most that they allow is l = 2"
     ):
         diversify_clusters(
-            "f", space, max_level_blocks(space), np.array([0, 0, 1, 1]), shares(3, [[0], [1], [0], [1]]), lambda: None
+            "f",
+            space,
+            max_level_blocks(space),
+            np.array([0, 0, 1, 1]),
+            linked_diversity(3, [[0], [1], [0], [1]]),
+            lambda: None,
         )
 
 
@@ -118,8 +125,8 @@ def test_max_level_blocks_are_not_merged() -> None:
     space, _ = encode_table([tree], [codes], np.zeros(8, np.uint64), None)
     labels = np.array([0, 0, 1, 1, 2, 2, 3, 3])
     rows: Rows = [[0], [0], [1], [1], [2], [3], [2], [3]]
-    merged = diversify_clusters("f", space, max_level_blocks(space), labels, shares(2, rows), lambda: None)
+    merged = diversify_clusters("f", space, max_level_blocks(space), labels, linked_diversity(2, rows), lambda: None)
     assert merged.tolist() == [0, 0, 0, 0, 1, 1, 2, 2]
     rows[2] = rows[3] = [0]
     with pytest.raises(errors.ModelNotMetError, match="no l above 1"):
-        diversify_clusters("f", space, max_level_blocks(space), labels, shares(2, rows), lambda: None)
+        diversify_clusters("f", space, max_level_blocks(space), labels, linked_diversity(2, rows), lambda: None)

@@ -56,7 +56,7 @@ def ncp(rows: Sequence[Row], groups: Sequence[Sequence[int]]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
+def test_best_finds_minimal_ncp_of_small_tables(con: Any, seed: int) -> None:
     draw = random.Random(seed)
     rows = [(draw.randrange(10), draw.choice(LINES)[0]) for _ in range(9)]
     fill(con, rows)
@@ -66,7 +66,7 @@ def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
     assert metric_values(con, "best_metrics('t', k = 2)")["ncp"] >= result["ncp"] - 1e-9
 
 
-def test_objectives_disagree_where_levels_and_leaves_do(con: Any) -> None:
+def test_ncp_objective_lowers_ncp_and_precision(con: Any) -> None:
     draw = random.Random(7)
     fill(con, [(draw.randrange(40), draw.choice(LINES)[0]) for _ in range(300)])
     values_by_name = {
@@ -79,7 +79,7 @@ def test_objectives_disagree_where_levels_and_leaves_do(con: Any) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mdav", "mondrian", "kmember"])
-def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
+def test_ncp_search_never_raises_ncp(con: Any, algorithm: str) -> None:
     draw = random.Random(len(algorithm))
     fill(con, [(draw.randrange(60), draw.choice(LINES)[0]) for _ in range(150)])
     previous = metric_values(con, f"{algorithm}_metrics('t', k = 4)")
@@ -90,7 +90,7 @@ def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
     assert by_levels == metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'precision')")
 
 
-def test_disabled_search_lowers_nothing(con: Any) -> None:
+def test_objective_without_search_refused(con: Any) -> None:
     with pytest.raises(duckdb.Error, match=r"kacpc: objective has no effect.*improve = 20000, or algorithm best"):
         con.execute("FROM kacpc('t', k = 2, objective = 'ncp')")
     with pytest.raises(duckdb.Error, match="objective must be one of 'precision', 'ncp', 'sse'"):

@@ -79,7 +79,7 @@ def table(seed: int) -> tuple[Any, dict[str, dict[str, str | None]], list[dict[s
     return connection, trees, records
 
 
-def said_at(parents: dict[str, str | None], values: list[str | None], level: int) -> list[str | None]:
+def published_labels(parents: dict[str, str | None], values: list[str | None], level: int) -> list[str | None]:
     """Return the published form of the values at a level: the ancestor `level` steps up; NULL stays NULL."""
     lines = [None if v is None else line(parents, v) for v in values]
     return [None if up is None else up[min(level, len(up) - 1)] for up in lines]
@@ -101,7 +101,7 @@ def test_categories_are_published_on_one_level(name: str, setting: str, seed: in
     for place, column in enumerate("yz"):
         values = [r[column] for r in records if r["id"] in released_rows]
         published_values = [released_rows[r["id"]][place] for r in records if r["id"] in released_rows]
-        levels = [said_at(trees[column], values, level) for level in range(6)]
+        levels = [published_labels(trees[column], values, level) for level in range(6)]
         assert published_values in levels or set(published_values) == {"*"}, (
             column,
             sorted(set(zip(values, published_values, strict=True)), key=str),
@@ -115,7 +115,7 @@ def test_categories_are_published_on_one_level(name: str, setting: str, seed: in
         assert dict(compared) == pytest.approx({metric: metrics[metric] for metric in METRICS})
 
 
-def test_node_published_if_its_value_occurs() -> None:
+def test_full_recoding_publishes_node_of_single_value() -> None:
     connection = duckdb.connect()
     dbanon.attach(connection)
     connection.execute("CREATE TABLE t AS SELECT unnest(['02138', '02139', '99999', '99999']) AS z")

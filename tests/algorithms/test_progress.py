@@ -34,7 +34,7 @@ def test_nested_progress_reports_share_of_total() -> None:
     as_progress_check(lambda: None).advance(1)  # a check without progress
 
 
-def test_check_of_part_equals_whole() -> None:
+def test_subtask_check_raises_like_whole_check() -> None:
     def stop() -> None:
         raise KeyboardInterrupt
 
@@ -87,7 +87,7 @@ def options(name: str, **given: object) -> dict[str, object]:
     return defaults_by_name | ({"influence": "weights"} if name == "simdiv" else {})
 
 
-def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def patch_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make searches report after few steps, so that small tables are tested, too."""
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 100)
     monkeypatch.setattr(kaca, "STEPS_PER_CALL", 100)
@@ -97,7 +97,7 @@ def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loukides_shao, "STEPS_PER_CALL", 100)
 
 
-def test_algorithms_of_superlinear_complexity_have_large() -> None:
+def test_large_lists_all_superlinear_algorithms() -> None:
     """kacpc uses an index whose queries never take long."""
     grows = re.compile(r"\^2|/ k|/ \(k")
     assert {a.name for a in algorithms.algorithms() if grows.search(a.complexity)} - {"kacpc"} == set(LARGE)
@@ -105,27 +105,27 @@ def test_algorithms_of_superlinear_complexity_have_large() -> None:
 
 @pytest.mark.parametrize("name", LARGE)
 def test_slow_call_refused_with_estimate_unless_allowed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_small_steps(monkeypatch)
+    patch_small_steps(monkeypatch)
     actual_points, constraint = points(600), Constraint(3)
-    usual = by_row.run(algorithms.find(name), actual_points, constraint, options(name))
+    usual = by_row.run_labels(algorithms.find(name), actual_points, constraint, options(name))
     monkeypatch.setattr(progress, "MAX_STEPS", 1)
     with pytest.raises(errors.TableTooLargeError) as error_info:
-        by_row.run(algorithms.find(name), actual_points, constraint, options(name))
+        by_row.run_labels(algorithms.find(name), actual_points, constraint, options(name))
     assert str(error_info.value).startswith(f"{name}: 600 distinct tuples in 200 clusters take some ")
     assert "max_partition = 20000" in str(error_info.value)
     assert (
-        by_row.run(algorithms.find(name), actual_points, constraint, options(name, allow_slow=True)).tolist()
+        by_row.run_labels(algorithms.find(name), actual_points, constraint, options(name, allow_slow=True)).tolist()
         == usual.tolist()
     )
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_a_few_records_are_never_too_many(name: str) -> None:
+def test_small_tables_are_never_too_large(name: str) -> None:
     for rows in (12, 40, 120):
-        by_row.run(algorithms.find(name), points(rows), Constraint(2), options(name))
+        by_row.run_labels(algorithms.find(name), points(rows), Constraint(2), options(name))
 
 
-def test_small_cells_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_call_with_small_cells_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     actual_points, constraint, kmember = points(1500), Constraint(3), algorithms.find("kmember")
     message: list[float] = []
     kmember.run(
@@ -136,8 +136,8 @@ def test_small_cells_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setattr(progress, "MAX_STEPS", message[0] / 2)
     with pytest.raises(errors.TableTooLargeError):
-        by_row.run(kmember, actual_points, constraint, options("kmember"))
-    labels = by_row.run(kmember, actual_points, constraint, options("kmember"), cell=200)
+        by_row.run_labels(kmember, actual_points, constraint, options("kmember"))
+    labels = by_row.run_labels(kmember, actual_points, constraint, options("kmember"), cell=200)
     assert np.bincount(labels).min() >= 3
 
 
@@ -146,8 +146,10 @@ def test_first_groups_estimate_steps_consistently(name: str, monkeypatch: pytest
     remaining: list[grow_clusters.GrowthRules] = []
 
     class Sampling(grow_clusters._GrowthEstimate):
-        def __init__(self, space: EncodedTable, rules: grow_clusters.GrowthRules, of: ProgressCheck) -> None:
-            super().__init__(space, rules, of)
+        def __init__(
+            self, space: EncodedTable, rules: grow_clusters.GrowthRules, progress_check: ProgressCheck
+        ) -> None:
+            super().__init__(space, rules, progress_check)
             remaining.append(rules)
 
     monkeypatch.setattr(grow_clusters, "_GrowthEstimate", Sampling)
@@ -159,21 +161,21 @@ def test_first_groups_estimate_steps_consistently(name: str, monkeypatch: pytest
     assert remaining[0].steps / 5 < message[0] < remaining[0].steps * 5
 
 
-def test_sample_equals_its_share_of_whole() -> None:
+def test_work_sample_extrapolates_to_whole() -> None:
     assert progress.WorkSample(0.01, 500, 0.2).extrapolate() == pytest.approx((50_000, 20))
     assert progress.WorkSample(0.01, 500, 0.2).extrapolate(2) == pytest.approx((100_000, 40))
     assert progress.cost_factor(10, 1000, 5) == 5 > 1 > progress.cost_factor(900, 1000, 5)
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [
         (0.2, "some 1 seconds"), (41, "some 40 seconds"), (119, "some 100 seconds"), (185, "some 3 minutes"),
         (2400, "some 40 minutes"), (9000, "some 2 hours"), (3 * 86400, "some 3 days"), (1e9, "some 30 years"),
     ],
 )  # fmt: skip
-def test_a_length_of_time_is_said_roughly(seconds: float, said: str) -> None:
-    assert progress.humanize_duration(seconds) == said
+def test_duration_text_is_rounded(seconds: float, text: str) -> None:
+    assert progress.humanize_duration(seconds) == text
 
 
 def test_remaining_time_reported_once_known() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 from oracle import mixed as slow
-from oracle.greedy import Plain
+from oracle.greedy import LossTable
 from oracle.reference import Attribute, Category, Number, Value
 from support import by_row
-from support.tables import SOME, Table, encoded, tables
+from support.tables import SOME, Table, encode_records, tables
 from test_algorithms import TREE, partitions
 from test_gather import with_unit
 from test_greedy import records
@@ -24,18 +24,18 @@ from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def labels(made: EncodedTable, k: int, eps: float = 0.0) -> list[int]:
-    options = {"eps": eps, MAX_SUPPRESSED: made.rows}
-    return by_row.labels(algorithms.find("r_gather").run(made, Constraint(k), options, lambda: None)).tolist()
+def labels(table: EncodedTable, k: int, eps: float = 0.0) -> list[int]:
+    options = {"eps": eps, MAX_SUPPRESSED: table.rows}
+    return by_row.labels(algorithms.find("r_gather").run(table, Constraint(k), options, lambda: None)).tolist()
 
 
-def groups(found: list[int]) -> list[list[int]]:
+def groups(cluster_numbers: list[int]) -> list[list[int]]:
     """Return the records of each cluster, without those of label -1."""
-    return [[r for r, c in enumerate(found) if c == n] for n in range(max(found) + 1)]
+    return [[r for r, c in enumerate(cluster_numbers) if c == n] for n in range(max(cluster_numbers) + 1)]
 
 
-def small(table: Table) -> tuple[EncodedTable, int, Plain, int]:
-    actual_records = records(encoded(table).space)
+def small_case(table: Table) -> tuple[EncodedTable, int, LossTable, int]:
+    actual_records = records(encode_records(table).space)
     k = min(max(table.k, 2), max(actual_records.rows // 2, 1))
     return (
         actual_records,
@@ -48,7 +48,7 @@ def small(table: Table) -> tuple[EncodedTable, int, Plain, int]:
 @given(tables())
 @SOME
 def test_centers_have_k_records_within_limit(table: Table) -> None:
-    encoded_table, k, pairs, widest = small(table)
+    encoded_table, k, pairs, widest = small_case(table)
     if encoded_table.rows < 4:
         return
     limit, centers = slow.centers(pairs, k, widest)
@@ -65,7 +65,7 @@ def test_centers_have_k_records_within_limit(table: Table) -> None:
 @given(tables(), st.sampled_from([0.1, 0.2, 0.5]))
 @SOME
 def test_eps_centers_have_k_records_with_few_suppressed(table: Table, eps: float) -> None:
-    encoded_table, k, pairs, widest = small(table)
+    encoded_table, k, pairs, widest = small_case(table)
     spare = int(eps * encoded_table.rows + 1e-9)
     if encoded_table.rows >= 4 and spare:
         *expected, out = slow.spread_clusters(pairs, k, spare, widest)
@@ -74,19 +74,19 @@ def test_eps_centers_have_k_records_with_few_suppressed(table: Table, eps: float
         assert [r for r, c in enumerate(actual_labels) if c < 0] == out
 
 
-def random_case(seed: int, most: int) -> tuple[EncodedTable, Plain, int]:
+def random_case(seed: int, max_records: int) -> tuple[EncodedTable, LossTable, int]:
     rng = random.Random(seed)
     attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
     choices: list[list[Value]] = [
         [rng.choice("abcdefg") if isinstance(a, Category) else rng.randint(0, 9) for a in attributes]
-        for _ in range(rng.randint(4, most))
+        for _ in range(rng.randint(4, max_records))
     ]
-    space = encoded(Table(choices, attributes, 2)).space
+    space = encode_records(Table(choices, attributes, 2)).space
     return space, with_unit(space, 1, "edges"), rng.choice([2, 2, 3]) if space.rows > 5 else 2
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_radius_is_at_most_twice_the_least(seed: int) -> None:
+def test_r_gather_radius_within_twice_optimum(seed: int) -> None:
     encoded_table, pairs, k = random_case(seed, 9)
     minimum = min(slow.radius(pairs, partition) for partition in partitions(range(encoded_table.rows), k))
     assert slow.radius(pairs, groups(labels(encoded_table, k))) <= 2 * minimum
@@ -111,7 +111,7 @@ def test_records_flow_to_centers_below_k() -> None:
 
     0 marks both 3, 6 the others: both have three. With a further 3, 9 would have none to spare, and does not need any.
     """
-    actual_records = records(encoded(Table([[v] for v in (0, 3, 3, 6, 6, 9)], [Number()], 3)).space)
+    actual_records = records(encode_records(Table([[v] for v in (0, 3, 3, 6, 6, 9)], [Number()], 3)).space)
     actual_groups = groups(labels(actual_records, 3))
     assert [len(c) for c in actual_groups] == [3, 3]
 
@@ -128,14 +128,16 @@ def people(con: Any) -> Any:
 ASKED = "('people', k=5, qi=['age', 'sex'], sensitive=['disease']{})"
 
 
-@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", max_partition=20", ", eps := 0.05"])
-def test_published_classes_meet_model(people: Any, more: str) -> None:
-    call = f"SELECT size, len(disease) FROM r_gather_classes{ASKED.format(more)} WHERE suppressed IS NULL"
+@pytest.mark.parametrize(
+    "extra_arguments", ["", ", l=2", ", max_level={'sex': 0}", ", max_partition=20", ", eps := 0.05"]
+)
+def test_r_gather_classes_meet_model(people: Any, extra_arguments: str) -> None:
+    call = f"SELECT size, len(disease) FROM r_gather_classes{ASKED.format(extra_arguments)} WHERE suppressed IS NULL"
     sizes = people.execute(call).fetchall()
     kept_total = sum(size for size, _ in sizes)
-    assert 57 <= kept_total < 60 if "eps" in more else kept_total == 60
+    assert 57 <= kept_total < 60 if "eps" in extra_arguments else kept_total == 60
     assert min(size for size, _ in sizes) >= 5
-    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+    assert extra_arguments != ", l=2" or min(values for _, values in sizes) >= 2
 
 
 def test_distant_record_widens_clusters_unless_suppressed(people: Any) -> None:
@@ -149,6 +151,6 @@ def test_distant_record_widens_clusters_unless_suppressed(people: Any) -> None:
     assert kept_value == full_value
 
 
-def test_a_table_of_fewer_than_two_groups_is_one_class(con: Any) -> None:
+def test_r_gather_of_fewer_than_2k_records_is_one_class(con: Any) -> None:
     con.execute("CREATE TABLE few AS SELECT i AS age FROM range(7) AS r (i)")
     assert con.execute("SELECT size FROM r_gather_classes('few', k=4, qi=['age'])").fetchall() == [(7,)]

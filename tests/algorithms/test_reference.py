@@ -60,7 +60,7 @@ def column(*values: Value) -> list[list[Value]]:
 # Trees
 
 
-def test_heights_of_the_workclass_tree() -> None:
+def test_tree_heights_equal_workclass_example() -> None:
     private, local = WORKCLASS.leaf("Private"), WORKCLASS.leaf("Local-gov")
     nodes = [ROOT, GOV, SELF_EMP, private, local]
     assert (private, local) == (("*", "Private"), ("*", "Gov", "Local-gov"))
@@ -78,7 +78,7 @@ def test_inner_node_above_shallow_leaves_has_larger_htop() -> None:
     assert (tree.hloss(("*", "A")), tree.hloss(tree.leaf("a"))) == (3, 1)
 
 
-def test_lowest_common_ancestor() -> None:
+def test_lca_of_leaves_and_inner_nodes() -> None:
     private, local, state = (WORKCLASS.leaf(label) for label in ("Private", "Local-gov", "State-gov"))
     assert WORKCLASS.lca(local, state) == GOV
     assert WORKCLASS.lca(local, private) == WORKCLASS.lca(private, local) == ROOT
@@ -107,7 +107,7 @@ def test_pruning_drops_empty_and_keeps_single_child_nodes() -> None:
     assert WORKCLASS.pruned([]).leaf_order() == []
 
 
-def test_a_flat_tree_sorts_its_values_as_text() -> None:
+def test_flat_tree_sorts_values_as_text() -> None:
     tree = flat(["b", "10", None, "2", "b"])
     assert tree.leaf_order() == ["10", "2", "b"]
     assert (tree.levels, tree.leaves(ROOT)) == (2, 3)
@@ -121,7 +121,7 @@ def test_a_flat_tree_sorts_its_values_as_text() -> None:
         ([["A", "*"], ["a", "A", "*"]], "has children"),
     ],
 )
-def test_a_malformed_tree_is_refused(rows: list[list[str]], message: str) -> None:
+def test_malformed_tree_refused(rows: list[list[str]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Tree(rows)
 
@@ -141,12 +141,12 @@ def test_a_malformed_tree_is_refused(rows: list[list[str]], message: str) -> Non
         ("Local-gov", "Self-emp-inc", 36),
     ],
 )
-def test_published_category_distances(a: str, b: str, expected: float) -> None:
+def test_reference_category_distances_equal_published(a: str, b: str, expected: float) -> None:
     assert dist_c(WORKCLASS, a, b) == pytest.approx(expected, abs=5e-7)
     assert dist_c(WORKCLASS, b, a) == dist_c(WORKCLASS, a, b)
 
 
-def test_the_published_numbers_need_the_unused_leaf_pruned() -> None:
+def test_published_distances_require_pruned_leaf() -> None:
     rows = [*ROWS[:-1], ["Without-pay", "not-work", "*"], ["Never-worked", "not-work", "*"]]
     full_tree = Tree(rows)
     pruned = full_tree.pruned(WORKCLASS.leaf_order())
@@ -156,7 +156,7 @@ def test_the_published_numbers_need_the_unused_leaf_pruned() -> None:
     assert dist_c(pruned, "Private", "Without-pay") == 18, "a one-child node is not collapsed"
 
 
-def test_two_values_of_a_flat_tree_are_4_apart() -> None:
+def test_flat_tree_values_have_distance_4() -> None:
     assert dist_c(flat(["f", "m"]), "f", "m") == 4
 
 
@@ -172,7 +172,7 @@ def test_float_positions_halved_against_overflow() -> None:
     assert positions([-1.5e308, 1.5e308]) == {-1.5e308: 0.0, 1.5e308: 1.5e308}
 
 
-def test_the_scale_fits_all_sums_below_2_to_the_62() -> None:
+def test_scale_keeps_sums_below_2_to_62() -> None:
     assert scale(PATIENTS, ATTRIBUTES, 3) == 55, "2 (1 + 36) = 74 is in [2^6, 2^7)"
     assert scale(PATIENTS, [Number(0.5), Category(WORKCLASS, 2.0)], 3) == 54, "2 (0.5 + 72) = 145"
     assert scale(column(0, 1, 2), AGE, 3) == 61, "1 is in [2^0, 2^1)"
@@ -185,7 +185,7 @@ def test_distances_are_exact_integers() -> None:
     assert distance(PATIENTS[0], PATIENTS[0]) == 0
 
 
-def test_distances_of_the_published_trace() -> None:
+def test_reference_distances_equal_published_trace() -> None:
     distance = kacpc_distance(PATIENTS, ATTRIBUTES, 3, prune=False)
     modal = [modal_value(kind, [row[j] for row in PATIENTS]) for j, kind in enumerate(ATTRIBUTES)]
     assert modal == [25, "Private"]
@@ -193,24 +193,24 @@ def test_distances_of_the_published_trace() -> None:
     assert values == pytest.approx([18, 18.066667, 18.133333, 0.5, 0.7, 19], abs=5e-7)
 
 
-def test_equal_steps_are_kept_while_the_unit_is_fine_enough() -> None:
+def test_fine_unit_keeps_equal_steps() -> None:
     unit = round(2.0**61 / 3)
     assert places([0, 1, 3], 1.0, 61) == {0: 0, 1: unit, 3: 3 * unit}
 
 
-def test_a_wide_integer_range_rounds_each_position() -> None:
+def test_wide_integer_range_rounds_each_position() -> None:
     reach = 3 * 2**38
     assert places([0, 1, reach], 1.0, 61) == {0: 0, 1: 2796203, reach: 2**61}
 
 
-def test_the_unit_of_equal_steps_is_at_least_2_to_the_24() -> None:
+def test_equal_steps_require_unit_of_2_to_24() -> None:
     enough, below = 2**37 + 1, 2**37 + 2**13
     assert (round(2.0**61 / enough), round(2.0**61 / below)) == (2**24, 2**24 - 1)
     assert places([0, 1, enough], 1.0, 61)[enough] == enough * 2**24
     assert places([0, 1, below], 1.0, 61)[below] == 2**61
 
 
-def test_weights_scale_the_places() -> None:
+def test_weights_scale_places() -> None:
     assert places([0.0, 0.5, 2.0], 3.0, 10) == {0.0: 0, 0.5: 768, 2.0: 3072}
 
 
@@ -235,7 +235,7 @@ def test_null_has_largest_distance_to_values() -> None:
 
 
 @pytest.mark.parametrize("kind", [Number(), Category(flat(["x"]))])
-def test_a_null_beside_a_single_value_costs_one(kind: Attribute) -> None:
+def test_null_with_single_value_has_unit_distance(kind: Attribute) -> None:
     value: Value = 7 if isinstance(kind, Number) else "x"
     distance = kacpc_distance([[value], [None]], [kind], 2)
     assert distance([value], [None]) == 2**61
@@ -245,7 +245,7 @@ def test_a_null_beside_a_single_value_costs_one(kind: Attribute) -> None:
 # KACPC
 
 
-def test_modal_value_ties() -> None:
+def test_modal_value_ties_prefer_first_in_order() -> None:
     assert modal_value(Number(), [3, 2, 3, 2, 1]) == 2
     assert modal_value(Category(WORKCLASS), ["Self-emp-inc", "Self-emp-not-inc"]) == "Self-emp-not-inc"
     assert modal_value(Number(), [None, 3, None, 3]) == 3
@@ -253,18 +253,18 @@ def test_modal_value_ties() -> None:
     assert modal_value(Category(WORKCLASS), [None]) is None
 
 
-def test_kacpc_on_the_published_fixture() -> None:
+def test_reference_kacpc_equals_published_fixture() -> None:
     clusters = kacpc(PATIENTS, ATTRIBUTES, 3, prune=False)
     assert [[r + 1 for r in cluster] for cluster in clusters] == [[4, 5, 3], [2, 1, 6]]
     assert eloss_precision(PATIENTS, ATTRIBUTES, clusters) == pytest.approx(0.108333, abs=5e-7)
 
 
-def test_kacpc_by_hand() -> None:
+def test_reference_kacpc_equals_hand_traced_ages() -> None:
     assert kacpc(column(0, 1, 2, 3, 4, 10, 11), AGE, 2) == [[0, 1], [2, 3], [4, 5, 6]]
     assert kacpc(column(0, 0, 4, 4, 2), AGE, 2) == [[0, 1], [4, 2, 3]]
 
 
-def test_later_centroids_have_the_least_summed_distance() -> None:
+def test_later_centroids_minimize_summed_distance() -> None:
     """Centroids 0 and 5; then 9 (9 + 4 = 13), though -7 (7 + 12 = 19) is nearer to the first.
 
     Then -7 (7 + 12 + 16 = 35), though 24 (24 + 19 + 15 = 58) is nearer to the last.
@@ -284,7 +284,7 @@ def test_kacpc_keeps_nulls_together() -> None:
     assert kacpc(column(None, 1, None, 2), AGE, 2) == [[0, 2], [1, 3]]
 
 
-def test_kacpc_counts_persons() -> None:
+def test_reference_kacpc_counts_persons() -> None:
     values = column(0, 0, 0, 1, 2, 3)
     assert kacpc(values, AGE, 2) == [[0, 1], [2, 3], [4, 5]]
     assert kacpc(values, AGE, 2, persons=["A", "A", None, "B", "C", "D"]) == [[0, 1, 2, 3], [4, 5]]
@@ -292,7 +292,7 @@ def test_kacpc_counts_persons() -> None:
 
 
 @pytest.mark.parametrize("persons", [None, ["A", "A", None]])
-def test_more_than_the_table_holds_is_refused(persons: list[str | None] | None) -> None:
+def test_k_above_record_or_person_count_refused(persons: list[str | None] | None) -> None:
     k = 4 if persons is None else 2
     with pytest.raises(ValueError, match="more than the table holds"):
         kacpc(column(1, 2, 3), AGE, k, persons)
@@ -300,7 +300,7 @@ def test_more_than_the_table_holds_is_refused(persons: list[str | None] | None) 
         mondrian(column(1, 2, 3), AGE, k, persons)
 
 
-def test_an_empty_table_has_no_classes() -> None:
+def test_empty_table_has_no_classes() -> None:
     assert kacpc([], ATTRIBUTES, 2) == mondrian([], ATTRIBUTES, 2) == []
     assert eloss_precision([], ATTRIBUTES, []) == 1
 
@@ -308,7 +308,7 @@ def test_an_empty_table_has_no_classes() -> None:
 # Mondrian
 
 
-def test_widths() -> None:
+def test_width_is_share_of_range_or_leaves() -> None:
     work, ages = Category(WORKCLASS), [10, 20, 50, None]
     assert width(Number(), [10, 20], ages) == 0.25
     assert width(Number(), [4, 4], [4, 4]) == 0
@@ -320,7 +320,7 @@ def test_widths() -> None:
     assert width(Number(), [None, None], ages) == 0
 
 
-def test_mondrian_cuts_the_widest_attribute_that_can_be_cut() -> None:
+def test_reference_mondrian_cuts_widest_cuttable_attribute() -> None:
     """Both widths are 1: age is first, at its lower median 24.
 
     Then workclass is wider (1 compared with 0.1 and 0.25), but leaves one record alone, and so does age.
@@ -363,7 +363,7 @@ def test_mondrian_cuts_nulls_off_first() -> None:
     assert mondrian(column(None, 1, 2, 3, 4), AGE, 2) == [[0, 1, 2, 3, 4]], "no other cut of a mixed part"
 
 
-def test_mondrian_counts_persons() -> None:
+def test_reference_mondrian_counts_persons() -> None:
     assert mondrian(column(1, 2, 3, 4), AGE, 2, persons=["A", "B", "A", "B"]) == [[0, 1], [2, 3]]
     assert mondrian(column(1, 2, 3, 4), AGE, 2, persons=["A", "A", "B", "B"]) == [[0, 1, 2, 3]]
     assert mondrian(column(1, 2, 3, 4), AGE, 2, persons=["A", "B", "A", None]) == [[0, 1, 2, 3]]
@@ -372,7 +372,7 @@ def test_mondrian_counts_persons() -> None:
 # Precision
 
 
-def test_precision_of_the_published_partition() -> None:
+def test_precision_equals_published_partition() -> None:
     assert eloss_precision(PATIENTS, ATTRIBUTES, [[0, 1, 2], [3, 4, 5]]) == pytest.approx(0.466667, abs=5e-7)
 
 
@@ -381,7 +381,7 @@ def test_precision_is_1_unchanged_and_0_suppressed() -> None:
     assert eloss_precision(PATIENTS, ATTRIBUTES, [list(range(6))]) == 0
 
 
-def test_precision_of_nulls() -> None:
+def test_precision_counts_nulls_among_values_as_lost() -> None:
     """Only NULLs lose nothing, NULLs among values everything, a constant number nothing."""
     assert eloss_precision(column(None, None, 1, 3), AGE, [[0, 1], [2], [3]]) == 1
     assert eloss_precision(column(None, None, 1, 3), AGE, [[0, 2], [1], [3]]) == 0.5
@@ -436,20 +436,20 @@ def true_release() -> list[dict[str, object]]:
     return [dict(row) for row in old + young]
 
 
-def check(released: list[dict[str, object]], k: int = 3) -> None:
-    check_release(source_table(), released, ["age", "work"], ATTRIBUTES, k, ["disease"])
+def check(release_rows: list[dict[str, object]], k: int = 3) -> None:
+    check_release(source_table(), release_rows, ["age", "work"], ATTRIBUTES, k, ["disease"])
 
 
-def test_a_true_release_is_accepted() -> None:
+def test_check_release_accepts_true_release() -> None:
     check(true_release())
 
 
-def test_a_release_below_k_is_rejected() -> None:
+def test_check_release_rejects_k_violation() -> None:
     with pytest.raises(AssertionError, match="has 3 rows"):
         check(true_release(), k=4)
 
 
-def test_a_release_that_lost_a_row_is_rejected() -> None:
+def test_check_release_rejects_missing_row() -> None:
     with pytest.raises(AssertionError, match="6 rows in, 5 out"):
         check(true_release()[:-1], k=2)
 
@@ -466,7 +466,7 @@ def test_a_release_that_lost_a_row_is_rejected() -> None:
         ("disease", "HIV", "Flu"),
     ],
 )
-def test_false_release_is_rejected(name: str, true: str, false: str | None) -> None:
+def test_check_release_rejects_false_value(name: str, true: str, false: str | None) -> None:
     result = true_release()
     for row in result:
         row[name] = false if row[name] == true else row[name]
@@ -474,14 +474,14 @@ def test_false_release_is_rejected(name: str, true: str, false: str | None) -> N
         check(result)
 
 
-def test_a_release_that_swaps_two_sensitive_values_is_rejected() -> None:
+def test_check_release_rejects_swapped_sensitive_values() -> None:
     result = true_release()
     result[0]["disease"], result[-1]["disease"] = result[-1]["disease"], result[0]["disease"]
     with pytest.raises(AssertionError, match="cannot be paired"):
         check(result)
 
 
-def test_rows_that_fit_one_by_one_but_not_together_are_rejected() -> None:
+def test_check_release_rejects_rows_without_joint_match() -> None:
     source: list[dict[str, object]] = [{"age": age} for age in (22, 25, 30, 28)]
     released_mappings: list[dict[str, object]] = [{"age": text} for text in ("[20, 30]", "[30, 40]") * 2]
     with pytest.raises(AssertionError, match="cannot be paired"):
@@ -507,7 +507,7 @@ def test_rows_that_fit_one_by_one_but_not_together_are_rejected() -> None:
         ("9007199254740993", 9007199254740992, False),
     ],
 )
-def test_number_coverage(public: object, original: object, expected: bool) -> None:
+def test_covers_number_if_equal_or_in_interval(public: object, original: object, expected: bool) -> None:
     assert covers(public, original, Number()) is expected
 
 
@@ -525,7 +525,7 @@ def test_number_coverage(public: object, original: object, expected: bool) -> No
         ("State-gov", "Local-gov", False),
     ],
 )
-def test_label_coverage(public: object, original: object, expected: bool) -> None:
+def test_covers_label_if_equal_or_ancestor(public: object, original: object, expected: bool) -> None:
     assert covers(public, original, Category(WORKCLASS)) is expected
 
 

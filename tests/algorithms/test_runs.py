@@ -31,7 +31,7 @@ def numbers(counts: list[int]) -> EncodedTable:
 
 @given(counts, st.integers(0, 10**6))
 @SOME
-def test_runs_are_the_labels(counts: list[int], seed: int) -> None:
+def test_run_lengths_expand_to_labels(counts: list[int], seed: int) -> None:
     space = numbers(counts)
     labels = np.random.default_rng(seed).integers(-1, 3, space.rows)
     runs = RunLengthLabels.from_labels(space, labels)
@@ -58,7 +58,7 @@ def test_runs_of_tuple_keep_order() -> None:
 
 @given(counts, st.integers(0, 10**6))
 @SOME
-def test_two_divisions_of_a_line_meet(first: list[int], seed: int) -> None:
+def test_intersected_partitions_cover_both_inputs(first: list[int], seed: int) -> None:
     total, ends = sum(first), np.random.default_rng(seed).random(sum(first)) < 0.4
     ends[-1] = True
     second = np.diff(np.append(-1, np.flatnonzero(ends)))
@@ -77,7 +77,7 @@ def test_suppressed_records_stay_suppressed_on_reassignment() -> None:
     assert following.labels().tolist() == [4, -1, -1, 5, -1, 4, 4]
 
 
-def test_some_tuples_are_numbered_anew() -> None:
+def test_runs_subset_renumbers_tuples() -> None:
     runs = RunLengthLabels.from_labels(numbers([2, 1, 3]), np.array([0, 1, 1, 2, 2, 0]))
     sample_subset = runs.subset(np.array([0, 2]), 3)
     assert (sample_subset.tuples.tolist(), sample_subset.labels().tolist()) == ([0, 0, 1, 1], [0, 1, 2, 2, 0])
@@ -86,8 +86,12 @@ def test_some_tuples_are_numbered_anew() -> None:
 @pytest.mark.parametrize(
     "name", ["kacpc", "ikac", "mdav", "kmember", "gaa_cp", "mondrian", "ldiversity_mondrian", "best"]
 )
-@pytest.mark.parametrize("more", [{}, {"max_suppressed_share": 0.1}, {"budget": algorithms.SearchBudget(50)}])
-def test_counts_equal_repeated_records(name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "refinement_options", [{}, {"max_suppressed_share": 0.1}, {"budget": algorithms.SearchBudget(50)}]
+)
+def test_k_anonymity_allocates_no_array_per_record(
+    name: str, refinement_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With k alone, no array has one entry per record."""
     monkeypatch.setattr(EncodedTable, "tuple_of", property(lambda _: pytest.fail("an array a record")))
     monkeypatch.setattr(RunLengthLabels, "labels", lambda _: pytest.fail("an array a record"))
@@ -95,13 +99,15 @@ def test_counts_equal_repeated_records(name: str, more: dict[str, Any], monkeypa
     space = numbers(np.random.default_rng(2).integers(1, 12, 40).tolist())
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})
-    runs = algorithms.run_algorithm(algorithm, space, Constraint(4), options, refinement=algorithms.Refinement(**more))
+    runs = algorithms.run_algorithm(
+        algorithm, space, Constraint(4), options, refinement=algorithms.Refinement(**refinement_options)
+    )
     assert np.bincount(runs.tuples, runs.counts).tolist() == space.counts.tolist()
     remaining = runs.clusters >= 0
     assert np.bincount(runs.clusters[remaining], runs.counts[remaining]).min() >= 4
 
 
-def test_an_algorithm_must_place_every_record() -> None:
+def test_algorithm_must_label_every_record() -> None:
     space = numbers([2, 3])
     wrong: list[RunLengthLabels | Ints] = [
         RunLengthLabels.from_runs(np.array([0, 1]), np.array([0, 0]), np.array([2, 2])),
@@ -115,7 +121,7 @@ def test_an_algorithm_must_place_every_record() -> None:
             algorithms.run_algorithm(algorithm, space, Constraint(2), {})
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("name", ["kacpc", "kmember", "mondrian"])
 def test_memory_grows_with_tuples_not_records(name: str) -> None:
     """50 million records of 20,000 tuples at k = 20,000: an array of one number per record would take 400 MB."""

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from oracle import simdiv as slow
-from support.model_tables import demanded
-from support.tables import MANY, SOME, Table, encoded, tables
+from support.model_tables import model_requirement
+from support.tables import MANY, SOME, Table, encode_records, tables
 
 import dbanon
 from dbanon import algorithms
@@ -32,21 +32,21 @@ USUAL = simdiv.resolve_options(DEFAULTS)
 PAPER = simdiv.resolve_options(DEFAULTS | {"reproduce": "paper"})
 
 
-def diverse(made: EncodedTable, seed: int, columns: int = 1) -> EncodedTable:
+def with_sensitive_values(table: EncodedTable, seed: int, columns: int = 1) -> EncodedTable:
     """Return the table with skewed sensitive columns, some NULL, and attributes of different influence."""
     rng = random.Random(seed)
     sensitive_columns = []
     for _ in range(columns):
         values = rng.randrange(1, 5)
         weights = [5.0, *([1.0] * (values - 1)), 0.3]
-        codes = np.array(rng.choices(range(values + 1), weights, k=made.rows), np.int32)
+        codes = np.array(rng.choices(range(values + 1), weights, k=table.rows), np.int32)
         sensitive_columns.append(SensitiveColumn(codes, np.bincount(codes, minlength=values + 1)))
-    attributes = tuple(replace(a, influence=float(rng.randrange(4))) for a in made.attributes)
-    return replace(made, attributes=attributes, sensitive=tuple(sensitive_columns), persons=None)
+    attributes = tuple(replace(a, influence=float(rng.randrange(4))) for a in table.attributes)
+    return replace(table, attributes=attributes, sensitive=tuple(sensitive_columns), persons=None)
 
 
-def clusters_of(made: EncodedTable, k: int, options: dict[str, Any]) -> list[set[int]]:
-    labels = simdiv.simdiv(made, Constraint(k), options, lambda: None)
+def clusters_of(table: EncodedTable, k: int, options: dict[str, Any]) -> list[set[int]]:
+    labels = simdiv.simdiv(table, Constraint(k), options, lambda: None)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
 
@@ -67,8 +67,8 @@ OPTIONS = st.fixed_dictionaries(
 
 @given(tables(), OPTIONS, st.integers(0, 10**6), st.sampled_from([1, 1, 2]))
 @MANY
-def test_clusters_equal_plain_loop(table: Table, options: dict[str, Any], seed: int, columns: int) -> None:
-    result = diverse(encoded(table).space, seed, columns)
+def test_simdiv_clusters_equal_plain_loop(table: Table, options: dict[str, Any], seed: int, columns: int) -> None:
+    result = with_sensitive_values(encode_records(table).space, seed, columns)
     k = max(table.k, 2)
     if result.rows < 2 * k:
         return
@@ -78,7 +78,7 @@ def test_clusters_equal_plain_loop(table: Table, options: dict[str, Any], seed: 
 
 @given(st.integers(0, 10**6), st.integers(2, 13), OPTIONS)
 @SOME
-def test_large_tables_equal_plain_loop(seed: int, k: int, options: dict[str, Any]) -> None:
+def test_simdiv_of_large_table_equals_plain_loop(seed: int, k: int, options: dict[str, Any]) -> None:
     rng = random.Random(seed)
     records = [(rng.randrange(20, 60), rng.randrange(3)) for _ in range(45)]
     ages, sexes = sorted({a for a, _ in records}), 3
@@ -90,7 +90,7 @@ def test_large_tables_equal_plain_loop(seed: int, k: int, options: dict[str, Any
         tree = replace(tree, magnitudes=np.array([7.0, 30.0, 2.5]))
     codes = [np.array([ages.index(a) for a, _ in records], np.int32), np.array([s for _, s in records], np.int32)]
     code_table, _ = encoded_table.encode_table([number, tree], codes, np.arange(45, dtype=np.uint64), None)
-    code_table = diverse(code_table, seed)
+    code_table = with_sensitive_values(code_table, seed)
     assert sexes == tree.values
     selected_usual = USUAL | options
     assert clusters_of(code_table, k, selected_usual) == [set(c) for c in slow.clusters(code_table, k, selected_usual)]
@@ -110,10 +110,10 @@ NEEDS = st.fixed_dictionaries(
 
 @given(tables(), NEEDS, st.integers(0, 10**6), st.sampled_from([None, 0, 1, 2]))
 @MANY
-def test_clusters_of_little_diversity_are_raised_as_described(
+def test_clusters_of_low_diversity_raised_like_plain_loop(
     table: Table, options: dict[str, Any], seed: int, level: int | None
 ) -> None:
-    copy = diverse(encoded(table).space, seed)
+    copy = with_sensitive_values(encode_records(table).space, seed)
     k = max(table.k, 2)
     if copy.rows < k:
         return
@@ -182,7 +182,7 @@ NUMBERS = [1, 2, 5, 6, 3, 4]
         ({"t_cs": 1.0}, [{2, 4}, {6, 1}, {3, 5}]),
     ],
 )
-def test_the_rows_of_figure_9(options: dict[str, Any], expected: list[set[int]]) -> None:
+def test_simdiv_clusters_equal_paper_figure_9(options: dict[str, Any], expected: list[set[int]]) -> None:
     """Angles of (age, country code 0, 1, 2) are 0, 0.01333, 0.01299 twice, 0.02564, 0.025; their mean is 0.01499.
 
     Records are ranked by how far they are from it: 2, 5, 6, 4, 3, 1. Slices (2, 5), (6, 4), (3, 1) give the centers 2,
@@ -217,7 +217,7 @@ def test_figure_9c_raises_country_without_diversity() -> None:
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]), "none has above k"
 
 
-def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
+def test_cosines_and_diversities_equal_algorithm_reference() -> None:
     def cosine(u: tuple[int, int], v: tuple[int, int]) -> float:
         numbers = [encoded_table.NumericAttribute(np.arange(5.0), True) for _ in range(2)]
         codes = np.array(sorted({u, v}), np.int32)
@@ -250,7 +250,7 @@ def test_union_of_raised_clusters_meets_person_model() -> None:
     sensitive = SensitiveColumn(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
     persons = np.array([0, 1, 0, 1])
     code_table = EncodedTable((number,), codes, np.ones(4, np.int64), persons, 4, (sensitive,))
-    model = Constraint(2, (demanded(alpha=0.5),))
+    model = Constraint(2, (model_requirement(alpha=0.5),))
     labels = np.array([0, 0, 1, 1])
     options = USUAL | {"t_div": 2.0}
     selected_algorithm = algorithms.find("simdiv")
@@ -305,7 +305,7 @@ def test_single_disease_clusters_published_one_level_up(people: Any) -> None:
     assert published_rows(people, SIMILAR + ", t_div := 0", "zip") == published_rows(people, SIMILAR, "zip")
 
 
-def test_typed_intervals_and_metrics_show_what_is_published(people: Any) -> None:
+def test_typed_intervals_and_precision_show_raised_values(people: Any) -> None:
     people.execute("UPDATE people SET disease = 'Flu'")
     rows = published_rows(people, SIMILAR + ", intervals := 'bounds'", "age_min, age_max, loss")
     assert all((low - 20) % 4 == 0 and loss > 0 for low, _, loss in rows)
@@ -316,7 +316,7 @@ def test_typed_intervals_and_metrics_show_what_is_published(people: Any) -> None
     assert wide_value < tight
 
 
-def test_nulls_and_top_codes_go_with_raised_clusters(people: Any) -> None:
+def test_raised_clusters_accept_nulls_and_top_codes(people: Any) -> None:
     people.execute("UPDATE people SET age = NULL WHERE n % 5 = 0; UPDATE people SET zip = NULL WHERE n > 9")
     rows = published_rows(people, SIMILAR + ", top := {'age': 28}")
     assert sum(size for *_, size in rows) == 12
@@ -346,7 +346,7 @@ def test_numbers_are_own_coordinates_with_hierarchy(people: Any, monkeypatch: py
     assert actual_values == [[[1, 1000, 2], values, None], [[1, 2], values, None], [None, None, None]]
 
 
-def test_models_and_suppression_still_apply(people: Any) -> None:
+def test_simdiv_classes_meet_models_with_suppression(people: Any) -> None:
     for arguments in ("l := 2", "alpha := 0.5", "t := 0.2", "l := 2, suppress := 0.2"):
         for size, disease in published_rows(people, f"{SIMILAR}, {arguments}", "size, disease"):
             assert size >= 3 and (disease is None or len(disease) == 2), arguments
@@ -367,7 +367,7 @@ TYPES = {
 }
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("type_", TYPES)
 def test_columns_of_every_type_are_clustered_and_raised(people: Any, type_: str) -> None:
     people.execute(f"""CREATE TABLE "t'""😀" AS
@@ -386,7 +386,7 @@ def test_columns_of_every_type_are_clustered_and_raised(people: Any, type_: str)
         assert people.execute(f"SELECT count(*) > 5 FROM simdiv_metrics{call}").fetchall() == [(True,)]
 
 
-def test_is_listed_among_functions(people: Any) -> None:
+def test_simdiv_callable_by_anonymize_inference_and_view(people: Any) -> None:
     call = f"('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {SIMILAR}"
     rows = people.execute(f"FROM simdiv{call})").fetchall()
     assert people.execute(f"FROM anonymize{call}, algorithm := 'simdiv')").fetchall() == rows
@@ -402,7 +402,7 @@ def test_is_listed_among_functions(people: Any) -> None:
         people.execute(f"FROM simdiv{call.replace('people', 'nobody')})").fetchall()
 
 
-def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
+def test_simdiv_memory_is_linear_in_rows() -> None:
     """20,000 different records: a matrix of their similarities would have 400 million cells."""
     rng = np.random.default_rng(1)
     n = 20_000
@@ -437,10 +437,10 @@ def test_slow_chain_requires_consent(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("file", ["adult_raw.csv", "adult.csv"])
-def test_adult_is_clustered_in_seconds_for_every_k(con: Any, data: Any, file: str) -> None:
-    con.execute(f"CREATE TABLE adult AS SELECT age, sex, race, native_country, salary FROM '{data / file}'")
+def test_simdiv_clusters_adult_within_5_s_for_every_k(con: Any, data_folder: Any, file: str) -> None:
+    con.execute(f"CREATE TABLE adult AS SELECT age, sex, race, native_country, salary FROM '{data_folder / file}'")
     call = "('adult', qi := ['age', 'sex', 'race', 'native_country'], sensitive := ['salary'], k := "
     con.execute(f"FROM simdiv{call}50, influence := 'weights')").fetchall()  # compiles
     for k in (2, 20, 400):
@@ -450,7 +450,7 @@ def test_adult_is_clustered_in_seconds_for_every_k(con: Any, data: Any, file: st
         assert min(sizes) >= (k,)
 
 
-def test_requires_sensitive_column(people: Any) -> None:
+def test_simdiv_requires_sensitive_column(people: Any) -> None:
     with pytest.raises(duckdb.Error, match="simdiv: simdiv is about sensitive values, and no column of people"):
         people.execute("FROM simdiv('people', k := 3, qi := ['age'])")
 
@@ -470,7 +470,7 @@ def test_influence_uses_forest_with_same_settings(people: Any) -> None:
     assert len(people.execute("FROM simdiv" + call.format("k := 3, reproduce := 'paper', ", "")).fetchall()) == 12
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_refreshed_release_is_clustered_again(tmp_path: Any) -> None:
     with dbanon.connect(tmp_path / "x.duckdb") as con:
         con.execute("CREATE TABLE people AS SELECT i AS age, i % 3 AS disease, i AS n FROM range(30) AS r (i)")

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from oracle.metrics import Number, sse_share
+from oracle.metrics import CodedNumber, sse_share
 from oracle.partitions import partitions
 
 import dbanon
@@ -47,14 +47,14 @@ def minimal_share(rows: Sequence[Row], k: int, values: int = 1) -> float:
     """Return the least share of squares over all partitions into classes of k records and `values` values of d."""
     columns = list(zip(*rows, strict=True))[:2]
     return min(
-        sse_share(columns, (Number(), Number()), groups)
+        sse_share(columns, (CodedNumber(), CodedNumber()), groups)
         for groups in partitions(range(len(rows)), k)
         if all(len({rows[i][2] for i in group}) >= values for group in groups)
     )
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
+def test_best_finds_minimal_sse_of_small_tables(con: Any, seed: int) -> None:
     draw = random.Random(seed)
     rows: list[Row] = [
         (draw.choice([draw.gauss(0, 9), None]) if seed % 3 == 2 else draw.gauss(0, 9), draw.randrange(30), "a")
@@ -69,7 +69,7 @@ def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_best_finds_the_least_that_meets_a_model(con: Any, seed: int) -> None:
+def test_best_finds_minimal_sse_that_meets_l(con: Any, seed: int) -> None:
     """Distinct l-diversity: the cheapest classes of two mostly do not have two values."""
     draw = random.Random(100 + seed)
     rows: list[Row] = [(x := draw.gauss(0, 9), draw.randrange(30), "a" if x < 0 else "b") for _ in range(8)]
@@ -80,19 +80,19 @@ def test_best_finds_the_least_that_meets_a_model(con: Any, seed: int) -> None:
     assert result["l_diversity:d"] >= 2
 
 
-def test_persons_count(con: Any) -> None:
+def test_best_finds_minimal_sse_with_k_persons(con: Any) -> None:
     """Ten records in the order of x, two of each person: the least squares of classes of two persons."""
     con.execute("CREATE OR REPLACE TABLE v AS SELECT i // 2 AS who, i * i AS x FROM range(10) AS r (i)")
     dbanon.declare(con, "v", who="person", x="quasi")
     result = metric_values(con, "best_metrics('v', k = 2, objective = 'sse')")
     values = [(float(i * i), None) for i in range(10)]
     groups = (g for g in partitions(range(10), 2) if all(len({i // 2 for i in group}) >= 2 for group in g))
-    best = min(sse_share([[x for x, _ in values]], (Number(),), g) for g in groups)
+    best = min(sse_share([[x for x, _ in values]], (CodedNumber(),), g) for g in groups)
     assert result["sse_share"] == pytest.approx(best) and result["k"] == 2
 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mdav", "mondrian", "kmember", "oka"])
-def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
+def test_sse_search_never_raises_sse(con: Any, algorithm: str) -> None:
     draw = random.Random(len(algorithm))
     fill(con, mixture(draw, 200))
     for text in ("", ", l = 2", ", t = 0.5"):
@@ -107,14 +107,14 @@ def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_best_is_far_ahead_of_its_start_on_random_mixtures(con: Any, seed: int) -> None:
+def test_best_lowers_mdav_sse_by_10_percent_on_mixtures(con: Any, seed: int) -> None:
     fill(con, mixture(random.Random(seed), 600, 12))
     for k in (3, 10):
         start = metric_values(con, f"mdav_metrics('t', k = {k}, scale := 'std')")["sse_share"]
         assert metric_values(con, f"best_metrics('t', k = {k}, objective = 'sse')")["sse_share"] < 0.9 * start
 
 
-def test_neither_order_nor_repetition_changes_a_class(con: Any) -> None:
+def test_sse_classes_independent_of_row_order(con: Any) -> None:
     rows = mixture(random.Random(3), 150)
     actual_rows = []
     for seed in (0, 1, 0):
@@ -126,8 +126,8 @@ def test_neither_order_nor_repetition_changes_a_class(con: Any) -> None:
     assert second_rows == actual_rows[0]
 
 
-@pytest.mark.parametrize("asked", [{}, {"l": 2}])
-def test_time_limit_stored_as_equivalent_moves(asked: dict[str, Any]) -> None:
+@pytest.mark.parametrize("model_arguments", [{}, {"l": 2}])
+def test_time_limit_stored_as_equivalent_moves(model_arguments: dict[str, Any]) -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE t (x DOUBLE, y INTEGER, d VARCHAR)")
         dbanon.declare(con, "t", x="quasi", y="quasi", d="sensitive")
@@ -135,10 +135,11 @@ def test_time_limit_stored_as_equivalent_moves(asked: dict[str, Any]) -> None:
         far: list[tuple[float, float]] = []
         dbanon.create_release(
             con, "safe", "kacpc", "t", k=4, improve="250ms", objective="sse",
-            progress=lambda *one: far.append(one), **asked,
+            progress=lambda *one: far.append(one), **model_arguments,
         )  # fmt: skip
         moves = con.execute("SELECT (parameters::JSON ->> 'improve')::BIGINT FROM releases()").fetchall()[0][0]
-        call = f"('t', k = 4, objective = 'sse', improve = {moves}{''.join(f', {n} = {v}' for n, v in asked.items())})"
+        model_text = "".join(f", {n} = {v}" for n, v in model_arguments.items())
+        call = f"('t', k = 4, objective = 'sse', improve = {moves}{model_text})"
         differ = f"(FROM safe EXCEPT ALL FROM kacpc{call}) UNION ALL (FROM kacpc{call} EXCEPT ALL FROM safe)"
         assert moves > 0 and con.execute(differ).fetchall() == []
         assert far[-1][0] == 1 and [share for share, _ in far] == sorted(share for share, _ in far)
@@ -147,7 +148,7 @@ def test_time_limit_stored_as_equivalent_moves(asked: dict[str, Any]) -> None:
         assert far[-1][1] == pytest.approx(1 - new_sse_share / old_sse_share, abs=1e-6)
 
 
-def test_equal_records_and_constant_columns(con: Any) -> None:
+def test_sse_of_equal_records_is_zero(con: Any) -> None:
     fill(con, [(1.5, 3, "a")] * 7)
     assert metric_values(con, "best_metrics('t', k = 3, objective = 'sse')")["sse_share"] == 0
     fill(con, [(x, 3, "a") for x in [1.0] * 4 + [2.0] * 5 + [9.0] * 3])
@@ -155,7 +156,7 @@ def test_equal_records_and_constant_columns(con: Any) -> None:
     assert (result["sse_share"], result["classes"]) == (0, 3)
 
 
-def test_squares_of_a_category_are_refused(con: Any) -> None:
+def test_sse_objective_refuses_category(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE c AS SELECT i AS x, 'abc'[1 + i % 3] AS g FROM range(9) AS r (i)")
     dbanon.declare(con, "c", x="quasi", g="quasi")
     why = "best: objective = 'sse' does not fit c.g: it is a category.*'precision' or 'ncp'"
@@ -167,7 +168,7 @@ def test_squares_of_a_category_are_refused(con: Any) -> None:
 
 
 @pytest.mark.parametrize("axes", [1, 2, 5])
-def test_the_neighbours_are_the_nearest_of_all(axes: int) -> None:
+def test_nearest_neighbours_equal_all_pairs_search(axes: int) -> None:
     """With few axes the search is exact, by distance; ties are interchangeable."""
     draws = np.random.default_rng(axes)
     rounded = np.round(draws.normal(size=(400, axes)), 1 if axes < 3 else 9)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from support import by_row
-from support.model_tables import demanded
-from support.scale import examples
+from support.model_tables import model_requirement
+from support.scale import n_examples
 
 from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import ClassBounds, cluster_members
@@ -65,7 +65,7 @@ def test_outliers_suppressed_and_reported(people: Any, algorithm: str) -> None:
     assert "suppressed" not in [d[0] for d in people.execute(f"FROM {none.format('_classes')}").description]
 
 
-def test_nulls_and_outliers_are_told_apart(people: Any) -> None:
+def test_nulls_and_outliers_are_counted_separately(people: Any) -> None:
     people.execute("INSERT INTO people VALUES (NULL, 'M', 'a'), (NULL, 'F', 'b')")
     call = "kacpc{}('people', k := 4, qi := ['age', 'sex'], suppress := 0.1, nulls := 'drop')"
     actual_metrics = metrics(people, call.format("_metrics"))
@@ -83,7 +83,7 @@ def test_suppress_keeps_records_if_no_loss_saved(con: Any) -> None:
     assert (actual_metrics["suppressed"], actual_metrics["records"]) == (0, 20)
 
 
-def test_never_the_whole_table(con: Any) -> None:
+def test_suppress_1_keeps_at_least_k_records(con: Any) -> None:
     con.execute("CREATE TABLE apart AS SELECT i * i AS age FROM range(20) AS r (i)")
     actual_metrics = metrics(con, "kacpc_metrics('apart', k := 5, qi := ['age'], suppress := 1)")
     assert actual_metrics["records"] >= 5
@@ -102,7 +102,7 @@ def test_suppressed_persons_are_counted(people: Any) -> None:
     assert 0 < persons <= size
 
 
-def test_rare_values_of_other_columns_are_looked_for_again(con: Any) -> None:
+def test_rare_values_checked_again_after_suppression(con: Any) -> None:
     rows = [(20 + i % 3, "common") for i in range(39)] + [(90_000 * i, "seldom") for i in range(1, 5)]
     con.execute("CREATE TABLE t (age INTEGER, town VARCHAR)")
     con.executemany("INSERT INTO t VALUES (?, ?)", [*rows, (21, "seldom")])
@@ -115,7 +115,7 @@ def test_rare_values_of_other_columns_are_looked_for_again(con: Any) -> None:
 
 
 @pytest.mark.parametrize("share", ["-0.1", "1.5", "'much'", "true", "'nan'::DOUBLE"])
-def test_a_share_is_between_0_and_1(people: Any, share: str) -> None:
+def test_suppress_outside_0_to_1_refused(people: Any, share: str) -> None:
     with pytest.raises(Exception, match="suppress must be a number from 0 to 1"):
         people.execute(f"FROM kacpc{CALL.format(share)}")
 
@@ -123,16 +123,16 @@ def test_a_share_is_between_0_and_1(people: Any, share: str) -> None:
 # --- algorithms that suppress records by a rule of their own -------------------------------------------------
 
 
-def halves(number: int, told: list[int]) -> Registered:
+def halving_algorithm(number: int, received_limits: list[int]) -> Registered:
     """Return an algorithm that suppresses the first `number` records, as far as allowed, and halves the others.
 
-    By its own bound it suppresses at most five. `told` collects the `max_suppressed` of each call.
+    By its own bound it suppresses at most five. `received_limits` collects the `max_suppressed` of each call.
     """
 
-    def run(made: encoded_table.EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-        told.append(int(str(options[MAX_SUPPRESSED])))
-        out = min(number, told[-1])
-        labels = np.arange(made.rows) % 2
+    def run(table: encoded_table.EncodedTable, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+        received_limits.append(int(str(options[MAX_SUPPRESSED])))
+        out = min(number, received_limits[-1])
+        labels = np.arange(table.rows) % 2
         labels[:out] = -1
         return labels
 
@@ -141,7 +141,7 @@ def halves(number: int, told: list[int]) -> Registered:
     )
 
 
-def alternating(rows: int, values: list[int]) -> encoded_table.EncodedTable:
+def alternating_table(rows: int, values: list[int]) -> encoded_table.EncodedTable:
     """Create a table of one number, 0 to rows - 1, and a sensitive column."""
     code_table, _ = encoded_table.encode_table(
         (encoded_table.NumericAttribute(np.arange(rows, dtype=np.float64), True),),
@@ -157,27 +157,27 @@ def alternating(rows: int, values: list[int]) -> encoded_table.EncodedTable:
 @pytest.mark.parametrize(("share", "may"), [(0.0, 0), (0.2, 4), (1.0, 5)])
 def test_own_suppression_rule_receives_limit(share: float, may: int) -> None:
     result: list[int] = []
-    made, leave = alternating(20, [0, 1] * 10), algorithms.Refinement(max_suppressed_share=share)
-    labels = by_row.run(halves(5, result), made, Constraint(3), {}, refinement=leave)
+    table, leave = alternating_table(20, [0, 1] * 10), algorithms.Refinement(max_suppressed_share=share)
+    labels = by_row.run_labels(halving_algorithm(5, result), table, Constraint(3), {}, refinement=leave)
     assert result == [may]
     assert np.flatnonzero(labels < 0).tolist() == list(range(may))
     assert np.bincount(labels[labels >= 0]).min() >= 3
 
 
 def test_suppressing_above_limit_is_defect() -> None:
-    result = alternating(20, [0, 1] * 10)
-    wrong = replace(halves(5, []), run=lambda *given: np.arange(20) - 6)
+    result = alternating_table(20, [0, 1] * 10)
+    wrong = replace(halving_algorithm(5, []), run=lambda *given: np.arange(20) - 6)
     with pytest.raises(ValueError, match="halves gave no cluster to 6 of 20 records, more than 4"):
-        by_row.run(wrong, result, Constraint(3), {}, refinement=algorithms.Refinement(max_suppressed_share=0.2))
+        by_row.run_labels(wrong, result, Constraint(3), {}, refinement=algorithms.Refinement(max_suppressed_share=0.2))
 
 
 def test_suppressed_returned_if_rest_misses_model() -> None:
     """The four records to be suppressed are all those of one value."""
-    result = alternating(20, [1] * 4 + [0] * 16)
-    labels = by_row.run(
-        halves(4, []),
+    result = alternating_table(20, [1] * 4 + [0] * 16)
+    labels = by_row.run_labels(
+        halving_algorithm(4, []),
         result,
-        Constraint(3, (demanded(l=2),)),
+        Constraint(3, (model_requirement(l=2),)),
         {},
         refinement=algorithms.Refinement(max_suppressed_share=0.2),
     )
@@ -186,10 +186,10 @@ def test_suppressed_returned_if_rest_misses_model() -> None:
 
 
 def test_fully_suppressed_table_is_one_cluster() -> None:
-    everything = replace(halves(0, []), run=lambda *given: np.full(20, -1), abilities=(Suppression("all"),))
-    labels = by_row.run(
+    everything = replace(halving_algorithm(0, []), run=lambda *given: np.full(20, -1), abilities=(Suppression("all"),))
+    labels = by_row.run_labels(
         everything,
-        alternating(20, [0, 1] * 10),
+        alternating_table(20, [0, 1] * 10),
         Constraint(3),
         {},
         refinement=algorithms.Refinement(max_suppressed_share=1.0),
@@ -201,7 +201,7 @@ def test_fully_suppressed_table_is_one_cluster() -> None:
 
 
 @st.composite
-def spaces(draw: st.DrawFn) -> tuple[encoded_table.EncodedTable, Constraint, float]:
+def random_cases(draw: st.DrawFn) -> tuple[encoded_table.EncodedTable, Constraint, float]:
     """Draw a table of one number and one flat category, with a sensitive column and perhaps a model."""
     rows = draw(st.integers(6, 40))
     rng = random.Random(draw(st.integers(0, 10**6)))
@@ -221,14 +221,16 @@ def spaces(draw: st.DrawFn) -> tuple[encoded_table.EncodedTable, Constraint, flo
         None,
         [(sensitive.astype(np.int32), int(sensitive.max()) + 1, None)],
     )
-    models = draw(st.sampled_from(((), (demanded(l=2),), (demanded(t=0.4, ground_distance="equal"),))))
+    models = draw(
+        st.sampled_from(((), (model_requirement(l=2),), (model_requirement(t=0.4, ground_distance="equal"),)))
+    )
     return code_table, Constraint(draw(st.integers(2, 5)), models), draw(st.sampled_from((0.05, 0.2, 0.5)))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@given(spaces())
-@settings(max_examples=examples(300), deadline=None, derandomize=True, database=None)
-def test_the_share_holds_the_loss_falls_and_the_models_are_met(
+@given(random_cases())
+@settings(max_examples=n_examples(300), deadline=None, derandomize=True, database=None)
+def test_suppression_meets_share_and_models_and_lowers_loss(
     algorithm: str, case: tuple[encoded_table.EncodedTable, Constraint, float]
 ) -> None:
     code_table, constraint, share = case
@@ -237,12 +239,12 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     still = algorithms.Refinement(budget=algorithms.SearchBudget(0))  # suppressed records are chosen before a search
     leave = replace(still, max_suppressed_share=share)
     try:
-        full_labels = by_row.run(selected_algorithm, code_table, constraint, options, refinement=still)
+        full_labels = by_row.run_labels(selected_algorithm, code_table, constraint, options, refinement=still)
     except Exception as error:  # the whole table does not meet the model: then it fails here too
         with pytest.raises(type(error)):
-            by_row.run(selected_algorithm, code_table, constraint, options, refinement=leave)
+            by_row.run_labels(selected_algorithm, code_table, constraint, options, refinement=leave)
         return
-    labels = by_row.run(selected_algorithm, code_table, constraint, options, refinement=leave)
+    labels = by_row.run_labels(selected_algorithm, code_table, constraint, options, refinement=leave)
     out = int((labels < 0).sum())
     assert out <= share * code_table.rows
     loss = [

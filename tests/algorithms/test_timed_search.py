@@ -48,7 +48,7 @@ def moves_of(con: Any, name: str) -> int:
     return int(rows.fetchall()[0][0])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("algorithm", ["kacpc", "best"])
 def test_timed_release_equals_its_moves(con: Any, algorithm: str) -> None:
     result: list[tuple[float, float]] = []
@@ -73,8 +73,8 @@ def test_timed_release_equals_its_moves(con: Any, algorithm: str) -> None:
     assert result[-1][1] == pytest.approx((end - start) / (1 - start), abs=1e-9)  # only the search changed it
 
 
-@pytest.mark.exhaustive
-def test_the_moves_are_those_of_a_fresh_database(people: pd.DataFrame, con: Any) -> None:
+@pytest.mark.not_everyday
+def test_timed_moves_repeat_in_fresh_database(people: pd.DataFrame, con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve="200ms")
     moves = moves_of(con, "safe")
     with dbanon.connect() as other:
@@ -85,7 +85,7 @@ def test_the_moves_are_those_of_a_fresh_database(people: pd.DataFrame, con: Any)
     assert rows == con.execute("FROM safe ORDER BY ALL").fetchall()
 
 
-def test_the_statement_takes_a_time(con: Any) -> None:
+def test_view_statement_accepts_time_and_stores_moves(con: Any) -> None:
     con.execute("CREATE MATERIALIZED ANONYMIZED VIEW v AS SELECT * FROM kacpc('patients', k = 5, IMPROVE = '100ms')")
     moves = moves_of(con, "v")
     assert moves > 0
@@ -95,8 +95,8 @@ def test_the_statement_takes_a_time(con: Any) -> None:
     assert moves_of(con, "v") == moves
 
 
-@pytest.mark.exhaustive
-def test_a_data_frame(people: pd.DataFrame) -> None:
+@pytest.mark.not_everyday
+def test_anonymize_data_frame_accepts_time(people: pd.DataFrame) -> None:
     parameters = {"k": 5, "qi": ["age", "zip"], "insensitive": ["disease"]}
     result: list[tuple[float, float]] = []
     timed_ = dbanon.anonymize(people, "kacpc", improve="150 ms", progress=lambda *far: result.append(far), **parameters)
@@ -108,8 +108,8 @@ def test_a_data_frame(people: pd.DataFrame) -> None:
     assert "improve" not in same.metrics.attrs
 
 
-@pytest.mark.exhaustive
-def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
+@pytest.mark.not_everyday
+def test_command_line_accepts_time_or_moves(tmp_path: Path, people: pd.DataFrame) -> None:
     people.to_csv(tmp_path / "people.csv", index=False)
     out = tmp_path / "safe.duckdb"
     columns = ["--qi", "age", "--qi", "zip", "--sensitive", "disease", "--algorithm", "kacpc"]
@@ -125,19 +125,19 @@ def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
     assert outcome.output.count("\n") == 1
 
 
-@pytest.mark.parametrize("given", ["5", "five", "5 hours", "-1s", "", "1e9s x", "nan s"])
-def test_invalid_time_raises(con: Any, given: str) -> None:
+@pytest.mark.parametrize("invalid_time", ["5", "five", "5 hours", "-1s", "", "1e9s x", "nan s"])
+def test_invalid_time_raises(con: Any, invalid_time: str) -> None:
     with pytest.raises(InvalidArgumentError, match="a time such as '5s'"):
-        dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve=given)
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=5, improve=invalid_time)
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'safe'").fetchall() == [(0,)]
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("5s", 5), ("500ms", 0.5), (" 1.5 MIN ", 90), (20000, None)])
-def test_times(given: object, seconds: float | None) -> None:
-    assert search_budget.time_limit_s("create_release", {"Improve": given}) == seconds
+@pytest.mark.parametrize(("value", "seconds"), [("5s", 5), ("500ms", 0.5), (" 1.5 MIN ", 90), (20000, None)])
+def test_time_limit_is_parsed_in_seconds(value: object, seconds: float | None) -> None:
+    assert search_budget.time_limit_s("create_release", {"Improve": value}) == seconds
 
 
-def test_a_table_function_takes_no_time(con: Any) -> None:
+def test_table_function_refuses_time(con: Any) -> None:
     with pytest.raises(Exception, match="in materialize, anonymize and the command line"):
         con.execute("FROM kacpc('patients', k = 5, improve = '5s')")
 
@@ -176,7 +176,7 @@ CHILD = textwrap.dedent(
 )
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_ctrl_c_keeps_best_so_far() -> None:
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

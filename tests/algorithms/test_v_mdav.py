@@ -97,10 +97,10 @@ def v_mdav(space: EncodedTable, k: int, gamma: float) -> list[list[int]]:
 
 @pytest.mark.parametrize("gamma", [0.0, 0.2, 1.1, 3.0])
 @pytest.mark.parametrize(("rows", "values", "nulls"), [(120, 1000, 0.0), (150, 12, 0.0), (130, 6, 0.1), (7, 9, 0.0)])
-def test_v_mdav_equals_a_plain_loop(rows: int, values: int, nulls: float, gamma: float) -> None:
+def test_v_mdav_equals_plain_loop(rows: int, values: int, nulls: float, gamma: float) -> None:
     for k in (2, 3, 5):
         code_table = table(np.random.default_rng(rows + k), rows, values, nulls)
-        labels = by_row.run(
+        labels = by_row.run_labels(
             algorithms.find("v_mdav"),
             code_table,
             Constraint(k),
@@ -110,7 +110,7 @@ def test_v_mdav_equals_a_plain_loop(rows: int, values: int, nulls: float, gamma:
         assert actual_values == v_mdav(code_table, k, gamma)
 
 
-def test_gamma_lets_clusters_follow_the_data(con: Any) -> None:
+def test_v_mdav_gamma_gives_clusters_of_unequal_size(con: Any) -> None:
     """3 + 5 records in two clumps: clusters of three leave records that are nearest to the other clump's middle."""
     con.execute("CREATE TABLE clumps AS SELECT unnest([1, 2, 3, 80, 81, 82, 83, 84]) AS a")
     sizes = "SELECT size FROM v_mdav_classes('clumps', k := 3, qi := ['a'], gamma := {}) ORDER BY size"

@@ -12,7 +12,7 @@ from hypothesis import given
 from oracle import wfcmeans as slow
 from oracle.reference import Number, places
 from support import by_row, small_table
-from support.tables import SOME, Table, encoded, groups_of, large, tables
+from support.tables import SOME, Table, encode_records, groups_of, large, tables
 from test_assign import random_case
 from test_kmeanspp import as_numbers
 
@@ -22,17 +22,17 @@ from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
 
 
-def labels(made: EncodedTable, k: int, **options: object) -> list[int]:
+def labels(table: EncodedTable, k: int, **options: object) -> list[int]:
     selected_algorithm = algorithms.find("wfcmeans")
     defaults_by_name = {p.name: p.default for p in selected_algorithm.own} | options
     values: list[int] = by_row.labels(
-        selected_algorithm.run(made, Constraint(k), defaults_by_name, lambda: None)
+        selected_algorithm.run(table, Constraint(k), defaults_by_name, lambda: None)
     ).tolist()
     return values
 
 
-def check(table: Table, mode: str, seed: int, rounds: int) -> None:
-    encoded_table = encoded(replace(table, persons=None))
+def check_equals_plain_loop(table: Table, mode: str, seed: int, rounds: int) -> None:
+    encoded_table = encode_records(replace(table, persons=None))
     n = encoded_table.space.rows
     spots = []
     for column in zip(*as_numbers(encoded_table.records, table.attributes), strict=True):
@@ -47,15 +47,15 @@ def check(table: Table, mode: str, seed: int, rounds: int) -> None:
 
 @SOME
 @given(table=tables(), mode=st.sampled_from(["random", "deterministic"]), seed=st.integers(0, 3))
-def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: str, seed: int) -> None:
-    check(table, mode, seed, 9)
+def test_wfcmeans_clusters_equal_plain_loop(table: Table, mode: str, seed: int) -> None:
+    check_equals_plain_loop(table, mode, seed, 9)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_large_table_equals_plain_loop(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wfcmeans_of_large_table_equals_plain_loop(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moving_centers, "STEPS_PER_CALL", 30)
     table = large(seed)
-    check(replace(table, records=table.records[:80], k=3, persons=None, ties=None), "random", seed, 5)
+    check_equals_plain_loop(replace(table, records=table.records[:80], k=3, persons=None, ties=None), "random", seed, 5)
 
 
 def test_distinguishing_column_weighs_more() -> None:
@@ -63,7 +63,7 @@ def test_distinguishing_column_weighs_more() -> None:
 
     The shares are 1 and 0, and each weight moves halfway there from one half.
     """
-    encoded_table = encoded(Table([(0, 0), (2, 10), (8, 5), (10, 5)], [Number(), Number()], 2)).space
+    encoded_table = encode_records(Table([(0, 0), (2, 10), (8, 5), (10, 5)], [Number(), Number()], 2)).space
     means = wfcmeans._WeightedMeans(encoded_table, np.array([0, 2]), lambda: None)
     means.nearest = np.array([0, 0, 1, 1])
     means.recenter()
@@ -77,7 +77,7 @@ def test_small_cluster_moves_center_of_joined_cluster() -> None:
 
     4 is at 8/3 from it, at 3 from 7; it would be at 3 from both if the center had stayed.
     """
-    encoded_table = encoded(Table([(v,) for v in (1, 1, 2, 4, 7, 7, 7)], [Number()], 2)).space
+    encoded_table = encode_records(Table([(v,) for v in (1, 1, 2, 4, 7, 7, 7)], [Number()], 2)).space
     means = wfcmeans._WeightedMeans(encoded_table, np.array([4, 2, 3, 0]), lambda: None)
     means.nearest = np.array([3, 1, 2, 0])
     means.recenter()
@@ -89,10 +89,14 @@ def people(con: Any) -> Any:
     return small_table.people(con, disease=small_table.FOUR)
 
 
-@pytest.mark.parametrize("more", ["", ", l=3", ", max_level={'town': 0}", ", max_partition=20", ", weights={'age': 3}"])
-def test_classes_meet_the_model(people: Any, more: str) -> None:
-    small_table.all_are_in_classes(people, "wfcmeans", more, classes=2, values=3 if ", l=3" in more else 1)
+@pytest.mark.parametrize(
+    "extra_arguments", ["", ", l=3", ", max_level={'town': 0}", ", max_partition=20", ", weights={'age': 3}"]
+)
+def test_wfcmeans_classes_meet_model(people: Any, extra_arguments: str) -> None:
+    small_table.assert_classes(
+        people, "wfcmeans", extra_arguments, classes=2, values=3 if ", l=3" in extra_arguments else 1
+    )
 
 
-def test_choices_are_drawn_by_the_seed(people: Any) -> None:
-    small_table.drawn_by_the_seed(people, "wfcmeans")
+def test_seed_determines_wfcmeans_clusters(people: Any) -> None:
+    small_table.assert_seed_determines_release(people, "wfcmeans")

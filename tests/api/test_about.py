@@ -30,25 +30,28 @@ CALL: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def made() -> dbanon.Anonymized:
+def anonymized() -> dbanon.Anonymized:
     return dbanon.anonymize(PEOPLE, "mondrian", **CALL)
 
 
-def test_anonymized_repr_shows_head_and_metrics_in_80_columns(made: dbanon.Anonymized) -> None:
-    lines = repr(made).splitlines()
+def test_anonymized_repr_shows_head_and_metrics_in_80_columns(anonymized: dbanon.Anonymized) -> None:
+    lines = repr(anonymized).splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0].split() == ["age", "born", "name_of_the_ward", "score", "disease", "class_id"]
     assert lines[1].split("  ")[:2] == ["[21, 25]", "[1975, 1979]"]
-    assert "0.3" in lines[1] and "0.30000000000000004" not in repr(made)
+    assert "0.3" in lines[1] and "0.30000000000000004" not in repr(anonymized)
     assert lines[6] == "8 rows, 5 shown"
     assert [line.split()[0] for line in lines[8:]][:3] == ["records", "classes", "k"]
     assert len(lines) == 13
-    assert list(made.release.columns[:2]) == ["name_of_the_ward", "score"]  # the frame itself is in the source's order
-    assert made.release["score"][0] == 0.1 + 0.2
-    shown_html = made._repr_html_()
+    assert list(anonymized.release.columns[:2]) == [
+        "name_of_the_ward",
+        "score",
+    ]  # the frame itself is in the source's order
+    assert anonymized.release["score"][0] == 0.1 + 0.2
+    shown_html = anonymized._repr_html_()
     assert shown_html.index("<th>age</th>") < shown_html.index("<th>name_of_the_ward</th>")
     assert "<td>[1975, 1979]</td>" in shown_html
-    release, classes, _ = made
+    release, classes, _ = anonymized
     assert (len(release), len(classes)) == (8, 2)
 
 
@@ -64,17 +67,17 @@ def test_anonymized_repr_is_escaped_and_single_line() -> None:
     ]  # fmt: skip
 
 
-def test_risk_attack_and_profile_accept_anonymized(made: dbanon.Anonymized) -> None:
-    risks = dbanon.risk(made, source=PEOPLE).set_index("name")["value"]
+def test_risk_attack_and_profile_accept_anonymized(anonymized: dbanon.Anonymized) -> None:
+    risks = dbanon.risk(anonymized, source=PEOPLE).set_index("name")["value"]
     assert risks["prosecutor_highest"] == 0.25
-    guesses = dbanon.attack(made, kind="homogeneity", source=PEOPLE)
+    guesses = dbanon.attack(anonymized, kind="homogeneity", source=PEOPLE)
     assert guesses["guess"].tolist() == ["Flu"]
-    assert dbanon.risk(made, qi=["age"], sensitive=[]).set_index("name")["value"]["prosecutor_highest"] == 0.25
-    assert dbanon.profile(made).set_index("column_name")["proposed_role"]["disease"] == "sensitive"
+    assert dbanon.risk(anonymized, qi=["age"], sensitive=[]).set_index("name")["value"]["prosecutor_highest"] == 0.25
+    assert dbanon.profile(anonymized).set_index("column_name")["proposed_role"]["disease"] == "sensitive"
     assert dbanon.profile(PEOPLE)["column_name"].tolist() == list(PEOPLE.columns)
 
 
-def test_risk_attack_and_profile_on_a_connection() -> None:
+def test_risk_attack_and_profile_accept_connection() -> None:
     with dbanon.connect() as con:
         con.register("people_frame", PEOPLE)
         con.execute("CREATE TABLE people AS SELECT row_number() OVER () AS id, * FROM people_frame")
@@ -99,13 +102,13 @@ def test_risk_attack_and_profile_on_a_connection() -> None:
         assert str(error_info.value) == str(in_sql.value)
 
 
-def test_invalid_release_argument_is_named(made: dbanon.Anonymized) -> None:
+def test_invalid_release_argument_is_named(anonymized: dbanon.Anonymized) -> None:
     with pytest.raises(errors.UnsupportedInputError, match="attack"):
         dbanon.attack(3, kind="homogeneity")
     with pytest.raises(
         errors.InvalidArgumentError, match=r"certificate: connection must be a connection: .*create_release"
     ):
-        dbanon.certificate(made, "safe")
+        dbanon.certificate(anonymized, "safe")
 
 
 def test_lazy_names_are_not_imported_early() -> None:

@@ -25,32 +25,32 @@ def clinic(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def runs_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+def executed_runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Record every run on the whole table, as it is made."""
     result: list[tuple[str, int]] = []
     run = algorithms.run_algorithm
 
-    def noted(algorithm: Any, space: Any, constraint: Any, *more: Any, **named: Any) -> Any:
+    def record_run(algorithm: Any, space: Any, constraint: Any, *more: Any, **named: Any) -> Any:
         result = run(algorithm, space, constraint, *more, **named)
         if space.rows == 200:
             result.append((algorithm.name, constraint.k))
         return result
 
-    monkeypatch.setattr(algorithms, "run_algorithm", noted)
+    monkeypatch.setattr(algorithms, "run_algorithm", record_run)
     return result
 
 
-def test_stored_runs_not_repeated_and_extended(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
+def test_stored_runs_not_repeated_and_extended(clinic: Path, executed_runs: list[tuple[str, int]]) -> None:
     with dbanon.connect(clinic) as con:
         first = dbanon.compare(con, "people", into="runs", k=[3, 5], algorithms="mdav", **ASKED)
-        assert runs_made == [("mdav", 3), ("mdav", 5)]
+        assert executed_runs == [("mdav", 3), ("mdav", 5)]
         assert len(first) == 4
     with dbanon.connect(clinic) as con:
         extra = dbanon.compare(con, "people", into="runs", k=[3, 5, 9], algorithms=["kacpc", "mdav"], **ASKED)
-        assert runs_made[2:] == [("kacpc", 3), ("kacpc", 5), ("kacpc", 9), ("mdav", 9)]
+        assert executed_runs[2:] == [("kacpc", 3), ("kacpc", 5), ("kacpc", 9), ("mdav", 9)]
         assert len(extra) == 12
         assert dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED).equals(extra)
-        assert len(runs_made) == 6
+        assert len(executed_runs) == 6
         full_relation = con.sql(
             "FROM compare('people', k := [3, 5, 9], algorithms := ['kacpc', 'mdav'], qi := ['age', 'city'])"
         )
@@ -59,17 +59,17 @@ def test_stored_runs_not_repeated_and_extended(clinic: Path, runs_made: list[tup
         assert extra[key].sort_values(key).reset_index(drop=True).equals(expected)
 
 
-def test_all_quasi_identifiers_differ_from_subset(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
+def test_all_quasi_identifiers_differ_from_subset(clinic: Path, executed_runs: list[tuple[str, int]]) -> None:
     parameters: dict[str, Any] = {"into": "runs", "algorithms": "mdav", **ASKED}
     with dbanon.connect(clinic) as con:
         dbanon.compare(con, "people", k=[3], n_quasi_identifiers=[1], **parameters)
         both = dbanon.compare(con, "people", k=[3], **parameters)
-        assert runs_made == [("mdav", 3), ("mdav", 3)]
+        assert executed_runs == [("mdav", 3), ("mdav", 3)]
         assert both["n_quasi_identifiers"].tolist() == [1, 1, 2, 2]
         assert dbanon.compare(con, "people", k=3, n_quasi_identifiers=[1, 2], **parameters).equals(both)
         with pytest.raises(duckdb.Error, match="d must be numbers of quasi-identifiers, at most 2"):
             dbanon.compare(con, "people", k=4, n_quasi_identifiers=[1, 3], **parameters)
-        assert len(runs_made) == 2
+        assert len(executed_runs) == 2
         dbanon.compare(con, "people", k=[500], n_quasi_identifiers=[1], **parameters)
         refusal = dbanon.compare(con, "people", k=[500], **parameters)
         assert refusal.loc[refusal["problem"].notna(), "n_quasi_identifiers"].tolist() == [1, 2]
@@ -114,7 +114,7 @@ def test_refused_runs_are_retried(clinic: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "other", "held"),
+    ("existing_statement", "other", "table_content"),
     [
         ("CREATE TABLE runs (a INTEGER)", {}, "something else"),
         ("CREATE TABLE runs (a INTEGER); COMMENT ON TABLE runs IS '[1]'", {}, "something else"),
@@ -123,15 +123,17 @@ def test_refused_runs_are_retried(clinic: Path) -> None:
         ("", {"seed": 4}, "compare('people', qi = ['age', 'city'])"),
     ],
 )
-def test_unrelated_table_is_not_modified(clinic: Path, before: str, other: dict[str, Any], held: str) -> None:
+def test_unrelated_table_is_not_modified(
+    clinic: Path, existing_statement: str, other: dict[str, Any], table_content: str
+) -> None:
     with dbanon.connect(clinic) as con:
-        if before:
-            con.execute(before)
+        if existing_statement:
+            con.execute(existing_statement)
         else:
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED)
         kept_rows = con.execute("FROM runs").fetchall()
         with pytest.raises(
-            errors.ComparisonTableMismatchError, match=re.escape(f"runs holds {held} and not this comparison")
+            errors.ComparisonTableMismatchError, match=re.escape(f"runs holds {table_content} and not this comparison")
         ):
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **{**ASKED, **other})
         assert con.execute("FROM runs").fetchall() == kept_rows
@@ -144,7 +146,7 @@ def test_irrelevant_options_reuse_comparison(clinic: Path) -> None:
         assert con.execute('SELECT count(*) FROM "The Runs"').fetchone() == (4,)
 
 
-def test_mistakes_are_told(clinic: Path) -> None:
+def test_invalid_comparison_call_raises(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
         with pytest.raises(errors.InvalidArgumentError, match="into must be a table's name"):
             dbanon.compare(con, "people", into="a..b", k=[3])
@@ -155,7 +157,7 @@ def test_mistakes_are_told(clinic: Path) -> None:
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'runs'").fetchone() == (0,)
 
 
-def test_data_frames_are_compared_and_chosen_for() -> None:
+def test_compare_and_tradeoffs_accept_data_frames() -> None:
     people = pd.DataFrame({"age": [20 + i * 37 % 40 for i in range(60)], "disease": ["Flu", "HIV", "TB"] * 20})
     result = dbanon.compare(people, k=[3, 4], algorithms=["mdav"], qi=["age"])
     assert result[["algorithm", "k", "metric"]].values.tolist() == [

@@ -34,7 +34,7 @@ def test_dates_beyond_python_are_released_and_displayed(name: str) -> None:
     assert len(repr(answer)) and len(answer._repr_html_())
 
 
-def test_an_infinite_date_of_a_file_is_text_in_the_frame(tmp_path: Any) -> None:
+def test_infinite_date_of_file_becomes_text_in_frame(tmp_path: Any) -> None:
     path = tmp_path / "t.parquet"
     duckdb.execute(f"COPY (SELECT DATE 'infinity' AS seen, range::INTEGER AS age FROM range(6)) TO '{path}'")
     anonymized = dbanon.anonymize(str(path), "kacpc", k=3, qi=["age"], sensitive=["seen"])

@@ -37,7 +37,7 @@ def arrow() -> pa.Table:
     return pa.table({"age": AGES, "disease": ["Flu", "Cold", "HIV"] * 4})
 
 
-def typed() -> pa.Table:
+def typed_table() -> pa.Table:
     """Return the twelve people with a column of every type."""
     table = arrow()
     for name, type_, value in TYPES:
@@ -61,7 +61,7 @@ def as_arrow(frame: Any) -> pa.Table:
     return frame if isinstance(frame, pa.Table) else frame.to_arrow()
 
 
-class Stream:
+class OneTimeStream:
     """A frame class of a third party that can be read once."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -89,7 +89,7 @@ KINDS: dict[str, tuple[Any, str, str]] = {
     "table": (lambda t: t, "Table", "Table"),
     "batch": (lambda t: t.to_batches()[0], "RecordBatch", "Table"),
     "reader": (lambda t: t.to_reader(max_chunksize=5), "RecordBatchReader", "Table"),
-    "stream": (Stream, "Table", "Table"),
+    "stream": (OneTimeStream, "Table", "Table"),
     "relation": (lambda t: duckdb.connect().from_arrow(t), "DuckDBPyRelation", "DuckDBPyRelation"),
     "polars": (polars, "DataFrame", "DataFrame"),
     "lazy": (lambda t: polars(t).lazy(), "LazyFrame", "DataFrame"),
@@ -102,7 +102,7 @@ KINDS: dict[str, tuple[Any, str, str]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_output_frame_type_and_dtypes_match_input(kind: str) -> None:
     make, release, classes = KINDS[kind]
-    table = typed()
+    table = typed_table()
     if kind in ("ibis", "relation"):
         table = table.drop_columns(["lasting"])  # ibis gives no durations, and those of DuckDB are intervals
     unchanged = [name for name in table.column_names if name not in ("age", "disease")]
@@ -141,8 +141,8 @@ def test_pandas_index_ignored_and_order_not_revealed() -> None:
     assert release.index.equals(pd.RangeIndex(COUNT)) and release.index.name is None and not release.attrs
     with pytest.raises((errors.DbanonError, duckdb.Error), match="name"):
         dbanon.anonymize(frame, "mondrian", k=3, qi=["name"])
-    noted = pa.Table.from_pandas(frame)
-    assert not dbanon.anonymize(noted, "mondrian", **CALL).release.schema.metadata
+    table_with_metadata = pa.Table.from_pandas(frame)
+    assert not dbanon.anonymize(table_with_metadata, "mondrian", **CALL).release.schema.metadata
 
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "kacpc", "mdav"])
@@ -196,7 +196,7 @@ def test_nullable_integers_keep_dtype() -> None:
     assert set(release["number"].dropna()) == {2**60 + 1}
 
 
-def test_wide_integers_and_enums_of_polars() -> None:
+def test_polars_wide_integers_become_decimals_and_enums_text() -> None:
     pl = pytest.importorskip("polars", reason="polars is not installed")
     frame = polars(arrow()).with_columns(
         pl.lit(2**70).cast(pl.Int128).alias("wide"), pl.col("disease").cast(pl.Enum(["Flu", "Cold", "HIV", "Secret"]))
@@ -205,15 +205,15 @@ def test_wide_integers_and_enums_of_polars() -> None:
     assert release.schema["disease"] == pl.String and set(release["wide"]) == {Decimal(2**70)}
 
 
-def test_a_plan_is_run_once() -> None:
+def test_lazy_plan_is_run_once() -> None:
     pl = pytest.importorskip("polars", reason="polars is not installed")
     runs: list[int] = []
 
-    def noted(frame: Any) -> Any:
+    def record_run(frame: Any) -> Any:
         runs.append(len(frame))
         return frame
 
-    plan = polars(arrow()).lazy().map_batches(noted)
+    plan = polars(arrow()).lazy().map_batches(record_run)
     assert isinstance(dbanon.anonymize(plan, "mondrian", **CALL).release, pl.LazyFrame)
     assert runs == [COUNT]
 
@@ -269,7 +269,7 @@ def test_empty_frames_and_non_frames_raise_one_error() -> None:
 
 def test_frames_usable_by_name_and_streams_read_once() -> None:
     with dbanon.connect() as con:
-        mine = Stream(arrow())
+        mine = OneTimeStream(arrow())
         assert mine is not None
         query = "FROM mondrian('mine', k=3, qi=['age'], sensitive=['disease'])"
         assert len(con.sql(query).fetchall()) == COUNT
@@ -284,7 +284,7 @@ def test_frames_usable_by_name_and_streams_read_once() -> None:
     assert frame_adapters.is_frame(mine) and not frame_adapters.is_frame("mine")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_unused_frame_libraries_are_not_imported() -> None:
     code = (
         "import sys, time; t = time.process_time(); import dbanon; assert time.process_time() - t < 0.1\n"

@@ -74,12 +74,12 @@ def test_ibis_table_over_policy_is_refused(clinic: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_error_of_a_relation_shows_no_value(clinic: Any) -> None:
+def test_relation_errors_contain_no_source_value(clinic: Any) -> None:
     clinic.execute("CREATE TABLE c AS SELECT 'CANARY' || i AS name, 30 AS age FROM range(20) t(i)")
     polars, ibis = pytest.importorskip("polars"), pytest.importorskip("ibis")
     frame = polars.from_arrow(clinic.raw.table("c").to_arrow_table()).lazy()
     table = ibis.duckdb.from_connection(clinic.raw).table("c")
-    stream = pa.RecordBatchReader.from_batches(pa.schema([("name", pa.int64())]), _failing())
+    stream = pa.RecordBatchReader.from_batches(pa.schema([("name", pa.int64())]), _failing_batches())
     for relation in (
         clinic.raw.sql("SELECT name::INTEGER AS name, age FROM c"),
         frame.with_columns(polars.col("name").cast(polars.Int64)),
@@ -92,7 +92,7 @@ def test_error_of_a_relation_shows_no_value(clinic: Any) -> None:
         assert isinstance(error_info.value, errors.UnreadableValueError)
 
 
-def _failing() -> Iterator[Any]:
+def _failing_batches() -> Iterator[Any]:
     """Yield batches of which the second cannot be read."""
     yield pa.record_batch({"name": pa.array([1])})
     raise pa.ArrowInvalid("Could not convert 'CANARY1' with type str")

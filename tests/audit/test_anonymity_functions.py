@@ -67,7 +67,7 @@ def values(con: Any, function: str, **parameters: object) -> dict[Any, float]:
     return {row["class"]["g"]: row["value"] for row in rows(con, function, qi=["g"], **parameters)}
 
 
-def close(number: Any) -> Any:
+def approx(number: Any) -> Any:
     return pytest.approx(float(number), abs=1e-9)
 
 
@@ -90,7 +90,7 @@ def star(con: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("function", "parameters", "worked"),
+    ("function", "parameters", "expected"),
     [
         ("l_diversity", {}, {"E1": 2, "E2": 3}),
         ("l_diversity", {"diversity": "entropy"}, {"E1": math.exp(0.6365141683), "E2": 3}),
@@ -116,11 +116,13 @@ def star(con: Any) -> Any:
         ("beta_likeness", {"likeness": "enhanced"}, {"E1": 1 / 3, "E2": 1}),
     ],
 )
-def test_the_worked_values(star: Any, function: str, parameters: Any, worked: dict[str, float]) -> None:
+def test_model_values_equal_hand_computed_example(
+    star: Any, function: str, parameters: Any, expected: dict[str, float]
+) -> None:
     actual_rows = rows(star, function, qi=["g"], sensitive=["disease"], **parameters)
-    assert {row["class"]["g"]: row["value"] for row in actual_rows} == pytest.approx(worked, abs=1e-9)
+    assert {row["class"]["g"]: row["value"] for row in actual_rows} == pytest.approx(expected, abs=1e-9)
     better = actual_rows[0]["better"]
-    worst = (min if better == "higher" else max)(worked.values())
+    worst = (min if better == "higher" else max)(expected.values())
     for row in actual_rows:
         assert (row["model"], row["sensitive"], row["better"], row["size"]) == (function, "disease", better, 3)
         assert row["achieved"] == pytest.approx(worst, abs=1e-9)
@@ -129,7 +131,7 @@ def test_the_worked_values(star: Any, function: str, parameters: Any, worked: di
     )
 
 
-def test_k_is_the_size_of_the_smallest_class(star: Any) -> None:
+def test_k_is_size_of_smallest_class(star: Any) -> None:
     star.execute("INSERT INTO t VALUES ('E3', 'Flu'), ('E3', 'Flu')")
     actual_rows = rows(star, "k_anonymity", qi=["g"])
     assert [(row["class"]["g"], row["size"], row["value"]) for row in actual_rows] == [
@@ -142,13 +144,13 @@ def test_k_is_the_size_of_the_smallest_class(star: Any) -> None:
     }
 
 
-def test_salaries_are_moved_by_rank(con: Any) -> None:
+def test_t_closeness_of_salaries_uses_rank_distance(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT CASE WHEN i IN (3, 4, 5) THEN 'P1' WHEN i IN (6, 8, 11) THEN 'P2' ELSE 'P3' END "
         "AS g, i * 1000 AS salary FROM range(3, 12) AS r (i)"
     )
     actual_values = values(con, "t_closeness", sensitive=["salary"], ground_distance="ordered")
-    assert (actual_values["P1"], actual_values["P2"]) == (close(0.375), close(1 / 6))
+    assert (actual_values["P1"], actual_values["P2"]) == (approx(0.375), approx(1 / 6))
 
 
 def test_ranks_follow_numbers_dates_or_hierarchy_leaves(con: Any) -> None:
@@ -157,25 +159,25 @@ def test_ranks_follow_numbers_dates_or_hierarchy_leaves(con: Any) -> None:
         "[9, 10, 100][i]::DECIMAL(9, 2) AS d, DATE '2000-01-01' + [9, 10, 100][i] AS day FROM range(1, 4) AS r (i)"
     )
     for column in ("n", "d", "day"):
-        assert values(con, "t_closeness", sensitive=[column], ground_distance="ordered")[2] == close(1 / 3), (
+        assert values(con, "t_closeness", sensitive=[column], ground_distance="ordered")[2] == approx(1 / 3), (
             "the middle rank"
         )
-    assert values(con, "t_closeness", sensitive=["s"], ground_distance="ordered")[2] == close(1 / 2), (
+    assert values(con, "t_closeness", sensitive=["s"], ground_distance="ordered")[2] == approx(1 / 2), (
         "texts: 10, 100, 9"
     )
     order = {"ground_distance": "ordered", "hierarchies": {"s": "9;*\n10;*\n100;*"}}
-    assert values(con, "t_closeness", sensitive=["s"], **order)[2] == close(1 / 3)
+    assert values(con, "t_closeness", sensitive=["s"], **order)[2] == approx(1 / 3)
     order["hierarchies"] = {"n": "10;*\n9;*\n100;*"}
-    assert values(con, "t_closeness", sensitive=["n"], **order)[1] == close(1 / 3)
+    assert values(con, "t_closeness", sensitive=["n"], **order)[1] == approx(1 / 3)
 
 
 def test_enhanced_gain_above_log_share_is_infinite(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i // 3 AS g, ['a', 'a', 'a', 'b', 'b', 'c'][i + 1] AS s FROM range(6) AS r (i)"
     )
-    assert achieved(con, "beta_likeness", qi=["g"], sensitive=["s"]) == close(1)
+    assert achieved(con, "beta_likeness", qi=["g"], sensitive=["s"]) == approx(1)
     actual_values = values(con, "beta_likeness", sensitive=["s"], likeness="enhanced")
-    assert actual_values == {0: math.inf, 1: close(1)}, "a: gain 1 is above ln 2"
+    assert actual_values == {0: math.inf, 1: approx(1)}, "a: gain 1 is above ln 2"
     assert summary(con, qi=["g"], sensitive=["s"])["beta_enhanced", "s"]["records_in_worst"] == 3
 
 
@@ -216,7 +218,7 @@ def sample(seed: int) -> Sample:
     return Sample(classes, has_persons)
 
 
-def definitions(classes: Sequence[models.Class], column: int, joint: bool) -> dict[str, models.Achieved]:
+def definitions(classes: Sequence[models.Class], column: int, joint: bool) -> dict[str, models.ModelResult]:
     """Return the value of each model by its definition, under the name that anonymity() uses."""
     tree = [line.split(";") for line in TREE.split("\n")]
 
@@ -232,7 +234,7 @@ def definitions(classes: Sequence[models.Class], column: int, joint: bool) -> di
     return {
         "distinct_l": models.distinct_l(classes, column, joint),
         "entropy_l": models.entropy_l(classes, column, joint),
-        "recursive_l": models.Achieved(lengths, min(lengths)),
+        "recursive_l": models.ModelResult(lengths, min(lengths)),
         "t_closeness_equal": models.t_equal(classes, column, joint),
         "t_closeness_ordered": models.t_ordered(classes, column, joint, None if column else ["Flu", "HIV", "Cancer"]),
         **({} if column else {"t_closeness_hierarchical": models.t_hierarchical(classes, tree, column, joint)}),
@@ -264,8 +266,8 @@ def test_every_model_equals_its_definition(con: Any, seed: int) -> None:
     }
     assert [key for key in actual_summary if key[0] not in OTHERS] == list(expected)
     for key, (worst, row) in {key: (expected[key], actual_summary[key]) for key in expected}.items():
-        assert row["achieved"] == close(worst.table), key
-        same = [i for i, value in enumerate(worst.classes) if float(value) == close(worst.table)]
+        assert row["achieved"] == approx(worst.table), key
+        same = [i for i, value in enumerate(worst.classes) if float(value) == approx(worst.table)]
         assert (row["worst_classes"], row["records_in_worst"]) == (len(same), sum(sizes[i] for i in same)), key
     for function, forms in {
         "k_anonymity": [("k_anonymity", {})],
@@ -281,9 +283,9 @@ def test_every_model_equals_its_definition(con: Any, seed: int) -> None:
         for name, form in forms:
             for row in rows(con, function, **given_values, **form):
                 worst = expected[name, row["sensitive"]]
-                assert row["value"] == close(worst.classes[row["class"]["g"]]), (name, row)
-                assert row["achieved"] == close(worst.table)
-                assert row["size"] == models.size(table.classes[row["class"]["g"]])
+                assert row["value"] == approx(worst.classes[row["class"]["g"]]), (name, row)
+                assert row["achieved"] == approx(worst.table)
+                assert row["size"] == models.n_persons(table.classes[row["class"]["g"]])
 
 
 def test_persons_counted_once_per_value(con: Any) -> None:
@@ -299,15 +301,15 @@ def test_persons_counted_once_per_value(con: Any) -> None:
     assert values(con, "t_closeness", **known_mapping) == {"a": 0, "b": 1}
 
 
-def test_diversity_ignores_null_others_count_it(con: Any) -> None:
+def test_diversity_ignores_null_and_other_models_count_null(con: Any) -> None:
     con.execute("CREATE TABLE t AS FROM (VALUES (1, 'Flu'), (1, NULL), (1, NULL), (2, NULL), (2, NULL)) AS v (g, s)")
     assert values(con, "l_diversity", sensitive=["s"]) == {1: 1, 2: 0}
     assert values(con, "l_diversity", sensitive=["s"], diversity="entropy") == {1: 1, 2: 0}
     assert values(con, "l_diversity", sensitive=["s"], diversity="recursive") == {1: 1, 2: 0}
     assert values(con, "p_sensitive", sensitive=["s"]) == {1: 1, 2: 0}
-    assert values(con, "alpha_k", sensitive=["s"]) == {1: close(2 / 3), 2: 1}
-    assert values(con, "t_closeness", sensitive=["s"]) == {1: close(1 / 3 - 1 / 5), 2: close(1 / 5)}
-    assert values(con, "beta_likeness", sensitive=["s"]) == {1: close((1 / 3 - 1 / 5) * 5), 2: close(1 / 4)}
+    assert values(con, "alpha_k", sensitive=["s"]) == {1: approx(2 / 3), 2: 1}
+    assert values(con, "t_closeness", sensitive=["s"]) == {1: approx(1 / 3 - 1 / 5), 2: approx(1 / 5)}
+    assert values(con, "beta_likeness", sensitive=["s"]) == {1: approx((1 / 3 - 1 / 5) * 5), 2: approx(1 / 4)}
 
 
 def test_joint_is_within_equal_other_sensitive_values(con: Any) -> None:
@@ -323,7 +325,7 @@ def test_joint_is_within_equal_other_sensitive_values(con: Any) -> None:
     )
 
 
-def test_the_ten_worst_classes_are_shown_in_order(con: Any) -> None:
+def test_ten_worst_classes_are_listed_in_order(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT g, i AS s FROM range(1, 16) AS a (g), range(g) AS b (i)")
     actual_rows = rows(con, "k_anonymity", qi=["g"])
     assert [(row["class"]["g"], row["value"]) for row in actual_rows] == [(n, n) for n in range(1, 11)]
@@ -332,7 +334,7 @@ def test_the_ten_worst_classes_are_shown_in_order(con: Any) -> None:
     assert {row["achieved"] for row in actual_rows} == {1.0}
 
 
-def test_many_values_need_no_more_memory_than_the_table(con: Any) -> None:
+def test_t_closeness_of_many_values_within_500_mb(con: Any) -> None:
     con.execute("SET memory_limit = '500MB'").fetchall()
     con.execute("CREATE TABLE t AS SELECT i % 5000 AS g, i AS s FROM range(50_000) AS r (i)")
     assert achieved(con, "t_closeness", qi=["g"], sensitive=["s"], ground_distance="ordered") < 0.2
@@ -343,7 +345,7 @@ def test_many_values_need_no_more_memory_than_the_table(con: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(4))
-def test_the_values_are_those_of_pycanon(con: Any, seed: int) -> None:
+def test_model_values_equal_pycanon(con: Any, seed: int) -> None:
     """Compares the correct metrics only.
 
     Its recursive diversity begins at the least frequent value, and its enhanced likeness is not judged value by value.
@@ -367,9 +369,9 @@ def test_the_values_are_those_of_pycanon(con: Any, seed: int) -> None:
         assert canon.entropy_l_diversity(*asked_values) in (int(entropy - 1e-9), int(entropy + 1e-9)), (
             "it cuts to an integer"
         )
-        assert achieved(con, "alpha_k", **parameters) == close(canon.alpha_k_anonymity(*asked_values)[0])
-        assert achieved(con, "beta_likeness", **parameters) == close(canon.basic_beta_likeness(*asked_values))
-        assert achieved(con, "t_closeness", ground_distance=emd, **parameters) == close(
+        assert achieved(con, "alpha_k", **parameters) == approx(canon.alpha_k_anonymity(*asked_values)[0])
+        assert achieved(con, "beta_likeness", **parameters) == approx(canon.basic_beta_likeness(*asked_values))
+        assert achieved(con, "t_closeness", ground_distance=emd, **parameters) == approx(
             canon.t_closeness(*asked_values)
         )
 
@@ -407,20 +409,20 @@ TYPES = {
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_columns_of_any_type_make_classes_and_are_judged(con: Any, type_: str) -> None:
+def test_columns_of_every_type_form_classes_and_are_measured(con: Any, type_: str) -> None:
     one, other = (f"CAST({value} AS {type_})" for value in TYPES[type_])
     con.execute(f"CREATE TABLE t AS SELECT unnest([{one}, {one}, {other}, NULL]) AS x, unnest([1, 1, 1, 2]) AS g")
     con.execute(f"CREATE TABLE found AS FROM {call('k_anonymity', qi=['x'])}")
     assert con.execute("SELECT value FROM found ORDER BY ALL").fetchall() == [(1,), (1,), (2,)]
     assert con.execute("SELECT typeof(class.x) = typeof(x) FROM found, t LIMIT 1").fetchall() == [(True,)]
     assert values(con, "l_diversity", sensitive=["x"]) == {1: 2, 2: 0}
-    assert values(con, "alpha_k", sensitive=["x"]) == {1: close(2 / 3), 2: 1}
-    assert values(con, "t_closeness", sensitive=["x"]) == {1: close(1 / 4), 2: close(3 / 4)}
+    assert values(con, "alpha_k", sensitive=["x"]) == {1: approx(2 / 3), 2: 1}
+    assert values(con, "t_closeness", sensitive=["x"]) == {1: approx(1 / 4), 2: approx(3 / 4)}
     assert values(con, "t_closeness", sensitive=["x"], ground_distance="ordered").keys() == {1, 2}
     assert summary(con, qi=["g"], sensitive=["x"])["k_anonymity", None]["achieved"] == 1
 
 
-def test_nan_null_and_minus_zero(con: Any) -> None:
+def test_nan_null_and_minus_zero_form_classes(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT unnest([0.0::DOUBLE, -0.0, 'nan', 'nan', NULL, NULL]) AS g")
     actual_rows = rows(con, "k_anonymity", qi=["g"])
     assert [row["value"] for row in actual_rows] == [2, 2, 2]
@@ -429,14 +431,14 @@ def test_nan_null_and_minus_zero(con: Any) -> None:
     assert actual_rows[2]["class"]["g"] is None
 
 
-def test_texts_differ_by_every_character(con: Any) -> None:
+def test_anonymity_ignores_collation_of_texts(con: Any) -> None:
     con.execute("CREATE TABLE t (g VARCHAR COLLATE NOCASE, s VARCHAR COLLATE NOCASE)")
     con.execute("INSERT INTO t VALUES ('a', 'x'), ('A', 'X'), ('a', 'X')")
     assert values(con, "k_anonymity") == {"A": 1, "a": 2}
     assert values(con, "l_diversity", sensitive=["s"]) == {"A": 1, "a": 2}
 
 
-def test_an_empty_table_is_an_error(con: Any) -> None:
+def test_anonymity_of_empty_table_raises(con: Any) -> None:
     con.execute("CREATE TABLE t (g INTEGER, s VARCHAR)")
     for function in MEASURING:
         sensitive = {} if function == "k_anonymity" else {"sensitive": ["s"]}
@@ -444,7 +446,7 @@ def test_an_empty_table_is_an_error(con: Any) -> None:
     assert_refused(con, call("anonymity", qi=["g"]), "anonymity: t has no rows")
 
 
-def test_one_record_and_one_class(con: Any) -> None:
+def test_single_record_achieves_k_1_and_l_1(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 1 AS g, 'Flu' AS s")
     achieveds = {key[0]: row["achieved"] for key, row in summary(con, qi=["g"], sensitive=["s"]).items()}
     assert {name: achieved for name, achieved in achieveds.items() if name not in OTHERS} == {
@@ -461,7 +463,7 @@ def test_one_record_and_one_class(con: Any) -> None:
     assert values(con, "t_closeness", sensitive=["s"], ground_distance="ordered") == {1: 0}
 
 
-def test_without_a_sensitive_column_there_is_k(con: Any) -> None:
+def test_anonymity_without_sensitive_column_reports_only_k(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i % 2 AS g FROM range(7) AS r (i)")
     (row,) = rows(con, "anonymity", qi=["g"])
     assert (row["model"], row["achieved"], row["worst_classes"], row["records_in_worst"]) == ("k_anonymity", 3, 1, 3)
@@ -469,7 +471,7 @@ def test_without_a_sensitive_column_there_is_k(con: Any) -> None:
         assert_refused(con, call(function, qi=["g"]), "no column of t is sensitive")
 
 
-def test_a_source_is_read_once(con: Any) -> None:
+def test_anonymity_reads_source_once(con: Any) -> None:
     con.execute("CREATE VIEW t AS SELECT (random() * 4)::INTEGER AS g, (random() * 4)::INTEGER AS s FROM range(1000)")
     actual_summary = summary(con, qi=["g"], sensitive=["s"])
     assert sum(row["size"] for row in rows(con, "k_anonymity", qi=["g"])) == 1000
@@ -480,7 +482,7 @@ def test_a_source_is_read_once(con: Any) -> None:
 
 
 @pytest.mark.parametrize(("name", "column"), [*zip(HOSTILE, reversed(HOSTILE), strict=True)])
-def test_hostile_names_are_names(con: Any, name: str, column: str) -> None:
+def test_anonymity_accepts_hostile_names(con: Any, name: str, column: str) -> None:
     con.execute(f"CREATE TABLE {identifier(name)} ({identifier(column)} INTEGER, g VARCHAR)")
     con.execute(f"INSERT INTO {identifier(name)} VALUES (1, ?), (2, NULL)", [name])
     table = str(identifier(name))
@@ -493,7 +495,7 @@ def test_hostile_names_are_names(con: Any, name: str, column: str) -> None:
     assert_refused(con, call("k_anonymity", table, qi=[name + "?"]), "has no column")
 
 
-def test_columns_named_like_the_statements_own(con: Any) -> None:
+def test_anonymity_accepts_internal_column_names(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i % 2 AS s0, i % 3 AS q0, i AS person, 1 AS records, i AS value "
         "FROM range(12) AS r (i)"
@@ -504,7 +506,7 @@ def test_columns_named_like_the_statements_own(con: Any) -> None:
     assert actual_summary["distinct_l", "value"]["achieved"] == 6
 
 
-def test_views_schemas_databases_and_files(con: Any, tmp_path: Path) -> None:
+def test_anonymity_reads_views_schemas_databases_and_files(con: Any, tmp_path: Path) -> None:
     con.execute("CREATE SCHEMA clinic")
     con.execute("CREATE TABLE clinic.t AS SELECT i % 2 AS g, i % 3 AS s FROM range(12) AS r (i)")
     con.execute("CREATE VIEW seen AS SELECT g AS g, s AS s FROM clinic.t WHERE s < 2")
@@ -520,7 +522,7 @@ def test_views_schemas_databases_and_files(con: Any, tmp_path: Path) -> None:
     assert achieved(con, "k_anonymity", "seen", qi=["g"]) == 4
 
 
-def test_results_can_be_stored_and_seen_and_prepared(con: Any) -> None:
+def test_anonymity_usable_in_tables_views_and_prepared_calls(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT i % 2 AS g, i % 3 AS s FROM range(12) AS r (i)")
     query = call("l_diversity", qi=["g"], sensitive=["s"])
     expected = con.execute(f"FROM {query}").fetchall()
@@ -534,7 +536,7 @@ def test_results_can_be_stored_and_seen_and_prepared(con: Any) -> None:
     assert con.execute("SELECT achieved FROM whole WHERE model = 'k_anonymity'").fetchall() == [(1,)]
 
 
-def test_temporary_tables_and_frames_of_a_connection_of_ours() -> None:
+def test_own_connection_measures_temp_tables_and_frames() -> None:
     import pandas as pd
 
     with dbanon.connect() as con:
@@ -621,7 +623,7 @@ def test_parameters_accept_all_three_forms(star: Any, function: str) -> None:
         ("beta_likeness('t', qi=['g'], sensitive=['disease'], likeness='more')", "likeness must be one of"),
     ],
 )
-def test_mistakes_are_told(star: Any, query: str, match: str) -> None:
+def test_invalid_anonymity_call_raises(star: Any, query: str, match: str) -> None:
     assert_refused(star, query, match)
 
 
@@ -645,16 +647,18 @@ def test_call_columns_override_declared_columns(star: Any) -> None:
     assert_refused(star, call("k_anonymity", qi=["who"]), "t.who is in two roles: qi and person")
 
 
-def test_the_declared_hierarchy_gives_the_distance(star: Any) -> None:
+def test_declared_hierarchy_determines_distance(star: Any) -> None:
     star.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_flat('flat', 't', 'disease')")
     dbanon.declare(star, "t", g="quasi", disease={"role": "sensitive", "hierarchy": "flat"})
-    assert achieved(star, "t_closeness", ground_distance="hierarchical") == close(1 / 6), "flat: all equally far apart"
-    assert achieved(star, "t_closeness", ground_distance="hierarchical", hierarchies={"disease": TREE}) == close(1 / 12)
-    assert summary(star)["t_closeness_hierarchical", "disease"]["achieved"] == close(1 / 6)
+    assert achieved(star, "t_closeness", ground_distance="hierarchical") == approx(1 / 6), "flat: all equally far apart"
+    assert achieved(star, "t_closeness", ground_distance="hierarchical", hierarchies={"disease": TREE}) == approx(
+        1 / 12
+    )
+    assert summary(star)["t_closeness_hierarchical", "disease"]["achieved"] == approx(1 / 6)
 
 
 @pytest.mark.parametrize(
-    ("broken", "why"),
+    ("hierarchy_rows", "why"),
     [
         ("('r', NULL, '*'), ('s', NULL, '*')", "exactly one root"),
         ("('r', NULL, '*'), ('a', 'b', 'Flu'), ('b', 'a', 'b')", "not reachable"),
@@ -666,10 +670,10 @@ def test_the_declared_hierarchy_gives_the_distance(star: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("emd", ["ordered", "hierarchical"])
-def test_a_hierarchy_that_is_no_tree_is_refused(star: Any, broken: str, why: str, emd: str) -> None:
+def test_hierarchy_that_is_no_tree_refused(star: Any, hierarchy_rows: str, why: str, emd: str) -> None:
     star.execute("DELETE FROM t WHERE disease <> 'Flu'")
     star.execute(
-        f"INSERT INTO dbanon.hierarchy (name, node, parent, label) SELECT 'odd', * FROM (VALUES {broken}) AS v"
+        f"INSERT INTO dbanon.hierarchy (name, node, parent, label) SELECT 'odd', * FROM (VALUES {hierarchy_rows}) AS v"
     )
     assert_refused(
         star,
@@ -678,7 +682,7 @@ def test_a_hierarchy_that_is_no_tree_is_refused(star: Any, broken: str, why: str
     )
 
 
-def test_a_policy_that_cannot_be_read_is_refused(star: Any) -> None:
+def test_anonymity_refuses_invalid_policy(star: Any) -> None:
     star.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('t', 'g', 'quasy')")
     assert_refused(star, call("k_anonymity", qi=["disease"]), "t.g: there is no role 'quasy'. Did you mean 'quasi'")
     star.execute("UPDATE dbanon.policy SET role = 'quasi', column_name = 'h'")
@@ -688,7 +692,7 @@ def test_a_policy_that_cannot_be_read_is_refused(star: Any) -> None:
     assert_refused(star, call("k_anonymity"), "t.g is in two roles")
 
 
-def test_policy_change_in_open_transaction_applies(star: Any) -> None:
+def test_policy_change_in_open_transaction_refused(star: Any) -> None:
     dbanon.declare(star, "t", g="quasi", disease="sensitive")
     star.execute("BEGIN")
     star.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")

@@ -17,7 +17,7 @@ CONSTANT = {
 
 
 @pytest.mark.parametrize("name", CONSTANT)
-def test_a_number_without_a_range_is_not_distorted(con: Any, name: str) -> None:
+def test_constant_column_has_zero_distortion(con: Any, name: str) -> None:
     con.execute(f"CREATE TABLE t AS SELECT {CONSTANT[name]} AS a, range // 4 AS b FROM range(8)")
     exact = ", rounding := {'a': 'none'}" if name in ("DATE", "TIMESTAMP") else ""
     con.execute(f"CREATE TABLE published AS FROM kacpc('t', k := 4, qi := ['a', 'b']{exact})")
@@ -26,11 +26,11 @@ def test_a_number_without_a_range_is_not_distorted(con: Any, name: str) -> None:
     assert dict(rows) == {"distortion": 0.0, "infeasible_classes": 0.0}
 
 
-@pytest.mark.parametrize(("published", "is_wide"), [("5", False), ("[0, 9]", True), ("*", True), (">=5", True)])
-def test_an_interval_wider_than_a_constant_column_is_wide(con: Any, published: str, is_wide: bool) -> None:
+@pytest.mark.parametrize(("published_value", "is_wide"), [("5", False), ("[0, 9]", True), ("*", True), (">=5", True)])
+def test_interval_wider_than_constant_column_is_infeasible(con: Any, published_value: str, is_wide: bool) -> None:
     con.execute("CREATE TABLE t AS SELECT 5 AS a FROM range(4)")
-    con.execute("CREATE TABLE published AS SELECT $1 AS a FROM range(4)", [published])
+    con.execute("CREATE TABLE published AS SELECT $1 AS a FROM range(4)", [published_value])
     rows = con.execute("""SELECT name, value FROM risk('published', source := 't', qi := ['a'])
         WHERE name IN ('distortion', 'infeasible_classes')""").fetchall()
     assert dict(rows)["infeasible_classes"] == is_wide
-    assert published == ">=5" or dict(rows)["distortion"] == is_wide
+    assert published_value == ">=5" or dict(rows)["distortion"] == is_wide

@@ -36,8 +36,8 @@ def table(records: list[tuple[int, ...]], positions: list[float] | None = None) 
     )
     if positions is None:
         return code_table
-    of = code_table.sensitive[0]
-    numeric = SensitiveColumn(of.codes, of.value_counts, None, np.array(positions))
+    sensitive_column = code_table.sensitive[0]
+    numeric = SensitiveColumn(sensitive_column.codes, sensitive_column.value_counts, None, np.array(positions))
     return EncodedTable(code_table.attributes, code_table.codes, code_table.counts, None, code_table.total, (numeric,))
 
 
@@ -51,17 +51,19 @@ def random_rows(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
     return values
 
 
-def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tuple[list[list[float]], list[float]]:
+def influence_by_record(
+    encoded: EncodedTable, settings: influence_forest.ForestSettings
+) -> tuple[list[list[float]], list[float]]:
     """Return drops by tree and attribute, and accuracies, from trees fitted to the records one by one."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    of = made.sensitive[0]
-    tuple_of = np.repeat(np.arange(len(made.counts)), made.counts)
-    records = sorted((int(t), int(c)) for t, c in zip(tuple_of, of.codes, strict=True))
-    if of.positions is not None:
-        records = [r for r in records if r[1] < of.values]
-    x = np.array([made.codes[t] for t, _ in records], np.float32)
-    y = np.array([c if of.positions is None else of.positions[c] for _, c in records])
+    sensitive_column = encoded.sensitive[0]
+    tuple_of = np.repeat(np.arange(len(encoded.counts)), encoded.counts)
+    records = sorted((int(t), int(c)) for t, c in zip(tuple_of, sensitive_column.codes, strict=True))
+    if sensitive_column.positions is not None:
+        records = [r for r in records if r[1] < sensitive_column.values]
+    x = np.array([encoded.codes[t] for t, _ in records], np.float32)
+    y = np.array([c if sensitive_column.positions is None else sensitive_column.positions[c] for _, c in records])
     n = len(records)
     order = np.argsort(np.random.PCG64(np.random.SeedSequence([settings.seed, 0])).random_raw(n), kind="stable")
     train = sorted(order[: int(settings.train * n)].tolist())
@@ -72,12 +74,12 @@ def plainly(made: EncodedTable, settings: influence_forest.ForestSettings) -> tu
         picks = [int(raw) % len(train) for raw in stream.random_raw(round(settings.sample_fraction * len(train)))]
         bag = sorted(train[p] for p in picks)
         out = [r for i, r in enumerate(train) if i not in set(picks)]
-        kind = DecisionTreeClassifier if of.positions is None else DecisionTreeRegressor
+        kind = DecisionTreeClassifier if sensitive_column.positions is None else DecisionTreeRegressor
         tree = kind(random_state=int(stream.random_raw() % 2**31), max_features=x.shape[1]).fit(x[bag], y[bag])
 
         def accuracy(rows: Any, tree: Any = tree, out: Any = out) -> float:
             result = tree.predict(rows)
-            if of.positions is None:
+            if sensitive_column.positions is None:
                 return sum(a == b for a, b in zip(result, y[out], strict=True)) / len(out)
             return 1 - sum((a - b) ** 2 for a, b in zip(result, y[out], strict=True)) / len(out) / variance
 
@@ -100,7 +102,7 @@ def test_grouped_records_equal_single_records(seed: int, numeric: bool) -> None:
     code_table = table(random_rows(seed), [0.0, 3.0] if numeric else None)
     settings = influence_forest.ForestSettings(trees=12, seed=seed)
     attribute_influence = influence_forest.attribute_influence(code_table, code_table.sensitive[0], settings)
-    drops, accuracies = plainly(code_table, settings)
+    drops, accuracies = influence_by_record(code_table, settings)
     assert attribute_influence.zeta == pytest.approx(np.mean(drops, axis=0), abs=1e-12)
     assert attribute_influence.sigma == pytest.approx(np.std(drops, axis=0, ddof=1), abs=1e-12)
     assert attribute_influence.accuracy == pytest.approx(np.mean(accuracies), abs=1e-12)
@@ -116,7 +118,7 @@ def test_deciding_column_has_all_influence_constant_none() -> None:
     assert influence_forest.score_ranks(attribute_influence.scores("zeta_over_sigma").tolist()) == [1, 2, 3]
 
 
-def test_scores_are_those_of_the_equations() -> None:
+def test_influence_scores_equal_equations() -> None:
     attribute_influence = influence_forest.AttributeInfluence(
         np.array([0.2, 0.1, 0.0, -0.1]), np.array([0.1, 0.4, 0.0, 0.1]), 0.9, 0.9
     )
@@ -142,7 +144,7 @@ def test_sensitive_null_is_class_but_not_in_regression() -> None:
 
 
 @pytest.mark.parametrize("rows", [[(0, 0), (1, 1)], [(0, 0)] * 5, [(0, 0)]])
-def test_tables_of_next_to_nothing_have_an_influence(rows: list[tuple[int, ...]]) -> None:
+def test_tiny_tables_have_finite_influence(rows: list[tuple[int, ...]]) -> None:
     code_table = table(rows)
     attribute_influence = influence_forest.attribute_influence(
         code_table, code_table.sensitive[0], influence_forest.ForestSettings(trees=3)
@@ -150,7 +152,7 @@ def test_tables_of_next_to_nothing_have_an_influence(rows: list[tuple[int, ...]]
     assert np.isfinite(attribute_influence.zeta).all() and np.isfinite(attribute_influence.sigma).all()
 
 
-def test_an_interrupt_ends_the_forest() -> None:
+def test_interrupt_ends_influence_forest() -> None:
     def stop() -> None:
         raise errors.StatementInterruptedError("influence")
 
@@ -176,7 +178,7 @@ def con() -> Any:
     result.close()
 
 
-def test_the_table_function_gives_scores_by_rank(con: Any) -> None:
+def test_influence_function_lists_scores_by_rank(con: Any) -> None:
     rows = con.execute(QUERY).fetchall()
     assert [c[0] for c in con.description] == [
         "sensitive", "attribute", "influence", "rank", "zeta", "sigma", "accuracy", "test_accuracy",
@@ -188,7 +190,7 @@ def test_the_table_function_gives_scores_by_rank(con: Any) -> None:
     assert {r[1]: r[2] for r in paper}["x"] == pytest.approx(rows[0][5] / rows[0][4])
 
 
-def test_order_other_columns_and_declared_weights_do_not_matter(con: Any) -> None:
+def test_influence_independent_of_order_and_declared_weights(con: Any) -> None:
     rows = con.execute(QUERY).fetchall()
     con.execute("CREATE TABLE again AS FROM people ORDER BY hash(n)")
     dbanon.declare(con, "again", x={"role": "quasi", "weight": 3}, z="quasi", c="quasi", s="sensitive", n="insensitive")
@@ -196,8 +198,8 @@ def test_order_other_columns_and_declared_weights_do_not_matter(con: Any) -> Non
     assert con.execute("FROM influence('again', trees := 20, seed := 1)").fetchall() != rows
 
 
-@pytest.mark.exhaustive
-def test_computed_once_per_data_and_parameters(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_influence_computed_once_per_data_and_parameters(con: Any) -> None:
     from dbanon.runtime import session
 
     cache = session.find_session(con).cache
@@ -214,7 +216,7 @@ def test_computed_once_per_data_and_parameters(con: Any) -> None:
     assert cache.calls == 4
 
 
-def test_weights_by_influence_are_the_scores_over_their_average(con: Any) -> None:
+def test_influence_weights_are_scores_over_their_mean(con: Any) -> None:
     scores = {r[1]: r[2] for r in con.execute(QUERY.replace(", trees := 20", "")).fetchall()}
     mean = sum(scores.values()) / 3
     weights = ", ".join(f"'{n}': {max(s / mean, 0.001)!r}" for n, s in scores.items())
@@ -225,7 +227,7 @@ def test_weights_by_influence_are_the_scores_over_their_average(con: Any) -> Non
     assert rows == con.execute(call.replace(":=", "=") + "'influence')").fetchall()
 
 
-def test_views_and_open_transactions_are_seen(con: Any) -> None:
+def test_influence_reads_views_and_open_transactions(con: Any) -> None:
     con.execute("CREATE VIEW early AS SELECT * FROM people WHERE n < 150")
     old_rows = con.execute(QUERY.replace("people", "early")).fetchall()
     con.execute("BEGIN; DELETE FROM people WHERE n >= 150")
@@ -234,7 +236,7 @@ def test_views_and_open_transactions_are_seen(con: Any) -> None:
     assert con.execute(QUERY).fetchall() != old_rows
 
 
-def test_numbers_and_times_are_regressed(con: Any) -> None:
+def test_influence_of_numbers_and_times_uses_regression(con: Any) -> None:
     con.execute("""CREATE TABLE paid AS
         SELECT x, z, CASE WHEN n % 9 > 0 THEN x * 100 + n % 3 END AS i, (x * 100 + n % 3)::DECIMAL(9, 2) AS d,
             CASE n % 9 WHEN 0 THEN 'nan'::DOUBLE WHEN 1 THEN 'inf'::DOUBLE ELSE x END AS f,
@@ -269,14 +271,14 @@ def test_impossible_influence_is_reported(con: Any) -> None:
         con.execute(QUERY.replace("people", "nobody")).fetchall()
 
 
-def test_without_the_library_the_extra_is_named(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_influence_without_scikit_learn_names_extra(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
     for call in (QUERY, "FROM kacpc('people', k := 5, qi := ['x'], sensitive := ['s'], weights := 'influence')"):
         with pytest.raises(duckdb.Error, match=r"influence needs scikit-learn, .* pip install 'dbanon\[learn\]'"):
             con.execute(call).fetchall()
 
 
-def test_hostile_names_and_values_are_only_text(con: Any) -> None:
+def test_influence_accepts_hostile_names_and_values(con: Any) -> None:
     con.execute("""CREATE TABLE "t'""😀" AS SELECT x AS "a'b""c",
         CASE WHEN n % 5 > 0 THEN z || '''; --😀' END AS "{{ z }}",
         CASE WHEN n % 7 > 0 THEN s END AS "s ' s" FROM people""")

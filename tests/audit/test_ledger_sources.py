@@ -34,7 +34,7 @@ def clinic(con: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Any]:
+def shared_clinic() -> Iterator[Any]:
     """Return a shared clinic that no test changes."""
     with dbanon.connect() as con:
         clinic(con)
@@ -42,9 +42,9 @@ def shared() -> Iterator[Any]:
 
 
 @pytest.fixture
-def made(con: Any) -> Any:
+def own_clinic(con: Any) -> Any:
     """Return a clinic of the test's own, on a connection that was only attached."""
-    kept.state(con, clinic, clinic)
+    kept.restore_state(con, clinic, clinic)
     return con
 
 
@@ -59,11 +59,11 @@ def refusal_message(con: Any, call: str) -> str:
 
 
 @pytest.mark.parametrize("function", RISKS)
-def test_risk_of_a_release_needs_neither_source_nor_roles(shared: Any, function: str) -> None:
+def test_risk_of_release_reads_source_and_roles_from_ledger(shared_clinic: Any, function: str) -> None:
     text = "source = 'visits', qi = ['age', 'sex', 'zip']" + ", sensitive = ['disease']" * (function in SENSITIVE)
-    actual_rows = rows(shared, f"{function}('safe')")
-    assert actual_rows and actual_rows == rows(shared, f"{function}('safe', {text})") == rows(
-        shared.raw, f"{function}('safe')"
+    actual_rows = rows(shared_clinic, f"{function}('safe')")
+    assert actual_rows and actual_rows == rows(shared_clinic, f"{function}('safe', {text})") == rows(
+        shared_clinic.raw, f"{function}('safe')"
     )
 
 
@@ -78,7 +78,7 @@ ODD = (
 )
 
 
-def test_persons_are_counted_as_though_they_had_been_released(con: Any) -> None:
+def test_risk_counts_persons_known_to_ledger(con: Any) -> None:
     """`copy` repeats the person column and is released: the ledger gives equal results, whatever the column types."""
     con.execute(ODD)
     dbanon.create_release(
@@ -119,50 +119,54 @@ KINDS = (
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_attack_on_a_release_needs_its_kind_alone(shared: Any, kind: str) -> None:
+def test_attack_on_release_requires_only_kind(shared_clinic: Any, kind: str) -> None:
     extra = {"minimality": ", k = 5, alpha = 0.9", "refinement": ", k = 5"}.get(kind, "")
     for function in ("attack", "attack_summary"):
-        actual_rows = rows(shared, f"{function}('safe', kind = '{kind}')")
-        assert actual_rows == rows(shared, f"{function}('safe', kind = '{kind}', source = 'visits'{extra})")
+        actual_rows = rows(shared_clinic, f"{function}('safe', kind = '{kind}')")
+        assert actual_rows == rows(shared_clinic, f"{function}('safe', kind = '{kind}', source = 'visits'{extra})")
         assert actual_rows or function == "attack"
 
 
-def test_the_error_of_queries_in_every_form_of_the_call(shared: Any) -> None:
+def test_query_error_of_release_equal_in_every_call_form(shared_clinic: Any) -> None:
     few_options_text = "selectivity = 0.5"
-    expected = rows(shared, f"query_error('safe', source = 'visits', {few_options_text}, queries = 9)")
+    expected = rows(shared_clinic, f"query_error('safe', source = 'visits', {few_options_text}, queries = 9)")
     assert len(expected) > 3
-    for con in (shared, shared.raw):
+    for con in (shared_clinic, shared_clinic.raw):
         assert rows(con, f"query_error('safe', queries = 9, {few_options_text})") == expected
         assert rows(con, f"query_error('safe', 'visits', queries = 9, {few_options_text})") == expected
     prepared = "FROM query_error(?, ?, queries := ?, selectivity := 0.5)"
-    assert shared.raw.execute(prepared, ["safe", "visits", 9]).fetchall() == expected
-    assert "source is given twice" in refusal_message(shared, "query_error('safe', 'visits', source = 'visits')")
-    assert "cannot read the argument 30" in refusal_message(shared, "query_error('safe', 30)")
-    assert "cannot read the argument 'visits'" in refusal_message(shared, "query_error('safe', 'visits', 'visits')")
+    assert shared_clinic.raw.execute(prepared, ["safe", "visits", 9]).fetchall() == expected
+    assert "source is given twice" in refusal_message(shared_clinic, "query_error('safe', 'visits', source = 'visits')")
+    assert "cannot read the argument 30" in refusal_message(shared_clinic, "query_error('safe', 30)")
+    assert "cannot read the argument 'visits'" in refusal_message(
+        shared_clinic, "query_error('safe', 'visits', 'visits')"
+    )
 
 
-def test_measures_of_models_know_the_columns_of_a_release(shared: Any) -> None:
+def test_anonymity_reads_columns_of_release_from_ledger(shared_clinic: Any) -> None:
     checked_options_text = "qi = ['age', 'sex', 'zip'], sensitive = ['disease']"
     for function in ("anonymity", "alpha_k"):
-        assert rows(shared, f"{function}('safe')") == rows(shared, f"{function}('safe', {checked_options_text})")
-    assert min(row[2] for row in rows(shared, "k_anonymity('safe')")) >= 5
-    assert len(rows(shared, "k_anonymity('safe', qi = ['sex'])")) < 4, "what is given wins"
+        assert rows(shared_clinic, f"{function}('safe')") == rows(
+            shared_clinic, f"{function}('safe', {checked_options_text})"
+        )
+    assert min(row[2] for row in rows(shared_clinic, "k_anonymity('safe')")) >= 5
+    assert len(rows(shared_clinic, "k_anonymity('safe', qi = ['sex'])")) < 4, "what is given wins"
 
 
-def test_call_contradicting_ledger_refused(made: Any) -> None:
-    made.execute(VISITS.format(name="others"))
+def test_call_contradicting_ledger_refused(own_clinic: Any) -> None:
+    own_clinic.execute(VISITS.format(name="others"))
     for call in ("query_error('safe', 'others')", "disclosure('safe', source = 'others')"):
-        message = refusal_message(made, call)
+        message = refusal_message(own_clinic, call)
         assert "safe was released with source = visits, and the call says source = others" in message
     assert "released with k = 5, and the call says k = 7" in refusal_message(
-        made, "attack('safe', kind = 'minimality', k = 7)"
+        own_clinic, "attack('safe', kind = 'minimality', k = 7)"
     )
-    assert "with alpha = 0.9" in refusal_message(made, "attack('safe', kind = 'minimality', alpha = 0.5)")
-    made.execute("CREATE TABLE copied AS FROM safe")
-    assert rows(made, "distortion('copied', source = 'visits')") == rows(made, "distortion('safe')")
+    assert "with alpha = 0.9" in refusal_message(own_clinic, "attack('safe', kind = 'minimality', alpha = 0.5)")
+    own_clinic.execute("CREATE TABLE copied AS FROM safe")
+    assert rows(own_clinic, "distortion('copied', source = 'visits')") == rows(own_clinic, "distortion('safe')")
 
 
-def test_a_release_of_a_schema_with_an_odd_name(con: Any) -> None:
+def test_ledger_source_found_for_odd_schema_and_name(con: Any) -> None:
     con.execute(f"CREATE SCHEMA lab; {VISITS.format(name='visits')}")
     dbanon.declare(con, "visits", age="quasi", disease="sensitive")
     dbanon.create_release(con, 'lab."Odd name"', "kacpc", "visits", k=10, intervals="bounds")
@@ -175,8 +179,8 @@ def test_a_release_of_a_schema_with_an_odd_name(con: Any) -> None:
     assert rows(con, """disclosure('lab."Odd name"')""") == expected, "of age_min and age_max without the source"
 
 
-@pytest.mark.exhaustive
-def test_a_release_of_an_attached_database(con: Any, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_ledger_source_found_in_attached_database(con: Any, tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "clinic.duckdb") as file:
         clinic(file)
         expected = rows(file, "distortion('safe')")
@@ -188,91 +192,96 @@ def test_a_release_of_an_attached_database(con: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change, said",
+    "change, message",
     [
         ("DELETE FROM safe WHERE class_id = 1", "table safe has other rows"),
         ("CREATE OR REPLACE TABLE safe AS FROM safe ORDER BY class_id DESC", "another order"),
         ("UPDATE dbanon.release SET roles = replace(roles, 'sensitive', 'quasi')", "the ledger says something else"),
     ],
 )
-def test_a_table_that_is_not_the_release_any_more(made: Any, change: str, said: str) -> None:
-    made.execute(change)
+def test_changed_release_table_refused_without_arguments(own_clinic: Any, change: str, message: str) -> None:
+    own_clinic.execute(change)
     for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "k_anonymity('safe')"):
-        assert "safe is not the release of that name any more" in refusal_message(made, call)
-    assert said in refusal_message(made, "disclosure('safe')")
-    assert rows(made, "disclosure('safe', qi = ['age', 'zip'], sensitive = ['disease'])"), "as of any table"
+        assert "safe is not the release of that name any more" in refusal_message(own_clinic, call)
+    assert message in refusal_message(own_clinic, "disclosure('safe')")
+    assert rows(own_clinic, "disclosure('safe', qi = ['age', 'zip'], sensitive = ['disease'])"), "as of any table"
 
 
-def test_a_table_of_other_columns_is_no_release(made: Any) -> None:
-    made.execute("CREATE OR REPLACE TABLE safe AS SELECT age, sex, disease FROM safe")
-    assert "no quasi-identifier is declared for safe" in refusal_message(made, "risk('safe')")
-    assert "source is missing" in refusal_message(made, "attack('safe', kind = 'homogeneity')")
-    assert "source is missing" in refusal_message(made, "query_error('safe')")
+def test_table_with_other_columns_is_not_release(own_clinic: Any) -> None:
+    own_clinic.execute("CREATE OR REPLACE TABLE safe AS SELECT age, sex, disease FROM safe")
+    assert "no quasi-identifier is declared for safe" in refusal_message(own_clinic, "risk('safe')")
+    assert "source is missing" in refusal_message(own_clinic, "attack('safe', kind = 'homogeneity')")
+    assert "source is missing" in refusal_message(own_clinic, "query_error('safe')")
 
 
-@pytest.mark.exhaustive
-def test_a_dropped_release_is_none_and_a_new_version_is_one(made: Any) -> None:
-    dbanon.refresh_release(made, "safe", mode="recluster", allow_small_differences=True)
-    assert made.execute("SELECT version, status FROM releases()").fetchall() == [(1, "replaced"), (2, "published")]
-    assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', source = 'visits')")
-    dbanon.drop_release(made, "safe")
-    made.execute("CREATE TABLE safe AS FROM kacpc('visits', k = 5)")
-    assert "no quasi-identifier is declared for safe" in refusal_message(made, "risk('safe')")
+@pytest.mark.not_everyday
+def test_dropped_release_unknown_and_new_version_known(own_clinic: Any) -> None:
+    dbanon.refresh_release(own_clinic, "safe", mode="recluster", allow_small_differences=True)
+    assert own_clinic.execute("SELECT version, status FROM releases()").fetchall() == [
+        (1, "replaced"),
+        (2, "published"),
+    ]
+    assert rows(own_clinic, "disclosure('safe')") == rows(own_clinic, "disclosure('safe', source = 'visits')")
+    dbanon.drop_release(own_clinic, "safe")
+    own_clinic.execute("CREATE TABLE safe AS FROM kacpc('visits', k = 5)")
+    assert "no quasi-identifier is declared for safe" in refusal_message(own_clinic, "risk('safe')")
 
 
-def test_roles_are_those_of_the_release(made: Any) -> None:
-    old_rows = {f: rows(made, f"{f}('safe')") for f in ("disclosure", "distortion", "k_anonymity")}
-    made.execute("UPDATE dbanon.policy SET role = 'insensitive' WHERE column_name = 'disease'")
-    made.execute("DELETE FROM dbanon.policy WHERE column_name = 'sex'")
-    assert {f: rows(made, f"{f}('safe')") for f in old_rows} == old_rows
-    assert rows(made, "disclosure('safe', source = 'visits')") == old_rows["disclosure"]
+def test_roles_of_release_used_after_policy_change(own_clinic: Any) -> None:
+    old_rows = {f: rows(own_clinic, f"{f}('safe')") for f in ("disclosure", "distortion", "k_anonymity")}
+    own_clinic.execute("UPDATE dbanon.policy SET role = 'insensitive' WHERE column_name = 'disease'")
+    own_clinic.execute("DELETE FROM dbanon.policy WHERE column_name = 'sex'")
+    assert {f: rows(own_clinic, f"{f}('safe')") for f in old_rows} == old_rows
+    assert rows(own_clinic, "disclosure('safe', source = 'visits')") == old_rows["disclosure"]
 
 
-def test_policy_of_released_table_takes_precedence(made: Any) -> None:
-    dbanon.declare(made, "safe", age="quasi", disease="sensitive")
-    assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', qi = ['age'], sensitive = ['disease'])")
+def test_policy_of_released_table_takes_precedence(own_clinic: Any) -> None:
+    dbanon.declare(own_clinic, "safe", age="quasi", disease="sensitive")
+    assert rows(own_clinic, "disclosure('safe')") == rows(
+        own_clinic, "disclosure('safe', qi = ['age'], sensitive = ['disease'])"
+    )
 
 
-def test_hierarchies_other_than_release_refused(made: Any) -> None:
-    old_rows = rows(made, "distortion('safe')")
-    made.execute("UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip'")
+def test_hierarchies_other_than_release_refused(own_clinic: Any) -> None:
+    old_rows = rows(own_clinic, "distortion('safe')")
+    own_clinic.execute("UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip'")
     for call in ("risk('safe')", "attack('safe', kind = 'downcoding')", "query_error('safe')"):
-        assert "not those that safe was released with" in refusal_message(made, call)
-    assert rows(made, "disclosure('safe')"), "which needs none"
-    assert rows(made, "distortion('safe', hierarchies = {'zip': 'zips'})") == old_rows
-    made.execute("UPDATE dbanon.policy SET hierarchy = 'zips' WHERE column_name = 'zip'")
-    assert rows(made, "distortion('safe')") == old_rows
-    made.execute("UPDATE dbanon.hierarchy SET label = 'other**' WHERE label = '030**'")
-    assert "not those that safe was released with" in refusal_message(made, "distortion('safe')")
+        assert "not those that safe was released with" in refusal_message(own_clinic, call)
+    assert rows(own_clinic, "disclosure('safe')"), "which needs none"
+    assert rows(own_clinic, "distortion('safe', hierarchies = {'zip': 'zips'})") == old_rows
+    own_clinic.execute("UPDATE dbanon.policy SET hierarchy = 'zips' WHERE column_name = 'zip'")
+    assert rows(own_clinic, "distortion('safe')") == old_rows
+    own_clinic.execute("UPDATE dbanon.hierarchy SET label = 'other**' WHERE label = '030**'")
+    assert "not those that safe was released with" in refusal_message(own_clinic, "distortion('safe')")
 
 
-def test_call_hierarchies_of_release_count(con: Any) -> None:
+def test_hierarchies_of_release_call_used_for_distortion(con: Any) -> None:
     con.execute(VISITS.format(name="visits"))
     dbanon.load_hierarchy(con, "zips", TREE)
     dbanon.declare(con, "visits", zip="quasi")
     dbanon.create_release(con, "safe", "kacpc", "visits", k=35, hierarchies={"zip": "zips"}, key="pid")
     assert {row[0] for row in con.execute("SELECT zip FROM safe").fetchall()} <= {"021**", "030**", "*"}
-    copied = "distortion('copied', source = 'visits', hierarchies = {'zip': 'zips'})"
+    copy_call = "distortion('copied', source = 'visits', hierarchies = {'zip': 'zips'})"
     con.execute("CREATE TABLE copied AS FROM safe")
-    assert rows(con, "distortion('safe')") == rows(con, copied)
+    assert rows(con, "distortion('safe')") == rows(con, copy_call)
 
 
-def test_a_source_that_is_gone(made: Any) -> None:
-    old_rows = rows(made, "distortion('safe')")
-    made.execute("ALTER TABLE visits RENAME TO archive")
+def test_missing_source_of_release_refused_with_hint(own_clinic: Any) -> None:
+    old_rows = rows(own_clinic, "distortion('safe')")
+    own_clinic.execute("ALTER TABLE visits RENAME TO archive")
     for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "query_error('safe')"):
-        message = refusal_message(made, call)
+        message = refusal_message(own_clinic, call)
         assert "safe was released from visits, which is not there any more" in message and "source = '...'" in message
     for function in ("disclosure", "k_anonymity"):
-        assert rows(made, f"{function}('safe')")
-    assert rows(made, "distortion('safe', source = 'archive')") == old_rows, (
+        assert rows(own_clinic, f"{function}('safe')")
+    assert rows(own_clinic, "distortion('safe', source = 'archive')") == old_rows, (
         "what was released is known, where it is not"
     )
-    made.execute("CREATE TABLE visits AS SELECT pid, age FROM archive")
-    assert "or lacks columns that were released" in refusal_message(made, "distortion('safe')")
+    own_clinic.execute("CREATE TABLE visits AS SELECT pid, age FROM archive")
+    assert "or lacks columns that were released" in refusal_message(own_clinic, "distortion('safe')")
 
 
-def test_a_release_of_a_view_and_of_a_file(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ledger_source_may_be_view_or_file(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     con.execute(VISITS.format(name="visits"))
     con.execute("CREATE VIEW old AS FROM visits WHERE age > 30; COPY visits TO 'visits.parquet'")
@@ -286,17 +295,17 @@ def test_a_release_of_a_view_and_of_a_file(con: Any, tmp_path: Path, monkeypatch
     assert "visits.parquet, which is not there any more" in refusal_message(con, "distortion('safe_file')")
 
 
-@pytest.mark.exhaustive
-def test_a_copy_elsewhere_is_measured_as_any_table(made: Any, tmp_path: Path) -> None:
-    dbanon.publish(made, "safe", tmp_path / "out.duckdb")
+@pytest.mark.not_everyday
+def test_published_copy_requires_roles_in_call(own_clinic: Any, tmp_path: Path) -> None:
+    dbanon.publish(own_clinic, "safe", tmp_path / "out.duckdb")
     with dbanon.connect(tmp_path / "out.duckdb", read_only=True) as con:
         assert "no quasi-identifier is declared for safe" in refusal_message(con, "disclosure('safe')")
         assert rows(con, "disclosure('safe', qi = ['age', 'sex', 'zip'], sensitive = ['disease'])")
 
 
-def test_temporary_table_does_not_shadow_source(made: Any) -> None:
-    old_rows = rows(made, "distortion('safe')")
-    made.execute("CREATE TEMP TABLE visits AS FROM memory.main.visits LIMIT 30")
-    assert rows(made, "distortion('safe')") == old_rows
-    assert "also names a temporary table" in refusal_message(made, "distortion('safe', source = 'visits')")
-    made.execute("DROP TABLE temp.visits")
+def test_temporary_table_does_not_shadow_source(own_clinic: Any) -> None:
+    old_rows = rows(own_clinic, "distortion('safe')")
+    own_clinic.execute("CREATE TEMP TABLE visits AS FROM memory.main.visits LIMIT 30")
+    assert rows(own_clinic, "distortion('safe')") == old_rows
+    assert "also names a temporary table" in refusal_message(own_clinic, "distortion('safe', source = 'visits')")
+    own_clinic.execute("DROP TABLE temp.visits")

@@ -44,8 +44,8 @@ def con() -> Iterator[Any]:
     connection.close()
 
 
-def metric_values(con: Any, release: str, more: str = "") -> dict[str, dict[str, Any]]:
-    result = con.execute(f"FROM ml_utility('{release}', 'people'{more})")
+def metric_values(con: Any, release: str, extra_arguments: str = "") -> dict[str, dict[str, Any]]:
+    result = con.execute(f"FROM ml_utility('{release}', 'people'{extra_arguments})")
     names = [column[0] for column in result.description]
     assert names == COLUMNS
     rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
@@ -54,38 +54,40 @@ def metric_values(con: Any, release: str, more: str = "") -> dict[str, dict[str,
 
 
 def test_decisive_attribute_kept_or_lost(con: Any) -> None:
-    by = metric_values(con, "safe")
-    assert by["source"]["accuracy"] > 0.98 and by["release"]["accuracy"] > 0.95
+    scores_by_training = metric_values(con, "safe")
+    assert scores_by_training["source"]["accuracy"] > 0.98 and scores_by_training["release"]["accuracy"] > 0.95
     assert (
-        by["majority"]["retained_gain"] == 0
-        and by["source"]["retained_gain"] == 1
-        and by["release"]["retained_gain"] > 0.9
+        scores_by_training["majority"]["retained_gain"] == 0
+        and scores_by_training["source"]["retained_gain"] == 1
+        and scores_by_training["release"]["retained_gain"] > 0.9
     )
-    assert by["majority"]["accuracy"] < 0.6 and by["majority"]["balanced_accuracy"] == 0.5
+    assert (
+        scores_by_training["majority"]["accuracy"] < 0.6 and scores_by_training["majority"]["balanced_accuracy"] == 0.5
+    )
     blind = metric_values(con, "blind")
-    assert blind["source"] == by["source"] and abs(blind["release"]["retained_gain"]) < 0.2
+    assert blind["source"] == scores_by_training["source"] and abs(blind["release"]["retained_gain"]) < 0.2
     # Only the side of a ward matters: a release of sides keeps it whole.
     assert metric_values(con, "sides", ", target = 'side'")["release"]["accuracy"] == 1
     assert metric_values(con, "sides")["source"]["n_test"] == 660
 
 
-def test_one_value_has_nothing_to_gain(con: Any) -> None:
+def test_single_valued_target_has_null_kept_share(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE ones AS SELECT age, ward, one FROM people")
     for row in metric_values(con, "ones", ", target = 'one'").values():
         assert row["accuracy"] == 1 and row["retained_gain"] is None
 
 
-def test_scores_depend_only_on_rows_and_seed(con: Any) -> None:
-    once = metric_values(con, "safe", ", seed = 4")
+def test_ml_utility_depends_only_on_rows_and_seed(con: Any) -> None:
+    first_scores = metric_values(con, "safe", ", seed = 4")
     con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM safe ORDER BY hash(safe::VARCHAR)")
     dbanon.clear_cache(con)
-    assert metric_values(con, "other", ", seed = 4") == once
-    assert metric_values(con, "safe", ", seed = 5") != once
+    assert metric_values(con, "other", ", seed = 4") == first_scores
+    assert metric_values(con, "safe", ", seed = 5") != first_scores
     subset = metric_values(con, "safe", ", records = 50, train = 0.5")
     assert subset["release"]["n_train"] == subset["source"]["n_train"] == 50 and subset["source"]["n_test"] == 1000
 
 
-def test_typed_bounds_and_missing_values(con: Any) -> None:
+def test_ml_utility_accepts_bounds_and_missing_values(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE bounds AS FROM kacpc('people', k = 5, intervals = 'bounds')")
     assert metric_values(con, "bounds")["release"]["accuracy"] > 0.95
     con.execute(
@@ -134,7 +136,7 @@ def plain_accuracy(labels: Sequence[int], guesses: Sequence[int], records: Seque
     return sum(label == guess for label, guess in all_values) / len(all_values), math.fsum(shares) / len(shares)
 
 
-def test_test_records_are_not_trained_on() -> None:
+def test_remove_people_removes_only_matching_records() -> None:
     """Each record takes a record of the same label whose box holds it, while there is one, and no other."""
     draw = random.Random(2)
     for turn in range(60):
@@ -150,17 +152,17 @@ def test_test_records_are_not_trained_on() -> None:
         weighted_records = WeightedRecords(np.array([place], float), np.array([label]), np.array([records]))
         people = release.remove_people(weighted_records, np.random.default_rng(turn), lambda: None)
         fits = [
-            of == label and all(a <= x <= b for a, x, b in zip(low, place, high, strict=True))
-            for low, high, of, _ in boxes
+            box_label == label and all(a <= x <= b for a, x, b in zip(low, place, high, strict=True))
+            for low, high, box_label, _ in boxes
         ]
         stored_total = sum(n for fit, (*_, n) in zip(fits, boxes, strict=True) if fit)
         assert people.counts.sum() == rows.counts.sum() - min(records, stored_total)
-        kept_values = [(low, n) for fit, (low, _, of, n) in zip(fits, boxes, strict=True) if not fit]
+        kept_values = [(low, n) for fit, (low, _, box_label, n) in zip(fits, boxes, strict=True) if not fit]
         pairs = list(zip(people.features.astype(int).tolist(), people.counts.tolist(), strict=True))
         assert all(one in pairs for one in kept_values)
 
 
-def test_overlapping_boxes_lose_their_share() -> None:
+def test_overlapping_boxes_lose_proportional_records() -> None:
     """The wide box has three times the records of the narrow one and loses three times as many."""
     rows = WeightedRecords(np.array([[1.0], [2.0]]), np.array([0, 0]), np.array([3000, 1000]))
     weighted_records = WeightedRecords(np.array([[1.5]]), np.array([0]), np.array([800]))
@@ -179,7 +181,7 @@ def test_unchanged_release_keeps_full_utility(con: Any) -> None:
     assert actual_rows[1][1:3] == actual_rows[2][1:3] and actual_rows[1][4:] == actual_rows[2][4:] == (2680, 1320)
 
 
-def test_scores_count_records() -> None:
+def test_ml_utility_scores_are_weighted_by_records() -> None:
     draw = random.Random(9)
     for _ in range(50):
         number = draw.randrange(1, 8)
@@ -192,21 +194,21 @@ def test_scores_count_records() -> None:
 
 
 def test_unlearnable_target_reported(con: Any) -> None:
-    def refused(match: str, call: str) -> None:
+    def assert_refused(match: str, call: str) -> None:
         with pytest.raises(duckdb.Error, match=match):
             con.execute(f"FROM ml_utility({call})").fetchall()
 
-    refused("has no column 'nope'", "'safe', 'people', target = 'nope'")
-    refused("two roles: quasi and target", "'safe', 'people', target = 'age'")
+    assert_refused("has no column 'nope'", "'safe', 'people', target = 'nope'")
+    assert_refused("two roles: quasi and target", "'safe', 'people', target = 'age'")
     con.execute("CREATE OR REPLACE TABLE numbers AS SELECT ward, row_number() OVER () AS n FROM people")
-    refused(
+    assert_refused(
         "n has 2000 values; a model learns to tell at most 100 apart",
         "'numbers', 'numbers', qi = ['ward'], target = 'n'",
     )
     con.execute("CREATE OR REPLACE TABLE two AS SELECT age, ward, old, old AS older FROM people")
     dbanon.declare(con, "two", age="quasi", ward="quasi", old="sensitive", older="sensitive")
-    refused("target is missing", "'two', 'two'")
+    assert_refused("target is missing", "'two', 'two'")
     con.execute("CREATE OR REPLACE TABLE none AS SELECT age, ward, NULL::VARCHAR AS old FROM people")
-    refused("fewer than two records", "'none', 'people', target = 'old'")
+    assert_refused("fewer than two records", "'none', 'people', target = 'old'")
     con.execute("CREATE OR REPLACE TABLE empty AS FROM safe LIMIT 0")
-    refused("no rows", "'empty', 'people', target = 'old'")
+    assert_refused("no rows", "'empty', 'people', target = 'old'")

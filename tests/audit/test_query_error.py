@@ -29,8 +29,8 @@ def con() -> Iterator[Any]:
     connection.close()
 
 
-def rows(con: Any, release: str = "rel", source: str = "src", more: str = "") -> list[dict[str, Any]]:
-    cursor = con.execute(f"FROM query_error('{release}', '{source}'{', ' if more else ''}{more})")
+def rows(con: Any, release: str = "rel", source: str = "src", extra_arguments: str = "") -> list[dict[str, Any]]:
+    cursor = con.execute(f"FROM query_error('{release}', '{source}'{', ' if extra_arguments else ''}{extra_arguments})")
     names = [column[0] for column in cursor.description]
     assert names == COLUMNS
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -54,17 +54,17 @@ def quantile(values: Sequence[float], q: float) -> float:
 Interval = tuple[float, float] | None
 
 
-def share(cell: Interval, asked: Interval, step: int) -> float:
-    if asked is None:
+def share(cell: Interval, queried: Interval, step: int) -> float:
+    if queried is None:
         return 1.0
-    if cell is None or cell[1] < asked[0] or cell[0] > asked[1]:
+    if cell is None or cell[1] < queried[0] or cell[0] > queried[1]:
         return 0.0
     if cell[0] == cell[1]:
         return 1.0
-    return (min(cell[1], asked[1]) - max(cell[0], asked[0]) + step) / (cell[1] - cell[0] + step)
+    return (min(cell[1], queried[1]) - max(cell[0], queried[0]) + step) / (cell[1] - cell[0] + step)
 
 
-def slow(
+def query_errors_by_loop(
     source: list[list[float | None]],
     release: list[list[Interval]],
     steps: Sequence[int],
@@ -73,7 +73,7 @@ def slow(
     seed: int,
     selectivity: float = 0.1,
     sanity: float = 0.001,
-    most: int = 3,
+    max_predicates: int = 3,
 ) -> dict[tuple[str, int], list[float]]:
     """Return errors by (kind, predicates).
 
@@ -82,7 +82,7 @@ def slow(
     count = len(steps)
     result: dict[tuple[str, int], list[float]] = {}
     for n in range(1, queries + 1):
-        predicates = 1 + (n - 1) % min(most, count)
+        predicates = 1 + (n - 1) % min(max_predicates, count)
         order = sorted(range(count), key=lambda j: number(seed, n, "column", j))
         selected_order, others = order[:predicates], order[predicates:]
         target = next((j for j in [*others, *selected_order] if j in averaged), None)
@@ -94,10 +94,10 @@ def slow(
             parameters[j] = (values[first], values[first + width - 1])
         exact: list[Interval]
         sums = []
-        for told in (False, True):
+        for uses_release in (False, True):
             total = weight = weighted = 0.0
-            for row in release if told else source:
-                exact = row if told else [None if v is None else (v, v) for v in row]  # type: ignore[assignment,misc]
+            for row in release if uses_release else source:
+                exact = row if uses_release else [None if v is None else (v, v) for v in row]  # type: ignore[assignment,misc]
                 part = math.prod(share(cell, a, s) for cell, a, s in zip(exact, parameters, steps, strict=True))
                 total += part
                 if target is not None and (cell := exact[target]) is not None and part > 0:
@@ -124,8 +124,8 @@ def text_of(cell: Interval, form: str = "{:g}") -> str | None:
     return low if low == high else f"[{low}, {high}]"
 
 
-@pytest.mark.parametrize(("seed", "most"), [(0, 3), (1, 4), (2, 1), (3, 9)])
-def test_equals_slow_implementation(con: Any, seed: int, most: int) -> None:
+@pytest.mark.parametrize(("seed", "max_predicates"), [(0, 3), (1, 4), (2, 1), (3, 9)])
+def test_query_error_equals_plain_loop(con: Any, seed: int, max_predicates: int) -> None:
     rng = random.Random(seed)
     rows_in, rows_out, source, release = [], [], [], []
     for _ in range(60):
@@ -150,13 +150,17 @@ def test_equals_slow_implementation(con: Any, seed: int, most: int) -> None:
     con.execute("CREATE OR REPLACE TABLE rel (age VARCHAR, pay VARCHAR, ward VARCHAR, color VARCHAR)")
     con.executemany("INSERT INTO src VALUES (?, ?, ?, ?)", rows_in)
     con.executemany("INSERT INTO rel VALUES (?, ?, ?, ?)", rows_out)
-    expected = slow(source, release, (1, 0, 1, 1), (0, 1), 90, seed, 0.3, 0.01, most)
+    expected = query_errors_by_loop(source, release, (1, 0, 1, 1), (0, 1), 90, seed, 0.3, 0.01, max_predicates)
     extra_options = (
         "qi=['age', 'pay', 'ward', 'color'], hierarchies={'ward': 'wards'}, queries=90, selectivity=0.3, "
         "error_floor=0.01"
     )
-    actual_rows = rows(con, more=f"{extra_options}, seed={seed}" + (f", predicates={most}" if most != 3 else ""))
-    numbers = range(1, min(most, 4) + 1)
+    actual_rows = rows(
+        con,
+        extra_arguments=f"{extra_options}, seed={seed}"
+        + (f", predicates={max_predicates}" if max_predicates != 3 else ""),
+    )
+    numbers = range(1, min(max_predicates, 4) + 1)
     assert [(r["kind"], r["predicates"]) for r in actual_rows] == [
         (k, p) for k in ("count", "average") for p in numbers
     ]
@@ -184,19 +188,19 @@ EVERY_TYPE = """
 """
 
 
-def test_exact_release_has_no_error(con: Any) -> None:
+def test_exact_release_has_no_query_error(con: Any) -> None:
     con.execute(EVERY_TYPE)
     con.execute("CREATE OR REPLACE TABLE rel AS SELECT * REPLACE (zoned AT TIME ZONE 'UTC' AS zoned) FROM src")
     con.execute("CREATE OR REPLACE TABLE texts AS SELECT CAST(COLUMNS(*) AS VARCHAR) FROM rel")
     names = [row[0] for row in con.execute("SELECT column_name FROM (DESCRIBE src)").fetchall()]
     ages_text = ", ".join("'" + name + "'" for name in names)
     for release in ("rel", "texts"):
-        actual_rows = rows(con, release, more=f"qi := [{ages_text}], queries := 200")
+        actual_rows = rows(con, release, extra_arguments=f"qi := [{ages_text}], queries := 200")
         assert sum(r["queries"] for r in actual_rows if r["kind"] == "count") == 200
         assert all(r["median"] == r["p95"] == r["mean"] == 0 for r in actual_rows), release
 
 
-def test_a_coarser_release_has_greater_errors(con: Any) -> None:
+def test_coarser_release_has_greater_query_error(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE src AS SELECT (i * i) % 97 AS age, (i * 7) % 50 AS pay FROM range(2000) r (i)")
     means = []
     for width in (1, 5, 20, 97):
@@ -204,29 +208,31 @@ def test_a_coarser_release_has_greater_errors(con: Any) -> None:
             f"CREATE OR REPLACE TABLE rel AS SELECT '[' || age // {width} * {width} || ', ' || "
             f"age // {width} * {width} + {width} - 1 || ']' AS age, pay FROM src"
         )
-        means.append([r["mean"] for r in rows(con, more="qi=['age', 'pay'], queries=300")])
+        means.append([r["mean"] for r in rows(con, extra_arguments="qi=['age', 'pay'], queries=300")])
     assert means[0] == [0, 0, 0, 0]
     for finer, coarser in pairwise(means):
         assert all(a < b for a, b in zip(finer, coarser, strict=True))
 
 
-def test_seed_determines_queries_in_any_order(con: Any) -> None:
+def test_seed_determines_queries_in_any_row_order(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE src AS SELECT (i * i) % 97 AS age, 'w' || i % 5 AS ward FROM range(500) r (i)")
     con.execute(
         "CREATE OR REPLACE TABLE rel AS SELECT '[' || age // 10 * 10 || ', ' || age // 10 * 10 + 9 || ']' AS age, "
         "'*' AS ward FROM src"
     )
-    first = rows(con, more="qi=['age', 'ward'], seed=5")
+    first = rows(con, extra_arguments="qi=['age', 'ward'], seed=5")
     con.execute("CREATE OR REPLACE TABLE src AS FROM src ORDER BY hash(age, ward)")
     con.execute("SET threads = 1")
-    assert rows(con, more="qi=['age', 'ward'], seed=5") == first
+    assert rows(con, extra_arguments="qi=['age', 'ward'], seed=5") == first
     con.execute("RESET threads")
-    assert rows(con, more="qi=['age', 'ward'], seed=6") != first
-    assert rows(con, more="qi=['age', 'ward']") == rows(con, more="qi=['age', 'ward'], seed=1, queries=1000")
+    assert rows(con, extra_arguments="qi=['age', 'ward'], seed=6") != first
+    assert rows(con, extra_arguments="qi=['age', 'ward']") == rows(
+        con, extra_arguments="qi=['age', 'ward'], seed=1, queries=1000"
+    )
 
 
-@pytest.mark.exhaustive
-def test_real_releases_in_every_form_and_a_file(con: Any, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_query_error_equal_for_every_interval_form(con: Any, tmp_path: Path) -> None:
     con.execute(
         "CREATE OR REPLACE TABLE people AS SELECT (i * i) % 71 AS age, ['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS ward, "
         "DATE '2020-01-01' + ((i * 13) % 300)::INTEGER AS born, 'Flu' AS disease FROM range(300) AS r (i)"
@@ -253,13 +259,13 @@ def test_real_releases_in_every_form_and_a_file(con: Any, tmp_path: Path) -> Non
 
 def test_without_numbers_only_counts_queried(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE src AS SELECT 'w' || i % 5 AS ward FROM range(50) AS r (i)")
-    assert [(r["kind"], r["predicates"]) for r in rows(con, "src", more="qi=['ward']")] == [("count", 1)]
+    assert [(r["kind"], r["predicates"]) for r in rows(con, "src", extra_arguments="qi=['ward']")] == [("count", 1)]
 
 
-def test_masks_represent_values_they_cover(con: Any) -> None:
+def test_masks_count_as_all_covered_values(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE src AS SELECT (10000 + i % 40)::VARCHAR AS zip FROM range(400) AS r (i)")
     con.execute("CREATE OR REPLACE TABLE rel AS SELECT left(zip, 4) || '*' AS zip FROM src")
-    (row,) = rows(con, more="qi=['zip']")
+    (row,) = rows(con, extra_arguments="qi=['zip']")
     assert row["mean"] == pytest.approx(0, abs=1e-9)  # all values are equally frequent
 
 
@@ -289,7 +295,7 @@ def test_masks_represent_values_they_cover(con: Any) -> None:
         ("NULL, 'src'", "release is missing"),
     ],
 )
-def test_mistakes_are_clear_errors(con: Any, call: str, says: str) -> None:
+def test_invalid_query_error_call_raises(con: Any, call: str, says: str) -> None:
     con.execute(
         "CREATE OR REPLACE TABLE src AS SELECT i AS age, i AS gone, i AS bad, 'a1' AS ward, [i] AS list, "
         "NULL::INTEGER AS nothing, 'nan'::DOUBLE AS wild FROM range(3) AS r (i)"

@@ -63,9 +63,9 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
 }  # fmt: skip
 
 
-def _names(given: str) -> list[str]:
+def _names(text: str) -> list[str]:
     """Return the column names of a comma-separated list."""
-    return [name.strip() for name in given.split(",") if name.strip()]
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def arguments() -> argparse.Namespace:

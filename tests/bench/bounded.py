@@ -41,7 +41,7 @@ def measure(database: str, statement: str, memory: str | None) -> dict[str, Any]
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        _Spilled(Path(folder)) as spilled,
+        _SpillWatcher(Path(folder)) as spilled,
         dbanon.connect(database, memory=memory, temp_directory=folder) as con,
     ):
         clock = Clock()
@@ -59,7 +59,7 @@ def measure(database: str, statement: str, memory: str | None) -> dict[str, Any]
     }
 
 
-class _Spilled(threading.Thread):
+class _SpillWatcher(threading.Thread):
     """A thread that records the maximum bytes in a directory, ten times a second."""
 
     def __init__(self, folder: Path) -> None:
@@ -76,7 +76,7 @@ class _Spilled(threading.Thread):
                     continue
             self.most = max(self.most, sizes)
 
-    def __enter__(self) -> _Spilled:
+    def __enter__(self) -> _SpillWatcher:
         self.start()
         return self
 

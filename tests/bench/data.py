@@ -121,8 +121,8 @@ def load(con: Any, table: pd.DataFrame | Path) -> list[str]:
             dbanon.load_hierarchy(con, column, path)
             roles[column] = ("quasi", column)
         elif column.startswith("deep"):
-            made = f"hierarchy_prefix('{column}', 't', '{column}', keep=[4, 3, 2, 1])"
-            con.execute(f"INSERT INTO dbanon.hierarchy FROM {made}")
+            hierarchy_query = f"hierarchy_prefix('{column}', 't', '{column}', keep=[4, 3, 2, 1])"
+            con.execute(f"INSERT INTO dbanon.hierarchy FROM {hierarchy_query}")
             roles[column] = ("quasi", column)
     dbanon.declare(con, "t", **roles)
     return quasi

@@ -73,7 +73,10 @@ def measurements(names: str = "'all'") -> dict[str, Figures]:
     result: dict[str, dict[str, Any]] = {}
     for algorithm, _, _, _, _, metric, mean, _, seconds, _, _ in rows:
         result.setdefault(algorithm, {}).update({metric: mean, "seconds": seconds})
-    return {name: Figures(of.get("precision"), of.get("ncp"), of.get("seconds")) for name, of in result.items()}
+    return {
+        name: Figures(values.get("precision"), values.get("ncp"), values.get("seconds"))
+        for name, values in result.items()
+    }
 
 
 def page(figures: Mapping[str, Figures]) -> str:
@@ -95,36 +98,36 @@ def _table(algorithms: list[Algorithm], figures: Mapping[str, Figures]) -> list[
     return ["| " + " | ".join(row) + " |" for row in rows]
 
 
-def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
+def _row(algorithm: Algorithm, figures: Figures) -> tuple[str, ...]:
     """Return the row of one algorithm: facts of the registry around the figures."""
-    own_names = {p.name for p in of.own}
+    own_names = {p.name for p in algorithm.own}
     seconds = "" if figures.seconds is None else f"{figures.seconds:.2g}"
     return (
-        f"`{of.name}`",
+        f"`{algorithm.name}`",
         "" if figures.precision is None else f"{figures.precision:.3f}",
         "" if figures.ncp is None else f"{figures.ncp:,.0f}",
         seconds,
         "large" if "allow_slow" in own_names else "any",
-        _diversity(of),
-        "fixed" if of.deterministic else "seed",
-        _closeness(of),
-        {"SEED": "paper", "LIT": "standard", "LIT-m": "standard", "RECON": "reconstructed"}[of.evidence],
+        _diversity(algorithm),
+        "fixed" if algorithm.deterministic else "seed",
+        _closeness(algorithm),
+        {"SEED": "paper", "LIT": "standard", "LIT-m": "standard", "RECON": "reconstructed"}[algorithm.evidence],
     )
 
 
-def _diversity(of: Algorithm) -> str:
+def _diversity(algorithm: Algorithm) -> str:
     """Return how the algorithm meets models of sensitive values."""
-    models = [m for m in of.meets if m not in ("k", "person")]
+    models = [m for m in algorithm.meets if m not in ("k", "person")]
     message = "merged" if not models else "own" if len(models) > 5 else f"some: {', '.join(models)}"
-    texts = [f"{name} = {value}" for name, value in of.defaults.items() if name in ("l", "p", "alpha")]
+    texts = [f"{name} = {value}" for name, value in algorithm.defaults.items() if name in ("l", "p", "alpha")]
     return "; ".join([message, *texts])
 
 
-def _closeness(of: Algorithm) -> str:
+def _closeness(algorithm: Algorithm) -> str:
     """Return how closely the algorithm publishes."""
-    values = ["levels" if of.family == "full_domain" else "wider" if of.ability(Widening) else "close"]
-    values += ["suppressed"] * (of.ability(Suppression) is not None)
-    return ", ".join(values + ["or noise"] * (of.ability(NoiseRelease) is not None))
+    values = ["levels" if algorithm.family == "full_domain" else "wider" if algorithm.ability(Widening) else "close"]
+    values += ["suppressed"] * (algorithm.ability(Suppression) is not None)
+    return ", ".join(values + ["or noise"] * (algorithm.ability(NoiseRelease) is not None))
 
 
 def read(text: str) -> dict[str, Figures]:

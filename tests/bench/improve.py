@@ -47,7 +47,7 @@ ARX_OF_A_MILLION = (0.9951, "1.7")
 """Precision and seconds of ARX for the million resampled rows, k = 10."""
 
 
-def loaded(rows: int | None) -> tuple[Any, list[str]]:
+def load_adult(rows: int | None) -> tuple[Any, list[str]]:
     """Return a connection with the table t, ARX's hierarchies and roles; age is a number."""
     con = dbanon.attach(duckdb.connect())
     con.register("made", data.adult(rows))
@@ -61,7 +61,7 @@ def loaded(rows: int | None) -> tuple[Any, list[str]]:
     return con, list(data.QUASI)
 
 
-class Seen:
+class SearchRecorder:
     """The moves of the last search and the table of the last clustering."""
 
     def __init__(self) -> None:
@@ -114,16 +114,16 @@ def most_precision(space: EncodedTable, k: int, values: int) -> float:
     term_losses = Loss(space, 1, "top")
     unit = sum(term.unit for term in term_losses.terms)
     tables = [_pairs(term) for term in term_losses.terms]
-    of = space.sensitive[0] if values > 1 else None
-    has = np.zeros((len(space.counts), of.values + 1 if of else 0), bool)
-    if of is not None:
-        has[np.repeat(np.arange(len(space.counts)), space.counts), of.codes] = True
+    sensitive_column = space.sensitive[0] if values > 1 else None
+    has = np.zeros((len(space.counts), sensitive_column.values + 1 if sensitive_column else 0), bool)
+    if sensitive_column is not None:
+        has[np.repeat(np.arange(len(space.counts)), space.counts), sensitive_column.codes] = True
     total = 0
     for t, codes in enumerate(space.codes):
         far = sum(table[code][space.codes[:, j]] for j, (table, code) in enumerate(zip(tables, codes, strict=True)))
         order = np.argsort(far, kind="stable")
         place = int(np.searchsorted(np.cumsum(space.counts[order]), k))
-        if of is not None:
+        if sensitive_column is not None:
             nearest = has[order[: len(order)], :-1]
             first = np.where(nearest.any(axis=0), nearest.argmax(axis=0), len(order))
             place = max(place, int(np.sort(first)[values - 1]))
@@ -139,12 +139,12 @@ def _pairs(term: Any) -> npt.NDArray[np.int64]:
 
 def measurements(rows: int | None, runs: int) -> Iterator[dict[str, Any]]:
     """Yield all figures: one document per method and constraint."""
-    con, quasi = loaded(rows)
-    visited = Seen()
+    con, quasi = load_adult(rows)
+    visited = SearchRecorder()
     parameters = ASKED if rows is None else {"k=10": ASKED["k=10"]}
     methods = METHODS if rows is None else {n: m for n, m in METHODS.items() if n in ("best fast", "kacpc")}
     columns = ", ".join(f"{c}::VARCHAR" for c in quasi)
-    for what, arguments in parameters.items():
+    for setting, arguments in parameters.items():
         bound = None
         for name, (function, extra) in methods.items():
             call = f"('t', {arguments}{extra})"
@@ -166,7 +166,7 @@ def measurements(rows: int | None, runs: int) -> Iterator[dict[str, Any]]:
                 bound = most_precision(visited.space, k, 5 if "l :=" in arguments else 1)
             yield {
                 "rows": sum(row[-1] for row in actual_rows),
-                "asked": what,
+                "asked": setting,
                 "method": name,
                 "precision": precision_of([row[:-1] for row in actual_rows], [row[-1] for row in actual_rows]),
                 "precision_metric": metrics["precision"],
@@ -176,8 +176,8 @@ def measurements(rows: int | None, runs: int) -> Iterator[dict[str, Any]]:
                 "cpu_seconds": statistics.median(cpu),
                 "moves": moves,
                 "most_precision": bound,
-                "arx_precision": (ARX_PUBLISHED[what] if rows is None else ARX_OF_A_MILLION)[0],
-                "arx_seconds": (ARX_PUBLISHED[what] if rows is None else ARX_OF_A_MILLION)[1],
+                "arx_precision": (ARX_PUBLISHED[setting] if rows is None else ARX_OF_A_MILLION)[0],
+                "arx_seconds": (ARX_PUBLISHED[setting] if rows is None else ARX_OF_A_MILLION)[1],
             }
     con.close()
 

@@ -14,22 +14,22 @@ from dbanon.encoding import distance, encoded_table
 
 @numba.njit
 def _loop(
-    codes: Any, left: Any, tables: Any, starts: Any, widths: Any, sums: Any, seed: int, k: int, steps: int
+    codes: Any, counts: Any, tables: Any, starts: Any, widths: Any, sums: Any, seed: int, k: int, steps: int
 ) -> int:
-    """Form up to `steps` clusters of KACPC; return how many. `left` and `sums` are updated in place."""
+    """Form up to `steps` clusters of KACPC; return how many. `counts` and `sums` are updated in place."""
     tuples, attributes = codes.shape
     near = np.empty(tuples, np.int64)
-    remaining = left.sum()
+    remaining = counts.sum()
     number = 0
     while number < steps and remaining >= k:
         if number > 0:
             seed = -1
             for t in range(tuples):
-                if left[t] > 0 and (seed < 0 or sums[t] < sums[seed]):
+                if counts[t] > 0 and (seed < 0 or sums[t] < sums[seed]):
                     seed = t
-        left[seed] -= 1
+        counts[seed] -= 1
         for t in range(tuples):
-            if left[t] > 0:
+            if counts[t] > 0:
                 total = np.int64(0)
                 for j in range(attributes):
                     total += tables[starts[j] + codes[seed, j] * widths[j] + codes[t, j]]
@@ -39,20 +39,21 @@ def _loop(
         while wanted > 0:
             best = -1
             for t in range(tuples):
-                if left[t] > 0 and (best < 0 or near[t] < near[best]):
+                if counts[t] > 0 and (best < 0 or near[t] < near[best]):
                     best = t
-            minimum = min(wanted, left[best])
-            left[best] -= minimum
+            minimum = min(wanted, counts[best])
+            counts[best] -= minimum
             wanted -= minimum
         remaining -= k
         number += 1
     return number
 
 
-def seconds(table: encoded_table.EncodedTable, k: int, most: float = 10.0) -> tuple[float | None, bool]:
+def seconds(table: encoded_table.EncodedTable, k: int, max_seconds: float = 10.0) -> tuple[float | None, bool]:
     """Return the seconds of a whole clustering, and whether they were extrapolated.
 
-    The time is None if the tables would not fit in memory. It is extrapolated from the clusters made in `most` seconds.
+    The time is None if the tables would not fit in memory. It is extrapolated from the clusters made in `max_seconds`
+    seconds.
     """
     rows = distance.kacpc_distances(table, k, True)
     widths = np.array([a.values + 1 for a in table.attributes])
@@ -67,7 +68,7 @@ def seconds(table: encoded_table.EncodedTable, k: int, most: float = 10.0) -> tu
     clusters = table.rows // k
     _loop(table.codes, remaining_copy.copy(), tables, starts, widths, sums.copy(), seed, k, 1)
     clock, done, chunk = time.perf_counter(), 0, max(1, min(clusters, 50))
-    while done < clusters and time.perf_counter() - clock < most:
+    while done < clusters and time.perf_counter() - clock < max_seconds:
         done += _loop(table.codes, remaining_copy, tables, starts, widths, sums, seed, k, min(chunk, clusters - done))
         seed = int(np.argmin(np.where(remaining_copy > 0, sums, np.iinfo(np.int64).max)))
     took = time.perf_counter() - clock

@@ -63,7 +63,7 @@ NOT_REBUILT = """What could not be rebuilt:
 
 
 @dataclass(frozen=True)
-class Case:
+class DataSet:
     """One data set: the query that makes the table t, its roles, l, and differences from the paper's data."""
 
     title: str
@@ -75,7 +75,7 @@ class Case:
 
 
 CASES = {
-    "adult": Case(
+    "adult": DataSet(
         "A, Adult",
         f"SELECT age, sex, race, native_country, salary FROM '{DATA / 'adult_raw.csv'}'",
         ("age", "sex", "race", "native_country"),
@@ -83,7 +83,7 @@ CASES = {
         2,
         "32,561 rows as in the paper; 73 ages (74), 42 countries with '?' (41), countries in 3 levels (4).",
     ),
-    "careplans": Case(
+    "careplans": DataSet(
         "C, careplans",
         (
             "SELECT coalesce(marital, 'none') AS relationship, gender, race, "
@@ -96,7 +96,7 @@ CASES = {
         "Another Synthea sample: 12,125 care plans (12,352) of 1,222 people; all live in one state, so without it; no "
         "healthcare coverage, so the care plan (76 values, not 9,535 numbers) is sensitive; 450 zip codes (291).",
     ),
-    "diabetes": Case(
+    "diabetes": DataSet(
         "D, diabetes",
         (
             "SELECT race, gender, insulin, age, diabetesMed AS medication FROM "
@@ -120,7 +120,7 @@ HIERARCHIES = {
 """Hierarchies that are defined here; others are made from the data or shipped."""
 
 
-def load(con: Any, case: Case) -> None:
+def load(con: Any, case: DataSet) -> None:
     """Store the table t with hierarchies and roles."""
     con.execute(f"CREATE OR REPLACE TABLE t AS {case.query}")
     con.execute("DELETE FROM dbanon.hierarchy; DELETE FROM dbanon.policy")
@@ -160,7 +160,7 @@ def _rows(column: str, values: Sequence[Any]) -> list[list[str]]:
             for low, v in sorted(tens)]  # fmt: skip
 
 
-def measure(con: Any, case: Case, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
+def measure(con: Any, case: DataSet, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield one row per k and method with all metrics."""
     con.execute("FROM influence('t')").fetchall()
     scores = dict(con.execute("SELECT attribute, influence FROM influence('t')").fetchall())
@@ -182,7 +182,7 @@ def measure(con: Any, case: Case, ks: Sequence[int]) -> Iterator[dict[str, Any]]
             yield {"k": k, "method": method, "seconds": took} | {m: mapping[name] for m, name in METRICS.items()}
 
 
-def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
+def attack_rows(con: Any, case: DataSet, k: int) -> Iterator[dict[str, Any]]:
     """Yield one row per attack and method: its success, and the success of the two baselines."""
     for method, algorithm in METHODS.items():
         con.execute(
@@ -203,7 +203,7 @@ def attacked(con: Any, case: Case, k: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def _extra_arguments(method: str, case: Case) -> str:
+def _extra_arguments(method: str, case: DataSet) -> str:
     """Return further arguments of a method."""
     return PROPOSED.get(method, f", l := {case.l}" if METHODS[method] in ("eld", "ldiversity_mondrian") else "")
 
@@ -319,7 +319,7 @@ def main() -> None:
         with dbanon.connect(":memory:") as con:
             load(con, case)
             values = list(measure(con, case, ks))
-            attacks = list(attacked(con, case, ATTACK_K)) if args.attacks else []
+            attacks = list(attack_rows(con, case, ATTACK_K)) if args.attacks else []
         influence, rows = values[0]["influence"], values[1:]
         summaries = list(summary(name, rows))
         if args.json:
@@ -331,7 +331,11 @@ def main() -> None:
 
 
 def _print(
-    name: str, case: Case, influence: Mapping[str, float], rows: Sequence[Any], told: Sequence[Mapping[str, Any]]
+    name: str,
+    case: DataSet,
+    influence: Mapping[str, float],
+    rows: Sequence[Any],
+    summaries: Sequence[Mapping[str, Any]],
 ) -> None:
     """Print the tables of one data set."""
     print(f"\n## {case.title}\n\n{case.differs}\nInfluence: {', '.join(f'{c} {i:.2f}' for c, i in influence.items())}")
@@ -352,7 +356,7 @@ def _print(
         theirs, of_others = GREATEST_D[name]
         print(f"\nGreatest D: proposed {mine:.2f} ({theirs}), others {others:.2f} ({of_others})")
     print("\n| measure | method | best in | improvement % | paper % |\n|---|---|---|---|---|")
-    for t in told:
+    for t in summaries:
         print(
             f"| {t['metric']} | {t['method']} | {t['best']} of {t['of']} k | {t['improvement']} | {t['paper'] or ''} |"
         )

@@ -62,5 +62,8 @@ def report(runs: int, as_json: bool) -> None:
     print(f"\nSmall calls: Adult, 30,162 rows, warm; the process takes {result['peak_mb']} MB\n")
     print(table("statement", "s", "CPU s", "s / GROUP BY", "CPU / GROUP BY", "on 60 rows, s", "CPU s"))
     clock, cpu = result["statements"]["GROUP BY"]["t"]
-    for name, of in result["statements"].items():
-        print(row(name, *of["t"], round(of["t"][0] / clock), round(of["t"][1] / cpu), *of["few"]), flush=True)
+    for name, timings in result["statements"].items():
+        print(
+            row(name, *timings["t"], round(timings["t"][0] / clock), round(timings["t"][1] / cpu), *timings["few"]),
+            flush=True,
+        )

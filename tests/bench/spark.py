@@ -75,13 +75,16 @@ def by_spark(path: str, call: str, cell: int | None) -> dict[str, Any]:
         return {"s": seconds, "lost": lost_result, **tasks(Path(log.name), started, finished_started)}
 
 
-def tasks(log: Path, begun: float, ended: float) -> dict[str, float]:
+def tasks(log: Path, start_time: float, end_time: float) -> dict[str, float]:
     """Return the megabytes shuffled and the thread seconds of tasks that ended in a period, from the event log."""
     shuffled, seconds = 0, 0.0
     for file in log.iterdir():
         for line in file.read_text().splitlines():
             event = json.loads(line)
-            if event["Event"] == "SparkListenerTaskEnd" and begun <= event["Task Info"]["Finish Time"] / 1e3 <= ended:
+            if (
+                event["Event"] == "SparkListenerTaskEnd"
+                and start_time <= event["Task Info"]["Finish Time"] / 1e3 <= end_time
+            ):
                 shuffled += event["Task Metrics"]["Shuffle Write Metrics"]["Shuffle Bytes Written"]
                 seconds += event["Task Metrics"]["Executor Run Time"] / 1e3
     return {"shuffled_mb": shuffled / 1e6, "task_s": seconds}

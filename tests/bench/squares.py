@@ -38,14 +38,14 @@ def mixture(rows: int, axes: int) -> pd.DataFrame:
     return pd.DataFrame(rounded, columns=[f"x{j}" for j in range(axes)])
 
 
-def loaded(name: str) -> Any:
+def load_table(name: str) -> Any:
     """Return a connection with the table t, all of whose columns are quasi-identifiers; kernels are compiled."""
     con = dbanon.attach(duckdb.connect())
-    made = mixture(*MIXTURES[name]) if name in MIXTURES else pd.read_csv(_path(name))
-    con.register("made", made)
-    for table, rows in (("t", len(made)), ("few", 100)):
+    frame = mixture(*MIXTURES[name]) if name in MIXTURES else pd.read_csv(_path(name))
+    con.register("made", frame)
+    for table, rows in (("t", len(frame)), ("few", 100)):
         con.execute(f"CREATE TABLE {table} AS FROM made LIMIT {rows}")
-        dbanon.declare(con, table, **dict.fromkeys(made.columns, "quasi"))
+        dbanon.declare(con, table, **dict.fromkeys(frame.columns, "quasi"))
     con.unregister("made")
     for function, arguments in METHODS.values():
         con.execute(f"FROM {function}('few', k := 3, {arguments})").fetchall()
@@ -56,12 +56,12 @@ def _path(name: str) -> str:
     return str(data.DATA / "microagg" / f"{TABLES[name]}.csv")
 
 
-def measurements(names: Sequence[str] = (*TABLES, *MIXTURES), asked: Sequence[int] = K) -> Iterator[dict[str, Any]]:
+def measurements(names: Sequence[str] = (*TABLES, *MIXTURES), ks: Sequence[int] = K) -> Iterator[dict[str, Any]]:
     """Yield one row per table, method and k."""
     for name in names:
-        con = loaded(name)
+        con = load_table(name)
         for method, (function, arguments) in METHODS.items():
-            for k in asked:
+            for k in ks:
                 call = f"('t', k := {k}, {arguments})"
                 clock = Clock()
                 con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {function}{call}").fetchall()

@@ -30,7 +30,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
-def done(*arguments: str) -> str:
+def successful_output(*arguments: str) -> str:
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
@@ -49,45 +49,47 @@ def query(path: str, sql: str) -> list[Any]:
         return con.execute(sql).fetchall()
 
 
-@pytest.mark.exhaustive
-def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
-    message = done(
+@pytest.mark.not_everyday
+def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path: Path) -> None:
+    message = successful_output(
         "create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "-p", "qi=['age', 'zip']", "--key", "pid"
     )
     assert message.startswith("safe version 1: 120 records in ")
     assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
     assert query(clinic, "SELECT person_key FROM dbanon.release") == [(["pid"],)]
-    assert done("refresh", clinic, "safe").startswith("safe version 2")
-    assert done("refresh", clinic, "safe", "--mode", "hold").endswith("classes. Waiting: 0 records.\n")
+    assert successful_output("refresh", clinic, "safe").startswith("safe version 2")
+    assert successful_output("refresh", clinic, "safe", "--mode", "hold").endswith("classes. Waiting: 0 records.\n")
     assert "'keep', 'hold', 'recluster'" in run("refresh", clinic, "safe", "--mode", "hodl").output
-    assert done("refresh", clinic, "safe", "--mode", "recluster", "--allow-small-differences").startswith(
+    assert successful_output("refresh", clinic, "safe", "--mode", "recluster", "--allow-small-differences").startswith(
         "safe version 3"
     )
-    assert "kacpc" in done("releases", clinic)
-    assert "verified: by the release gate" in done("certificate", clinic, "safe")
-    assert json.loads(done("certificate", clinic, "safe", "--json"))["release"]["version"]["value"] == "3"
+    assert "kacpc" in successful_output("releases", clinic)
+    assert "verified: by the release gate" in successful_output("certificate", clinic, "safe")
+    assert json.loads(successful_output("certificate", clinic, "safe", "--json"))["release"]["version"]["value"] == "3"
     page = tmp_path / "report.html"
-    assert done("report", clinic, "safe", "-o", str(page), "--outgoing") == f"{page}\n"
+    assert successful_output("report", clinic, "safe", "-o", str(page), "--outgoing") == f"{page}\n"
     assert "<h1>Report: <bdi>safe</bdi></h1>" in page.read_text("utf-8")
     assert "Hint: --overwrite" in refusal_message("report", clinic, "safe", "-o", str(page))
-    assert json.loads(done("report", clinic, "safe", "--outgoing", "--json"))["html"].startswith("<!DOCTYPE html>")
+    assert json.loads(successful_output("report", clinic, "safe", "--outgoing", "--json"))["html"].startswith(
+        "<!DOCTYPE html>"
+    )
     out = tmp_path / "out.duckdb"
     order = ("publish", clinic, "safe", "--output", str(out))
-    assert done(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
+    assert successful_output(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
     assert query(str(out), "SELECT count(*) FROM safe_classes")[0][0] > 1
     assert "exists already" in refusal_message(*order)
-    done(*order, "--overwrite")
-    assert done("drop", clinic, "safe") == "safe is dropped.\n"
+    successful_output(*order, "--overwrite")
+    assert successful_output("drop", clinic, "safe") == "safe is dropped.\n"
     assert query(clinic, "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'") == [(0,)]
 
 
-@pytest.mark.exhaustive
-def test_another_definition_and_a_warning(clinic: str) -> None:
-    done("create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
+@pytest.mark.not_everyday
+def test_materialize_replaces_definition_and_warns(clinic: str) -> None:
+    successful_output("create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
     assert "exists already" in refusal_message("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=5")
     replaced = ("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
     assert "--allow-small-differences" in refusal_message(*replaced, code=3)
-    done(*replaced, "--allow-small-differences")
+    successful_output(*replaced, "--allow-small-differences")
     other = (
         "create-release",
         clinic,
@@ -106,7 +108,7 @@ def test_another_definition_and_a_warning(clinic: str) -> None:
     assert result.exit_code == 0 and "Warning: two: beside other releases of the same people" in result.stderr
 
 
-def test_mistakes_are_one_line(clinic: str, tmp_path: Path) -> None:
+def test_command_errors_are_one_line(clinic: str, tmp_path: Path) -> None:
     assert "k is missing" in refusal_message("create-release", clinic, "safe", "kacpc", "patients", code=2)
     assert "Did you mean 'patients'" in refusal_message(
         "create-release", clinic, "safe", "kacpc", "patient", "-p", "k=5"
@@ -122,16 +124,16 @@ def test_mistakes_are_one_line(clinic: str, tmp_path: Path) -> None:
     assert "not a valid DuckDB" in refusal_message("releases", str(tmp_path / "text.duckdb"))
 
 
-def test_releases_of_a_database_without_any(tmp_path: Path) -> None:
+def test_releases_command_reports_no_releases(tmp_path: Path) -> None:
     path = str(tmp_path / "empty.duckdb")
     duckdb.connect(path).close()
-    assert done("releases", path) == "There are no releases.\n"
+    assert successful_output("releases", path) == "There are no releases.\n"
 
 
 # --- anonymize -------------------------------------------------------------------------------------------------------
 
 
-def misused(*arguments: str) -> str:
+def usage_error(*arguments: str) -> str:
     """Return the message about arguments that click refuses."""
     result = run(*arguments)
     assert result.exit_code == 2
@@ -147,9 +149,9 @@ def people(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".duckdb"])
-def test_a_file_becomes_files(people: str, tmp_path: Path, ending: str) -> None:
+def test_anonymize_file_writes_files_of_every_format(people: str, tmp_path: Path, ending: str) -> None:
     out = tmp_path / "out" / f"safe{ending}"
-    printed = done(
+    printed = successful_output(
         "anonymize",
         people,
         "-k",
@@ -185,20 +187,20 @@ def test_a_file_becomes_files(people: str, tmp_path: Path, ending: str) -> None:
     assert all(b"n17" not in p.read_bytes() for p in out.parent.iterdir() if ending == ".csv")
 
 
-@pytest.mark.exhaustive
-def test_existing_files_kept_unless_forced(people: str, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_anonymize_keeps_existing_files_unless_forced(people: str, tmp_path: Path) -> None:
     out = tmp_path / "safe.csv"
     out.write_text("mine")
     call = ("anonymize", people, "-k", "5", "--qi", "age", "-o", str(out))
     refusal_message(*call)
     assert out.read_text() == "mine"
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".csv"].count("safe.csv") == 1
-    done(*call, "--overwrite", "--quiet")
+    successful_output(*call, "--overwrite", "--quiet")
     assert out.read_text() != "mine"
 
 
-@pytest.mark.exhaustive
-def test_a_policy_file_and_a_hierarchy_from_file(people: str, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_anonymize_reads_policy_and_hierarchy_files(people: str, tmp_path: Path) -> None:
     zips = tmp_path / "zips.csv"
     zips.write_text("".join(f"0{i};{'low' if i < 4 else 'high'};*\n" for i in range(7)))
     toml = tmp_path / "policy.toml"
@@ -212,7 +214,9 @@ def test_a_policy_file_and_a_hierarchy_from_file(people: str, tmp_path: Path) ->
     results = []
     for number, policy in enumerate((toml, table)):
         out = tmp_path / f"safe{number}.csv"
-        document = json.loads(done("anonymize", people, "-k", "20", "--policy", str(policy), "-o", str(out), "--json"))
+        document = json.loads(
+            successful_output("anonymize", people, "-k", "20", "--policy", str(policy), "-o", str(out), "--json")
+        )
         assert document["metrics"]["k"] >= 20
         assert document["files"][0] == str(out)
         results.append(out.read_text())
@@ -220,12 +224,12 @@ def test_a_policy_file_and_a_hierarchy_from_file(people: str, tmp_path: Path) ->
     assert "low" in results[0]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_database_table_uses_its_policy(clinic: str, tmp_path: Path) -> None:
     out = tmp_path / "safe.parquet"
-    done("anonymize", clinic, "--table", "patients", "-k", "4", "-o", str(out), "--quiet")
+    successful_output("anonymize", clinic, "--table", "patients", "-k", "4", "-o", str(out), "--quiet")
     assert [d[0] for d in duckdb.sql(f"FROM '{out}'").description] == ["age", "zip", "d", "class_id"]
-    assert "name the table" in misused("anonymize", clinic, "-k", "4", "-o", str(tmp_path / "x.csv"))
+    assert "name the table" in usage_error("anonymize", clinic, "-k", "4", "-o", str(tmp_path / "x.csv"))
 
 
 @pytest.mark.parametrize(
@@ -238,9 +242,7 @@ def test_database_table_uses_its_policy(clinic: str, tmp_path: Path) -> None:
         ((), "profile"),
     ],
 )
-def test_mistakes_of_anonymize_leave_no_file(
-    people: str, tmp_path: Path, arguments: tuple[str, ...], says: str
-) -> None:
+def test_failed_anonymize_leaves_no_file(people: str, tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
     out = tmp_path / "out" / "safe.csv"
     result = run("anonymize", people, "-k", "5", *arguments, "-o", str(out))
     assert result.exit_code in (1, 2)
@@ -248,29 +250,29 @@ def test_mistakes_of_anonymize_leave_no_file(
     assert not out.parent.exists()
 
 
-@pytest.mark.exhaustive
-def test_policy_hierarchies_and_algorithms_are_shown(clinic: str, tmp_path: Path) -> None:
-    shown_document = json.loads(done("policy", clinic, "patients", "--json"))
+@pytest.mark.not_everyday
+def test_commands_show_policy_hierarchies_and_algorithms(clinic: str, tmp_path: Path) -> None:
+    shown_document = json.loads(successful_output("policy", clinic, "patients", "--json"))
     assert {row["column_name"]: row["role"] for row in shown_document} == {
         "age": "quasi",
         "zip": "quasi",
         "d": "sensitive",
     }
-    assert json.loads(done("policy", clinic, "nowhere", "--json")) == []
+    assert json.loads(successful_output("policy", clinic, "nowhere", "--json")) == []
     arx = tmp_path / "sex.csv"
     arx.write_text("M;*\nF;*\n")
-    done("hierarchy", "load", clinic, "mine", str(arx))
-    assert {"kind": "stored", "name": "mine"} in json.loads(done("hierarchy", "list", clinic, "--json"))
+    successful_output("hierarchy", "load", clinic, "mine", str(arx))
+    assert {"kind": "stored", "name": "mine"} in json.loads(successful_output("hierarchy", "list", clinic, "--json"))
     back = tmp_path / "back.csv"
-    done("hierarchy", "save", clinic, "mine", str(back))
+    successful_output("hierarchy", "save", clinic, "mine", str(back))
     assert back.read_text() == "M;*\nF;*\n"
     refusal_message("hierarchy", "save", clinic, "mine", str(back))
-    done("hierarchy", "check", clinic)
-    names = [row["name"] for row in json.loads(done("algorithms", "--json"))]
+    successful_output("hierarchy", "check", clinic)
+    names = [row["name"] for row in json.loads(successful_output("algorithms", "--json"))]
     assert {"kacpc", "mondrian", "kmember"} <= set(names)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_unmentioned_columns_listed_for_review(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("age,Bemerkung,d,name,pid,x\n" + "".join(f"{i},b{i},{i % 3},n{i},{i},{i}\n" for i in range(40)))

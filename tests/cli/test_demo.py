@@ -17,7 +17,7 @@ from dbanon.release.key_metrics import MAX_KEY_METRICS, key_metric_positions, sh
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def demo_output(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Return the output of the demo, and the database that it made."""
     path = str(tmp_path_factory.mktemp("demo") / "demo.duckdb")
     result = CliRunner().invoke(main, ["demo", "--database", path])
@@ -25,19 +25,19 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return result.stdout.replace(path, "dbanon_demo.duckdb"), path
 
 
-def test_the_demo_is_one_screen(shown: tuple[str, str]) -> None:
-    lines = shown[0].splitlines()
+def test_demo_output_fits_one_screen(demo_output: tuple[str, str]) -> None:
+    lines = demo_output[0].splitlines()
     assert len(lines) <= 23 and max(map(len, lines)) <= 80
-    assert re.search(r"\n  precision +0\.8\d+  Share of", shown[0])
+    assert re.search(r"\n  precision +0\.8\d+  Share of", demo_output[0])
 
 
-@pytest.mark.exhaustive
-def test_the_statements_that_the_demo_ends_with_work(shown: tuple[str, str]) -> None:
-    statements = shown[0].rstrip().splitlines()[-3:]
-    assert shown[0].splitlines()[-4] == "Try, in dbanon shell dbanon_demo.duckdb"
+@pytest.mark.not_everyday
+def test_statements_at_end_of_demo_run(demo_output: tuple[str, str]) -> None:
+    statements = demo_output[0].rstrip().splitlines()[-3:]
+    assert demo_output[0].splitlines()[-4] == "Try, in dbanon shell dbanon_demo.duckdb"
     assert all(line.startswith("  ") and line.endswith(";") for line in statements)
-    (extra,) = re.findall(r"^  \d+ more: (FROM .*);$", shown[0], re.MULTILINE)
-    with dbanon.connect(shown[1]) as con:
+    (extra,) = re.findall(r"^  \d+ more: (FROM .*);$", demo_output[0], re.MULTILINE)
+    with dbanon.connect(demo_output[1]) as con:
         for statement in (*statements, extra):
             assert con.execute(statement.strip()).fetchall()
 
@@ -71,8 +71,8 @@ def test_compiling_notice_once_on_stderr(
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.exhaustive
-def test_the_demo_answers_json_and_takes_models(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_demo_accepts_models_and_prints_json(tmp_path: Path) -> None:
     path = str(tmp_path / "demo.duckdb")
     result = CliRunner().invoke(main, ["demo", "--database", path, "-k", "20", "-l", "3", "--json"])
     assert result.exit_code == 0, result.output

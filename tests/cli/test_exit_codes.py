@@ -67,7 +67,7 @@ def test_unclassified_error_exits_with_failed() -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Create a database that no test changes."""
     path = tmp_path_factory.mktemp("outcomes") / "clinic.duckdb"
     with dbanon.connect(path) as con:
@@ -96,20 +96,20 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("call", REFUSED)
-def test_privacy_refusal_exits_with_3(shared: str, call: tuple[str, ...]) -> None:
-    plain_result = run("create-release", shared, "other", "kacpc", "patients", *call)
+def test_privacy_refusal_exits_with_3(shared_database: str, call: tuple[str, ...]) -> None:
+    plain_result = run("create-release", shared_database, "other", "kacpc", "patients", *call)
     assert (plain_result.exit_code, plain_result.stdout) == (3, "")
     assert REFUSED[call] in plain_result.stderr
-    result = run("create-release", shared, "other", "kacpc", "patients", *call, "--json")
+    result = run("create-release", shared_database, "other", "kacpc", "patients", *call, "--json")
     assert result.exit_code == 3
     error = json.loads(result.stdout)["error"]
     assert (error["kind"], error["exit_code"]) == ("refused", 3)
     assert f"Error: {error['message']} Hint: {error['hint']}" == plain_result.stderr.splitlines()[-1]
 
 
-def test_the_shell_ends_with_the_same_codes(shared: str) -> None:
+def test_shell_exits_with_same_codes_as_commands(shared_database: str) -> None:
     def code(statement: str) -> int:
-        return run("shell", shared, "--readonly", "-c", statement).exit_code
+        return run("shell", shared_database, "--readonly", "-c", statement).exit_code
 
     assert code("FROM kacpc('patients', k=500, allow_rare=['ward'])") == 3
     assert code("FROM kacpc('patients', k=1)") == 2
@@ -117,42 +117,47 @@ def test_the_shell_ends_with_the_same_codes(shared: str) -> None:
     assert code("SELECT 1") == 0
 
 
-def test_database_open_elsewhere_is_busy(shared: str) -> None:
+def test_database_open_elsewhere_is_busy(shared_database: str) -> None:
     holds = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     with subprocess.Popen(
-        [sys.executable, "-c", holds, shared], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", holds, shared_database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         try:
             assert other.stdout is not None and other.stdout.readline() == "open\n"
-            for command in (("releases", shared), ("refresh", shared, "safe"), ("init", shared, "patients", "--yes"),
-                            ("publish", shared, "safe", "--output", shared + ".csv"),
-                            ("shell", shared, "-c", "SELECT 1")):  # fmt: skip
+            commands = (
+                ("releases", shared_database),
+                ("refresh", shared_database, "safe"),
+                ("init", shared_database, "patients", "--yes"),
+                ("publish", shared_database, "safe", "--output", shared_database + ".csv"),
+                ("shell", shared_database, "-c", "SELECT 1"),
+            )
+            for command in commands:
                 result = run(*command)
                 assert result.exit_code == 4, (command, result.output)
-            assert json.loads(run("releases", shared, "--json").stdout)["error"]["kind"] == "busy"
+            assert json.loads(run("releases", shared_database, "--json").stdout)["error"]["kind"] == "busy"
         finally:
             other.kill()
 
 
-def test_a_refresh_at_the_same_time_is_busy(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_refresh_exits_with_busy(shared_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refresh(*_: object, **__: object) -> None:
         raise errors.LedgerBusyError("refresh", "safe", "version 2 is there")
 
     monkeypatch.setattr(materialize, "refresh_release", refresh)
-    assert run("refresh", shared, "safe").exit_code == 4
+    assert run("refresh", shared_database, "safe").exit_code == 4
 
 
-def test_ctrl_c_ends_with_130(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_with_130(shared_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refresh(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(materialize, "refresh_release", refresh)
-    assert run("refresh", shared, "safe").exit_code == 130
-    result = run("refresh", shared, "safe", "--json")
+    assert run("refresh", shared_database, "safe").exit_code == 130
+    result = run("refresh", shared_database, "safe", "--json")
     assert result.exit_code == 130 and json.loads(result.stdout)["error"]["kind"] == "interrupted"
 
 
-def test_ctrl_c_at_a_question_ends_with_130_and_no_with_1() -> None:
+def test_ctrl_c_at_prompt_exits_with_130_and_no_with_1() -> None:
     def ctrl_c() -> None:
         try:
             raise KeyboardInterrupt
@@ -169,16 +174,18 @@ def test_ctrl_c_at_a_question_ends_with_130_and_no_with_1() -> None:
     assert CliRunner().invoke(group, ["no"]).exit_code == 1
 
 
-def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def leaf_commands(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
-            yield from leaves(inner, (*path, name))
+            yield from leaf_commands(inner, (*path, name))
     else:
         yield path, command
 
 
 def test_k_options_equal_in_all_commands_with_json() -> None:
-    for path, command in leaves(main):
+    for path, command in leaf_commands(main):
         options = {option for p in command.params for option in p.opts}
         if path != ("shell",):  # which has --mode json
             assert "--json" in options, path
@@ -188,7 +195,7 @@ def test_k_options_equal_in_all_commands_with_json() -> None:
             assert models <= options, path
 
 
-def only(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse text as exactly one JSON document; NaN is invalid."""
 
     def refuse(word: str) -> None:
@@ -197,47 +204,49 @@ def only(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def test_the_answers_of_commands_are_json(shared: str, tmp_path: Path) -> None:
-    def answered(*arguments: str) -> Any:
+def test_command_output_is_valid_json(shared_database: str, tmp_path: Path) -> None:
+    def run_json(*arguments: str) -> Any:
         result = run(*arguments, "--json")
         assert result.exit_code == 0, result.output
-        return only(result.stdout)
+        return parse_json(result.stdout)
 
-    (release,) = answered("releases", shared)
+    (release,) = run_json("releases", shared_database)
     assert (release["name"], release["version"], release["records"]) == ("safe", 1, 120)
     assert release["released_at"][:2] == "20"
-    assert set(answered("algorithms")[0]) >= {"name", "title", "family", "complexity"}
-    assert {"kind", "name"} == set(answered("hierarchy", "list", shared)[0])
-    assert answered("hierarchy", "check", shared) == {"problems": []}
-    assert answered("publish", shared, "safe", "--output", str(tmp_path / "safe.csv"))["files"]
-    assert answered("verify", str(tmp_path / "safe.csv")) == {"problems": []}
-    assert answered("docs", "kacpc")["text"].startswith("# ")
-    assert answered("certificate", shared, "safe")["release"]["version"]["value"] == "1"
-    database = str(shutil.copy(shared, tmp_path / "own.duckdb"))
-    made = answered("create-release", database, "other", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward")
-    assert set(made) == {"name", "version", "records", "classes", "composition"}
+    assert set(run_json("algorithms")[0]) >= {"name", "title", "family", "complexity"}
+    assert {"kind", "name"} == set(run_json("hierarchy", "list", shared_database)[0])
+    assert run_json("hierarchy", "check", shared_database) == {"problems": []}
+    assert run_json("publish", shared_database, "safe", "--output", str(tmp_path / "safe.csv"))["files"]
+    assert run_json("verify", str(tmp_path / "safe.csv")) == {"problems": []}
+    assert run_json("docs", "kacpc")["text"].startswith("# ")
+    assert run_json("certificate", shared_database, "safe")["release"]["version"]["value"] == "1"
+    database = str(shutil.copy(shared_database, tmp_path / "own.duckdb"))
+    release_document = run_json(
+        "create-release", database, "other", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward"
+    )
+    assert set(release_document) == {"name", "version", "records", "classes", "composition"}
 
 
 @pytest.mark.parametrize("call", [("nonsense",), ("releases",), ("releases", "missing.duckdb"), ("drop", "--nope")])
 def test_usage_error_is_json_on_request(call: tuple[str, ...]) -> None:
     result = run(*call, "--json")
     assert result.exit_code == 2
-    assert only(result.stdout)["error"]["kind"] == "usage"
+    assert parse_json(result.stdout)["error"]["kind"] == "usage"
 
 
-def test_values_that_json_has_not_are_null_or_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_unknown_to_json_become_null_or_text(capsys: pytest.CaptureFixture[str]) -> None:
     print_result(
         {"a": [float("nan"), float("-inf"), 1.5, None], "b": Decimal("1.50"), "c": datetime.date(2020, 1, 2)}, True
     )
-    assert only(capsys.readouterr().out) == {"a": [None, None, 1.5, None], "b": "1.50", "c": "2020-01-02"}
+    assert parse_json(capsys.readouterr().out) == {"a": [None, None, 1.5, None], "b": "1.50", "c": "2020-01-02"}
 
 
-def test_tables_are_read_at_80_columns(shared: str) -> None:
-    for command in (("releases", shared), ("algorithms",), ("hierarchy", "list", shared)):
+def test_command_tables_fit_80_columns(shared_database: str) -> None:
+    for command in (("releases", shared_database), ("algorithms",), ("hierarchy", "list", shared_database)):
         result = run(*command)
         lines = result.stdout.splitlines()
         assert max(map(len, lines)) <= 80 and "…" not in result.stdout, command
-    shown_lines = run("releases", shared).stdout.splitlines()
+    shown_lines = run("releases", shared_database).stdout.splitlines()
     assert any(line.split()[:2] == ["safe", "1"] and "kacpc" in line for line in shown_lines), shown_lines
     assert len(shown_lines) <= 8  # one release: a title, a head and a few lines
 

@@ -41,7 +41,7 @@ def ward(tmp_path: Path) -> Path:
     return path
 
 
-def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
+def test_commands_read_attached_database(clinic: Path, ward: Path) -> None:
     attach = ("--attach", f"lite=sqlite:{ward}")
     result = run("init", clinic, "lite.patients", "--yes", "--json", *attach)
     assert result.exit_code == 0, result.output
@@ -71,16 +71,16 @@ def test_attached_database_read_only_by_default(clinic: Path, ward: Path) -> Non
     assert run("shell", clinic, "--attach", f"lite=SQLite:{ward}", "-c", "FROM lite.more").output == "a\n1\n"
 
 
-def test_a_name_is_a_name(clinic: Path, ward: Path) -> None:
+def test_attach_accepts_hostile_database_name(clinic: Path, ward: Path) -> None:
     hostile = 'x"; DROP TABLE t; --'
     message = run("shell", clinic, "--attach", f"{hostile}=sqlite:{ward}", "-c", "SELECT database_name FROM "
                "duckdb_databases() WHERE type = 'sqlite'", "--mode", "json")  # fmt: skip
     assert json.loads(message.output) == [{"database_name": hostile}]
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
-    "given",
+    "attachment",
     [
         "pg=postgres:host=db.example password=swordfish",
         "pg=postgres:postgresql://reader:swordfish@db.example/clinic",
@@ -90,21 +90,21 @@ def test_a_name_is_a_name(clinic: Path, ward: Path) -> None:
         "=postgres:swordfish",
     ],
 )
-def test_invalid_attach_is_usage_error_without_password(clinic: Path, given: str) -> None:
+def test_invalid_attach_is_usage_error_without_password(clinic: Path, attachment: str) -> None:
     for command in (
         ["shell", clinic, "-c", "SELECT 1"],
         ["doctor", clinic],
         ["create-release", clinic, "s", "kacpc", "p"],
     ):
         for option in ("--attach", "--attach-rw"):
-            message = run(*command, option, given)
+            message = run(*command, option, attachment)
             assert message.exit_code == 2 and "swordfish" not in message.output, message.output
             assert "NAME=SYSTEM:WHERE" in message.output or "MYSQL_PWD" in message.output
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("command", ["shell", "doctor"])
-def test_missing_database_is_one_error(clinic: Path, tmp_path: Path, command: str) -> None:
+def test_attach_of_missing_database_is_one_error(clinic: Path, tmp_path: Path, command: str) -> None:
     needs_scanner("sqlite")
     message = run(command, clinic, "--attach", f"lite=sqlite:{tmp_path / 'none' / 'there.sqlite'}", input="")
     assert message.exit_code == 1 and "lite could not be attached as a database of sqlite" in message.output
@@ -115,7 +115,9 @@ def test_missing_database_is_one_error(clinic: Path, tmp_path: Path, command: st
         assert con.execute("SELECT 1").fetchall() == [(1,)]
 
 
-def test_no_password_of_the_environment_is_said(clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attach_error_contains_no_environment_password(
+    clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for system, variable in (("postgres", "PGPASSWORD"), ("mysql", "MYSQL_PWD")):
         needs_scanner(system)
         monkeypatch.setenv(variable, "swordfish")

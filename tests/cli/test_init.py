@@ -47,7 +47,7 @@ def policy_rows(path: Path) -> list[tuple[Any, ...]]:
     return sorted(rows, key=lambda row: order.index(row[0]))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_yes_accepts_every_proposal_and_policy_works(clinic: Path) -> None:
     result = run(clinic, "patients", "--yes")
     assert result.exit_code == 0, result.output
@@ -57,7 +57,7 @@ def test_yes_accepts_every_proposal_and_policy_works(clinic: Path) -> None:
         assert con.execute("SELECT min(size) >= 5 FROM kacpc_classes('patients', k=5)").fetchall() == [(True,)]
 
 
-def test_enter_accepts_and_answers_change(clinic: Path) -> None:
+def test_init_enter_accepts_and_answers_change_proposals(clinic: Path) -> None:
     # person, name: skip, age: enter, sex: no hierarchy, disease: an unknown role, then other; ward: a second person
     answers = ["", "skip", "", "", "", "", "-", "what", "insensitive", "person", "quasi", "", "y"]
     result = run(clinic, "patients", answers="\n".join(answers) + "\n")
@@ -73,7 +73,7 @@ def test_enter_accepts_and_answers_change(clinic: Path) -> None:
     ]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_unknown_hierarchy_asked_again(clinic: Path) -> None:
     result = run(clinic, "patients", answers="\n\n\n\n\n\nadult_sexx\nadult_sex\n\n\ny\n")
     assert result.exit_code == 0, result.output
@@ -81,21 +81,21 @@ def test_unknown_hierarchy_asked_again(clinic: Path) -> None:
     assert ("sex", "quasi", "adult_sex") in policy_rows(clinic)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("answers", ["", "\n\n", "\n\n\n\n\n\n\n\n\nn\n"])
-def test_nothing_is_written_before_the_last_yes(clinic: Path, answers: str) -> None:
+def test_init_writes_nothing_before_last_yes(clinic: Path, answers: str) -> None:
     assert run(clinic, "patients", answers=answers).exit_code == 1
     assert policy_rows(clinic) == []
 
 
-@pytest.mark.exhaustive
-def test_skipping_everything_writes_nothing(clinic: Path) -> None:
+@pytest.mark.not_everyday
+def test_init_skipping_all_columns_writes_nothing(clinic: Path) -> None:
     result = run(clinic, "patients", answers="skip\n" * 6)
     assert (result.exit_code, policy_rows(clinic)) == (0, [])
     assert "Nothing to write" in result.output
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_existing_policy_replaced_only_with_force(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
         dbanon.declare(con, "patients", name="insensitive", disease="quasi")
@@ -111,7 +111,7 @@ def test_existing_policy_replaced_only_with_force(clinic: Path) -> None:
         assert con.execute("SELECT role FROM dbanon.policy WHERE column_name = 'name'").fetchall() == [("identifier",)]
 
 
-def test_a_database_that_cannot_be_written_is_a_clear_error(clinic: Path) -> None:
+def test_init_reports_unwritable_database(clinic: Path) -> None:
     with dbanon.connect(clinic, read_only=True):
         result = run(clinic, "patients", "--yes")
     assert result.exit_code == 1
@@ -122,14 +122,14 @@ def test_a_database_that_cannot_be_written_is_a_clear_error(clinic: Path) -> Non
 @pytest.mark.parametrize(
     ("table", "says"), [("patient", "Did you mean 'patients'?"), ("(SELECT 1)", "is not the name")]
 )
-def test_tables_that_do_not_exist(clinic: Path, table: str, says: str) -> None:
+def test_init_reports_missing_table(clinic: Path, table: str, says: str) -> None:
     result = run(clinic, table, "--yes")
     assert result.exit_code == 1
     assert says in result.output
     assert "Traceback" not in result.output
 
 
-def test_missing_database_is_not_created(tmp_path: Path) -> None:
+def test_init_does_not_create_missing_database(tmp_path: Path) -> None:
     assert run(tmp_path / "no.duckdb", "patients").exit_code == 2
     assert not (tmp_path / "no.duckdb").exists()
     (tmp_path / "text.duckdb").write_text("no database")
@@ -137,8 +137,8 @@ def test_missing_database_is_not_created(tmp_path: Path) -> None:
     assert "cannot be opened for writing" in result.output
 
 
-@pytest.mark.exhaustive
-def test_hostile_names(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_init_accepts_hostile_names(tmp_path: Path) -> None:
     path = tmp_path / "odd.duckdb"
     with dbanon.connect(path) as con:
         con.execute(
@@ -161,7 +161,7 @@ MESSY = (
 
 
 @pytest.fixture
-def messy(tmp_path: Path) -> Path:
+def messy_database(tmp_path: Path) -> Path:
     """Create a table with codes for missing values, zip codes, dates, a unique number, and a decimal comma."""
     path = tmp_path / "messy.duckdb"
     with dbanon.connect(path) as con:
@@ -188,33 +188,33 @@ TAKEN = {
 }
 
 
-def test_yes_accepts_only_proposals_publishing_no_more(messy: Path) -> None:
-    result = run(messy, "visits", "--yes")
+def test_yes_accepts_only_proposals_publishing_no_more(messy_database: Path) -> None:
+    result = run(messy_database, "visits", "--yes")
     assert result.exit_code == 0, result.output
-    assert settings(messy) == TAKEN
+    assert settings(messy_database) == TAKEN
     assert "480 values, 48 of 4 characters, 5 of 3 characters, 1 of 2 character" in result.output
     assert "weight: numbers as text with decimal commas" in result.output
     assert [line for line in result.output.splitlines() if len(line) > 80 and "hierarchy_prefix" not in line] == []
-    with dbanon.connect(messy) as con:
+    with dbanon.connect(messy_database) as con:
         assert con.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
         ages = con.execute("SELECT DISTINCT age FROM kacpc('visits', k=10)").fetchall()
     assert not [age for (age,) in ages if age and ("103" in age or "999" in age)]
 
 
-def test_hierarchies_previewed_built_and_stored_with_policy(messy: Path) -> None:
+def test_hierarchies_previewed_built_and_stored_with_policy(messy_database: Path) -> None:
     # person; age: role, codes, intervals; born: role, dates; zip: role, prefix; the rest as proposed; write
     answers = ["", "", "", "intervals", "", "dates", "", "", "", "", "", "", "", "", "", "", "y"]
-    result = run(messy, "visits", answers="\n".join(answers) + "\n")
+    result = run(messy_database, "visits", answers="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     for preview in (
         "intervals builds one: 74 values, 17 of width 5, 10 of width 10, 6 of width 20",
         "dates builds one: ",
     ):
         assert preview in result.output
-    built = {name: cells[1] for name, cells in settings(messy).items() if cells[0] == "quasi"}
+    built = {name: cells[1] for name, cells in settings(messy_database).items() if cells[0] == "quasi"}
     assert built == {"age": "age", "birth_date": "birth_date", "zip": "zip", "sex": "sex", "weight": None}
-    assert settings(messy)["age"] == ("quasi", "age", None, None, ["999"]), "no top beside a hierarchy"
-    with dbanon.connect(messy) as con:
+    assert settings(messy_database)["age"] == ("quasi", "age", None, None, ["999"]), "no top beside a hierarchy"
+    with dbanon.connect(messy_database) as con:
         levels = con.execute(
             "SELECT name, max(depth) FROM dbanon.hierarchy_node GROUP BY name ORDER BY name"
         ).fetchall()
@@ -223,13 +223,13 @@ def test_hierarchies_previewed_built_and_stored_with_policy(messy: Path) -> None
         assert con.execute("SELECT min(persons) >= 5 FROM kacpc_classes('visits', k=5)").fetchall() == [(True,)]
 
 
-@pytest.mark.exhaustive
-def test_offers_can_be_refused_and_changed(messy: Path) -> None:
+@pytest.mark.not_everyday
+def test_init_proposals_can_be_refused_and_changed(messy_database: Path) -> None:
     # age: role, other codes, no hierarchy, no top; born: role, none, decade; zip: role, none
     answers = ["", "", "999, 103", "", "-", "", "", "decade", "", "-", "", "-", "-", "", "-", "", "", "", "y"]
-    result = run(messy, "visits", answers="\n".join(answers) + "\n")
+    result = run(messy_database, "visits", answers="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
-    actual_settings = settings(messy)
+    actual_settings = settings(messy_database)
     assert actual_settings["age"] == ("quasi", None, None, None, ["999", "103"])
     assert actual_settings["birth_date"] == ("quasi", None, None, "decade", None)
     assert (
@@ -240,33 +240,33 @@ def test_offers_can_be_refused_and_changed(messy: Path) -> None:
     ) == (None, None, None, None)
 
 
-def test_hierarchy_not_built_if_policy_not_written(messy: Path) -> None:
-    assert run(messy, "visits", answers="\n" * 18 + "n\n").exit_code == 1
-    with dbanon.connect(messy) as con:
+def test_hierarchy_not_built_if_policy_not_written(messy_database: Path) -> None:
+    assert run(messy_database, "visits", answers="\n" * 18 + "n\n").exit_code == 1
+    with dbanon.connect(messy_database) as con:
         assert con.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
-    assert settings(messy) == {}
+    assert settings(messy_database) == {}
 
 
-@pytest.mark.exhaustive
-def test_built_hierarchy_avoids_existing_names(messy: Path) -> None:
-    with dbanon.connect(messy) as con:
+@pytest.mark.not_everyday
+def test_built_hierarchy_avoids_existing_names(messy_database: Path) -> None:
+    with dbanon.connect(messy_database) as con:
         dbanon.load_hierarchy(con, "zip", [["a", "*"], ["b", "*"]])
-    result = run(messy, "visits", answers="\n" * 18 + "y\n")
+    result = run(messy_database, "visits", answers="\n" * 18 + "y\n")
     assert result.exit_code == 0, result.output
-    assert settings(messy)["zip"][1] == "visits zip"
+    assert settings(messy_database)["zip"][1] == "visits zip"
 
 
-@pytest.mark.exhaustive
-def test_top_is_value_exceeded_by_fewer_than_k_persons(messy: Path) -> None:
-    with dbanon.connect(messy) as con:
+@pytest.mark.not_everyday
+def test_top_is_value_exceeded_by_fewer_than_k_persons(messy_database: Path) -> None:
+    with dbanon.connect(messy_database) as con:
         con.execute("CREATE TABLE even AS SELECT i % 80 AS age FROM range(1600) AS r (i)")
-    assert run(messy, "even", "--yes").exit_code == 0
-    assert settings(messy)["age"][2] is None, "twenty have the greatest age"
-    assert run(messy, "even", "--yes", "--replace", "-k", 50).exit_code == 0
-    assert settings(messy)["age"][2] == "75", "of the greatest age are fewer than 50; 80 are 76 or older"
+    assert run(messy_database, "even", "--yes").exit_code == 0
+    assert settings(messy_database)["age"][2] is None, "twenty have the greatest age"
+    assert run(messy_database, "even", "--yes", "--replace", "-k", 50).exit_code == 0
+    assert settings(messy_database)["age"][2] == "75", "of the greatest age are fewer than 50; 80 are 76 or older"
 
 
-def test_json_has_what_was_written_and_stderr_the_rest(clinic: Path) -> None:
+def test_init_prints_json_to_stdout_and_text_to_stderr(clinic: Path) -> None:
     result = run(clinic, "patients", "--yes", "--json")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)

@@ -63,17 +63,17 @@ def shown_text(path: str, message: str, **given: Any) -> str:
         ("anonymize", "2 rows (unknown = 3)", "2 rows (unknown = 3)"),
     ],
 )
-def test_an_option_is_named_as_the_command_line_writes_it(command: str, message: str, says: str) -> None:
+def test_message_names_option_as_on_command_line(command: str, message: str, says: str) -> None:
     assert says in shown_text(command, message)
     assert with_option_names(message, None) == message
 
 
-def test_a_statement_that_is_a_command_is_named_as_one() -> None:
+def test_message_replaces_statement_by_command() -> None:
     message = shown_text("policy", "Hint: FROM policy_problems() lists them.", database=Path("my clinic.duckdb"))
     assert message == "Hint: dbanon policy 'my clinic.duckdb' lists them."
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("raw.csv").write_text("age,d\n" + "1,a\n" * 4)
@@ -89,7 +89,7 @@ def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mon
 # --- pointers ----------------------------------------------------------------------------------------------------
 
 
-def pointers(text: str) -> list[str]:
+def missing_references(text: str) -> list[str]:
     """Return the targets of a message's pointers that do not exist."""
     lost_texts = []
     tables = set(re.findall(r"dbanon\.(\w+)", resources.sql("source/schema.sql")))
@@ -117,7 +117,7 @@ def pointers(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", error_messages())
-def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
+def test_every_reference_in_message_exists(name: str) -> None:
     allowed_mapping = {
         "UnknownCommandError": [".halp"],
         "UnreadableCommandError": [],
@@ -126,22 +126,22 @@ def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
         "NewerSchemaError": ["dbanon has version ", "dbanon knows versions up to "],
     }
     text = error_messages()[name]
-    assert [p for p in pointers(text) if p not in allowed_mapping.get(name, [])] == []
+    assert [p for p in missing_references(text) if p not in allowed_mapping.get(name, [])] == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_shell_help_refers_to_existing_topics() -> None:
-    def said(line: str) -> str:
+    def run_shell_line(line: str) -> str:
         result = CliRunner().invoke(main, ["shell", "-c", line])
         assert result.exit_code == 0, result.output
         return result.output
 
-    text = said(".help")
+    text = run_shell_line(".help")
     named_matches = re.findall(r"\.help ([a-z_]+)", text)
     assert {"kacpc", "metrics"} <= set(named_matches)
     for name in (*named_matches, "precision"):
-        assert len(said(f".help {name}")) > 40
-    assert "precision" in said(".help metrics") and "Wang et al. 2022" in said(".help precision")
+        assert len(run_shell_line(f".help {name}")) > 40
+    assert "precision" in run_shell_line(".help metrics") and "Wang et al. 2022" in run_shell_line(".help precision")
 
 
 # --- Ctrl-C ------------------------------------------------------------------------------------------------------
@@ -164,9 +164,9 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def interrupted(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], *order: str) -> None:
+def assert_interrupted(monkeypatch: pytest.MonkeyPatch, patch_target: tuple[Any, str], *order: str) -> None:
     """Run a command that Ctrl-C ends at a given moment."""
-    real = getattr(*where)
+    real = getattr(*patch_target)
 
     def pressed(*given: Any, **named: Any) -> Any:
         os.kill(os.getpid(), signal.SIGINT)
@@ -175,7 +175,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], *order:
         return real(*given, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(*where, pressed)
+        patch.setattr(*patch_target, pressed)
         result = CliRunner().invoke(main, list(order))
     assert result.exit_code == 130
     assert result.output == "Interrupted.\n"
@@ -183,7 +183,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], *order:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ctrl_c_prints_one_line_and_leaves_no_files(clinic: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    interrupted(
+    assert_interrupted(
         monkeypatch, MOMENTS[moment], "create-release", str(clinic), "safe", "kacpc", "p", "-p", "k=3", "--quiet"
     )
     with duckdb.connect(str(clinic), read_only=True) as con:
@@ -191,14 +191,14 @@ def test_ctrl_c_prints_one_line_and_leaves_no_files(clinic: Path, monkeypatch: p
         assert con.execute("SELECT count(*) FROM dbanon.release").fetchall() == [(1,)]
 
 
-def test_ctrl_c_while_files_are_written_leaves_none(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_publish_leaves_no_files(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old_paths = sorted(clinic.parent.iterdir())
     order = ("publish", str(clinic), "made", "--output", str(clinic.parent / "out.csv"))
-    interrupted(monkeypatch, (release_files.certificates, "as_text"), *order)
+    assert_interrupted(monkeypatch, (release_files.certificates, "as_text"), *order)
     assert sorted(clinic.parent.iterdir()) == old_paths
 
 
-def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
+def test_ctrl_c_during_import_prints_one_line() -> None:
     code = (
         "import os, signal, sys\n"
         "class Press:\n"
@@ -213,7 +213,7 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
     assert (completed.returncode, completed.stdout, completed.stderr) == (130, "", "Interrupted.\n")
 
 
-def test_no_error_class_speaks_of_one_front_end_only() -> None:
+def test_shared_errors_name_no_command_line_option() -> None:
     for name in ("TargetExistsError", "ReleaseExistsError", "SmallDifferencesRefusedError", "CannotKeepClassesError"):
         assert hasattr(errors, name)
         assert "--" not in error_messages()[name]

@@ -36,10 +36,10 @@ def nulls(path: Path) -> list[int]:
 ROLES = ["--qi", "age", "--qi", "town", "--sensitive", "vote"]
 
 
-@pytest.mark.parametrize("given", ["missing_codes=['NA', 999, '-', '?']", "missing_codes=NA,?,-,999"])
-def test_a_parameter_may_mix_texts_and_numbers(survey: Path, given: str) -> None:
+@pytest.mark.parametrize("assignment", ["missing_codes=['NA', 999, '-', '?']", "missing_codes=NA,?,-,999"])
+def test_missing_codes_may_mix_texts_and_numbers(survey: Path, assignment: str) -> None:
     output = survey.with_name("out.parquet")
-    done = run("anonymize", survey, "-o", output, "-k", 3, *ROLES, "-p", given)
+    done = run("anonymize", survey, "-o", output, "-k", 3, *ROLES, "-p", assignment)
     assert done.exit_code == 0, done.output
     actual_nulls = nulls(output)
     assert actual_nulls[2] == 24 and actual_nulls[0] + actual_nulls[1] > 0
@@ -61,7 +61,7 @@ missing_codes = "-"
 CSV = "column_name,role,missing\nage,quasi,999\ntown,quasi,\"[NA, '?']\"\nvote,sensitive,-\n"
 
 
-def test_policy_files_have_codes(survey: Path) -> None:
+def test_policy_files_accept_missing_codes(survey: Path) -> None:
     actual_nulls = []
     for name, message in (("policy.toml", TOML), ("policy.csv", CSV)):
         policy = survey.with_name(name)
@@ -74,7 +74,7 @@ def test_policy_files_have_codes(survey: Path) -> None:
     assert actual_nulls[0][2] == 24
 
 
-def test_a_cell_is_a_list_as_it_is_copied_or_one_code() -> None:
+def test_missing_codes_cell_is_list_or_single_code() -> None:
     with duckdb.connect() as con:
         values = ["NA", "?", "it's, so", "", "999"]
         (cell,) = con.execute("SELECT CAST($1 AS VARCHAR)", [values]).fetchall()[0]
@@ -83,7 +83,7 @@ def test_a_cell_is_a_list_as_it_is_copied_or_one_code() -> None:
     assert missing_codes.codes_from_cell("[NULL, a]") == ["a"]
 
 
-def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) -> None:
+def test_database_without_missing_codes_column_is_read(tmp_path: Path, survey: Path) -> None:
     path = tmp_path / "old.duckdb"
     with dbanon.connect(path) as con:
         con.execute(f"CREATE TABLE t AS FROM '{survey}'")
@@ -114,5 +114,5 @@ def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) ->
         ("['5''s', 7], 8]", "['5''s', '7'], 8]"),
     ],
 )
-def test_only_numbers_of_plain_lists_are_put_in_quotes(typed: str, quoted: str) -> None:
+def test_only_numbers_of_plain_lists_are_quoted(typed: str, quoted: str) -> None:
     assert missing_codes.quote_listed_numbers(typed) == quoted

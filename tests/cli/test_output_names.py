@@ -37,7 +37,7 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def anonymized(people: Path, output: str, *more: str) -> tuple[int, str]:
+def run_anonymize(people: Path, output: str, *more: str) -> tuple[int, str]:
     call = ("anonymize", str(people), "-k", "5", "--qi", "age", "--sensitive", "disease", "--algorithm", "mondrian")
     result = CliRunner().invoke(main, [*call, "-o", output, *more])
     assert result.exception is None or isinstance(result.exception, SystemExit)
@@ -46,7 +46,7 @@ def anonymized(people: Path, output: str, *more: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_anonymize_writes_to_any_output_name(people: Path, name: str) -> None:
-    code, output = anonymized(people, name, "--quiet")
+    code, output = run_anonymize(people, name, "--quiet")
     assert (code, output) == (0, "")
     files = sorted(p for p in people.parents[1].rglob("*") if p.is_file() and p != people)
     if name.lower().endswith(".duckdb"):
@@ -61,10 +61,10 @@ def test_anonymize_writes_to_any_output_name(people: Path, name: str) -> None:
         assert len(release.read_text().splitlines()) == 61
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("name", REFUSED, ids=lambda name: ascii(name)[:20])
-def test_anonymize_refuses_an_output_name_with_one_error(people: Path, name: str) -> None:
-    code, output = anonymized(people, name)
+def test_anonymize_refuses_output_name_with_one_error(people: Path, name: str) -> None:
+    code, output = run_anonymize(people, name)
     assert code in (1, 2)
     errors = [line for line in output.splitlines() if line.startswith("Error: ")]
     assert len(errors) == 1 and REFUSED[name] in errors[0]
@@ -73,7 +73,7 @@ def test_anonymize_refuses_an_output_name_with_one_error(people: Path, name: str
 
 def test_anonymize_names_file_of_other_metrics(people: Path) -> None:
     for name, other_result in (("x.csv.csv", "x.csv_metrics.csv"), ("input.csv", "input_metrics.csv")):
-        assert f"in {other_result}" in anonymized(people, name)[1]
+        assert f"in {other_result}" in run_anonymize(people, name)[1]
 
 
 def test_anonymize_escapes_formulas_in_every_csv(people: Path) -> None:

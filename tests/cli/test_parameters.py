@@ -18,7 +18,7 @@ KINDS = {p.name: p.kind for p in table_functions()["kacpc"].parameters}
 
 
 @pytest.mark.parametrize(
-    ("given", "value"),
+    ("assignment", "value"),
     [
         ("k=10", 10),
         ("t=0.25", 0.25),
@@ -45,8 +45,8 @@ KINDS = {p.name: p.kind for p in table_functions()["kacpc"].parameters}
         ("person=patient number", "patient number"),
     ],
 )
-def test_a_value_is_a_literal_or_else_text(given: str, value: object) -> None:
-    assert parse_assignment(given, KINDS) == (given.split("=")[0].rstrip(": ").lower(), value)
+def test_parameter_value_is_literal_or_text(assignment: str, value: object) -> None:
+    assert parse_assignment(assignment, KINDS) == (assignment.split("=")[0].rstrip(": ").lower(), value)
 
 
 @pytest.mark.parametrize(
@@ -54,31 +54,37 @@ def test_a_value_is_a_literal_or_else_text(given: str, value: object) -> None:
     ["10 LIMIT 0", "5; DROP TABLE x", "1 FROM range(3)", "now()", "read_text('/etc/passwd')", "1 + 1", "nan", "-", "*",
      "getenv('HOME')", "1; SELECT 2", "x\x00y", "ü" * 5000],
 )  # fmt: skip
-def test_nothing_but_a_literal_is_evaluated(value: str) -> None:
+def test_parameter_expressions_are_not_evaluated(value: str) -> None:
     assert parse_assignment(f"nulls={value}", KINDS) == ("nulls", value)
 
 
-@pytest.mark.parametrize("given", ["k", "", "=5", "k=", "qi=['age'", "k=(SELECT 1)", "k=$1", 'qi="age"', "qi=[now()]"])
-def test_unknown_parameter_raises_one_clear_error(given: str) -> None:
+@pytest.mark.parametrize(
+    "assignment", ["k", "", "=5", "k=", "qi=['age'", "k=(SELECT 1)", "k=$1", 'qi="age"', "qi=[now()]"]
+)
+def test_malformed_parameter_raises_one_error(assignment: str) -> None:
     with pytest.raises(click.BadParameter, match=r"NAME=VALUE|no SQL literal"):
-        parse_assignment(given, KINDS)
+        parse_assignment(assignment, KINDS)
 
 
 def test_conflicting_values_for_parameter_refused() -> None:
-    def asked(*given: str, **options: object) -> dict[str, Any]:
+    def merge_values(*given: str, **options: object) -> dict[str, Any]:
         return merge_parameters("kacpc", given, **options)
 
-    assert asked("k=5", k=5, l=None) == asked("k=5", "K=5") == asked(k=5) == {"k": 5}
-    for wrong in (lambda: asked("k=5", k=6), lambda: asked("k=5", "K=6"), lambda: asked("improve=10", improve="5s")):
+    assert merge_values("k=5", k=5, l=None) == merge_values("k=5", "K=5") == merge_values(k=5) == {"k": 5}
+    for wrong in (
+        lambda: merge_values("k=5", k=6),
+        lambda: merge_values("k=5", "K=6"),
+        lambda: merge_values("improve=10", improve="5s"),
+    ):
         with pytest.raises(click.BadParameter, match="given twice, and differently"):
             wrong()
     with pytest.raises(errors.UnknownAlgorithmError, match="Did you mean 'kacpc'"):
         merge_parameters("kacp", ())
     with pytest.raises(errors.NotSupportedForRelatedTablesError, match="know one table each"):
-        asked("key=x")
+        merge_values("key=x")
     for name in ("source", "name", "replace", "connection", "progress"):  # parameters of Python, not of a call
         with pytest.raises(errors.UnknownParameterError):
-            asked(f"{name}=x")
+            merge_values(f"{name}=x")
 
 
 @pytest.fixture
@@ -93,7 +99,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir() if "certificate" not in p.name}
 
 
-def test_options_and_parameters_mean_the_same(people: str, tmp_path: Path) -> None:
+def test_options_and_parameters_give_equal_files(people: str, tmp_path: Path) -> None:
     roles = ("--qi", "age", "--qi", "zip", "--sensitive", "disease", "--quiet")
     calls = (
         ("-k", "5", "-l", "2", "-t", "0.5", "--algorithm", "kacpc", "-p", "nulls='drop'", "-p", "qi=['age', 'zip']"),
@@ -124,7 +130,7 @@ def test_options_and_parameters_mean_the_same(people: str, tmp_path: Path) -> No
         (("-k", "5", "-p", "algorithm=bset"), "there is no algorithm 'bset'. Did you mean 'best'?"),
     ],
 )
-def test_a_mistake_is_one_error_with_exit_code_2(people: str, tmp_path: Path, call: tuple[str, ...], says: str) -> None:
+def test_invalid_parameter_exits_with_2(people: str, tmp_path: Path, call: tuple[str, ...], says: str) -> None:
     out = tmp_path / "out" / "safe.csv"
     result = CliRunner().invoke(main, ["anonymize", people, *call, "--qi", "age", "-o", str(out)])
     assert result.exit_code == 2, result.output

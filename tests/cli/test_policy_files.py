@@ -39,7 +39,7 @@ def _clinic(path: Path) -> None:
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     """Create a database with the clinic."""
-    return kept.file(tmp_path / "clinic.duckdb", _clinic)
+    return kept.copy_database(tmp_path / "clinic.duckdb", _clinic)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ TIGHTER_FILES: tuple[dict[str, Any], ...] = (
 )
 
 
-def test_policy_file_cannot_loosen_the_stored_policy(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policy_file_cannot_loosen_stored_policy(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(database.parent)
     Path("flat.csv").write_text("".join(f"{path[0]};*\n" for path in HIERARCHY), encoding="utf-8")
     for columns in sample_cases(LOOSER_FILES, 5):
@@ -91,7 +91,7 @@ def test_policy_file_cannot_loosen_the_stored_policy(database: Path, monkeypatch
         assert_refused(anonymize(database, ["--policy", str(file)]))
 
 
-def test_policy_file_can_tighten_the_stored_policy(database: Path) -> None:
+def test_policy_file_can_tighten_stored_policy(database: Path) -> None:
     for columns in sample_cases(TIGHTER_FILES, 5):
         file = toml(database.with_name("tighter.toml"), columns)
         assert_released(anonymize(database, ["--policy", str(file)]))
@@ -103,7 +103,7 @@ def test_policy_file_adds_no_transformed_column(database: Path, role: str) -> No
     assert_refused(anonymize(database, ["--policy", str(file)]), "can only tighten")
 
 
-def test_policy_file_repeats_a_stored_mask(database: Path) -> None:
+def test_policy_file_may_repeat_stored_mask(database: Path) -> None:
     stored = {"role": "mask", "settings": {"first": "2"}}
     with dbanon.connect(database) as con:
         dbanon.declare(con, "patients", ward=stored)
@@ -118,23 +118,23 @@ def test_policy_file_repeats_a_stored_mask(database: Path) -> None:
 # --- a policy file and no stored policy ------------------------------------------------------------------------------
 
 
-def test_options_cannot_loosen_a_policy_file(people: Path, policy: Path) -> None:
+def test_options_cannot_loosen_policy_file(people: Path, policy: Path) -> None:
     for attempt in sample_cases(ROLES, 16):
         words = as_options(attempt, people.parent)
         assert_refused(anonymize(people, ["--policy", str(policy), *words], None))
 
 
-def test_parameters_cannot_loosen_a_policy_file(people: Path, policy: Path) -> None:
+def test_parameters_cannot_loosen_policy_file(people: Path, policy: Path) -> None:
     for attempt in sample_cases(ATTEMPTS, 32):
         assert_refused(anonymize(people, ["--policy", str(policy), *as_parameters(attempt)], None))
 
 
-def test_options_tighten_a_policy_file(people: Path, policy: Path) -> None:
+def test_options_can_tighten_policy_file(people: Path, policy: Path) -> None:
     for words in sample_cases([words for words in QUASI_KEEPS_SETTINGS if "zip=zip5" not in words], 8):
         assert_released(anonymize(people, ["--policy", str(policy), *words], None))
 
 
-def test_errors_name_the_policy_file(people: Path, policy: Path) -> None:
+def test_policy_errors_name_policy_file(people: Path, policy: Path) -> None:
     result, _ = anonymize(people, ["--policy", str(policy), "--sensitive", "name"], None)
     assert result.output == (
         "Error: mondrian: people.csv.name is declared identifier in policy.toml and the call asks for sensitive, which "
@@ -142,7 +142,7 @@ def test_errors_name_the_policy_file(people: Path, policy: Path) -> None:
     )
 
 
-def test_errors_name_the_table_of_the_database(database: Path) -> None:
+def test_policy_errors_name_database_table(database: Path) -> None:
     result, _ = anonymize(database, ["-p", "top={'age': 95}"], "Patients")
     assert result.output.startswith(
         "Error: mondrian: Patients.age is declared top = 90 in dbanon.policy and the call asks for top = 95, which"
@@ -165,13 +165,13 @@ BAD_FILES = (
 
 
 @pytest.mark.parametrize(("name", "text", "says"), BAD_FILES)
-def test_policy_file_that_is_not_about_the_table(database: Path, name: str, text: str, says: str) -> None:
+def test_policy_file_of_other_table_refused(database: Path, name: str, text: str, says: str) -> None:
     file = database.with_name(name)
     file.write_text(text, encoding="utf-8")
     assert_refused(anonymize(database, ["--policy", str(file)]), says)
 
 
-def test_policy_file_with_rows_of_several_tables(database: Path, people: Path) -> None:
+def test_policy_file_of_several_tables_uses_own_rows(database: Path, people: Path) -> None:
     file = database.with_name("policy.csv")
     head, extra_text = (
         "schema_name,table_name,column_name,role,top,bottom,rounding\n",
@@ -197,13 +197,13 @@ def test_policy_file_with_rows_of_several_tables(database: Path, people: Path) -
         (["-p", "k=6"], "-k"),
     ],
 )
-def test_options_that_contradict_parameters(database: Path, words: list[str], option: str) -> None:
+def test_options_contradicting_parameters_refused(database: Path, words: list[str], option: str) -> None:
     ran = anonymize(database, words)
     assert_refused(ran, "is given twice, and differently|has two hierarchies")
     assert f"Invalid value for {option}" in ran[0].output
 
 
-def test_policy_file_that_contradicts_options(database: Path) -> None:
+def test_policy_file_contradicting_options_refused(database: Path) -> None:
     file = toml(database.with_name("more.toml"), {"age": {"role": "quasi", "top": 80}})
     assert_refused(anonymize(database, ["--policy", str(file), "--qi", "zip"]), "qi is given twice")
     assert_refused(anonymize(database, ["--policy", str(file), "-p", "top={'age': 70}"]), "top is given twice")
@@ -213,17 +213,17 @@ def test_policy_file_that_contradicts_options(database: Path) -> None:
 # --- streams ---------------------------------------------------------------------------------------------------------
 
 
-def test_stream_options_cannot_loosen_a_policy_file(people: Path, policy: Path) -> None:
+def test_stream_options_cannot_loosen_policy_file(people: Path, policy: Path) -> None:
     for attempt in sample_cases([a for a in ROLES if "allow_rare" not in a.parameters], 16):
         assert_refused(stream(people, ["--policy", str(policy), *as_options(attempt, people.parent)]))
 
 
-def test_stream_publishes_what_a_policy_file_allows(people: Path, policy: Path) -> None:
+def test_stream_publishes_columns_allowed_by_policy_file(people: Path, policy: Path) -> None:
     for words in sample_cases([(), ("--qi", "AGE"), ("--qi", "zip", "--qi", "born"), ("--identifier", "zip")], 4):
         assert_released(stream(people, ["--policy", str(policy), *words]))
 
 
-def test_stream_keeps_the_target_of_a_refused_policy(people: Path) -> None:
+def test_stream_with_refused_policy_keeps_target_file(people: Path) -> None:
     target = people.with_name("left.ndjson")
     target.write_text("mine", encoding="utf-8")
     policy = people.with_name("policy.csv")
@@ -253,15 +253,15 @@ def test_anonymize_stream_refuses_looser_parameters() -> None:
         dbanon.load_hierarchy(con, "given for zip", HIERARCHY)
         dbanon.declare(con, "input", **POLICY | {"zip": {**POLICY["zip"], "hierarchy": "given for zip"}})
 
-    def left(**parameters: Any) -> list[str]:
+    def stream_problems(**parameters: Any) -> list[str]:
         call = {"k": K, "delta": 60, "allow_rare": ["ward"], **parameters}
         tables = list(anonymize_stream([batch], "fads", prepare=prepare, **call))
         rows = [tuple(row.values()) for table in tables for row in table.to_pylist()]
         return problems(tables[0].column_names, rows, is_split=True)
 
-    assert left(qi=["age", "zip"]) == []
+    assert stream_problems(qi=["age", "zip"]) == []
     with pytest.raises(errors.LoosensPolicyError):
-        left(hierarchies={"zip": [[path[0], "*"] for path in HIERARCHY]})
+        stream_problems(hierarchies={"zip": [[path[0], "*"] for path in HIERARCHY]})
     for attempt in sample_cases([a for a in ATTEMPTS if not {"allow_rare", "max_level"} & set(a.parameters)], 24):
         with pytest.raises((errors.DbanonError, duckdb.Error), match=REFUSAL):
-            left(**attempt.parameters)
+            stream_problems(**attempt.parameters)

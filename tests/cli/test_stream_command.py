@@ -35,7 +35,7 @@ def event(i: int) -> dict[str, Any]:
 
 def clinic(path: Path, last: int) -> Path:
     """Create a database with a streaming view that has read nothing yet, and a source of `last` rows."""
-    return kept.file(path, _clinic, last)
+    return kept.copy_database(path, _clinic, last)
 
 
 def _clinic(path: Path, last: int) -> None:
@@ -55,7 +55,7 @@ def run(*arguments: str, **more: Any) -> Result:
     return CliRunner().invoke(main, ["stream", *arguments], **more)
 
 
-def test_a_view_is_read_on(tmp_path: Path) -> None:
+def test_stream_command_reads_new_rows_of_view(tmp_path: Path) -> None:
     path = str(clinic(tmp_path / "clinic.duckdb", 50))
     done = json.loads(run(path, "safe", "--json").output)
     assert (done["read"], done["published"] + done["waiting"]) == (50, 50)
@@ -65,15 +65,17 @@ def test_a_view_is_read_on(tmp_path: Path) -> None:
     assert (failed.exit_code, "Did you mean 'safe'?" in failed.output) == (1, True)
 
 
-@pytest.mark.parametrize("given", [[], ["clinic.duckdb"], ["--from", "-"], ["--output", "-"]])
-def test_incomplete_options_raise(given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("arguments", [[], ["clinic.duckdb"], ["--from", "-"], ["--output", "-"]])
+def test_stream_command_refuses_incomplete_options(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     clinic(tmp_path / "clinic.duckdb", 0)
-    failed = run(*given)
+    failed = run(*arguments)
     assert (failed.exit_code, "Give a database and the name" in failed.output) == (2, True)
 
 
-def test_follow_reads_rows_of_concurrent_writers(tmp_path: Path) -> None:
+def test_stream_follow_reads_rows_of_concurrent_writers(tmp_path: Path) -> None:
     path = clinic(tmp_path / "clinic.duckdb", 30)
     command = [
         sys.executable,
@@ -120,7 +122,7 @@ def texts(row: Iterable[object]) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
-def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
+def test_stream_command_anonymizes_ndjson_and_csv_lines(form: str, tmp_path: Path) -> None:
     (tmp_path / f"in.{form}").write_text(lines(0, 200, form), encoding="utf-8")
     output = run("--from", str(tmp_path / f"in.{form}"), "--output", str(tmp_path / f"out.{form}"), *ROLES)
     assert output.exit_code == 0, output.output
@@ -178,7 +180,7 @@ def test_first_lines_determine_types_unless_given(monkeypatch: pytest.MonkeyPatc
     assert wrong.exit_code == 2
 
 
-def test_batches_of_several_kinds() -> None:
+def test_anonymize_stream_accepts_batches_of_several_types() -> None:
     import pandas as pd
     import pyarrow as pa
 
@@ -208,7 +210,7 @@ def test_failing_batch_dropped_and_pending_published() -> None:
     assert sum(remaining_counts) == 50
 
 
-def test_csv_lines_execute_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
+def test_stream_csv_escapes_formulas(tmp_path: Path) -> None:
     cells = ("=1+1", "-x", "'=1", "Flu")
     came = "".join(json.dumps({"age": i % 4 - 9, "=d": cells[i % 4], "balance": -i}) + "\n" for i in range(40))
     (tmp_path / "in.ndjson").write_text(came)

@@ -16,7 +16,7 @@ import dbanon
 from dbanon.cli import main
 
 
-def test_warming_up_again_compiles_nothing() -> None:
+def test_repeated_warmup_compiles_nothing() -> None:
     steps: list[tuple[str, float]] = []
     done = dbanon.warmup(["kacpc"], lambda step, share: steps.append((step, share)))
     assert done.folder is not None and done.seconds > 0
@@ -36,7 +36,7 @@ def test_warming_up_again_compiles_nothing() -> None:
     )
 
 
-def test_unknown_algorithm_raises() -> None:
+def test_warmup_of_unknown_algorithm_raises() -> None:
     result = CliRunner().invoke(main, ["warmup", "kapc"])
     assert result.exit_code == 2 and "Did you mean 'kacpc'?" in result.stderr
 
@@ -66,9 +66,9 @@ CALLS = textwrap.dedent(
 )
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("algorithm", ["kacpc", "best"])
-def test_no_call_compiles_anything_afterwards(algorithm: str, tmp_path: Path) -> None:
+def test_call_after_warmup_compiles_nothing(algorithm: str, tmp_path: Path) -> None:
     cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     warm = [sys.executable, "-m", "dbanon", "warmup", algorithm]
     first = subprocess.run(warm, capture_output=True, text=True, env=cold, check=True)

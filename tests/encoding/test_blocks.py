@@ -13,7 +13,7 @@ from hypothesis import given
 from oracle import reference
 from oracle.reference import Category, Node, Number, Value
 from support import by_row
-from support.tables import MANY, Encoded, Table, encoded, groups_of, tables
+from support.tables import MANY, Encoded, Table, encode_records, groups_of, tables
 
 import dbanon
 from dbanon import algorithms, errors
@@ -36,10 +36,10 @@ STAFF = [
 ]
 
 
-def run(name: str, made: encoded_table.EncodedTable, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
+def run(name: str, table: encoded_table.EncodedTable, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
-    return by_row.run(algorithm, made, Constraint(k), options, algorithms.MessageNames(names)).tolist()
+    return by_row.run_labels(algorithm, table, Constraint(k), options, algorithms.MessageNames(names)).tolist()
 
 
 # Through cluster.run
@@ -59,14 +59,14 @@ def two_branches(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_values_under_different_ancestors_are_clustered_apart(name: str) -> None:
+def test_max_level_separates_values_of_different_ancestors(name: str) -> None:
     labels = run(name, two_branches([0, 1, 2, 3, 3], 1), 2)
     assert groups_of(labels) == [[0, 1], [2, 3, 4]]
     assert run(name, two_branches([0, 1, 2, 3], 2), 4) == [0] * 4, "at level 2 all are under the root"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_level_0_publishes_values_as_they_are(name: str) -> None:
+def test_max_level_0_publishes_values_unchanged(name: str) -> None:
     labels = run(name, two_branches([0, 0, 1, 1, 2, 2, 3, 3, 3], 0), 2)
     assert groups_of(labels) == [[0, 1], [2, 3], [4, 5], [6, 7, 8]]
 
@@ -88,15 +88,15 @@ def test_block_missing_model_raises_with_record_count(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_block_needs_k_persons(name: str) -> None:
+def test_max_level_block_requires_k_persons(name: str) -> None:
     assert groups_of(run(name, two_branches([0, 1, 2, 3], 1, persons=[0, 1, 0, 2]), 2)) == [[0, 1], [2, 3]]
     for person in (0, -1):
         with pytest.raises(errors.MaxLevelBlockTooSmallError, match="separates 2 records"):
             run(name, two_branches([0, 1, 2, 3], 1, persons=[0, person, 1, 2]), 2)
 
 
-def test_the_error_names_the_limited_attributes_only() -> None:
-    code_table = encoded(Table([[1, "a", "x"], [2, "b", "y"]], [Number(), flat("a", "b"), flat("x", "y")]))
+def test_max_level_error_names_only_limited_attributes() -> None:
+    code_table = encode_records(Table([[1, "a", "x"], [2, "b", "y"]], [Number(), flat("a", "b"), flat("x", "y")]))
     limited = replace(
         code_table.space,
         attributes=(*code_table.space.attributes[:2], replace(code_table.space.attributes[2], max_level=0)),
@@ -109,13 +109,13 @@ def flat(*values: Value) -> Category:
     return Category(reference.flat(values))
 
 
-def limited(made: Encoded, levels: list[int | None]) -> encoded_table.EncodedTable:
+def with_max_levels(code_table: Encoded, levels: list[int | None]) -> encoded_table.EncodedTable:
     """Return the table with a max_level for the categories among the attributes."""
     attributes = tuple(
         replace(a, max_level=level) if isinstance(a, encoded_table.CategoricalAttribute) else a
-        for a, level in zip(made.space.attributes, levels, strict=True)
+        for a, level in zip(code_table.space.attributes, levels, strict=True)
     )
-    return replace(made.space, attributes=attributes)
+    return replace(code_table.space, attributes=attributes)
 
 
 def ceiling(attribute: Category, value: Value, level: int) -> Node | None:
@@ -128,9 +128,9 @@ def ceiling(attribute: Category, value: Value, level: int) -> Node | None:
 
 @MANY
 @given(st.data(), st.sampled_from(UNREAD))
-def test_no_value_climbs_higher_than_max_level(data: st.DataObject, name: str) -> None:
+def test_no_value_is_published_above_max_level(data: st.DataObject, name: str) -> None:
     table = data.draw(tables())
-    code_table = encoded(table)
+    code_table = encode_records(table)
     levels = [data.draw(st.sampled_from([None, 0, 1, 2, 3])) for _ in table.attributes]
     kept_values = [
         (j, attribute, level)
@@ -154,9 +154,9 @@ def test_no_value_climbs_higher_than_max_level(data: st.DataObject, name: str) -
         with pytest.raises(
             errors.MaxLevelBlockTooSmallError, match=f"max_level of {columns} separates {records} records"
         ):
-            run(name, limited(code_table, levels), table.k, names)
+            run(name, with_max_levels(code_table, levels), table.k, names)
         return
-    labels = run(name, limited(code_table, levels), table.k, names)
+    labels = run(name, with_max_levels(code_table, levels), table.k, names)
     assert set(labels) == set(range(max(labels) + 1))
     for group in groups_of(labels):
         assert len({people[r] for r in group} - {None}) >= table.k
@@ -179,7 +179,7 @@ def classes(con: Any, call: str) -> list[tuple[str, int]]:
     return con.execute(f"SELECT workclass, size FROM {call} ORDER BY ALL").fetchall()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_no_record_is_published_above_max_level_in_sql(staff: Any) -> None:
     separate_rows = [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
     for name in NAMES:
@@ -210,7 +210,7 @@ def test_small_block_refused_in_sql(staff: Any, function: str) -> None:
         staff.execute(f"FROM {function}('staff', k=2, max_level := {{'workclass': 0}})").fetchall()
 
 
-def test_every_value_is_published_at_least_min_level_steps_up(staff: Any) -> None:
+def test_values_are_published_at_least_min_level_steps_up(staff: Any) -> None:
     """One step above Private is *, one step above the others Gov and Self-emp."""
     lifted = "mondrian_classes('staff', k=2, min_level := {'workclass': "
     assert classes(staff, "mondrian_classes('staff', k=2)") == [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
@@ -219,7 +219,7 @@ def test_every_value_is_published_at_least_min_level_steps_up(staff: Any) -> Non
     assert classes(staff, lifted + "9})") == [("*", 7)]
 
 
-def test_equal_values_are_lifted_too(staff: Any) -> None:
+def test_min_level_raises_equal_values(staff: Any) -> None:
     staff.execute("DELETE FROM staff WHERE workclass <> 'Private'")
     assert classes(staff, "kacpc_classes('staff', k=2)") == [("Private", 2)]
     assert classes(staff, "kacpc_classes('staff', k=2, min_level := {'workclass': 1})") == [("*", 2)]
@@ -240,7 +240,7 @@ def test_max_level_below_min_level_is_refused(staff: Any) -> None:
 
 
 @pytest.mark.parametrize("level", ["min_level", "max_level"])
-def test_numbers_have_no_levels(staff: Any, level: str) -> None:
+def test_levels_of_numbers_refused(staff: Any, level: str) -> None:
     with pytest.raises(
         Exception, match=f"{level} does not fit staff.age: it is a number or a date without a hierarchy"
     ):

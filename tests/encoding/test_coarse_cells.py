@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from oracle import cells as slow
 from oracle.reference import Category, Number, Tree as Hierarchy
 from support import by_row
-from support.model_tables import demanded
-from support.tables import MANY, Table, encoded, large, tables
+from support.model_tables import model_requirement
+from support.tables import MANY, Table, encode_records, large, tables
 
 from dbanon import algorithms
 from dbanon.algorithms.base.class_bounds import unite_equal_classes
@@ -22,29 +22,31 @@ from dbanon.privacy_models.constraint import Constraint
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 
 
-def run(name: str, made: encoded_table.EncodedTable, asked: Constraint, cell: int | None) -> Any:
+def run(name: str, table: encoded_table.EncodedTable, limits: Constraint, cell: int | None) -> Any:
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
-    return by_row.run(algorithm, made, asked, options, cell=cell)
+    return by_row.run_labels(algorithm, table, limits, options, cell=cell)
 
 
 @given(tables(), st.integers(1, 12), st.integers(1, 4))
 @MANY
-def test_cells_equal_search_over_every_tuple(table: Table, most: int, least: int) -> None:
-    code_table = encoded(table).space
-    result = coarse_partitions(code_table, most, lambda tuples: int(code_table.counts[tuples].sum()) >= least)
+def test_cells_equal_search_over_every_tuple(table: Table, max_tuples: int, min_records: int) -> None:
+    code_table = encode_records(table).space
+    result = coarse_partitions(
+        code_table, max_tuples, lambda tuples: int(code_table.counts[tuples].sum()) >= min_records
+    )
     assert [cell.tolist() for cell in result] == slow.cells(
-        code_table, most, lambda tuples: int(code_table.counts[tuples].sum()) >= least
+        code_table, max_tuples, lambda tuples: int(code_table.counts[tuples].sum()) >= min_records
     )
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_cells_of_many_tuples_equal_search(seed: int) -> None:
-    code_table = encoded(large(seed)).space
+    code_table = encode_records(large(seed)).space
     for maximum, minimum in ((20, 12), (70, 2)):
 
-        def enough(tuples: Any, least: int = minimum) -> bool:
-            return int(code_table.counts[tuples].sum()) >= least
+        def enough(tuples: Any, min_records: int = minimum) -> bool:
+            return int(code_table.counts[tuples].sum()) >= min_records
 
         assert [cell.tolist() for cell in coarse_partitions(code_table, maximum, enough)] == slow.cells(
             code_table, maximum, enough
@@ -54,19 +56,21 @@ def test_cells_of_many_tuples_equal_search(seed: int) -> None:
 def test_cell_cut_narrows_most_and_keeps_subtrees() -> None:
     tree = Hierarchy([["a", "A", "*"], ["b", "A", "*"], ["c", "A", "*"], ["d", "B", "*"]])
     flat = Hierarchy([["x", "*"], ["y", "*"], ["z", "*"]])
-    code_table = encoded(
+    code_table = encode_records(
         Table(
             [(0, "x", "a"), (1, "y", "b"), (2, "z", "c"), (3, "x", "d"), (4, "y", None), (5, "z", None)],
             [Number(), Category(flat), Category(tree, 5.0)],
         )
     ).space
 
-    def found(least: int) -> list[list[int]]:
-        return [cell.tolist() for cell in coarse_partitions(code_table, 3, lambda tuples: len(tuples) >= least)]
+    def cells_with_at_least(min_tuples: int) -> list[list[int]]:
+        return [cell.tolist() for cell in coarse_partitions(code_table, 3, lambda tuples: len(tuples) >= min_tuples)]
 
-    assert found(3) == [[0, 1, 2], [3, 4, 5]], "neither NULL nor d are three: the number"
-    assert found(2) == [[0, 3], [1, 2], [4, 5]], "NULL, which leaves 4/6 of 5; d is not two: x, which leaves 1/2 of 1"
-    assert found(1) == [[0, 1, 2], [3], [4, 5]], "NULL; the subtree of d, which leaves 3/4 * 3/4 of 5"
+    assert cells_with_at_least(3) == [[0, 1, 2], [3, 4, 5]], "neither NULL nor d are three: the number"
+    assert cells_with_at_least(2) == [[0, 3], [1, 2], [4, 5]], (
+        "NULL, which leaves 4/6 of 5; d is not two: x, which leaves 1/2 of 1"
+    )
+    assert cells_with_at_least(1) == [[0, 1, 2], [3], [4, 5]], "NULL; the subtree of d, which leaves 3/4 * 3/4 of 5"
 
 
 def grid(draws: np.random.Generator, rows: int) -> encoded_table.EncodedTable:
@@ -109,7 +113,7 @@ def test_models_and_persons_hold_in_cells(name: str) -> None:
     code_table, _ = encoded_table.encode_table(
         attributes, columns, np.arange(rows, dtype=np.uint64), persons, None, [disease]
     )
-    constraint = Constraint(5, (demanded(l=3),))
+    constraint = Constraint(5, (model_requirement(l=3),))
     labels = run(name, code_table, constraint, 60)
     assert labels.min() == 0 and labels.max() > 10
     for label in range(int(labels.max()) + 1):
@@ -119,7 +123,7 @@ def test_models_and_persons_hold_in_cells(name: str) -> None:
         assert len(set(code_table.sensitive[0].codes[positions][known_values])) >= 3
 
 
-def test_clusters_of_two_cells_with_equal_values_gated_together() -> None:
+def test_clusters_of_two_cells_with_equal_values_checked_once() -> None:
     """Values x and y below 10, where all is published as [0, 9].
 
     In each cell two of four people have x. The two cells together have five people, four of whom have x.
@@ -143,7 +147,7 @@ def test_clusters_of_two_cells_with_equal_values_gated_together() -> None:
         None,
         [(value.astype(np.int32), 4, None)],
     )
-    constraint = Constraint(4, (demanded(alpha=0.5),))
+    constraint = Constraint(4, (model_requirement(alpha=0.5),))
     assert [len(cell) for cell in coarse_partitions(code_table, 4, lambda tuples: len(tuples) >= 4)] == [4, 4, 4, 4]
     for name in ("mondrian", "kacpc", "mdav"):
         labels = run(name, code_table, constraint, 4)
@@ -155,7 +159,7 @@ def test_clusters_of_two_cells_with_equal_values_gated_together() -> None:
         )
 
 
-def test_cell_argument_gives_release_independent_of_row_order(con: Any) -> None:
+def test_max_partition_release_independent_of_row_order(con: Any) -> None:
     con.execute(
         "CREATE TABLE people AS SELECT (i * 7919) % 1009 AS a, (i * 104729) % 997 AS b, (i % 7)::VARCHAR AS disease "
         "FROM range(900) t(i)"

@@ -14,7 +14,7 @@ from dbanon.encoding.nearest_queries import ClusterGatherer
 from dbanon.encoding.tuple_index import TupleIndex
 
 
-def ragged(rng: random.Random, nodes: int, depth: int) -> CategoricalAttribute:
+def ragged_hierarchy(rng: random.Random, nodes: int, depth: int) -> CategoricalAttribute:
     """Return a hierarchy in which leaves have any depth, and some inner nodes are values."""
     parent, line = [-1], [0]
     while len(parent) < nodes:
@@ -28,7 +28,7 @@ def ragged(rng: random.Random, nodes: int, depth: int) -> CategoricalAttribute:
     )
 
 
-def sparse(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
+def sparse_table(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
     """Return a table in which few tuples repeat."""
     choices: list[Attribute] = []
     columns = []
@@ -51,7 +51,7 @@ def sparse(rng: random.Random, attributes: int, rows: int) -> EncodedTable:
                 NumericAttribute(np.cumsum([0, *steps]).astype(float), rng.random() < 0.5, rng.choice([0.5, 1.0]))
             )
         else:
-            choices.append(ragged(rng, rng.choice([2, 12, 60, 300]), rng.randint(1, 6)))
+            choices.append(ragged_hierarchy(rng, rng.choice([2, 12, 60, 300]), rng.randint(1, 6)))
         missing = rng.choice([0, 0, 1])
         columns.append([rng.randrange(choices[-1].values + missing) for _ in range(rows)])
     tuples, counts = np.unique(np.array(columns, np.int32).T, axis=0, return_counts=True)
@@ -76,14 +76,16 @@ def groups(space: EncodedTable, k: int, by_parts: bool) -> list[tuple[int, list[
 
 def records_by_tuple(members: Ints) -> list[tuple[int, int]]:
     """Return records by tuple."""
-    tuples, of = np.unique(members[:, 0], return_inverse=True)
-    return list(zip(tuples.tolist(), np.bincount(of.reshape(-1), members[:, 1]).astype(int).tolist(), strict=True))
+    tuples, tuple_numbers = np.unique(members[:, 0], return_inverse=True)
+    return list(
+        zip(tuples.tolist(), np.bincount(tuple_numbers.reshape(-1), members[:, 1]).astype(int).tolist(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("case", range(40))
-def test_parts_form_same_groups_as_tree(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partitions_form_same_groups_as_tree(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(case)
-    space = sparse(rng, rng.randint(1, 9), rng.choice([12, 80, 500]))
+    space = sparse_table(rng, rng.randint(1, 9), rng.choice([12, 80, 500]))
     k = rng.randint(2, 12)
     monkeypatch.setattr(code_regions, "MAX_REGIONS", rng.choice([1, 4, 14]))
     monkeypatch.setattr(attribute_partitions, "MAX_PARTITION_CELLS", rng.choice([1, 50, 4096]))
@@ -95,7 +97,7 @@ def test_parts_form_same_groups_as_tree(case: int, monkeypatch: pytest.MonkeyPat
     assert by_parts == groups(space, k, by_parts=False)
 
 
-def test_parts_answer_for_dissimilar_unique_tuples(
+def test_partitions_used_for_dissimilar_unique_tuples(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def has_parts(space: EncodedTable) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from support import by_row
-from support.scale import examples
+from support.scale import n_examples
 
 from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
 from dbanon.algorithms.nearest_neighbour.kacpc import modal_codes
@@ -20,7 +20,7 @@ from dbanon.encoding.nearest_queries import ClusterGatherer
 from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint
 
-MANY = settings(max_examples=examples(150), deadline=None)
+MANY = settings(max_examples=n_examples(150), deadline=None)
 
 
 @pytest.fixture(
@@ -40,7 +40,7 @@ MANY = settings(max_examples=examples(150), deadline=None)
     ],
     ids=["tables", "mixed", "boxes", "blocks", "parts", "whole parts"],
 )
-def ways(request: pytest.FixtureRequest) -> Iterator[None]:
+def index_modes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run every test with all attributes by table, with some on axes, with all numbers on axes, and by parts."""
     with pytest.MonkeyPatch.context() as patch:
         for (module, name), value in request.param.items():
@@ -79,7 +79,7 @@ def path(parent: list[int], node: int) -> list[int]:
 
 
 @dataclass
-class Plain:
+class PlainTupleIndex:
     """An index with the same queries, which reads every remaining tuple."""
 
     space: EncodedTable
@@ -109,16 +109,16 @@ class Plain:
         return taken_values
 
 
-def both(space: EncodedTable) -> tuple[TupleIndex, Plain]:
+def fast_and_plain_index(space: EncodedTable) -> tuple[TupleIndex, PlainTupleIndex]:
     tables = list(distance.kacpc_distances(space, 2, True))
-    return TupleIndex(space, tables), Plain(space, tables)
+    return TupleIndex(space, tables), PlainTupleIndex(space, tables)
 
 
 @MANY
 @given(spaces(), st.data())
 def test_index_answers_equal_plain_sort(space: EncodedTable, data: st.DataObject) -> None:
     """Random order of queries, removals and restores; ties are resolved to the first tuple."""
-    fast, plain_result = both(space)
+    fast, plain_result = fast_and_plain_index(space)
     sums = fast.distance_sum_query()
     tuples = st.integers(0, len(space.counts) - 1)
     for _ in range(data.draw(st.integers(1, 8))):
@@ -158,7 +158,7 @@ def records_by_tuple(members: list[tuple[int, int]]) -> dict[int, int]:
 @MANY
 @given(spaces(), st.integers(2, 6), st.sampled_from([1, -1]), st.integers(1, 4))
 def test_batch_clustering_equals_single_queries(space: EncodedTable, k: int, sign: int, steps: int) -> None:
-    fast, plain_result = both(space)
+    fast, plain_result = fast_and_plain_index(space)
     gathering = ClusterGatherer(fast, fast.distance_sum_query(), sign)
     begin = plain_result.least(plain_result.to(np.array(modal_codes(space))))
     while fast.records >= k:
@@ -199,8 +199,8 @@ def test_compiled_and_single_steps_give_same_labels(space: EncodedTable, k: int,
     class Rule:
         sign: int
 
-        def next_seed(self, index: TupleIndex, sums: SumQuery, made: int) -> int:
-            if not made:
+        def next_seed(self, index: TupleIndex, sums: SumQuery, n_groups: int) -> int:
+            if not n_groups:
                 return index.least_tuple(index.distance_query(modal_codes(space)))
             return index.least_tuple(sums) if self.sign > 0 else index.greatest_tuple(sums)
 
@@ -214,7 +214,7 @@ def test_compiled_and_single_steps_give_same_labels(space: EncodedTable, k: int,
     assert labels[0].tolist() == labels[1].tolist()
 
 
-def test_memory_is_linear_in_the_tuples() -> None:
+def test_index_memory_is_linear_in_tuples() -> None:
     """Nodes: at most two per tuple in boxes, and one per tuple and level in the trie."""
     codes = np.stack([np.arange(4000), np.arange(4000)[::-1]], axis=1).astype(np.int32)
     attributes = (NumericAttribute(np.arange(4000.0), True), NumericAttribute(np.arange(4000.0), True))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from oracle import reference
 from support import by_row
-from support.tables import MANY, SOME, Table, encoded, parents, preorder, tables, trees
+from support.tables import MANY, SOME, Table, encode_records, parents, preorder, tables, trees
 
 from dbanon import algorithms
 from dbanon.encoding import encoded_table
@@ -64,21 +64,21 @@ def test_ties_are_compared_as_unsigned_numbers() -> None:
     assert order == [1, 2, 0]
 
 
-def test_persons_follow_their_rows() -> None:
+def test_persons_follow_order_of_rows() -> None:
     result, _ = small_encoded_table([1, 0, 1], sizes=[2], tie=[1, 0, 0], persons=[7, -1, 3])
     assert result.persons is not None
     assert result.persons.tolist() == [-1, 3, 7]
 
 
-def test_a_table_without_rows_has_no_tuples() -> None:
+def test_table_without_rows_has_no_tuples() -> None:
     result, order = small_encoded_table([], [], sizes=[0, 3])
     assert (result.rows, result.codes.shape, result.counts.tolist(), order) == (0, (0, 2), [], [])
 
 
 @MANY
 @given(tables())
-def test_the_order_is_that_of_codes_then_ties(table: Table) -> None:
-    code_table = encoded(table)
+def test_canonical_order_sorts_codes_then_ties(table: Table) -> None:
+    code_table = encode_records(table)
     ties = [(table.ties or [])[i] for i in code_table.order]
     rows = [
         tuple(code)
@@ -96,7 +96,7 @@ def test_the_order_is_that_of_codes_then_ties(table: Table) -> None:
 
 @SOME
 @given(tables(), st.randoms(use_true_random=False), st.sampled_from(["kacpc", "mondrian"]))
-def test_classes_do_not_depend_on_the_physical_order(table: Table, rng: Any, name: str) -> None:
+def test_classes_independent_of_physical_row_order(table: Table, rng: Any, name: str) -> None:
     """Each row has its own tie, as rows with different published cells do; equal rows are in one class."""
     n = len(table.records)
     shuffled = rng.sample(range(n), n)
@@ -108,10 +108,10 @@ def test_classes_do_not_depend_on_the_physical_order(table: Table, rng: Any, nam
         moved_table = Table(
             [table.records[i] for i in places], table.attributes, table.k, people, [ties[i] for i in places]
         )
-        code_table = encoded(moved_table)
+        code_table = encode_records(moved_table)
         algorithm = algorithms.find(name)
         options = {p.name: p.default for p in algorithm.own}
-        labels = by_row.run(algorithm, code_table.space, Constraint(table.k), options).tolist()
+        labels = by_row.run_labels(algorithm, code_table.space, Constraint(table.k), options).tolist()
         groups: dict[int, set[int]] = {}
         for row, label in zip(code_table.order, labels, strict=True):
             groups.setdefault(label, set()).add(places[row])
@@ -154,7 +154,7 @@ def test_keys_order_rows_like_codes(data: st.DataObject) -> None:
 # Rows of tuples
 
 
-def test_rows_of_some_tuples_in_the_order_of_the_tuples() -> None:
+def test_rows_of_subset_follow_order_of_tuples() -> None:
     result, _ = small_encoded_table([0, 0, 1, 2, 2, 2], sizes=[3])
     assert result.rows_of(np.array([2, 0])).tolist() == [3, 4, 5, 0, 1]
     assert result.rows_of(np.array([1])).tolist() == [2]
@@ -172,12 +172,12 @@ def test_subset_keeps_attributes_and_total() -> None:
 
 
 @pytest.mark.parametrize(
-    ("persons", "counted"), [([1, 2, 3], False), ([1, 2, 1], True), ([1, 2, -1], True), ([-1, -1, -1], True)]
+    ("persons", "is_counted"), [([1, 2, 3], False), ([1, 2, 1], True), ([1, 2, -1], True), ([-1, -1, -1], True)]
 )
-def test_persons_are_counted_unless_each_has_one_record(persons: list[int], counted: bool) -> None:
+def test_persons_are_counted_unless_each_has_one_record(persons: list[int], is_counted: bool) -> None:
     """Then k records are k persons, and the faster code for records is used."""
     result, _ = small_encoded_table([0, 1, 2], sizes=[3], persons=persons)
-    assert (result.persons is not None) == counted
+    assert (result.persons is not None) == is_counted
 
 
 # Trees
@@ -189,7 +189,7 @@ def workclass() -> CategoricalAttribute:
     return CategoricalAttribute(codes(-1, 0, 0, 2, 2, 0, 5, 5, 5, 0, 9), codes(1, 6, 8, 10), 2.0, 1)
 
 
-def test_depth_leaves_and_lines(workclass: CategoricalAttribute) -> None:
+def test_tree_properties_equal_workclass_example(workclass: CategoricalAttribute) -> None:
     assert workclass.values == 4
     assert workclass.depth.tolist() == [0, 1, 1, 2, 2, 1, 2, 2, 2, 1, 2]
     assert workclass.leaves.tolist() == [7, 1, 2, 1, 1, 3, 1, 1, 1, 1, 1]
@@ -197,7 +197,7 @@ def test_depth_leaves_and_lines(workclass: CategoricalAttribute) -> None:
     assert [workclass.path_to_root(node) for node in (7, 2, 0)] == [[7, 5, 0], [2, 0], [0]]
 
 
-def test_lowest_common_ancestors(workclass: CategoricalAttribute) -> None:
+def test_lowest_common_ancestors_of_workclass_nodes(workclass: CategoricalAttribute) -> None:
     pairs = [(6, 8), (6, 1), (6, 5), (5, 6), (6, 6), (0, 10), (3, 6), (9, 10)]
     assert [workclass.lowest_common_ancestor(*pair) for pair in pairs] == [5, 0, 5, 5, 6, 0, 0, 9]
 
@@ -211,13 +211,13 @@ def test_pruning_keeps_occurring_values_and_one_child_nodes(workclass: Categoric
     assert pruned.leaves.tolist() == [4, 1, 2, 1, 1, 1, 1]
 
 
-def test_pruning_keeps_a_value_stored_at_an_inner_node() -> None:
+def test_pruning_keeps_value_stored_at_inner_node() -> None:
     """* > 1 > (2, 3), 4; values 1 and 4: nodes 2 and 3 do not occur."""
     pruned = CategoricalAttribute(codes(-1, 0, 1, 1, 0), codes(1, 4)).pruned
     assert (pruned.parent.tolist(), pruned.node.tolist()) == ([-1, 0, 0], [1, 2])
 
 
-def test_a_tree_of_a_column_of_nulls_is_pruned_to_its_root() -> None:
+def test_tree_of_all_null_column_is_pruned_to_root() -> None:
     pruned = CategoricalAttribute(codes(-1, 0, 0), codes()).pruned
     assert (pruned.parent.tolist(), pruned.node.tolist(), pruned.values) == ([-1], [], 0)
 

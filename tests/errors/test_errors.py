@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.scale import one_of
+from support.scale import case_sample
 
 import dbanon
 from dbanon import errors
@@ -22,21 +22,21 @@ from dbanon.errors import DbanonError
 from dbanon.errors.base import message_fields
 from dbanon.errors.exit_codes import error_outcome
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 KINDS = ("kacpc", "kacpc_classes", "kacpc_metrics")
 
-_raised: set[str] = set()
+_raised_names: set[str] = set()
 """Names of the exception classes that were built while these tests ran."""
 
 
 @pytest.fixture(scope="module", autouse=True)
-def watched() -> Iterator[None]:
+def record_raised_errors() -> Iterator[None]:
     """Record which exception classes are built."""
     real = DbanonError.__init__
 
     def note(self: DbanonError, *args: object) -> None:
-        _raised.add(type(self).__name__)
+        _raised_names.add(type(self).__name__)
         real(self, *args)
 
     DbanonError.__init__ = note  # type: ignore[method-assign]
@@ -45,7 +45,7 @@ def watched() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Any]:
+def patients_connection() -> Iterator[Any]:
     """Create a connection with eight patients, two per person, with many difficult columns."""
     con = dbanon.attach(duckdb.connect())
     con.execute(
@@ -92,11 +92,11 @@ def opened() -> Iterator[Any]:
 
 
 @pytest.fixture
-def con(opened: Any) -> Iterator[Any]:
-    """Provide `opened`; assert afterwards that neither the connection nor the database changed."""
-    old_state = state(opened)
-    yield opened
-    assert state(opened) == old_state
+def con(patients_connection: Any) -> Iterator[Any]:
+    """Provide `patients_connection`; assert afterwards that neither the connection nor the database changed."""
+    old_state = state(patients_connection)
+    yield patients_connection
+    assert state(patients_connection) == old_state
 
 
 def state(con: Any) -> list[Any]:
@@ -108,13 +108,15 @@ def state(con: Any) -> list[Any]:
     return [tables, views, rows, place]
 
 
-def mistake(con: Any, arguments: str, *says: str, table: str = "patients", kinds: Sequence[str] | None = None) -> str:
+def assert_mistake(
+    con: Any, arguments: str, *says: str, table: str = "patients", kinds: Sequence[str] | None = None
+) -> str:
     """Assert that the functions fail with all given texts; return the last message.
 
     Without `kinds`, each everyday mistake is tried with one function, and successive mistakes with different ones.
     """
     text = ""
-    for function in kinds or one_of(KINDS, arguments):
+    for function in kinds or case_sample(KINDS, arguments):
         query = f"FROM {function}('{table}'{', ' if arguments else ''}{arguments})"
         with pytest.raises(duckdb.Error) as caught:
             con.execute(query).fetchall()
@@ -149,42 +151,42 @@ BAD_K = {
 
 
 @pytest.mark.parametrize("k", BAD_K)
-def test_k_is_an_integer_of_at_least_two(con: Any, k: str) -> None:
-    text = mistake(con, f"{k}{', ' if k else ''}qi := ['age']", BAD_K[k], "an integer of at least 2")
+def test_k_must_be_integer_of_at_least_2(con: Any, k: str) -> None:
+    text = assert_mistake(con, f"{k}{', ' if k else ''}qi := ['age']", BAD_K[k], "an integer of at least 2")
     assert "kacpc" in text
 
 
 @pytest.mark.parametrize("k", ["k = 1", "k = -3", "k = 3.7", "k = 'x'", "k = true", "k => 0"])
-def test_k_is_refused_in_every_form(con: Any, k: str) -> None:
-    mistake(con, f"{k}, qi := ['age']", "an integer of at least 2")
+def test_invalid_k_refused_in_every_argument_form(con: Any, k: str) -> None:
+    assert_mistake(con, f"{k}, qi := ['age']", "an integer of at least 2")
 
 
 @pytest.mark.parametrize("k", [9, 1000, 10**9, 2**31 - 1])
-def test_k_above_the_rows_says_the_largest_k_and_the_row_count(con: Any, k: int) -> None:
-    mistake(con, f"k := {k}, qi := ['age']", "k must be between 2 and 8", "patients has 8 rows", f"got {k}")
+def test_k_above_rows_states_maximum_k_and_row_count(con: Any, k: int) -> None:
+    assert_mistake(con, f"k := {k}, qi := ['age']", "k must be between 2 and 8", "patients has 8 rows", f"got {k}")
 
 
 @pytest.mark.parametrize("k", [2**31, 2**63 - 1, 2**127])
-def test_a_k_that_no_table_has_rows_for_is_refused_as_such(con: Any, k: int) -> None:
-    mistake(con, f"k := {k}, qi := ['age']", "k must be an integer of at most 2147483647", f"got {k}")
+def test_k_of_2_to_31_or_more_refused(con: Any, k: int) -> None:
+    assert_mistake(con, f"k := {k}, qi := ['age']", "k must be an integer of at most 2147483647", f"got {k}")
 
 
-def test_k_of_all_rows_is_possible(con: Any) -> None:
+def test_k_of_all_rows_is_accepted(con: Any) -> None:
     assert len(con.execute("FROM kacpc('patients', k := 8, qi := ['age'])").fetchall()) == 8
 
 
 def test_k_above_persons_states_maximum_k(con: Any) -> None:
     arguments = "qi := ['age'], person := 'person'"
-    mistake(con, f"k := 5, {arguments}", "k must be between 2 and 4", "patients has 4 persons", "got 5")
+    assert_mistake(con, f"k := 5, {arguments}", "k must be between 2 and 4", "patients has 4 persons", "got 5")
     assert len(con.execute(f"FROM kacpc('patients', k := 4, {arguments})").fetchall()) == 8
 
 
 def test_k_above_remaining_rows_states_count(con: Any) -> None:
-    mistake(con, "k := 8, qi := ['hole'], nulls := 'drop'", "between 2 and 7", "7 rows", "got 8")
+    assert_mistake(con, "k := 8, qi := ['hole'], nulls := 'drop'", "between 2 and 7", "7 rows", "got 8")
 
 
-def test_one_row_cannot_be_made_anonymous_and_no_k_is_suggested(con: Any) -> None:
-    text = mistake(con, "k := 2, qi := ['age']", "1 row", table="one")
+def test_single_row_refused_without_suggested_k(con: Any) -> None:
+    text = assert_mistake(con, "k := 2, qi := ['age']", "1 row", table="one")
     assert "between 2 and 1" not in text, text
 
 
@@ -219,7 +221,7 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("arguments", UNKNOWN)
 def test_unknown_name_states_parameter_and_nearest_name(con: Any, arguments: str) -> None:
-    mistake(con, arguments, *UNKNOWN[arguments])
+    assert_mistake(con, arguments, *UNKNOWN[arguments])
 
 
 @pytest.mark.parametrize(
@@ -240,29 +242,31 @@ def test_unknown_name_states_parameter_and_nearest_name(con: Any, arguments: str
     ],
 )
 def test_missing_table_refused(con: Any, table: str, says: str) -> None:
-    mistake(con, "k := 2, qi := ['age']", says, table=table.replace("'", "''"))
+    assert_mistake(con, "k := 2, qi := ['age']", says, table=table.replace("'", "''"))
 
 
 @pytest.mark.parametrize("table", ["NULL", "5", "true", "['patients']", "{'a': 'patients'}"])
-def test_a_table_that_is_no_text_is_refused(con: Any, table: str) -> None:
+def test_table_argument_that_is_no_text_refused(con: Any, table: str) -> None:
     for function in KINDS:
         with pytest.raises(duckdb.Error, match="tbl"):
             con.execute(f"FROM {function}({table}, k := 2, qi := ['age'])").fetchall()
 
 
-def test_an_ambiguous_name_is_refused(con: Any) -> None:
+def test_ambiguous_table_name_refused(con: Any) -> None:
     con.execute("ATTACH ':memory:' AS twice; CREATE SCHEMA twice; CREATE TABLE twice.main.t AS SELECT 1 AS a")
     try:
         con.execute("CREATE TABLE memory.twice.t AS SELECT 1 AS a")
-        mistake(con, "k := 2, qi := ['a']", "can be", '"memory"."twice"."t"', '"twice"."main"."t"', table="twice.t")
+        assert_mistake(
+            con, "k := 2, qi := ['a']", "can be", '"memory"."twice"."t"', '"twice"."main"."t"', table="twice.t"
+        )
     finally:
         con.execute("DETACH twice; DROP SCHEMA memory.twice CASCADE")
 
 
-def test_a_temporary_table_before_a_stored_one_is_refused(con: Any) -> None:
+def test_temporary_table_shadowing_stored_table_refused(con: Any) -> None:
     con.execute("CREATE TEMP TABLE patients AS SELECT 1 AS age")
     try:
-        mistake(con, "k := 2, qi := ['age']", "also names a temporary table", "memory")
+        assert_mistake(con, "k := 2, qi := ['age']", "also names a temporary table", "memory")
     finally:
         con.execute("DROP TABLE temp.patients")
 
@@ -313,21 +317,25 @@ DATA: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("arguments", DATA)
-def test_a_mistake_of_the_data_or_the_roles_is_one_error(con: Any, arguments: str) -> None:
-    mistake(con, arguments.replace("\\n", "\n"), *DATA[arguments])
+def test_invalid_data_or_roles_raise_one_error(con: Any, arguments: str) -> None:
+    assert_mistake(con, arguments.replace("\\n", "\n"), *DATA[arguments])
 
 
 @pytest.mark.parametrize("column", ["list", "blob", "span"])
 def test_type_unsuitable_for_persons_is_named(con: Any, column: str) -> None:
     arguments = f"k := 2, qi := ['age'], person := '{column}'"
-    mistake(con, arguments, f"patients.{column} has the type", "cannot tell people apart")
+    assert_mistake(con, arguments, f"patients.{column} has the type", "cannot tell people apart")
 
 
 @pytest.mark.parametrize("column", ["list", "array", "struct", "map", "json", "blob", "bits", "span", "zoned_time"])
-def test_a_type_that_cannot_be_generalized_is_named(con: Any, column: str) -> None:
-    mistake(con, f"k := 2, qi := ['{column}']", f"patients.{column} has the type", "cannot be a quasi-identifier")
+def test_type_that_cannot_be_generalized_is_named(con: Any, column: str) -> None:
+    assert_mistake(
+        con, f"k := 2, qi := ['{column}']", f"patients.{column} has the type", "cannot be a quasi-identifier"
+    )
     if column not in ("span", "zoned_time"):
-        mistake(con, f"k := 2, qi := ['{column}'], hierarchies := {{'{column}': 'wards'}}", f"patients.{column} has")
+        assert_mistake(
+            con, f"k := 2, qi := ['{column}'], hierarchies := {{'{column}': 'wards'}}", f"patients.{column} has"
+        )
 
 
 @pytest.mark.parametrize(
@@ -341,20 +349,22 @@ def test_a_type_that_cannot_be_generalized_is_named(con: Any, column: str) -> No
         ("two_leaves", "several leaves"),
     ],
 )
-def test_a_hierarchy_that_is_no_tree_is_one_error(con: Any, name: str, why: str) -> None:
-    mistake(con, f"k := 2, qi := ['ward'], hierarchies := {{'ward': '{name}'}}", f"hierarchy '{name}'", why)
+def test_malformed_hierarchy_raises_and_is_listed_as_problem(con: Any, name: str, why: str) -> None:
+    assert_mistake(con, f"k := 2, qi := ['ward'], hierarchies := {{'ward': '{name}'}}", f"hierarchy '{name}'", why)
     problems = con.execute(f"SELECT problem FROM hierarchy_problems() WHERE name = '{name}'").fetchall()
     assert problems
 
 
-def test_an_empty_table_is_said_to_be_empty(con: Any) -> None:
+def test_empty_table_error_states_no_rows(con: Any) -> None:
     for k in (2, 10**6):
-        mistake(con, f"k := {k}, qi := ['age', 'ward', 'born']", "empty has no rows", table="empty")
-    mistake(con, "k := 2, qi := ['age'], nulls := 'drop', person := 'person'", "empty has no rows", table="empty")
+        assert_mistake(con, f"k := {k}, qi := ['age', 'ward', 'born']", "empty has no rows", table="empty")
+    assert_mistake(
+        con, "k := 2, qi := ['age'], nulls := 'drop', person := 'person'", "empty has no rows", table="empty"
+    )
 
 
 def test_dropping_every_row_is_reported(con: Any) -> None:
-    mistake(con, "k := 2, qi := ['b', 'c'], nulls := 'drop'", "nulls := 'drop' leaves none", table="holes")
+    assert_mistake(con, "k := 2, qi := ['b', 'c'], nulls := 'drop'", "nulls := 'drop' leaves none", table="holes")
     assert len(con.execute("FROM kacpc('holes', k := 2, qi := ['b', 'c'])").fetchall()) == 8
 
 
@@ -379,32 +389,34 @@ def test_dropping_every_row_is_reported(con: Any) -> None:
         ("min_level", "-1", "at least 0"),
     ],
 )
-def test_a_setting_that_does_not_fit_is_named(con: Any, setting: str, value: str, why: str) -> None:
-    mistake(con, f"k := 2, qi := ['age'], {setting} := {{'age': {value}}}", setting, why)
+def test_setting_that_does_not_fit_is_named(con: Any, setting: str, value: str, why: str) -> None:
+    assert_mistake(con, f"k := 2, qi := ['age'], {setting} := {{'age': {value}}}", setting, why)
 
 
 @pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "infinity"])
 @pytest.mark.parametrize("setting", ["top", "bottom"])
 @pytest.mark.parametrize("column", ["age", "pay", "half", "born"])
-def test_top_and_bottom_are_finite(con: Any, column: str, setting: str, value: str) -> None:
+def test_infinite_top_and_bottom_refused(con: Any, column: str, setting: str, value: str) -> None:
     arguments = f"k := 2, qi := ['{column}'], {setting} := {{'{column}': '{value}'}}"
-    mistake(con, arguments, f"{setting} does not fit numbers.{column}", table="numbers", kinds=("kacpc",))
+    assert_mistake(con, arguments, f"{setting} does not fit numbers.{column}", table="numbers", kinds=("kacpc",))
 
 
 # --- the policy ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def declared(opened: Any) -> Iterator[Any]:
+def declared_connection(patients_connection: Any) -> Iterator[Any]:
     """Give the patients a policy, which is removed afterwards, and create a table of moments."""
-    opened.execute(
+    patients_connection.execute(
         "CREATE TABLE moments AS SELECT TIME '08:00' + INTERVAL (i) HOUR AS clock, DATE '2000-01-01' + i * 400 AS day, "
         "i::DOUBLE AS pay, i + 10 AS age FROM (SELECT i::INTEGER AS i FROM range(9) AS r (i))"
     )
     ward = {"role": "quasi", "hierarchy": "wards", "min_level": 1}
-    dbanon.declare(opened, "patients", pid="identifier", person="person", age="quasi", ward=ward, disease="sensitive")
-    yield opened
-    opened.execute("DELETE FROM dbanon.policy; DROP TABLE moments")
+    dbanon.declare(
+        patients_connection, "patients", pid="identifier", person="person", age="quasi", ward=ward, disease="sensitive"
+    )
+    yield patients_connection
+    patients_connection.execute("DELETE FROM dbanon.policy; DROP TABLE moments")
 
 
 LOOSER = {
@@ -426,9 +438,9 @@ LOOSER = {
 
 
 @pytest.mark.parametrize("arguments", LOOSER)
-def test_a_call_cannot_loosen_the_policy(declared: Any, arguments: str) -> None:
+def test_call_cannot_loosen_policy(declared_connection: Any, arguments: str) -> None:
     words = (LOOSER[arguments], "would loosen the policy", "dbanon.policy")
-    mistake(declared, f"k := 2, {arguments}", *words, kinds=KINDS)
+    assert_mistake(declared_connection, f"k := 2, {arguments}", *words, kinds=KINDS)
 
 
 MORE: dict[tuple[str, str, str | int], tuple[str, ...]] = {
@@ -448,15 +460,17 @@ MORE: dict[tuple[str, str, str | int], tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("declaration", MORE, ids=lambda d: "-".join(map(str, d)))
-def test_no_spelling_of_a_setting_loosens_the_declared_one(declared: Any, declaration: tuple[str, str, Any]) -> None:
+def test_no_spelling_of_setting_loosens_declared_value(
+    declared_connection: Any, declaration: tuple[str, str, Any]
+) -> None:
     column, setting, value = declaration
-    dbanon.declare(declared, "moments", **{column: {"role": "quasi", setting: value}})
+    dbanon.declare(declared_connection, "moments", **{column: {"role": "quasi", setting: value}})
     query = f"SELECT DISTINCT {column} FROM kacpc('moments', k := 2{{}})"
-    assert len(declared.execute(query.format("")).fetchall()) == 1
+    assert len(declared_connection.execute(query.format("")).fetchall()) == 1
     output = {}
     for spelling in MORE[declaration]:
         try:
-            rows = declared.execute(query.format(f", {setting} := {{'{column}': '{spelling}'}}")).fetchall()
+            rows = declared_connection.execute(query.format(f", {setting} := {{'{column}': '{spelling}'}}")).fetchall()
         except duckdb.Error as error:
             assert "Python exception" not in str(error)
         else:
@@ -464,11 +478,11 @@ def test_no_spelling_of_a_setting_loosens_the_declared_one(declared: Any, declar
     assert {spelling: rows for spelling, rows in output.items() if len(rows) > 1} == {}
 
 
-def test_the_default_grid_of_a_declared_date_is_not_loosened(declared: Any) -> None:
-    dbanon.declare(declared, "moments", day="quasi")
+def test_default_grid_of_declared_date_not_loosened(declared_connection: Any) -> None:
+    dbanon.declare(declared_connection, "moments", day="quasi")
     for grid in ("none", "day", "week"):
         with pytest.raises(duckdb.Error, match="would loosen the policy"):
-            declared.execute(f"FROM kacpc('moments', k := 2, rounding := {{'day': '{grid}'}})").fetchall()
+            declared_connection.execute(f"FROM kacpc('moments', k := 2, rounding := {{'day': '{grid}'}})").fetchall()
 
 
 @pytest.mark.parametrize(
@@ -483,31 +497,35 @@ def test_the_default_grid_of_a_declared_date_is_not_loosened(declared: Any) -> N
         ("age", {"rounding": "none"}, "rounding := {'age': 5}"),
     ],
 )
-def test_a_call_may_tighten_a_setting(declared: Any, column: str, settings: Any, arguments: str) -> None:
-    dbanon.declare(declared, "moments", **{column: {"role": "quasi", **settings}})
-    assert len(declared.execute(f"FROM kacpc('moments', k := 2, {arguments})").fetchall()) == 9
+def test_call_may_tighten_declared_setting(
+    declared_connection: Any, column: str, settings: Any, arguments: str
+) -> None:
+    dbanon.declare(declared_connection, "moments", **{column: {"role": "quasi", **settings}})
+    assert len(declared_connection.execute(f"FROM kacpc('moments', k := 2, {arguments})").fetchall()) == 9
 
 
-def test_a_policy_changed_in_the_open_transaction_is_refused(declared: Any) -> None:
-    declared.execute("BEGIN; DELETE FROM dbanon.policy WHERE column_name = 'pid'")
+def test_release_after_policy_change_in_transaction_refused(declared_connection: Any) -> None:
+    declared_connection.execute("BEGIN; DELETE FROM dbanon.policy WHERE column_name = 'pid'")
     with pytest.raises(duckdb.Error, match="policy of patients changed after this statement was planned"):
-        declared.execute("FROM kacpc('patients', k := 2)").fetchall()
-    declared.execute("ROLLBACK")
-    assert len(declared.execute("FROM kacpc('patients', k := 2)").fetchall()) == 8
+        declared_connection.execute("FROM kacpc('patients', k := 2)").fetchall()
+    declared_connection.execute("ROLLBACK")
+    assert len(declared_connection.execute("FROM kacpc('patients', k := 2)").fetchall()) == 8
 
 
-def test_an_unknown_role_in_the_policy_is_named(opened: Any) -> None:
-    opened.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('patients', 'age', 'qausi')")
+def test_unknown_role_in_policy_is_named(patients_connection: Any) -> None:
+    patients_connection.execute(
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('patients', 'age', 'qausi')"
+    )
     try:
-        mistake(opened, "k := 2", "patients.age: there is no role 'qausi'", "Did you mean 'quasi'")
+        assert_mistake(patients_connection, "k := 2", "patients.age: there is no role 'qausi'", "Did you mean 'quasi'")
     finally:
-        opened.execute("DELETE FROM dbanon.policy")
+        patients_connection.execute("DELETE FROM dbanon.policy")
 
 
 # --- python -------------------------------------------------------------------------------------------------
 
 
-def test_mistakes_in_python_are_exceptions_of_the_package(con: Any, tmp_path: Path) -> None:
+def test_invalid_python_calls_raise_package_errors(con: Any, tmp_path: Path) -> None:
     import pandas as pd
 
     bad = tmp_path / "bad.csv"
@@ -530,10 +548,10 @@ def test_mistakes_in_python_are_exceptions_of_the_package(con: Any, tmp_path: Pa
 
 
 def test_plain_connection_arguments_read_fully_or_refused(con: Any) -> None:
-    mistake(con, "k = 2, k := 3, qi := ['age']", "k is given twice")
-    mistake(con, "k = 2, age, qi := ['age']", "age")
-    mistake(con, "k = 2, x > 3, qi := ['age']", "cannot read the argument")
-    mistake(con, "k = 2, k > 3, qi := ['age']", "Cannot compare")
+    assert_mistake(con, "k = 2, k := 3, qi := ['age']", "k is given twice")
+    assert_mistake(con, "k = 2, age, qi := ['age']", "age")
+    assert_mistake(con, "k = 2, x > 3, qi := ['age']", "cannot read the argument")
+    assert_mistake(con, "k = 2, k > 3, qi := ['age']", "Cannot compare")
 
 
 # --- all of them --------------------------------------------------------------------------------------------
@@ -709,13 +727,13 @@ ELSEWHERE = {
 """Exceptions that other test files raise."""
 
 
-def test_every_exception_of_the_package_is_reached(request: pytest.FixtureRequest) -> None:
+def test_every_package_error_is_raised(request: pytest.FixtureRequest) -> None:
     """Runs last; needs the whole file."""
     alone = [element for element in request.session.items if element.path == request.path]
     if len(alone) < 100:
         pytest.skip("only a part of the file runs")
     known_documented_errors = set(documented_errors())
-    assert known_documented_errors - _raised - set(ELSEWHERE) == set()
+    assert known_documented_errors - _raised_names - set(ELSEWHERE) == set()
     assert set(ELSEWHERE) <= known_documented_errors
 
 
@@ -756,14 +774,14 @@ def test_messages_state_problem_and_remedy() -> None:
         assert kind.__doc__
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("name", tomllib.loads(MESSAGES_FILE.read_text("utf-8")))
 def test_outcome_is_recognized_in_message_text(name: str) -> None:
     message = tomllib.loads(MESSAGES_FILE.read_text("utf-8"))[name]
     assert error_outcome(duckdb.InvalidInputException(message)) == getattr(errors, name).outcome
 
 
-def test_errors_with_templates_get_one_argument_for_each_field() -> None:
+def test_error_templates_get_one_argument_per_field() -> None:
     n_calls = 0
     for path in sorted(Path(dbanon.__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

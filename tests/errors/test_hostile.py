@@ -47,7 +47,7 @@ CALLS = (
 )
 
 
-def fails_well(con: Any, call: str) -> None:
+def assert_rows_or_own_error(con: Any, call: str) -> None:
     """Assert that the call returns rows, or a dbanon error: never one of Python or of DuckDB's internals."""
     try:
         con.execute(f"FROM {call}").fetchall()
@@ -63,26 +63,28 @@ def test_hostile_table_gives_rows_or_own_error(con: Any, seed: int, tmp_path: Pa
     rng = random.Random(seed)
     path = str(tmp_path / "hostile.duckdb")
     parameters = []
-    with duckdb.connect(path) as made:
-        dbanon.attach(made)
+    with duckdb.connect(path) as write_con:
+        dbanon.attach(write_con)
         for number in range(8):
             names = [name for name in rng.sample(NAMES, 3) if name]
             table, (first, second) = rng.choice([*filter(None, NAMES)]) + str(number), rng.sample(sorted(TYPES), 2)
             rows = rng.choice([0, 1, 2, 6])
             a, b = names[:2]
-            made.execute(
+            write_con.execute(
                 f"CREATE TABLE {identifier(table)} AS SELECT ({TYPES[first]})::{first} AS {identifier(a)}, "
                 f"({TYPES[second]})::{second} AS {identifier(b)} FROM range({rows}) AS r (i)"
             )
             parameters += [
                 call.format(t=text(str(identifier(table))), a=text(a), b=text(b)) for call in rng.sample(CALLS, 6)
             ]
-        made.execute("CREATE TABLE made (i INTEGER, j INTEGER GENERATED ALWAYS AS (i + 1), v VARCHAR AS ('v' || i))")
-        made.execute("INSERT INTO made SELECT * FROM range(6)")
+        write_con.execute(
+            "CREATE TABLE made (i INTEGER, j INTEGER GENERATED ALWAYS AS (i + 1), v VARCHAR AS ('v' || i))"
+        )
+        write_con.execute("INSERT INTO made SELECT * FROM range(6)")
         parameters += [call.format(t="'made'", a="'j'", b="'v'") for call in rng.sample(CALLS, 4)]
         for call in parameters[: len(parameters) // 2]:
-            fails_well(made, call)
+            assert_rows_or_own_error(write_con, call)
     with duckdb.connect(path, read_only=True) as read:
         dbanon.attach(read)
         for call in parameters[len(parameters) // 2 :]:
-            fails_well(read, call)
+            assert_rows_or_own_error(read, call)

@@ -61,7 +61,7 @@ def trees(con: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Table:
+class RandomTable:
     """A random table `t(uid, age, income, city, job, disease, note, person)` and a call on it."""
 
     rows: list[Row]
@@ -104,7 +104,7 @@ TYPES = {
 }  # fmt: skip
 
 
-def random_table(seed: int) -> Table:
+def random_table(seed: int) -> RandomTable:
     """Return a feasible table of mixed types, with NULLs, duplicates and few or many distinct values."""
     rnd = random.Random(seed)
     n = rnd.randint(2, 28)
@@ -133,22 +133,22 @@ def random_table(seed: int) -> Table:
     if max_count < 2:
         person, max_count = False, n
     k = rnd.choice([2, rnd.randint(2, max_count), max_count])
-    return Table(rows, k, ALGORITHMS[seed % 2], qi, person)
+    return RandomTable(rows, k, ALGORITHMS[seed % 2], qi, person)
 
 
-def write(con: Any, rows: Sequence[Row], types: dict[str, str] = TYPES, name: str = "t") -> None:
+def write_table(con: Any, rows: Sequence[Row], types: dict[str, str] = TYPES, name: str = "t") -> None:
     """Write the rows to a table, in this order."""
     con.execute(f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{n} {t}' for n, t in types.items())})")
     places = ", ".join(["(" + ", ".join("?" * len(types)) + ")"] * len(rows))
     con.execute(f"INSERT INTO {name} VALUES {places}", [row[n] for row in rows for n in types])
 
 
-def three(con: Any, table: Table) -> tuple[list[Row], list[Row], list[Row]]:
+def release_classes_metrics(con: Any, table: RandomTable) -> tuple[list[Row], list[Row], list[Row]]:
     """Return release, classes and metrics."""
     return tuple(rows_of(con, f"FROM {table.call(e)}") for e in ("", "_classes", "_metrics"))  # type: ignore[return-value]
 
 
-def check_three(table: Table, release: list[Row], classes: list[Row], metrics: list[Row]) -> None:
+def check_recomputed_values(table: RandomTable, release: list[Row], classes: list[Row], metrics: list[Row]) -> None:
     """Assert that everything that can be recomputed from the released rows agrees."""
     qi = table.qi
     unchanged = ("uid", "disease", "note")
@@ -257,34 +257,34 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
     assert all(row["better"] in ("higher", "lower") and row["description"] for row in metrics)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("batch", range(8))
 def test_random_releases_true_and_recomputable(trees: Any, batch: int) -> None:
     for seed in range(batch * 12, batch * 12 + 12):
         table = random_table(seed)
-        write(trees, table.rows)
-        check_three(table, *three(trees, table))
+        write_table(trees, table.rows)
+        check_recomputed_values(table, *release_classes_metrics(trees, table))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("batch", range(8))
 def test_shuffled_source_and_threads_give_same_release(trees: Any, batch: int) -> None:
     for seed in range(1000 + batch * 15, 1000 + batch * 15 + 15):
         table = random_table(seed)
-        write(trees, table.rows)
+        write_table(trees, table.rows)
         trees.execute("SET threads = 1")
         release = rows_of(trees, f"FROM {table.call()}")
         values = [rows_of(trees, f"FROM {table.call(e)}") for e in ("_classes", "_metrics")] if seed % 4 == 0 else []
         shuffled = random.Random(seed).sample(table.rows, len(table.rows))
         dbanon.clear_cache(trees)
-        write(trees, shuffled)
+        write_table(trees, shuffled)
         trees.execute("SET threads = 4")
         assert rows_of(trees, f"FROM {table.call()}") == release, seed
         if values:
             assert [rows_of(trees, f"FROM {table.call(e)}") for e in ("_classes", "_metrics")] == values
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_large_release_independent_of_order_and_threads(con: Any, algorithm: str) -> None:
     con.execute(
@@ -346,9 +346,9 @@ def fingerprints(con: Any, call: str = MIXED_CALL) -> list[str]:
     return [str(release), str(classes), str(metrics)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_no_setting_of_the_session_changes_the_release(con: Any, setting: str) -> None:
+def test_session_settings_do_not_change_release(con: Any, setting: str) -> None:
     con.execute(MIXED)
     old_fingerprints = fingerprints(con)
     dbanon.clear_cache(con)
@@ -356,8 +356,8 @@ def test_no_setting_of_the_session_changes_the_release(con: Any, setting: str) -
     assert fingerprints(con) == old_fingerprints
 
 
-@pytest.mark.exhaustive
-def test_default_order_desc_changes_nothing() -> None:
+@pytest.mark.not_everyday
+def test_default_order_desc_does_not_change_release() -> None:
     script = (
         "import duckdb, dbanon\n"
         "con = dbanon.attach(duckdb.connect())\n"
@@ -446,7 +446,7 @@ FUNCTIONS = ("kacpc", "kacpc_classes", "kacpc_metrics", "mondrian", "mondrian_cl
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("nulls", ["keep", "drop"])
-def test_the_source_is_read_once(con: Any, function: str, nulls: str) -> None:
+def test_release_reads_source_once(con: Any, function: str, nulls: str) -> None:
     con.execute("CREATE SEQUENCE reads START 1")
     con.execute("CREATE TABLE t AS SELECT i AS s, i // 5 AS a FROM range(40) AS r (i)")
     con.execute("CREATE VIEW v AS SELECT nextval('reads') % 1000 AS n, a, s FROM t")
@@ -454,9 +454,9 @@ def test_the_source_is_read_once(con: Any, function: str, nulls: str) -> None:
     assert con.execute("SELECT nextval('reads')").fetchall() == [(41,)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_random_view_is_released_as_one_table(trees: Any, algorithm: str) -> None:
+def test_random_view_is_released_as_one_table(trees: Any, algorithm: str) -> None:
     trees.execute("CREATE TABLE t AS SELECT i AS uid FROM range(300) AS r (i)")
     trees.execute(
         "CREATE VIEW v AS SELECT uid, r AS age, r AS own, ['Boston', 'Salem', 'Reno', NULL][1 + q] AS city, q FROM ("
@@ -480,9 +480,9 @@ def test_a_random_view_is_released_as_one_table(trees: Any, algorithm: str) -> N
         assert metrics["k"] >= 7
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("sample", ["50 PERCENT (bernoulli)", "50 PERCENT (system)", "400 ROWS"])
-def test_a_sampled_view_is_released_as_one_table(con: Any, sample: str) -> None:
+def test_sampled_view_is_released_as_one_table(con: Any, sample: str) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS uid, i // 3 AS age, i % 4 AS s FROM range(40000) AS r (i)")
     con.execute(f"CREATE VIEW v AS SELECT * FROM t USING SAMPLE {sample}")
     for _ in range(3):
@@ -498,9 +498,9 @@ def test_a_sampled_view_is_released_as_one_table(con: Any, sample: str) -> None:
         assert metrics["class_size_average"] == pytest.approx(metrics["records"] / metrics["classes"])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
-def test_a_file_is_released_like_the_table(con: Any, tmp_path: Path, ending: str) -> None:
+def test_file_is_released_like_table(con: Any, tmp_path: Path, ending: str) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i AS uid, (i * 7919) % 101 AS age, 'd' || i % 3 AS s FROM range(5000) AS r (i)"
     )
@@ -515,10 +515,10 @@ def test_a_file_is_released_like_the_table(con: Any, tmp_path: Path, ending: str
 # --- numbers and dates ------------------------------------------------------------------------------------------
 
 
-def ends(published: str) -> tuple[Fraction, Fraction]:
+def ends(text: str) -> tuple[Fraction, Fraction]:
     """Return the ends of `25` or `[25, 29]`."""
-    match = re.fullmatch(r"\[(\S+), (\S+)\]", published)
-    low, high = match.groups() if match else (published, published)
+    match = re.fullmatch(r"\[(\S+), (\S+)\]", text)
+    low, high = match.groups() if match else (text, text)
     return Fraction(low), Fraction(high)
 
 
@@ -546,12 +546,12 @@ def test_dates_are_published_in_whole_months_by_default(con: Any) -> None:
                 assert (typed[row["uid"]][name + "_min"], typed[row["uid"]][name + "_max"]) == (low, high)
 
 
-@pytest.mark.exhaustive
-def test_a_grid_snaps_outward_and_top_and_bottom_cover(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_grid_snaps_outward_and_top_and_bottom_cover(con: Any) -> None:
     for seed in range(12):
         rnd = random.Random(seed)
         rows = [{"uid": i, "age": rnd.randint(-30, 120)} for i in range(rnd.randint(8, 80))]
-        write(con, rows, {"uid": "INTEGER", "age": "INTEGER"})
+        write_table(con, rows, {"uid": "INTEGER", "age": "INTEGER"})
         grid, bottom, top = rnd.choice([1, 5, 7, 10]), rnd.randint(-40, 40), rnd.randint(50, 130)
         call = f"('t', k := 4, qi := ['age'], sensitive := ['uid'], rounding := {{'age': {grid}}}"
         for row in rows_of(con, f"FROM kacpc{call})"):
@@ -581,14 +581,14 @@ def test_a_grid_snaps_outward_and_top_and_bottom_cover(con: Any) -> None:
                 assert min(age, top) <= high <= top
 
 
-@pytest.mark.exhaustive
-def test_typed_bounds_and_structs_agree_with_the_text(trees: Any) -> None:
+@pytest.mark.not_everyday
+def test_typed_bounds_and_structs_equal_text_intervals(trees: Any) -> None:
     for seed in range(2000, 2016):
         table = random_table(seed)
         numbers = [name for name in table.qi if name in ("age", "income")]
         if not numbers:
             continue
-        write(trees, table.rows)
+        write_table(trees, table.rows)
         text = {r["uid"]: r for r in rows_of(trees, f"FROM {table.call()}")}
         bounds = {r["uid"]: r for r in rows_of(trees, f"FROM {table.call()[:-1]}, intervals := 'bounds')")}
         structs = {r["uid"]: r for r in rows_of(trees, f"FROM {table.call()[:-1]}, intervals := 'struct')")}
@@ -609,7 +609,7 @@ def test_typed_bounds_and_structs_agree_with_the_text(trees: Any) -> None:
             assert all(len(ids) == 1 for ids in keys.values())
 
 
-def test_class_ids_are_in_the_order_of_the_published_values(con: Any) -> None:
+def test_class_ids_follow_order_of_published_values(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT (i * 37) % 101 - 50 AS age, 'c' || i % 3 AS c FROM range(101) AS r (i)")
     classes = rows_of(con, "FROM mondrian_classes('t', k := 4, qi := ['age', 'c'])")
     places = [(*ends(c["age"]), c["c"]) for c in classes]
@@ -701,7 +701,7 @@ FAILING = {
 
 
 @pytest.mark.parametrize("why", FAILING)
-def test_error_texts_quote_no_cell(trees: Any, why: str) -> None:
+def test_release_errors_contain_no_source_value(trees: Any, why: str) -> None:
     trees.execute(SECRETS)
     trees.execute("ALTER TABLE t ADD COLUMN star VARCHAR; UPDATE t SET star = '*'")
     if why == "NaN":
@@ -721,7 +721,7 @@ def test_error_texts_quote_no_cell(trees: Any, why: str) -> None:
         assert trees.execute("SELECT 42").fetchall() == [(42,)]
 
 
-def test_an_unreadable_file_is_named_without_its_content(con: Any, tmp_path: Path) -> None:
+def test_unreadable_file_error_contains_no_content(con: Any, tmp_path: Path) -> None:
     for name, content in (
         ("a.json", f'{{"age": 1, "name": "{SECRET}"}}\n{{"age": {SECRET}}}\n'),
         ("a.parquet", SECRET * 10),
@@ -736,7 +736,7 @@ def test_an_unreadable_file_is_named_without_its_content(con: Any, tmp_path: Pat
             assert SECRET not in str(rows)
 
 
-def test_the_gate_says_no_cell(trees: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_errors_contain_no_source_value(trees: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from dbanon.release.plan import plan
 
     trees.execute(SECRETS)
@@ -760,7 +760,7 @@ def test_dropped_rows_reported(con: Any) -> None:
     assert con.execute(f"SELECT sum(size) FROM kacpc_classes{call}").fetchall() == [(15,)]
 
 
-def test_a_class_of_nulls_publishes_null_and_a_mixed_one_a_star(con: Any) -> None:
+def test_null_class_publishes_null_and_mixed_class_star(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT unnest([NULL, NULL, NULL, 7, 7, 8]) AS a, unnest(range(6)) AS uid")
     assert con.execute("FROM kacpc_classes('t', k := 3, qi := ['a'])").fetchall() == [
         (1, 3, "[7, 8]", 1.0),
@@ -773,11 +773,11 @@ def test_a_class_of_nulls_publishes_null_and_a_mixed_one_a_star(con: Any) -> Non
 # --- results on a data set of the papers ---------------------------------------------------------------------
 
 
-def test_adult_is_released_truly(adult: Any, data: Path) -> None:
+def test_adult_release_covers_source_with_exact_precision(adult: Any, data_folder: Path) -> None:
     names = ("age", "workclass", "education", "marital_status", "race", "sex")
     trees = {}
     for name in names[1:]:
-        lines = (data / "hierarchies" / "kacpc" / f"{name}.csv").read_text().splitlines()
+        lines = (data_folder / "hierarchies" / "kacpc" / f"{name}.csv").read_text().splitlines()
         paths = [[x for i, x in enumerate(p) if i == 0 or x != p[i - 1]] for p in (s.split(";") for s in lines if s)]
         trees[name] = Tree(paths)
     adult.execute("CREATE TABLE a AS SELECT row_number() OVER () AS uid, * FROM adult")

@@ -24,7 +24,7 @@ FIGURES = "SELECT metric, value, better"
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Any]:
+def people_connection() -> Iterator[Any]:
     """Create forty people, and twenty people with visits."""
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -81,24 +81,24 @@ FORMS = {
 }
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_another_last_select_is_refused(opened: Any, monkeypatch: pytest.MonkeyPatch, mutant: str) -> None:
+def test_changed_last_select_refused(people_connection: Any, monkeypatch: pytest.MonkeyPatch, mutant: str) -> None:
     kind, name, old, new = MUTANTS[mutant]
-    broken_template.change(monkeypatch, name, old, new)
+    broken_template.change_template(monkeypatch, name, old, new)
     with pytest.raises(duckdb.Error, match=REFUSED):
-        opened.execute(f"FROM {CALLS[kind]}").fetchall()
+        people_connection.execute(f"FROM {CALLS[kind]}").fetchall()
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_final_select_with_other_rows_refused(
-    opened: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
+def test_last_select_with_other_rows_refused_in_every_form(
+    people_connection: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str
 ) -> None:
     _, name, old, new = MUTANTS["a limit before copies"]
-    broken_template.change(monkeypatch, name, old, new)
+    broken_template.change_template(monkeypatch, name, old, new)
     for query in (FORMS[form], f"COPY ({FORMS['all']}) TO '{tmp_path / 'x.csv'}'"):
         with pytest.raises(duckdb.Error, match=REFUSED):
-            opened.execute(query.format(CALLS["release"])).fetchall()
+            people_connection.execute(query.format(CALLS["release"])).fetchall()
     assert not list(tmp_path.iterdir())
 
 
@@ -113,9 +113,9 @@ STATEMENTS = {
 }
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("case", STATEMENTS)
-def test_the_last_select_follows_the_relations(case: str) -> None:
+def test_last_select_accepted_only_after_relations(case: str) -> None:
     statement, is_last = STATEMENTS[case]
     check: Callable[[], str] = partial(statement_check.check_last_select, "kacpc", statement, "SELECT * FROM x")
     if is_last:

@@ -54,7 +54,7 @@ def people() -> Iterator[Any]:
 @pytest.fixture
 def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
     """Replace one text in one template."""
-    return partial(broken_template.change, monkeypatch)
+    return partial(broken_template.change_template, monkeypatch)
 
 
 def refusal_message(con: Any, function: str, call: str = CALL) -> str:
@@ -64,14 +64,14 @@ def refusal_message(con: Any, function: str, call: str = CALL) -> str:
     return str(caught.value)
 
 
-def both(con: Any, function: str, call: str = CALL) -> None:
+def assert_refused_for_table_and_view(con: Any, function: str, call: str = CALL) -> None:
     """Assert that a call is refused for a table, which is read twice, and for a view, whose rows are stored as read."""
     refusal_message(con, function, call)
     refusal_message(con, function, call.replace("people", "persons"))
 
 
-@pytest.mark.exhaustive
-def test_without_a_mutant_everything_passes(people: Any) -> None:
+@pytest.mark.not_everyday
+def test_unchanged_templates_pass_gate(people: Any) -> None:
     for call in (CALL, CALL.replace("people", "persons"), "('people', k := 3, intervals := 'bounds')"):
         for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
             assert people.execute(f"FROM {function}{call}").fetchall()
@@ -187,28 +187,28 @@ POLICY = {
 }
 
 
-@pytest.mark.parametrize("what", SOURCE)
-def test_a_source_that_is_misread_is_noticed(people: Any, spoil: Any, what: str) -> None:
-    spoil(*SOURCE[what])
-    call = CALL if "misread" not in what or "sensitive" in what else "('people', k := 3, qi := ['age', 'weight'])"
+@pytest.mark.parametrize("mutant", SOURCE)
+def test_misread_source_detected(people: Any, spoil: Any, mutant: str) -> None:
+    spoil(*SOURCE[mutant])
+    call = CALL if "misread" not in mutant or "sensitive" in mutant else "('people', k := 3, qi := ['age', 'weight'])"
     refusal_message(people, "kacpc", call)
-    if "rowid %" not in SOURCE[what][2]:
+    if "rowid %" not in SOURCE[mutant][2]:
         refusal_message(people, "kacpc", call.replace("people", "persons"))
 
 
-@pytest.mark.parametrize("what", LEAVING)
-def test_corrupted_output_rows_detected(people: Any, spoil: Any, what: str) -> None:
-    spoil(*LEAVING[what])
+@pytest.mark.parametrize("mutant", LEAVING)
+def test_corrupted_output_rows_detected(people: Any, spoil: Any, mutant: str) -> None:
+    spoil(*LEAVING[mutant])
     refusal_message(people, "kacpc")
-    if what in ("another class", "a copy more"):
+    if mutant in ("another class", "a copy more"):
         refusal_message(people, "kacpc_classes")
         refusal_message(people, "kacpc_metrics")
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize("what", POLICY)
-def test_a_template_that_forgets_the_policy_is_noticed(people: Any, spoil: Any, what: str) -> None:
-    spoil(*POLICY[what])
+@pytest.mark.all_cases
+@pytest.mark.parametrize("mutant", POLICY)
+def test_template_ignoring_policy_detected(people: Any, spoil: Any, mutant: str) -> None:
+    spoil(*POLICY[mutant])
     refusal_message(people, "kacpc", "('people', k := 3, intervals := 'bounds')")
 
 
@@ -227,42 +227,42 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def spoiled(column: template_columns.QuasiColumn, **changed: Any) -> Any:
+def change_column(column: template_columns.QuasiColumn, **changed: Any) -> Any:
     """Return a column that is read or published differently; `grid.step` is a field of a field."""
     for name in [name for name in changed if "." in name]:
         outer, inner = name.split(".")
         changed[outer] = replace(changed.get(outer, getattr(column, outer)), **{inner: changed.pop(name)})
     own_names = {f.name for f in fields(column)}
-    of = type("Spoiled", (type(column),), {name: value for name, value in changed.items() if name not in own_names})
+    changed_class = type(
+        "Spoiled", (type(column),), {name: value for name, value in changed.items() if name not in own_names}
+    )
     values_by_name = {name: getattr(column, name) for name in own_names}
-    return of(**values_by_name | {name: value for name, value in changed.items() if name in own_names})
+    return changed_class(**values_by_name | {name: value for name, value in changed.items() if name in own_names})
 
 
 @pytest.mark.parametrize(
-    ("what", "typed"),
+    ("mutant", "typed"),
     [*((what, "text") for what in SETTINGS), ("top", "bounds"), ("bottom", "struct"), ("rounding", "bounds")],
 )
-def test_a_setting_that_is_forgotten_is_noticed(
-    people: Any, monkeypatch: pytest.MonkeyPatch, what: str, typed: str
-) -> None:
-    name, n_changed = SETTINGS[what]
+def test_ignored_setting_detected(people: Any, monkeypatch: pytest.MonkeyPatch, mutant: str, typed: str) -> None:
+    name, n_changed = SETTINGS[mutant]
     real = template_columns.quasi_column
 
     def forgetful(*given: Any) -> template_columns.QuasiColumn:
         result = real(*given)
-        return spoiled(result, **n_changed) if result.raw_name == name else result
+        return change_column(result, **n_changed) if result.raw_name == name else result
 
     monkeypatch.setattr(template_columns, "quasi_column", forgetful)
     refusal_message(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
 
 
-def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignored_rounding_detected(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = template_columns.quasi_column
     forgotten = {"round": 1, "grid.step": None, "ends.is_day": False}
 
     def forgetful(*given: Any) -> template_columns.QuasiColumn:
         result = real(*given)
-        return spoiled(
+        return change_column(
             result, **{name: value for name, value in forgotten.items() if hasattr(result, name.split(".")[0])}
         )
 
@@ -271,17 +271,17 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
     refusal_message(people, "kacpc", "('people', k := 3, qi := ['weight'], coarsen := {'weight': 10})")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_withheld_columns_in_output_detected(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = column_roles.resolve_roles
     for published_text in ("note", "pid"):
         for role in ("sensitive", "insensitive"):
 
             def careless(
-                *given: Any, role: str = role, published: str = published_text, **more: Any
+                *given: Any, role: str = role, published_column: str = published_text, **more: Any
             ) -> column_roles.Roles:
                 roles = real(*given, **more)
-                return replace(roles, **{role: (*getattr(roles, role), published)})
+                return replace(roles, **{role: (*getattr(roles, role), published_column)})
 
             monkeypatch.setattr(column_roles, "resolve_roles", careless)
             for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
@@ -316,10 +316,12 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize("what", CLASSES)
-def test_wrong_class_statements_detected(people: Any, spoil: Any, what: str) -> None:
-    spoil(*CLASSES[what])
-    both(people, "kacpc_classes", "('people', k := 3, suppress := 0.1, withhold := ['sex'])")
+@pytest.mark.parametrize("mutant", CLASSES)
+def test_wrong_class_statements_detected(people: Any, spoil: Any, mutant: str) -> None:
+    spoil(*CLASSES[mutant])
+    assert_refused_for_table_and_view(
+        people, "kacpc_classes", "('people', k := 3, suppress := 0.1, withhold := ['sex'])"
+    )
 
 
 LOOSER = {
@@ -333,9 +335,9 @@ LOOSER = {
 }
 
 
-@pytest.mark.parametrize("what", LOOSER)
-def test_loosened_policy_detected_by_gate_alone(people: Any, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    call = f"('people', k := 3, {LOOSER[what]})"
+@pytest.mark.parametrize("mutant", LOOSER)
+def test_loosened_policy_detected_by_gate_alone(people: Any, monkeypatch: pytest.MonkeyPatch, mutant: str) -> None:
+    call = f"('people', k := 3, {LOOSER[mutant]})"
     with pytest.raises(duckdb.Error, match=r"would loosen the policy|lies within a cell"):
         people.execute(f"FROM kacpc{call}")
     monkeypatch.setattr(attribute, "is_less_strict", lambda *given, holds: False)
@@ -358,7 +360,7 @@ FORMULAS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_metrics_that_are_wrong_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_wrong_metric_formula_detected(people: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     old, new = FORMULAS[name]
     real = metrics.all_metrics()
     assert any(m.name == name and old in m.sql for m in real), "the mutant no longer applies"
@@ -375,9 +377,9 @@ SUMS = {
 }
 
 
-@pytest.mark.parametrize("what", SUMS)
-def test_errors_and_losses_that_are_summed_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
-    spoil(*SUMS[what])
+@pytest.mark.parametrize("mutant", SUMS)
+def test_wrong_sums_of_errors_and_losses_detected(people: Any, spoil: Any, mutant: str) -> None:
+    spoil(*SUMS[mutant])
     refusal_message(people, "kacpc_metrics")
 
 
@@ -400,9 +402,9 @@ NOISY = {
 }
 
 
-@pytest.mark.parametrize("what", NOISY)
-def test_noise_that_is_spoiled_is_noticed(people: Any, spoil: Any, what: str) -> None:
+@pytest.mark.parametrize("mutant", NOISY)
+def test_spoiled_noise_detected(people: Any, spoil: Any, mutant: str) -> None:
     call = "('people', k := 3, release := 'noise', qi := ['age', 'weight'])"
     assert people.execute(f"FROM rka{call}").fetchall()
-    spoil(*NOISY[what])
+    spoil(*NOISY[mutant])
     refusal_message(people, "rka", call)

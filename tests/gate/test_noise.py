@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
-from support.tables import MANY, Table, encoded, tables
+from support.tables import MANY, Table, encode_records, tables
 from test_gate import CORE, ROWS, SHAPES, SPOILED, ZIPS, refuses
 
 import dbanon
@@ -53,15 +53,17 @@ def words(values: list[str | None]) -> encoded_table.EncodedTable:
     return code_table
 
 
-def chances(monkeypatch: pytest.MonkeyPatch, of: Callable[[str, int], list[float]]) -> None:
+def patch_random_numbers(monkeypatch: pytest.MonkeyPatch, numbers_of: Callable[[str, int], list[float]]) -> None:
     """Replace the random numbers by chosen ones."""
-    monkeypatch.setattr(noises, "uniforms", lambda key, name, count: np.array(of(name, count)))
+    monkeypatch.setattr(noises, "uniforms", lambda key, name, count: np.array(numbers_of(name, count)))
 
 
-def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawn_numbers_equal_hand_computed_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ages 20, 22, 30 | 50, 50, NULL: scales 10 and 0; chances 1/4, 3/4, 1/2 are noise of -ln 2, ln 2, 0 scales."""
     actual_numbers = numbers([20, 22, 30, 50, 50, None])
-    chances(monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.1, 0.2, 0.3] * 2)
+    patch_random_numbers(
+        monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.1, 0.2, 0.3] * 2
+    )
     noisy_records = noises.draw_noisy_records(actual_numbers, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
     assert noisy_records.cluster.tolist() == [0, 0, 0, 1, 1, 1]
     assert noisy_records.seat.tolist() == [1, 2, 3, 1, 2, 3]
@@ -69,7 +71,9 @@ def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     # 20 - 6.93 is kept within the table; 22 + 6.93 and 30 are rounded to years.
     assert noisy_records.position[:3, 0].tolist() == [0.0, 9.0, 10.0]
     assert np.isnan(noisy_records.position[3:, 0]).all()
-    chances(monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.3, 0.1, 0.2] * 2)
+    patch_random_numbers(
+        monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.3, 0.1, 0.2] * 2
+    )
     noisy_records = noises.draw_noisy_records(actual_numbers, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
     assert noisy_records.position[:3, 0].tolist() == [9.0, 10.0, 0.0]
     assert noisy_records.code[3:, 0].tolist() == [3, -1, 3]
@@ -79,22 +83,24 @@ def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert noisy_records.position[:3, 0].tolist() == [round(p) for p in expected]
 
 
-def test_a_category_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawn_categories_equal_hand_computed_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two a, one b: shares e / (e + e^0.5) = 0.62 and 0.38."""
     actual_words = words(["a", "a", "b"])
     share = math.e / (math.e + math.exp(0.5))
-    chances(monkeypatch, lambda name, n: [share - 1e-9, share + 1e-9, 1 - 2.0**-53])
+    patch_random_numbers(monkeypatch, lambda name, n: [share - 1e-9, share + 1e-9, 1 - 2.0**-53])
     noisy_records = noises.draw_noisy_records(actual_words, np.zeros(3, np.int64), RKA, KEY)
     assert noisy_records.code[:, 0].tolist() == [0, 1, 1]
     actual_words = words(["a", None, None])
-    chances(monkeypatch, lambda name, n: [1e-9, 0.5, 0.9])
+    patch_random_numbers(monkeypatch, lambda name, n: [1e-9, 0.5, 0.9])
     assert noises.draw_noisy_records(actual_words, np.zeros(3, np.int64), RKA, KEY).code[:, 0].tolist() == [0, -1, -1]
 
 
 @given(tables(), st.integers(0, 10**6), st.sampled_from([0.01, 1.0, 100.0]), st.booleans())
 @MANY
-def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: bool) -> None:
-    code_table = encoded(table).space
+def test_noise_keeps_clusters_and_ranges_of_random_tables(
+    table: Table, seed: int, epsilon: float, by_column: bool
+) -> None:
+    code_table = encode_records(table).space
     labels = np.random.default_rng(seed).integers(-1, 3, code_table.rows)
     labels = np.unique(labels, return_inverse=True)[1].reshape(-1) - int((labels == -1).any())
     noise = Noise("", epsilon, by_column, not by_column)
@@ -139,8 +145,8 @@ def test_range_noise_hides_values_beyond_double_precision() -> None:
     assert noisy_records.code[:, 0].tolist() == [-1, -1] and noisy_records.position[:, 0].tolist() == [0.0, 0.0]
 
 
-@pytest.mark.exhaustive
-def test_laplace_and_its_scale() -> None:
+@pytest.mark.not_everyday
+def test_laplace_noise_has_expected_mean_and_variance() -> None:
     """The median of the absolute noise is ln 2 scales, and it is as often negative as positive."""
     actual_numbers = numbers([float(v) for v in range(40_000)])
     for epsilon in (0.5, 2.0):
@@ -154,7 +160,7 @@ def test_laplace_and_its_scale() -> None:
         assert (means**2).mean() == pytest.approx(2 * (7 / epsilon) ** 2 / 8, rel=0.1)
 
 
-def test_seats_have_nothing_to_do_with_values() -> None:
+def test_seats_are_independent_of_values() -> None:
     """With almost no noise, the seat of the k-th value of a cluster is uniform, independently in each column."""
     columns = [np.arange(60_000, dtype=np.int32), np.arange(60_000, dtype=np.int32)]
     attribute = encoded_table.NumericAttribute(np.arange(60_000.0), integral=False)
@@ -171,7 +177,7 @@ def test_seats_have_nothing_to_do_with_values() -> None:
     assert chi < 80  # 35 degrees of freedom: 1 in 30,000
 
 
-def test_categories_are_drawn_as_often_as_the_mechanism_says() -> None:
+def test_category_shares_equal_exponential_mechanism() -> None:
     values = ["a"] * 3 + ["b"] * 2 + ["c"]
     actual_words = words(values * 20_000)
     # Canonical order is by value: the clusters have three, two and one of each.
@@ -184,7 +190,7 @@ def test_categories_are_drawn_as_often_as_the_mechanism_says() -> None:
         assert share == pytest.approx(weight / weight.sum(), abs=0.005)
 
 
-def test_the_stream_follows_from_its_key_alone() -> None:
+def test_random_numbers_depend_only_on_key_and_name() -> None:
     first, second_uniforms, other = (noises.uniforms(k, "values 0", 10_000) for k in (b"a", b"a", b"b"))
     assert (first == second_uniforms).all()
     assert (first != other).any()
@@ -195,7 +201,7 @@ def test_the_stream_follows_from_its_key_alone() -> None:
     assert noises.uniforms(b"dbanon", "seats 0", 2).tolist() == [0.8878854303451346, 0.9462569623843095]
 
 
-def test_clusters_are_numbered_anew() -> None:
+def test_cluster_numbers_are_shuffled() -> None:
     labels = np.array([0, 0, 1, -1, 2, 3, 3, 4])
     cluster_numbers = noises.shuffle_cluster_numbers(labels, KEY)
     assert cluster_numbers[3] == -1
@@ -239,7 +245,7 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def test_a_release_of_values(sick: Any) -> None:
+def test_noisy_release_has_source_types_and_counts(sick: Any) -> None:
     types = {r["column_name"]: r["column_type"] for r in rows(sick, f"DESCRIBE FROM rka{CALL.format('')}")}
     assert types == {"age": "INTEGER", "pay": "DECIMAL(6,2)", "born": "DATE", "sex": "VARCHAR", "zip": "VARCHAR",
                      "disease": "VARCHAR", "class_id": "BIGINT"}  # fmt: skip
@@ -263,7 +269,7 @@ def test_a_release_of_values(sick: Any) -> None:
     assert order == sorted(order)
 
 
-def test_the_clusters_are_those_of_the_classes(sick: Any) -> None:
+def test_noisy_release_uses_clusters_of_class_release(sick: Any) -> None:
     classes = rows(sick, "FROM rka_classes('sick', k := 4)")
     metrics = {r["metric"]: r["value"] for r in rows(sick, "FROM rka_metrics('sick', k := 4)")}
     noisy = rows(sick, f"FROM rka_classes{CALL.format('')}")
@@ -273,7 +279,7 @@ def test_the_clusters_are_those_of_the_classes(sick: Any) -> None:
     assert rows(sick, "FROM rka('sick', k := 4)") == rows(sick, "FROM rka('sick', k := 4, release := 'class')")
 
 
-def test_noise_reproducible_per_table(sick: Any) -> None:
+def test_noise_is_reproducible_per_table(sick: Any) -> None:
     first = rows(sick, f"FROM rka{CALL.format('')}")
     assert rows(sick, f"FROM rka{CALL.format('')}") == first
     assert rows(sick, "FROM anonymize('sick', algorithm = 'rka', k = 4, release = 'noise')") == first
@@ -291,7 +297,7 @@ def test_noise_reproducible_per_table(sick: Any) -> None:
     assert sum(a == b for a, b in zip(*ages, strict=True)) < 60
 
 
-def test_policy_withheld_columns_stay_withheld(sick: Any) -> None:
+def test_noisy_release_keeps_bounds_rounding_and_levels(sick: Any) -> None:
     extra_options = (
         ", top := {'age': 70}, bottom := {'age': 30}, rounding := {'pay': 0.5, 'born': 'year'}, min_level := {'zip': 1}"
     )
@@ -308,8 +314,8 @@ def test_policy_withheld_columns_stay_withheld(sick: Any) -> None:
     assert {r["zip"] for r in out} <= {z[1] for z in ZIPS}
 
 
-@pytest.mark.exhaustive
-def test_models_persons_and_outliers(sick: Any) -> None:
+@pytest.mark.not_everyday
+def test_noisy_release_meets_models_with_persons_and_outliers(sick: Any) -> None:
     out = rows(sick, f"FROM rka{CALL.format(', l := 3, alpha := 0.6')}")
     for _, group in itertools.groupby(out, key=lambda r: r["class_id"]):
         stored_counts = Counter(r["disease"] for r in group)
@@ -331,7 +337,7 @@ def test_models_persons_and_outliers(sick: Any) -> None:
     assert len(rows(sick, f"FROM rka{dropped}")) == len(full)
 
 
-def test_classes_count_what_is_published(sick: Any) -> None:
+def test_noisy_classes_count_published_values(sick: Any) -> None:
     out = rows(sick, f"FROM rka{CALL.format('')}")
     for c in rows(sick, f"FROM rka_classes{CALL.format('')}"):
         own_outs = [r for r in out if r["class_id"] == c["class_id"]]
@@ -340,7 +346,7 @@ def test_classes_count_what_is_published(sick: Any) -> None:
             assert Counter({v["value"]: v["size"] for v in c[name]}) == Counter(r[name] for r in own_outs)
 
 
-def test_metrics_by_plain_loops(sick: Any) -> None:
+def test_noisy_metrics_equal_plain_loops(sick: Any) -> None:
     sick.execute("CREATE TABLE told AS SELECT pid, age, zip, sex, disease FROM sick")
     dbanon.declare(
         sick, "told", age="quasi", sex="quasi", zip=("quasi", "zip5"), disease="insensitive", pid="insensitive"
@@ -377,8 +383,8 @@ def test_metrics_by_plain_loops(sick: Any) -> None:
             assert metrics[f"{metric}:{name}"] == pytest.approx(off / 300)
 
 
-@pytest.mark.exhaustive
-def test_less_noise_is_nearer(sick: Any) -> None:
+@pytest.mark.not_everyday
+def test_larger_epsilon_lowers_class_distance(sick: Any) -> None:
     def far(epsilon: float) -> float:
         query = f"SELECT avg(value) FROM rka_metrics{CALL} WHERE metric LIKE 'class_distance:%'"
         return float(sick.execute(query.format(f", epsilon := {epsilon}")).fetchone()[0])
@@ -386,8 +392,8 @@ def test_less_noise_is_nearer(sick: Any) -> None:
     assert far(0.1) > far(1) > far(10)
 
 
-@pytest.mark.exhaustive
-def test_mr_mondrian_imitates_the_paper(sick: Any) -> None:
+@pytest.mark.not_everyday
+def test_mr_mondrian_noise_exceeds_range_like_paper(sick: Any) -> None:
     """Ages below zero, as in Figure 8 of Majeed et al. 2024; categories are published as in Mondrian's classes."""
     out = rows(sick, "FROM mr_mondrian('sick', k := 4, noise_epsilon := 1)")
     assert min(r["age"] for r in out if r["age"] is not None) < 0
@@ -415,7 +421,7 @@ GIVEN = TABLE.replace("'", "''")
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_every_type(con: Any, type_: str) -> None:
+def test_noise_of_every_type_keeps_type_and_range(con: Any, type_: str) -> None:
     is_category = type_ in ("BOOLEAN", "UUID") or type_.startswith("ENUM")
     value = {"BOOLEAN": "i % 2 = 0", "UUID": "md5((i % 7)::VARCHAR)"}.get(type_, "i % 120")
     if type_ == "TIME":
@@ -443,7 +449,7 @@ def test_every_type(con: Any, type_: str) -> None:
             assert got == had or type_ in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMPTZ")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_noise_for_unprotected_values_raises(con: Any) -> None:
     con.execute("CREATE TABLE few AS SELECT i AS a, 1.5 AS b, NULL::INTEGER AS c FROM range(3) AS r (i)")
     con.execute("CREATE TABLE none AS FROM few LIMIT 0")
@@ -532,33 +538,33 @@ NOISY = {
 }
 
 
-def noisy(found: dict[str, Any]) -> dict[str, Any]:
+def first_noisy_seat(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the first seat with a noisy age."""
-    return next(seat for seat in found["drawn"] if seat["position"][0] is not None)
+    return next(seat for seat in answer["drawn"] if seat["position"][0] is not None)
 
 
-def seats(found: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+def change_noisy_seat(answer: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
     """Return the answer with that seat changed."""
-    return {**found, "drawn": [change(seat) if seat == noisy(found) else seat for seat in found["drawn"]]}
+    return {**answer, "drawn": [change(seat) if seat == first_noisy_seat(answer) else seat for seat in answer["drawn"]]}
 
 
-def elsewhere(found: dict[str, Any]) -> dict[str, Any]:
+def use_category_of_other_class(answer: dict[str, Any]) -> dict[str, Any]:
     """Return a zip that no record of the class has."""
     stored_result: dict[int, set[int]] = {}
-    for seat in found["drawn"]:
+    for seat in answer["drawn"]:
         stored_result.setdefault(seat["cluster"], set()).add(seat["code"][1])
     all_values = set().union(*stored_result.values()) - {None}
-    pair = next(i for i, seat in enumerate(found["drawn"]) if all_values - stored_result[seat["cluster"]])
-    seat = found["drawn"][pair]
+    pair = next(i for i, seat in enumerate(answer["drawn"]) if all_values - stored_result[seat["cluster"]])
+    seat = answer["drawn"][pair]
     other = min(all_values - stored_result[seat["cluster"]])
     moved_mapping = {**seat, "code": [seat["code"][0], other]}
-    return {**found, "drawn": [*found["drawn"][:pair], moved_mapping, *found["drawn"][pair + 1 :]]}
+    return {**answer, "drawn": [*answer["drawn"][:pair], moved_mapping, *answer["drawn"][pair + 1 :]]}
 
 
 STRANGE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "a seat is missing": lambda f: {**f, "drawn": [s for s in f["drawn"] if s != noisy(f)]},
+    "a seat is missing": lambda f: {**f, "drawn": [s for s in f["drawn"] if s != first_noisy_seat(f)]},
     "no seats": lambda f: {**f, "drawn": None},
-    "a seat is NULL": lambda f: seats(f, lambda s: {**s, "position": [None, None], "code": [None, None]}),
+    "a seat is NULL": lambda f: change_noisy_seat(f, lambda s: {**s, "position": [None, None], "code": [None, None]}),
     "two in a seat": lambda f: {**f, "drawn": [*f["drawn"], f["drawn"][0]]},
     "a NULL has a number": lambda f: {**f, "drawn": [{**s, "position": [5.0, None]} if s["code"] == [None, None]
                                       and s["position"] == [None, None] else s for s in f["drawn"]]},
@@ -568,21 +574,23 @@ STRANGE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("how", STRANGE)
 @pytest.mark.parametrize("function", ["", "_classes", "_metrics"])
-def test_no_broken_drawing_gets_through(people: Any, monkeypatch: pytest.MonkeyPatch, function: str, how: str) -> None:
+def test_gate_refuses_every_broken_noise_draw(
+    people: Any, monkeypatch: pytest.MonkeyPatch, function: str, how: str
+) -> None:
     query = f"FROM {NOISY['rka'].format(function)}"
     assert people.execute(query).fetchall()
     monkeypatch.setitem(globals(), "_how", STRANGE[how])
     refuses(people, query)
 
 
-def test_category_of_other_class_refused(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "_how", elsewhere)
+def test_gate_refuses_noisy_category_of_other_class(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "_how", use_category_of_other_class)
     refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of zip that none of their records may have")
 
 
 @pytest.mark.parametrize("algorithm", NOISY)
 @pytest.mark.parametrize("how", [h for h in SPOILED if "overlaps" not in h])
-def test_no_broken_clustering_gets_through(
+def test_gate_refuses_noise_of_broken_clustering(
     people: Any, monkeypatch: pytest.MonkeyPatch, algorithm: str, how: str
 ) -> None:
     monkeypatch.setitem(globals(), "_how", lambda found: {**found, "parts": SPOILED[how](found["parts"])})
@@ -590,15 +598,15 @@ def test_no_broken_clustering_gets_through(
         refuses(people, f"FROM {NOISY[algorithm].format(function)}")
 
 
-def test_no_outer_query_gets_past_the_gate(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "_how", elsewhere)
+def test_gate_refuses_noise_under_every_outer_query(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "_how", use_category_of_other_class)
     for shape in CORE:
         call = NOISY["rka"].format("")
         query = SHAPES[shape].format(f=call, a="", c="class_id", t="zip")
         refuses(people, query)
 
 
-def test_numbers_beyond_what_may_be_are_refused(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_refuses_noise_outside_column_range(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The SQL keeps numbers within the column; without it, the gate would refuse them."""
     from dbanon.sqltext import templates
 
@@ -606,12 +614,14 @@ def test_numbers_beyond_what_may_be_are_refused(people: Any, monkeypatch: pytest
     text = real.get_source(templates._templates(), "release/noise/pipeline.sql")[0]  # type: ignore[union-attr]
     loose = text.replace("least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high)", "{{ value }} - 100")
     assert loose != text
-    broken_result = templates._templates().overlay(loader=_One(real, "release/noise/pipeline.sql", loose))
+    broken_result = templates._templates().overlay(
+        loader=_SingleTemplateLoader(real, "release/noise/pipeline.sql", loose)
+    )
     monkeypatch.setattr(templates, "_templates", lambda: broken_result)
     refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of age that none of their records may have")
 
 
-class _One:
+class _SingleTemplateLoader:
     """A loader of templates that replaces one template."""
 
     def __init__(self, real: Any, name: str, text: str) -> None:
@@ -626,8 +636,8 @@ class _One:
 # --- SQLAlchemy and Adult -----------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
-def test_columns_in_sqlalchemy() -> None:
+@pytest.mark.not_everyday
+def test_noisy_release_has_typed_columns_in_sqlalchemy() -> None:
     sa = pytest.importorskip("sqlalchemy")
     pytest.importorskip("duckdb_sqlalchemy")
     from dbanon.integrations import sqlalchemy
@@ -655,8 +665,8 @@ def test_columns_in_sqlalchemy() -> None:
             sqlalchemy.anonymized(table, "rka", **parameters, intervals="struct")
 
 
-@pytest.mark.exhaustive
-def test_adult(adult: Any) -> None:
+@pytest.mark.not_everyday
+def test_noisy_adult_release_has_small_distances(adult: Any) -> None:
     metrics = {r["metric"]: r["value"] for r in rows(adult, "FROM rka_metrics('adult', k := 10, release := 'noise')")}
     assert metrics["records"] == 30162
     assert metrics["k_clusters"] >= 10

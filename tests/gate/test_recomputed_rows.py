@@ -16,7 +16,7 @@ import pytest
 
 import dbanon
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 ZIPS = {z: (z[:4] + "*", z[:3] + "**", "*") for z in ("02138", "02139", "02141", "10001", "10002")}
 TOP, BOTTOM, GRID, CODE = 60, 24, 5, 999
@@ -78,7 +78,7 @@ def people() -> Any:
     con.close()
 
 
-def age_of(values: Sequence[int]) -> tuple[tuple[float, float], str]:
+def published_age(values: Sequence[int]) -> tuple[tuple[float, float], str]:
     """Return the ends of the published range of some ages, and its text."""
     minimum, maximum = min(values), max(values)
     low = BOTTOM if minimum <= BOTTOM else TOP if minimum >= TOP else max(minimum // GRID * GRID, BOTTOM)
@@ -89,14 +89,14 @@ def age_of(values: Sequence[int]) -> tuple[tuple[float, float], str]:
     return (low, high), ends[0] if low == high else f"[{ends[0]}, {ends[1]}]"
 
 
-def born_of(values: Sequence[datetime.date]) -> tuple[tuple[float, float], str]:
+def published_birth_months(values: Sequence[datetime.date]) -> tuple[tuple[float, float], str]:
     """Return the months of the first and the last birthday, and their text."""
     low, high = (f"{day:%Y-%m}" for day in (min(values), max(values)))
     number = tuple(float(month.replace("-", "")) for month in (low, high))
     return (number[0], number[1]), low if low == high else f"[{low}, {high}]"
 
 
-def zip_of(values: Sequence[str]) -> str:
+def published_zip(values: Sequence[str]) -> str:
     """Return the lowest node above all of them."""
     return next(node for level, node in enumerate(ZIPS[values[0]]) if all(ZIPS[v][level] == node for v in values))
 
@@ -109,18 +109,22 @@ def published_rows(column: str, values: Sequence[Any]) -> tuple[tuple[float, flo
         text = "*" if filled_values else None
         return (*nowhere, text is None, text or ""), text
     if column == "age":
-        ends, text = age_of(filled_values)
+        ends, text = published_age(filled_values)
     elif column == "born":
-        ends, text = born_of(filled_values)
+        ends, text = published_birth_months(filled_values)
     else:
         ends, text = (
             nowhere,
-            zip_of(filled_values) if column == "zip" else filled_values[0] if len(set(filled_values)) == 1 else "*",
+            published_zip(filled_values)
+            if column == "zip"
+            else filled_values[0]
+            if len(set(filled_values)) == 1
+            else "*",
         )
     return (*ends, False, text), text
 
 
-def expected(classes: Sequence[Sequence[Record]]) -> list[list[Any]]:
+def expected_rows(classes: Sequence[Sequence[Record]]) -> list[list[Any]]:
     """Return the released rows of records that are in these classes."""
     actual_values = []
     for one_class in classes:
@@ -154,7 +158,7 @@ def test_released_rows_follow_from_source_and_classes_in_order(people: Any, case
     classes: dict[int, list[Record]] = defaultdict(list)
     for row in rows:
         classes[row[-1]].append(notes[row[6]])
-    assert rows == expected(list(classes.values()))
+    assert rows == expected_rows(list(classes.values()))
     people_of = {n: len({r.who if case == "persons" else r.pid for r in one_class}) for n, one_class in classes.items()}
     diseases = {n: {r.disease for r in one_class} for n, one_class in classes.items()}
     k = 3 if case == "diverse" else 4
@@ -191,7 +195,7 @@ def test_released_rows_follow_from_source_and_classes_in_order(people: Any, case
 
 
 @pytest.mark.parametrize("function", ["kacpc", "mondrian"])
-def test_equal_records_are_released_as_they_are(con: Any, function: str) -> None:
+def test_equal_records_are_released_unchanged(con: Any, function: str) -> None:
     """Seven ages of ten records each, two of them equal: every class is one age, and nothing is generalized."""
     rows = [(age, ("Flu", "HIV", "Cold", "TB", "Cut")[i % 5]) for age in range(20, 27) for i in range(10)]
     con.execute("CREATE TABLE alike (age INTEGER, disease VARCHAR)")
@@ -212,14 +216,14 @@ def test_records_of_one_person_count_as_one(con: Any, function: str) -> None:
     assert sum(size for size, _ in classes) == 18 and min(persons for _, persons in classes) >= 3
 
 
-def test_null_is_no_value_of_its_column(con: Any) -> None:
+def test_nulls_form_own_class(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT CASE WHEN i < 4 THEN 1 WHEN i < 8 THEN 9 END AS age FROM range(13) AS r (i)")
     dbanon.declare(con, "t", age="quasi")
     ages = con.execute("SELECT age, count(*) FROM mondrian('t', k := 3) GROUP BY ALL ORDER BY ALL").fetchall()
     assert ages == [("1", 4), ("9", 4), (None, 5)]
 
 
-def test_clusters_of_another_model_are_not_reused(con: Any) -> None:
+def test_cached_clusters_not_reused_for_other_model(con: Any) -> None:
     """Each age has three records with two diseases: enough for l = 2, and not for l = 3."""
     disease = "['Flu', 'HIV', 'TB'][1 + (i + i // 3) % 3 % 2 + i // 24]"
     con.execute(f"CREATE TABLE t AS SELECT i // 3 AS age, {disease} AS disease FROM range(27) AS r (i)")

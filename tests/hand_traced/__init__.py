@@ -13,7 +13,7 @@ from hand_traced.tables import Traced
 
 def tables() -> Traced:
     """Return all traced tables."""
-    found: Traced = {}
+    traced_tables: Traced = {}
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        found |= getattr(importlib.import_module(module.name), "TRACED", {})
-    return found
+        traced_tables |= getattr(importlib.import_module(module.name), "TRACED", {})
+    return traced_tables

@@ -57,9 +57,9 @@ def test_first_call_compiles_every_kernel_once(function: str, tmp_path: Path) ->
     assert constants == []
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_other_numba_compiles_parts_consistently(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit, "IS_KNOWN_NUMBA", known)
+@pytest.mark.parametrize("is_known", [False, True])
+def test_other_numba_compiles_parts_consistently(is_known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "IS_KNOWN_NUMBA", is_known)
     twice = jit.kernel_part(lambda x: 2 * x)
     compiled = numba.njit(lambda x: twice(x) + twice(x + 1))
     assert compiled(3) == 14

@@ -25,7 +25,7 @@ def con() -> Iterator[Any]:
         yield con
 
 
-def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
+def test_difference_sets_to_previous_version_counted_first(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 23")
     with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
         dbanon.refresh_release(con, "safe", mode="recluster")
@@ -35,7 +35,7 @@ def test_sets_towards_the_version_before_are_counted_first(con: Any) -> None:
     assert counted_rows == [(1, 0), (2, 3)]
 
 
-def test_the_version_that_a_set_can_be_subtracted_from_is_named(con: Any) -> None:
+def test_difference_error_names_version_of_subtractable_set(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError, match=SUBTRACTED):
         dbanon.refresh_release(con, "safe", mode="recluster")

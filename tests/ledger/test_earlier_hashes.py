@@ -17,7 +17,7 @@ from dbanon.runtime.session import find_session
 
 
 @pytest.fixture
-def earlier() -> Iterator[Any]:
+def earlier_ledger() -> Iterator[Any]:
     """Create a connection whose ledger has the hashes of format 1, which earlier versions wrote."""
     with dbanon.connect() as connection:
         connection.execute(
@@ -44,36 +44,38 @@ def to_format_1(connection: Any) -> None:
         cursor.execute("UPDATE memory.dbanon.release SET hash_format = NULL")
 
 
-def formats(connection: Any) -> list[Any]:
+def hash_formats(connection: Any) -> list[Any]:
     return connection.execute("SELECT version, hash_format FROM releases() ORDER BY ALL").fetchall()
 
 
-def test_a_refresh_replaces_the_hashes_and_compares(earlier: Any) -> None:
-    assert earlier.execute("SELECT DISTINCT person_key LIKE '%.0' FROM dbanon.membership").fetchall() == [(True,)]
-    assert dbanon.refresh_release(earlier, "safe", composition="refuse").records == 120
-    assert formats(earlier) == [(1, 2), (2, 2)]
+def test_refresh_replaces_earlier_hashes_and_compares(earlier_ledger: Any) -> None:
+    assert earlier_ledger.execute("SELECT DISTINCT person_key LIKE '%.0' FROM dbanon.membership").fetchall() == [
+        (True,)
+    ]
+    assert dbanon.refresh_release(earlier_ledger, "safe", composition="refuse").records == 120
+    assert hash_formats(earlier_ledger) == [(1, 2), (2, 2)]
     query = "SELECT status, added, removed, changed FROM release_status()"
-    assert earlier.execute(query).fetchall() == [("fresh", 0, 0, 0)]
-    earlier.execute("DELETE FROM p WHERE id = 3")
+    assert earlier_ledger.execute(query).fetchall() == [("fresh", 0, 0, 0)]
+    earlier_ledger.execute("DELETE FROM p WHERE id = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError):
-        dbanon.refresh_release(earlier, "safe", composition="refuse")
+        dbanon.refresh_release(earlier_ledger, "safe", composition="refuse")
 
 
-def test_removal_before_first_refresh_noticed(earlier: Any) -> None:
-    earlier.execute("DELETE FROM p WHERE id = 3")
+def test_removal_before_first_refresh_noticed(earlier_ledger: Any) -> None:
+    earlier_ledger.execute("DELETE FROM p WHERE id = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError):
-        dbanon.refresh_release(earlier, "safe", composition="refuse")
+        dbanon.refresh_release(earlier_ledger, "safe", composition="refuse")
 
 
-def test_status_unknown_before_rehash(earlier: Any) -> None:
-    ((problem,),) = earlier.execute("SELECT problem FROM release_status()").fetchall()
+def test_status_unknown_before_rehash(earlier_ledger: Any) -> None:
+    ((problem,),) = earlier_ledger.execute("SELECT problem FROM release_status()").fetchall()
     assert "an earlier version of dbanon made safe" in problem
     with pytest.raises((duckdb.Error, dbanon.DbanonError), match="an earlier version of dbanon made safe"):
-        earlier.execute("FROM refresh_problems('safe')")
+        earlier_ledger.execute("FROM refresh_problems('safe')")
 
 
-def test_version_without_known_records_not_comparable(earlier: Any) -> None:
-    earlier.execute("UPDATE p SET age = age + 50, disease = upper(disease)")
+def test_version_without_known_records_not_comparable(earlier_ledger: Any) -> None:
+    earlier_ledger.execute("UPDATE p SET age = age + 50, disease = upper(disease)")
     with pytest.raises(errors.PeopleNotRecognizedError, match="hashes of values cannot be compared"):
-        dbanon.create_release(earlier, "other", "kacpc", "p", k=10, composition="refuse")
-    assert formats(earlier) == [(1, 1)]
+        dbanon.create_release(earlier_ledger, "other", "kacpc", "p", k=10, composition="refuse")
+    assert hash_formats(earlier_ledger) == [(1, 1)]

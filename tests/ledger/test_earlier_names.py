@@ -121,7 +121,7 @@ def test_earlier_database_can_be_read_without_migration(database: str) -> None:
         ("SELECT lower_of('[1, 2]')", "'lower_of' is now 'lower_bound'"),
     ],
 )
-def test_earlier_names_in_statements_are_errors_with_the_new_name(query: str, message: str) -> None:
+def test_earlier_name_in_statement_error_states_new_name(query: str, message: str) -> None:
     for con in (dbanon.connect(), duckdb.connect()):
         with con:
             dbanon.attach(con) if isinstance(con, duckdb.DuckDBPyConnection) else None
@@ -159,7 +159,7 @@ def test_earlier_names_in_statements_are_errors_with_the_new_name(query: str, me
         (["compare", "x.duckdb", "t", "--into", "runs"], "'--into' is now '--output'."),
     ],
 )
-def test_earlier_names_on_the_command_line_are_errors_with_the_new_name(words: list[str], message: str) -> None:
+def test_earlier_name_on_command_line_error_states_new_name(words: list[str], message: str) -> None:
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 2 and message in result.output
 
@@ -217,12 +217,12 @@ def test_ledger_stores_the_algorithm_of_anonymize(given: str, algorithm: str) ->
         assert stored == algorithm and statement.startswith(f'SELECT * FROM "{algorithm}"(')
 
 
-def test_metrics_for_the_custodian_stay_so_by_their_earlier_names() -> None:
+def test_earlier_metric_names_keep_publication_status() -> None:
     assert not metrics.is_published("missing:town") and not metrics.is_published("built_levels")
     assert metrics.is_published("k_all")
 
 
-def test_rows_of_functions_that_no_longer_exist_are_read() -> None:
+def test_call_of_removed_function_is_unchanged() -> None:
     parameters = {"k": 5, "emd": "equal"}
     assert earlier_names.current_parameters("no_such_algorithm", parameters) == parameters
     assert earlier_names.current_parameters("anonymize", {"algorithm": "none", **parameters})["emd"] == "equal"
@@ -230,7 +230,7 @@ def test_rows_of_functions_that_no_longer_exist_are_read() -> None:
     assert earlier_names.current_statement(statement, "none", {}) == statement
 
 
-def test_only_names_of_parameters_change_in_a_statement() -> None:
+def test_current_statement_renames_only_parameter_names() -> None:
     statement = (
         """SELECT * FROM "kacpc"('"main"."round = 1"', "emd" := 'emd = equal' /* emd = 1 */, round => {'emd': 10})"""
     )
@@ -238,7 +238,7 @@ def test_only_names_of_parameters_change_in_a_statement() -> None:
     assert earlier_names.current_statement(statement, "kacpc", {}) == expected + "coarsen => {'emd': 10})"
 
 
-def test_earlier_role_in_a_policy_is_an_error_with_the_new_name() -> None:
+def test_earlier_role_in_policy_error_states_new_name() -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE t AS SELECT i % 10 AS a, i AS b FROM range(20) AS r (i)")
         con.execute(

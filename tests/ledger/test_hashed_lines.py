@@ -32,7 +32,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize("rows", SIZES)
-def test_hash_equals_sql(rows: int) -> None:
+def test_table_hash_equals_sql_hash(rows: int) -> None:
     with duckdb.connect() as con:
         con.execute(f"CREATE TABLE t AS SELECT repeat('é', (range % 7)::BIGINT) || range AS line FROM range({rows})")
         expected = con.execute(IN_SQL).fetchall()[0][0]
@@ -43,5 +43,5 @@ def test_hash_equals_sql(rows: int) -> None:
             assert sha256("header", con.sql("SELECT line FROM t ORDER BY line DESC")) != expected
 
 
-def test_sizes_are_around_the_ends_of_pieces() -> None:
+def test_block_size_of_hash_unchanged() -> None:
     assert BLOCK_LINES == 4096, "hashes that were kept would be others"

@@ -15,7 +15,7 @@ from dbanon.ledger import permissions
 from dbanon.ledger.permissions import Permission
 from dbanon.views import doctor, release_requests
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 PERMITTED = (
     Permission("patients", ("kacpc", "best"), 20, {"l": 2}),
@@ -24,7 +24,7 @@ PERMITTED = (
 
 
 @pytest.mark.parametrize(
-    ("reader", "algorithm", "source", "given", "parameters"),
+    ("reader", "algorithm", "source", "requested", "parameters"),
     [
         ("bob", "kacpc", "patients", {}, '{"k": 20, "l": 2}'),
         ("bob", "best", "PATIENTS", {"k": 25}, '{"k": 25, "l": 2}'),
@@ -33,15 +33,15 @@ PERMITTED = (
     ],
 )
 def test_readers_may_request_stricter_parameters(
-    reader: str, algorithm: str, source: str, given: dict[str, Any], parameters: str
+    reader: str, algorithm: str, source: str, requested: dict[str, Any], parameters: str
 ) -> None:
-    _, asking = permissions.find_permission(PERMITTED, reader, algorithm, source, given)
+    _, asking = permissions.find_permission(PERMITTED, reader, algorithm, source, requested)
     assert (asking.algorithm, asking.parameters) == (algorithm, parameters)
     assert asking.source in ("patients", "Lab.Tests")
 
 
 @pytest.mark.parametrize(
-    ("reader", "algorithm", "source", "given", "error"),
+    ("reader", "algorithm", "source", "requested", "error"),
     [
         ("bob", "kacpc", "patients", {"k": 19}, errors.RequestNotPermittedError),
         ("bob", "mondrian", "patients", {}, errors.RequestNotPermittedError),
@@ -58,11 +58,11 @@ def test_readers_may_request_stricter_parameters(
         ("alice", "mondrian", "lab.tests", {"t": -1}, errors.InvalidArgumentError),
     ],
 )
-def test_readers_may_request_nothing_else(
-    reader: str, algorithm: str, source: str, given: dict[str, Any], error: type[Exception]
+def test_request_outside_permissions_refused(
+    reader: str, algorithm: str, source: str, requested: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error) as caught:
-        permissions.find_permission(PERMITTED, reader, algorithm, source, given, ["eve"])
+        permissions.find_permission(PERMITTED, reader, algorithm, source, requested, ["eve"])
     if error is errors.RequestNotPermittedError:
         assert "custodian of the data (eve)" in str(caught.value)
         assert ("Lab.Tests" in str(caught.value)) == (reader == "alice")
@@ -78,7 +78,7 @@ def con(tmp_path: Path) -> Iterator[Any]:
         yield con
 
 
-def test_one_release_created_and_others_checked_against_it(con: Any) -> None:
+def test_first_request_creates_release_later_ones_checked(con: Any) -> None:
     first = release_requests.fulfil_request(
         con, "alice", "kacpc", "patients", {"k": 5}
     )  # as for 'safe': it reveals nothing more

@@ -59,7 +59,7 @@ OLD: dict[str, Operation] = {
 """Operations on a database with releases."""
 
 
-def fill(con: Any) -> None:
+def insert_people(con: Any) -> None:
     """Create people, their visits, and permissions of readers."""
     con.execute(
         "CREATE TABLE p AS SELECT i AS id, 18 + i * 7 % 60 AS age, ['flu', 'hiv', 'cold'][1 + i % 3] AS "
@@ -71,7 +71,7 @@ def fill(con: Any) -> None:
     con.execute("INSERT INTO dbanon.permission (source, algorithms, k) VALUES ('p', ['kacpc'], 10)")
 
 
-def release(con: Any) -> None:
+def create_releases(con: Any) -> None:
     """Create releases, a stream, and a source that has changed since."""
     con.execute("CREATE TABLE q AS FROM p")
     con.execute("CREATE TABLE q_visits AS FROM visits")
@@ -134,7 +134,7 @@ class Databases:
             return [self.results[new_path], outcome(OPERATIONS[state][second], con)], ledgers(con)
 
 
-def at_once(path: Path, first: Operation, second: Operation) -> tuple[list[str], Any]:
+def run_at_once(path: Path, first: Operation, second: Operation) -> tuple[list[str], Any]:
     """Run two operations at the same time; return their outcomes and the ledgers."""
     done = ["", ""]
     start = threading.Barrier(2)
@@ -158,9 +158,9 @@ def databases(tmp_path_factory: pytest.TempPathFactory) -> Databases:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with dbanon.connect(actual_databases.folder / "new.duckdb") as con:
-            fill(con)
+            insert_people(con)
         with dbanon.connect(actual_databases.copy("new", "old")) as con:
-            release(con)
+            create_releases(con)
     return actual_databases
 
 
@@ -173,12 +173,12 @@ def test_concurrent_publications_are_serialized(databases: Databases, state: str
     done, rows = databases.serial(state, first, second)
     turned, other_rows = databases.serial(state, second, first)
     named_operation = OPERATIONS[state]
-    both = at_once(databases.copy(state, "both"), named_operation[first], named_operation[second])
+    both = run_at_once(databases.copy(state, "both"), named_operation[first], named_operation[second])
     assert both in [(done, rows), (turned[::-1], other_rows)]
 
 
 @pytest.fixture
-def released(con: Any) -> Iterator[Any]:
+def released_con(con: Any) -> Iterator[Any]:
     """Create a connection with a table that has a release."""
     con.execute("CREATE TABLE p AS SELECT i AS id, 20 + i % 5 AS age FROM range(40) AS r (i)")
     dbanon.declare(con, "p", id="person", age="quasi")
@@ -187,46 +187,46 @@ def released(con: Any) -> Iterator[Any]:
     yield con
 
 
-def test_busy_after_the_longest_wait(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_wait_timeout_raises_ledger_busy(released_con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publishing_lock, "MAX_WAIT_S", 0.02)
-    dbanon.create_stream(released, "s", "fads", "p", k=5, delta=50, order_by="id")
-    old_ledgers = ledgers(released)
-    other = released.cursor()
+    dbanon.create_stream(released_con, "s", "fads", "p", k=5, delta=50, order_by="id")
+    old_ledgers = ledgers(released_con)
+    other = released_con.cursor()
     other.execute("BEGIN; UPDATE dbanon.publishing_turn SET turns = turns + 1")
     for name in ("keep", "replace", "refuse_b", "drop", "refresh_stream", "drop_stream", "answer"):
         with pytest.raises(errors.LedgerBusyError, match="another connection has been writing"):
-            OLD[name](released)
+            OLD[name](released_con)
     with pytest.raises(errors.LedgerBusyError):
-        NEW["stream"](released)
+        NEW["stream"](released_con)
     other.execute("ROLLBACK")
-    assert ledgers(released) == old_ledgers
+    assert ledgers(released_con) == old_ledgers
 
 
-def test_second_connection_waits_for_the_first(released: Any) -> None:
-    other = released.cursor()
+def test_second_connection_blocks_until_first_commits(released_con: Any) -> None:
+    other = released_con.cursor()
     other.execute("BEGIN; UPDATE dbanon.publishing_turn SET turns = turns + 1")
-    thread = threading.Thread(target=lambda: dbanon.drop_release(released, "old"))
+    thread = threading.Thread(target=lambda: dbanon.drop_release(released_con, "old"))
     thread.start()
     time.sleep(0.05)
     assert thread.is_alive()
     other.execute("COMMIT")
     thread.join()
-    assert released.execute("SELECT status FROM dbanon.release").fetchall() == [("dropped",)]
+    assert released_con.execute("SELECT status FROM dbanon.release").fetchall() == [("dropped",)]
 
 
-def test_deleted_row_is_written_again(released: Any) -> None:
-    released.execute("DELETE FROM dbanon.publishing_turn")
-    dbanon.refresh_release(released, "old")
-    assert released.execute("SELECT id, turns FROM dbanon.publishing_turn").fetchall() == [(1, 1)]
+def test_deleted_lock_row_recreated_by_refresh(released_con: Any) -> None:
+    released_con.execute("DELETE FROM dbanon.publishing_turn")
+    dbanon.refresh_release(released_con, "old")
+    assert released_con.execute("SELECT id, turns FROM dbanon.publishing_turn").fetchall() == [(1, 1)]
 
 
-def test_dropped_table_is_made_again(released: Any) -> None:
-    released.execute("DROP TABLE dbanon.publishing_turn")
-    dbanon.refresh_release(released, "old")
-    assert released.execute("SELECT id, turns FROM dbanon.publishing_turn").fetchall() == [(1, 1)]
+def test_dropped_lock_table_recreated_by_refresh(released_con: Any) -> None:
+    released_con.execute("DROP TABLE dbanon.publishing_turn")
+    dbanon.refresh_release(released_con, "old")
+    assert released_con.execute("SELECT id, turns FROM dbanon.publishing_turn").fetchall() == [(1, 1)]
 
 
-def test_lost_turn_refuses_the_commit(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_lock_row_refuses_commit(released_con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """FORCE CHECKPOINT ends the transactions of all connections, including that of the lock row."""
     real = publishing_lock.check_rows_held
 
@@ -239,11 +239,11 @@ def test_lost_turn_refuses_the_commit(released: Any, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(publishing_lock, "check_rows_held", lose)
     with pytest.raises(errors.LedgerBusyError):
-        dbanon.refresh_release(released, "old", mode="recluster")
-    assert released.execute("SELECT version FROM dbanon.release").fetchall() == [(1,)]
+        dbanon.refresh_release(released_con, "old", mode="recluster")
+    assert released_con.execute("SELECT version FROM dbanon.release").fetchall() == [(1,)]
 
 
-def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
+def test_releases_across_two_databases_are_serialized(tmp_path: Path) -> None:
     """A view in one database and its table in another: each release is recorded in the database of its source."""
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute(f"ATTACH '{tmp_path / 'b.duckdb'}' AS b")
@@ -264,7 +264,7 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
         assert con.execute("SELECT max(version) FROM dbanon.release").fetchall() == [(2,)]
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
     ("change", "error"),
     [
@@ -272,24 +272,24 @@ def test_ledgers_of_two_databases_take_turns(tmp_path: Path) -> None:
         ("DELETE FROM dbanon.permission", errors.RequestNotPermittedError),
     ],
 )
-def test_change_by_sql_before_the_commit_prevents_it(
-    released: Any, monkeypatch: pytest.MonkeyPatch, change: str, error: type[Exception]
+def test_concurrent_sql_change_prevents_commit(
+    released_con: Any, monkeypatch: pytest.MonkeyPatch, change: str, error: type[Exception]
 ) -> None:
     real = release_requests.materialize.create_version
 
     def build(*given: Any) -> Any:
         result = real(*given)
-        released.cursor().execute(change)
+        released_con.cursor().execute(change)
         return result
 
     monkeypatch.setattr(release_requests.materialize, "create_version", build)
     with pytest.raises(error):
-        release_requests.fulfil_request(released, "alice", "kacpc", "p", {"k": 10})
-    assert released.execute("SELECT name FROM dbanon.release").fetchall() == [("old",)]
-    assert released.execute("FROM dbanon.release_request").fetchall() == []
+        release_requests.fulfil_request(released_con, "alice", "kacpc", "p", {"k": 10})
+    assert released_con.execute("SELECT name FROM dbanon.release").fetchall() == [("old",)]
+    assert released_con.execute("FROM dbanon.release_request").fetchall() == []
 
 
-def test_second_process_cannot_open_the_database(tmp_path: Path) -> None:
+def test_second_process_cannot_open_database(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     code = "import sys, dbanon; dbanon.connect(sys.argv[1])"
     with dbanon.connect(path):

@@ -36,7 +36,7 @@ CHANGES = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sealed_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create a database with a release whose values are awkward to write as text."""
     path = tmp_path_factory.mktemp("made") / "clinic.duckdb"
     with dbanon.connect(path) as con:
@@ -50,17 +50,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def clinic(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(made, tmp_path / "clinic.duckdb"))
+def clinic(sealed_database: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(sealed_database, tmp_path / "clinic.duckdb"))
 
 
-def of_releases(con: Any) -> list[str]:
+def release_problems(con: Any) -> list[str]:
     """Return the doctor's findings about releases."""
     return [p.problem for p in doctor.problems(con) if p.kind == "release"]
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_every_change_of_a_release_is_refused_and_named(clinic: Path, change: str, tmp_path: Path) -> None:
+def test_changed_release_refused_and_reported(clinic: Path, change: str, tmp_path: Path) -> None:
     with duckdb.connect(clinic) as plain_con:
         old_rows = plain_con.execute("FROM safe").fetchall()
         done = plain_con.execute(CHANGES[change]).fetchall()
@@ -84,7 +84,7 @@ def test_unchanged_release_reports_no_change(clinic: Path, tmp_path: Path) -> No
         con.execute("SET preserve_insertion_order = false; VACUUM; FORCE CHECKPOINT")
         assert dbanon.publish(con, "safe", tmp_path / "out.parquet")
         dbanon.certificate(con, "safe")
-        assert of_releases(con) == []
+        assert release_problems(con) == []
         zone = con.execute("SELECT current_setting('TimeZone'), current_setting('Calendar')").fetchall()
         assert zone == [("Asia/Tokyo", "japanese")]
         row = con.execute("SELECT map_keys(hashes), map_values(hashes) FROM releases()").fetchall()[0]
@@ -92,13 +92,13 @@ def test_unchanged_release_reports_no_change(clinic: Path, tmp_path: Path) -> No
     assert all(len(h) == 64 for h in row[1]) and len(set(row[1])) == 4
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_earlier_release_unknown_until_refreshed(clinic: Path, tmp_path: Path) -> None:
     with duckdb.connect(clinic) as plain_con:
         plain_con.execute("ALTER TABLE dbanon.release DROP hashes")
     with dbanon.connect(clinic, read_only=True) as con:
         assert "tables: unknown" in dbanon.certificate(con, "safe")
-        assert ["unknown whether it is what was released" in message for message in of_releases(con)] == [True]
+        assert ["unknown whether it is what was released" in message for message in release_problems(con)] == [True]
         with pytest.raises(dbanon.DbanonError, match=r"earlier version of dbanon.*Hint: refresh it"):
             dbanon.publish(con, "safe", tmp_path / "out.parquet")
     with dbanon.connect(clinic) as con:
@@ -107,7 +107,7 @@ def test_earlier_release_unknown_until_refreshed(clinic: Path, tmp_path: Path) -
         dbanon.refresh_release(con, "safe")
         assert "tables: as they were released" in dbanon.certificate(con, "safe")
         assert dbanon.publish(con, "safe", tmp_path / "out.parquet")
-        assert of_releases(con) == []
+        assert release_problems(con) == []
         old, new = con.execute("SELECT hashes FROM releases() ORDER BY version").fetchall()
         assert old[0] is None and new[0] is not None
 

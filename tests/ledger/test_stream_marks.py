@@ -190,7 +190,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_order_by_of_any_type_identifies_new_rows(tmp_path: Path, kind: str) -> None:
+def test_stream_mark_of_any_type_identifies_new_rows(tmp_path: Path, kind: str) -> None:
     visits = Visits(tmp_path / "v.duckdb", f"t {kind}, age INTEGER, x VARCHAR")
     visits.insert(30, TYPES[kind])
     visits.create()
@@ -202,7 +202,7 @@ def test_order_by_of_any_type_identifies_new_rows(tmp_path: Path, kind: str) -> 
     visits.con.close()
 
 
-def test_several_columns_are_compared_from_the_first_one(tmp_path: Path) -> None:
+def test_stream_mark_compares_columns_in_given_order(tmp_path: Path) -> None:
     visits = Visits(tmp_path / "v.duckdb", "t INTEGER, age INTEGER, x VARCHAR, u INTEGER")
     rows = "SELECT {0} // 10, {0} * 7 % 10, 'd' || {0}, {0} % 10 FROM range({1}, {2}) AS r ({0})"
     visits.con.execute("INSERT INTO v " + rows.format("i", 0, 35))
@@ -215,7 +215,7 @@ def test_several_columns_are_compared_from_the_first_one(tmp_path: Path) -> None
     visits.con.close()
 
 
-def test_a_null_after_pruning_is_an_error_of_the_refresh(tmp_path: Path) -> None:
+def test_null_order_column_after_pruning_raises(tmp_path: Path) -> None:
     visits = Visits(tmp_path / "v.duckdb")
     visits.run("insert 40; create; prune; CHECKPOINT")
     visits.insert(1, "NULL")
@@ -225,7 +225,7 @@ def test_a_null_after_pruning_is_an_error_of_the_refresh(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "expected"),
+    ("first_steps", "later_steps", "expected"),
     [
         ("refresh", "insert 5; refresh; prune; CHECKPOINT; insert 5; refresh pruned", ["0", "5", "5"]),
         ("refresh", "prune; CHECKPOINT; insert 5; refresh pruned", ["0", "5"]),  # the last row is pending, in place
@@ -234,21 +234,21 @@ def test_a_null_after_pruning_is_an_error_of_the_refresh(tmp_path: Path) -> None
     ],
 )
 def test_ledger_without_marks_continues_or_explains(
-    tmp_path: Path, before: str, after: str, expected: list[str]
+    tmp_path: Path, first_steps: str, later_steps: str, expected: list[str]
 ) -> None:
     """In the format of an earlier version: without the column, and with a hash of one row."""
     visits = Visits(tmp_path / "v.duckdb")
-    done = visits.run(f"insert 40; create; {before}")
+    done = visits.run(f"insert 40; create; {first_steps}")
     hash_of_row = "(SELECT md5(row(t, age, x)::VARCHAR) FROM v ORDER BY rowid DESC LIMIT 1)"
     visits.con.execute(f"UPDATE dbanon.stream SET last_hash = {hash_of_row}")
     visits.con.execute("ALTER TABLE dbanon.stream DROP COLUMN mark")
     visits.con.execute("UPDATE dbanon.schema_version SET version = 1")
     visits.reopen()
-    assert done + visits.run(after) == expected
+    assert done + visits.run(later_steps) == expected
     visits.con.close()
 
 
-def test_rows_with_equal_values_that_moved_are_noticed(tmp_path: Path) -> None:
+def test_moved_rows_with_equal_values_are_detected(tmp_path: Path) -> None:
     """One row is deleted and one with the values of the last row is added: the number of rows is unchanged."""
     visits = Visits(tmp_path / "v.duckdb")
     visits.run("INSERT INTO v VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (3, 3, 'c'), (3, 3, 'c')")
@@ -258,7 +258,7 @@ def test_rows_with_equal_values_that_moved_are_noticed(tmp_path: Path) -> None:
     visits.con.close()
 
 
-def test_a_mark_of_another_format_is_none() -> None:
+def test_stream_mark_of_other_format_is_none() -> None:
     mark = stream_marks.Mark(("t",), ("1",), ("a", "b"), 2)
     assert stream_marks.Mark.from_json(mark.to_json()) == mark
     assert stream_marks.Mark.from_json(json.dumps({**json.loads(mark.to_json()), "format": 0})) is None

@@ -25,18 +25,18 @@ from tests.mutations.faults import FAULTS, ROOT, Fault
 COPIED = ("dbanon", "sql", "hierarchies", "tests", "docs", "README.md", "pyproject.toml")
 
 
-def copy(to: Path) -> Path:
+def copy_project(target: Path) -> Path:
     """Copy the project's files and its compiled kernels, of which a fault changes at most a few."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, to / name)
+            shutil.copytree(source, target / name)
         else:
-            shutil.copy2(source, to / name)
-    return to
+            shutil.copy2(source, target / name)
+    return target
 
 
-def run(tree: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
+def run_tests(tree: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
     """Return whether the tests pass in a tree, and the end of their output."""
     command = [
         sys.executable,
@@ -49,7 +49,7 @@ def run(tree: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
         "-p",
         "no:cacheprovider",
         "--tb=line",
-        "--turn",
+        "--slow-part",
         "1/1",
         *tests,
     ]
@@ -67,7 +67,7 @@ def forget_compiled(tree: Path) -> None:
         path.unlink()
 
 
-def run_fault(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, str, float]:
+def run_fault(name: str, fault: Fault, tree: Path, with_all_tests: bool) -> tuple[str, str, float]:
     """Return the name of a fault, its outcome, and the seconds that it took."""
     began = time.monotonic()
     file = tree / fault.file
@@ -84,7 +84,7 @@ def run_fault(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, st
     try:
         if kernel:
             forget_compiled(tree)
-        passed, _ = run(tree, ("tests",) if whole else fault.tests)
+        passed, _ = run_tests(tree, ("tests",) if with_all_tests else fault.tests)
     finally:
         file.write_text(old_text, "utf-8")
         if kernel:
@@ -103,28 +103,28 @@ def main() -> int:
     trees: SimpleQueue[Path] = SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
         for i in range(args.jobs):
-            trees.put(copy(Path(folder) / f"copy{i}"))
+            trees.put(copy_project(Path(folder) / f"copy{i}"))
 
         tree = trees.get()
         named_values = tuple(sorted({t for f in selected_faults_by_name.values() for t in f.tests}))
         passed, end = (
-            run(tree, ("tests",) if args.whole else named_values) if args.whole or named_values else (True, "")
+            run_tests(tree, ("tests",) if args.whole else named_values) if args.whole or named_values else (True, "")
         )
         trees.put(tree)
         if not passed:  # a test that fails anyway detects nothing
             print(f"the tests fail without any fault:\n{end}")
             return 1
 
-        def try_one(item: tuple[str, Fault]) -> tuple[str, str, float]:
+        def run_in_free_tree(named_fault: tuple[str, Fault]) -> tuple[str, str, float]:
             tree = trees.get()
             try:
-                return run_fault(*item, tree, args.whole)
+                return run_fault(*named_fault, tree, args.whole)
             finally:
                 trees.put(tree)
 
         with ThreadPoolExecutor(args.jobs) as pool:
             results = []
-            for result in pool.map(try_one, selected_faults_by_name.items()):
+            for result in pool.map(run_in_free_tree, selected_faults_by_name.items()):
                 results.append(result)
                 print(f"{result[1]:<13} {result[2]:6.1f} s  {result[0]}", flush=True)
     outcomes = ("killed", "harmless", "skipped")

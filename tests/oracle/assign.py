@@ -19,7 +19,7 @@ Center: TypeAlias = list[Spot]
 ROUNDS = 30
 
 
-class Table:
+class SpotTable:
     """Records as positions of numbers and leaves of trees, in units of 2^-s.
 
     By a project rule, s is the largest for which records * sum of weights * 2^s stays below 2^62.
@@ -82,11 +82,13 @@ class Table:
                 result.append(node)
         return result
 
-    def nearest(self, record: int, centers: Sequence[Center], among: Sequence[int]) -> int:
-        return min(among, key=lambda c: (self.distance(record, centers[c]), c))
+    def nearest(self, record: int, centers: Sequence[Center], candidates: Sequence[int]) -> int:
+        return min(candidates, key=lambda c: (self.distance(record, centers[c]), c))
 
 
-def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k: int, order: Sequence[int]) -> None:
+def adjust(
+    table: SpotTable, clusters: list[list[int]], centers: Sequence[Center], k: int, order: Sequence[int]
+) -> None:
     """Apply ADJUST (three-variants paper, Figure 4); of tied farthest records the first is removed."""
     moved_values = set()
     for c, cluster in enumerate(clusters):
@@ -100,7 +102,7 @@ def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k
             clusters[table.nearest(r, centers, few_values or range(len(clusters)))].append(r)
 
 
-def one_pass(table: Table, seeds: Sequence[int]) -> tuple[list[list[int]], list[Center]]:
+def one_pass_clusters(table: SpotTable, seeds: Sequence[int]) -> tuple[list[list[int]], list[Center]]:
     """Return the clusters of OKA before it adjusts them, and their centers."""
     clusters = [[seed] for seed in seeds]
     centers = [table.center(cluster) for cluster in clusters]
@@ -112,9 +114,9 @@ def one_pass(table: Table, seeds: Sequence[int]) -> tuple[list[list[int]], list[
     return clusters, centers
 
 
-def oka(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+def oka(table: SpotTable, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
     """Return the clusters of OKA."""
-    clusters, centers = one_pass(table, seeds)
+    clusters, centers = one_pass_clusters(table, seeds)
     adjust(table, clusters, centers, k, order)
     return clusters
 
@@ -123,7 +125,7 @@ Assign: TypeAlias = Callable[[list[Center]], list[list[int]]]
 
 
 def _rounds(
-    table: Table, seeds: Sequence[int], assign: Assign, rounds: int = ROUNDS
+    table: SpotTable, seeds: Sequence[int], assign: Assign, rounds: int = ROUNDS
 ) -> tuple[list[list[int]], list[Center]]:
     """Repeat until no center changes, the centers recur, or `rounds` rounds are done (Figure 1)."""
     centers = [table.center([seed]) for seed in seeds]
@@ -137,14 +139,14 @@ def _rounds(
         centers = new
 
 
-def _to_nearest(table: Table, centers: list[Center]) -> list[list[int]]:
+def _to_nearest(table: SpotTable, centers: list[Center]) -> list[list[int]]:
     clusters: list[list[int]] = [[] for _ in centers]
     for r in range(len(table.spots)):
         clusters[table.nearest(r, centers, range(len(centers)))].append(r)
     return clusters
 
 
-def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+def no1(table: SpotTable, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
     """Return the clusters of Algorithm No. 1 (three-variants paper, Figure 4)."""
 
     def assign(centers: list[Center]) -> list[list[int]]:
@@ -155,7 +157,7 @@ def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
     return _rounds(table, seeds, assign)[0]
 
 
-def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+def no2(table: SpotTable, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
     """Return the clusters of Algorithm No. 2 (three-variants paper, Figure 3)."""
 
     def assign(centers: list[Center]) -> list[list[int]]:
@@ -168,19 +170,19 @@ def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
     return _rounds(table, seeds, assign)[0]
 
 
-def kmeans(table: Table, seeds: Sequence[int], rounds: int = ROUNDS) -> tuple[list[list[int]], list[Center]]:
+def kmeans(table: SpotTable, seeds: Sequence[int], rounds: int = ROUNDS) -> tuple[list[list[int]], list[Center]]:
     """Return the clusters of k-means without any adjustment, and the centers that they were formed with."""
     return _rounds(table, seeds, lambda centers: _to_nearest(table, centers), rounds)
 
 
-def no3(table: Table, k: int, seeds: Sequence[int], order: Sequence[int], rounds: int = ROUNDS) -> list[list[int]]:
+def no3(table: SpotTable, k: int, seeds: Sequence[int], order: Sequence[int], rounds: int = ROUNDS) -> list[list[int]]:
     """Return the clusters of Algorithm No. 3 (three-variants paper, Figure 2)."""
     clusters, centers = kmeans(table, seeds, rounds)
     adjust(table, clusters, centers, k, order)
     return clusters
 
 
-def plus_plus(table: Table, number: int, draw: Callable[[list[int]], int]) -> list[int]:
+def plus_plus_seeds(table: SpotTable, number: int, draw: Callable[[list[int]], int]) -> list[int]:
     """Return the seeds of k-means++, after a first one that is drawn with equal chances.
 
     `draw` takes the chances of all records. Once all records lie on seeds, the others are spread evenly over the table.

@@ -10,16 +10,16 @@ from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttrib
 UNEVEN = 8
 
 
-def cells(space: EncodedTable, most: int, enough: Callable[[list[int]], bool]) -> list[list[int]]:
+def cells(space: EncodedTable, max_tuples: int, is_enough: Callable[[list[int]], bool]) -> list[list[int]]:
     """Return the tuples of the cells, first codes first."""
 
-    def cut(tuples: list[int]) -> list[list[int]]:
-        if len(tuples) <= most:
+    def split(tuples: list[int]) -> list[list[int]]:
+        if len(tuples) <= max_tuples:
             return [tuples]
         ways = []
         for j, attribute in enumerate(space.attributes):
             own_numbers = sorted(int(space.codes[t, j]) for t in tuples)
-            begin = _begin(attribute, own_numbers)
+            begin = _second_side_start(attribute, own_numbers)
             if begin is None:
                 continue
             sides = [
@@ -32,37 +32,37 @@ def cells(space: EncodedTable, most: int, enough: Callable[[list[int]], bool]) -
             uneven = min(len(side) for side in sides) * UNEVEN < len(tuples)
             ways.append((uneven, -width * attribute.weight, j, sides))
         for *_, sides in sorted(ways, key=lambda way: way[:3]):
-            if enough(sides[0]) and enough(sides[1]):
-                return cut(sides[0]) + cut(sides[1])
+            if is_enough(sides[0]) and is_enough(sides[1]):
+                return split(sides[0]) + split(sides[1])
         return [tuples]
 
-    return cut(list(range(len(space.codes))))
+    return split(list(range(len(space.codes))))
 
 
-def _begin(attribute: Attribute, own: list[int]) -> int | None:
+def _second_side_start(attribute: Attribute, codes: list[int]) -> int | None:
     """Return the code with which the second side begins.
 
     It is that of NULL, or of the most even cut between two different values, for a category between different children
     of the lowest common ancestor.
     """
-    different = sorted(set(own))
+    different = sorted(set(codes))
     if len(different) < 2:
         return None
     if different[-1] == attribute.values:
         return attribute.values
     possible = []
     for previous, position in pairwise(different):
-        if isinstance(attribute, NumericAttribute) or _child(attribute, previous, own) != _child(
-            attribute, position, own
+        if isinstance(attribute, NumericAttribute) or _child(attribute, previous, codes) != _child(
+            attribute, position, codes
         ):
-            possible.append((abs(2 * sum(c < position for c in own) - len(own)), position))
+            possible.append((abs(2 * sum(c < position for c in codes) - len(codes)), position))
     return min(possible)[1]
 
 
-def _child(attribute: Attribute, code: int, own: list[int]) -> int:
+def _child(attribute: Attribute, code: int, codes: list[int]) -> int:
     """Return the child of the lowest common ancestor that is above a value, or the ancestor if it is the value."""
     assert not isinstance(attribute, NumericAttribute)
-    lines = [attribute.path_to_root(int(attribute.node[c]))[::-1] for c in (*own, code)]
+    lines = [attribute.path_to_root(int(attribute.node[c]))[::-1] for c in (*codes, code)]
     depth = 0
     while all(len(line) > depth + 1 for line in lines) and len({line[depth + 1] for line in lines}) == 1:
         depth += 1
@@ -70,15 +70,15 @@ def _child(attribute: Attribute, code: int, own: list[int]) -> int:
     return line[min(depth + 1, len(line) - 1)]
 
 
-def _width(attribute: Attribute, own: list[int]) -> float:
+def _width(attribute: Attribute, codes: list[int]) -> float:
     """Return the width of some codes as a share of the attribute, from 0 to 1."""
-    if len(set(own)) == 1:
+    if len(set(codes)) == 1:
         return 0.0
-    if max(own) == attribute.values:
+    if max(codes) == attribute.values:
         return 1.0
     if isinstance(attribute, NumericAttribute):
         width = float(attribute.positions[-1])
-        return float(attribute.positions[max(own)] - attribute.positions[min(own)]) / width if width > 0 else 0.0
-    lines = [attribute.path_to_root(int(attribute.node[c])) for c in own]
+        return float(attribute.positions[max(codes)] - attribute.positions[min(codes)]) / width if width > 0 else 0.0
+    lines = [attribute.path_to_root(int(attribute.node[c])) for c in codes]
     above = next(node for node in lines[0] if all(node in line for line in lines))
     return float(attribute.leaves[above] / attribute.leaves[0])

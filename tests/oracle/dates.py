@@ -68,21 +68,21 @@ def _period_name(day: date, unit: str) -> str:
     return names[unit]
 
 
-def ends(said: str) -> tuple[date | None, date | None]:
+def ends(text: str) -> tuple[date | None, date | None]:
     """Return the first and the last day of a published text; None for an open end."""
-    first, _, last = said.strip("[]").partition(", ")
+    first, _, last = text.strip("[]").partition(", ")
     last = last or first
     low = None if first.startswith("<=") else _days(first.removeprefix(">="))[0]
     high = None if last.startswith(">=") else _days(last.removeprefix("<="))[1]
     return low, high
 
 
-def _days(named: str) -> tuple[date, date]:
+def _days(period: str) -> tuple[date, date]:
     """Return the days of a day, a month, a quarter or a year."""
-    if quarter := re.fullmatch(r"(\d{4})-Q([1-4])", named):
+    if quarter := re.fullmatch(r"(\d{4})-Q([1-4])", period):
         year, last = int(quarter[1]), int(quarter[2]) * 3
         return date(year, last - 2, 1), date(year, last, calendar.monthrange(year, last)[1])
-    numbers = [int(n) for n in named.split("-")]
+    numbers = [int(n) for n in period.split("-")]
     if len(numbers) == 1:
         return date(numbers[0], 1, 1), date(numbers[0], 12, 31)
     if len(numbers) == 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from oracle.greedy import Plain
+from oracle.greedy import LossTable
 from oracle.sorted_seeds import fill
 
 
@@ -19,7 +19,7 @@ def diversity(values: Sequence[int], different: int) -> float:
 
 
 def loukides_shao(
-    table: Plain, k: int, columns: Sequence[Sequence[int]], threshold: float, weight: float, whole: int
+    table: LossTable, k: int, columns: Sequence[Sequence[int]], threshold: float, weight: float, full_loss: int
 ) -> list[list[int]]:
     """Grow clusters by the record with the least sum of loss and lack of diversity, until it exceeds the threshold.
 
@@ -27,15 +27,15 @@ def loukides_shao(
     """
 
     def cost(cluster: Sequence[int], r: int) -> tuple[float, ...]:
-        score = _score(table, cluster, r, columns, weight, whole)
-        return score, table.loss([*cluster, r]), first_alike(table, columns, r), r
+        score = _score(table, cluster, r, columns, weight, full_loss)
+        return score, table.loss([*cluster, r]), first_equal_record(table, columns, r), r
 
     remaining_numbers, clusters = list(range(len(table.rows))), []
     while remaining_numbers:
         cluster = [remaining_numbers.pop(0)]
         while remaining_numbers:
             best = min(remaining_numbers, key=lambda r: cost(cluster, r))
-            if table.loss([*cluster, best]) > threshold * whole:
+            if table.loss([*cluster, best]) > threshold * full_loss:
                 break
             cluster.append(best)
             remaining_numbers.remove(best)
@@ -47,14 +47,14 @@ def loukides_shao(
 
 
 def _score(
-    table: Plain, cluster: Sequence[int], r: int, columns: Sequence[Sequence[int]], weight: float, whole: int
+    table: LossTable, cluster: Sequence[int], r: int, columns: Sequence[Sequence[int]], weight: float, full_loss: int
 ) -> float:
     missing = [10**9 - round(diversity([c[m] for m in [*cluster, r]], len(set(c))) * 10**9) for c in columns]
-    return (1 - weight) * table.loss([*cluster, r]) + weight * whole * (sum(missing) / (10**9 * len(columns)))
+    return (1 - weight) * table.loss([*cluster, r]) + weight * full_loss * (sum(missing) / (10**9 * len(columns)))
 
 
 def mckl(
-    table: Plain, k: int, columns: Sequence[Sequence[int]], least: int, order: Sequence[int], spare: int
+    table: LossTable, k: int, columns: Sequence[Sequence[int]], min_values: int, order: Sequence[int], spare: int
 ) -> list[list[int]]:
     """Form clusters of the next record in the order and its nearest ones; no value may have more than k / least.
 
@@ -64,7 +64,7 @@ def mckl(
     remaining_numbers, clusters = list(range(len(table.rows))), []
 
     def can_join(cluster: Sequence[int], r: int) -> bool:
-        return all(c[r] >= 0 and _is_even([c[m] for m in [*cluster, r]], k, least) for c in columns)
+        return all(c[r] >= 0 and _is_even([c[m] for m in [*cluster, r]], k, min_values) for c in columns)
 
     while len(remaining_numbers) >= k:
         begins = [r for r in order if r in remaining_numbers and can_join([], r)]
@@ -72,7 +72,7 @@ def mckl(
             break
         cluster = [begins[0]]
         for r in sorted(
-            remaining_numbers, key=lambda r: (table.distance(r, begins[0]), first_alike(table, columns, r), r)
+            remaining_numbers, key=lambda r: (table.distance(r, begins[0]), first_equal_record(table, columns, r), r)
         ):
             if r != begins[0] and len(cluster) < k and can_join(cluster, r):
                 cluster.append(r)
@@ -83,7 +83,9 @@ def mckl(
     if not clusters:
         return [remaining_numbers]
     for r in remaining_numbers:
-        sample_clusters = [c for c in clusters if all(_has_room([v[m] for m in [*c, r]], v[r], least) for v in columns)]
+        sample_clusters = [
+            c for c in clusters if all(_has_room([v[m] for m in [*c, r]], v[r], min_values) for v in columns)
+        ]
         if not sample_clusters and spare:
             spare -= 1
             continue
@@ -91,18 +93,18 @@ def mckl(
     return clusters
 
 
-def _has_room(values: Sequence[int], value: int, least: int) -> bool:
+def _has_room(values: Sequence[int], value: int, min_values: int) -> bool:
     """Return whether a value has at most its share of the records of a cluster, rounded up."""
-    return value < 0 or values.count(value) <= math.ceil(len(values) / least)
+    return value < 0 or values.count(value) <= math.ceil(len(values) / min_values)
 
 
-def _is_even(values: Sequence[int], k: int, least: int) -> bool:
+def _is_even(values: Sequence[int], k: int, min_values: int) -> bool:
     """Return whether no value exceeds its share of k records, and no more values than needed are rounded up."""
     counts = [values.count(v) for v in set(values)]
-    return max(counts) <= math.ceil(k / least) and sum(c > k // least for c in counts) <= k % least
+    return max(counts) <= math.ceil(k / min_values) and sum(c > k // min_values for c in counts) <= k % min_values
 
 
-def first_alike(table: Plain, columns: Sequence[Sequence[int]], r: int) -> int:
+def first_equal_record(table: LossTable, columns: Sequence[Sequence[int]], r: int) -> int:
     """Return the first record with equal values; equal records are consecutive."""
     everybody = range(len(table.rows))
     return next(
@@ -110,17 +112,17 @@ def first_alike(table: Plain, columns: Sequence[Sequence[int]], r: int) -> int:
     )
 
 
-def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[int]]:
+def knn_gs(table: LossTable, k: int, groups: Sequence[int], n_per_group: int) -> list[list[int]]:
     """Form clusters of the first unassigned record and the nearest of each group; leftovers join the nearest seed."""
     remaining_numbers, clusters = list(range(len(table.rows))), []
     while len(remaining_numbers) >= k:
         seed = remaining_numbers[0]
         one_groups = sorted(set(groups))
-        size = min(len(remaining_numbers), max(each * len(one_groups), k))
+        size = min(len(remaining_numbers), max(n_per_group * len(one_groups), k))
         max_totals = {g: sum(groups[r] == g for r in remaining_numbers) for g in one_groups}
         need = dict.fromkeys(one_groups, 0)
         for g in one_groups:
-            need[g] = min(each, max_totals[g], size - sum(need.values()))
+            need[g] = min(n_per_group, max_totals[g], size - sum(need.values()))
         while sum(need.values()) < size:
             need[max(one_groups, key=lambda g: (max_totals[g] - need[g], -g))] += 1
         if need[groups[seed]] == 0:
@@ -142,28 +144,28 @@ def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[
 
 
 def merge_small_parts(
-    parts: Sequence[Sequence[int]], k: int, apart: Callable[[int, int], int]
+    parts: Sequence[Sequence[int]], k: int, distance: Callable[[int, int], int]
 ) -> list[tuple[int, list[int]]]:
     """Repeatedly merge the first part of fewer than k records into the nearest one; parts keep their numbers."""
     one_parts = {p: list(part) for p, part in enumerate(parts) if part}
     while len(one_parts) > 1 and any(len(part) < k for part in one_parts.values()):
         small = next(p for p in sorted(one_parts) if len(one_parts[p]) < k)
         removed = one_parts.pop(small)
-        one_parts[min(sorted(one_parts), key=lambda p: (apart(small, p), p))] += removed
+        one_parts[min(sorted(one_parts), key=lambda p: (distance(small, p), p))] += removed
     return [(p, sorted(one_parts[p])) for p in sorted(one_parts)]
 
 
 def pppc(
-    table: Plain,
+    table: LossTable,
     k: int,
     kinds: Sequence[int],
     parts: Sequence[tuple[int, Sequence[int]]],
-    away: Callable[[int, int], int],
+    center_distance: Callable[[int, int], int],
 ) -> list[list[int]]:
     """Form clusters in each part, of one record of each of the most frequent kinds.
 
     The record nearest to the center is first, then those of the least loss; each remaining record joins the cluster of
-    its part whose whole loss grows least. `away`: distance of a record to the center of a part.
+    its part whose whole loss grows least. `center_distance`: distance of a record to the center of a part.
     """
     result: list[list[int]] = []
     for number, part in parts:
@@ -184,7 +186,7 @@ def pppc(
                 if cluster:
                     best = min(sample_values, key=lambda r: (table.loss([*cluster, r]), r))
                 else:
-                    best = min(sample_values, key=lambda r: (away(r, number), r))
+                    best = min(sample_values, key=lambda r: (center_distance(r, number), r))
                 cluster.append(best)
                 remaining_parts.remove(best)
             clusters.append(cluster)
@@ -192,11 +194,11 @@ def pppc(
     return result
 
 
-def _by_frequency(kinds: Sequence[int], left: Sequence[int], part: Sequence[int], kind: int) -> tuple[int, int]:
-    return -sum(kinds[r] == kind for r in left), min(r for r in part if kinds[r] == kind)
+def _by_frequency(kinds: Sequence[int], remaining: Sequence[int], part: Sequence[int], kind: int) -> tuple[int, int]:
+    return -sum(kinds[r] == kind for r in remaining), min(r for r in part if kinds[r] == kind)
 
 
-def medoids(table: Plain, first: Sequence[int]) -> tuple[list[list[int]], list[int]]:
+def medoids(table: LossTable, first: Sequence[int]) -> tuple[list[list[int]], list[int]]:
     """Return parts around medoids, which move to the record nearest to all of their part, 20 times at most."""
     centers = list(first)
     for done in range(21):
@@ -213,7 +215,7 @@ def medoids(table: Plain, first: Sequence[int]) -> tuple[list[list[int]], list[i
 
 
 def s_cpm(
-    table: Plain, k: int, columns: Sequence[Sequence[int]], parts: Sequence[Sequence[int]], penalty: float
+    table: LossTable, k: int, columns: Sequence[Sequence[int]], parts: Sequence[Sequence[int]], penalty: float
 ) -> list[list[int]]:
     """Merge the smallest cluster of each part with the one for which the whole loss and the penalty grow least."""
     result: list[list[int]] = []
@@ -222,14 +224,14 @@ def s_cpm(
         while len(clusters) > 1 and min(map(len, clusters)) < k:
             small = min(clusters, key=lambda c: (len(c), min(c)))
             others = [c for c in clusters if c is not small]
-            best = min(others, key=lambda c: (_merged(table, small, c, columns, penalty), min(c)))
+            best = min(others, key=lambda c: (_merge_cost(table, small, c, columns, penalty), min(c)))
             clusters = [c for c in others if c is not best] + [small + best]
         result += clusters
     return result
 
 
-def _merged(
-    table: Plain, one: Sequence[int], other: Sequence[int], columns: Sequence[Sequence[int]], penalty: float
+def _merge_cost(
+    table: LossTable, one: Sequence[int], other: Sequence[int], columns: Sequence[Sequence[int]], penalty: float
 ) -> float:
     """Return the growth of loss and penalty when two clusters are merged."""
     both = [*one, *other]

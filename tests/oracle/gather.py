@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
-from oracle.greedy import Plain, mdav
+from oracle.greedy import LossTable, mdav
 
 
-def _nearest(table: Plain, seed: int, left: Sequence[int], records: int) -> list[int]:
-    return sorted(left, key=lambda r: (table.distance(r, seed), r))[:records]
+def _nearest(table: LossTable, seed: int, candidates: Sequence[int], records: int) -> list[int]:
+    return sorted(candidates, key=lambda r: (table.distance(r, seed), r))[:records]
 
 
-def knn(table: Plain, k: int) -> list[list[int]]:
+def knn(table: LossTable, k: int) -> list[list[int]]:
     """Cluster the first unassigned record with its nearest ones; leftovers join by least growth of the whole loss."""
     remaining_numbers, clusters = list(range(len(table.rows))), []
     while len(remaining_numbers) >= k:
@@ -27,7 +27,7 @@ def knn(table: Plain, k: int) -> list[list[int]]:
     return clusters
 
 
-def kmcssa(table: Plain, k: int) -> list[list[int]]:
+def kmcssa(table: LossTable, k: int) -> list[list[int]]:
     """Cluster the closest unassigned record with its nearest ones; leftovers join the nearest seed."""
     everybody = list(range(len(table.rows)))
     far = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
@@ -39,16 +39,16 @@ def kmcssa(table: Plain, k: int) -> list[list[int]]:
     return _to_nearest(table, clusters, remaining_people)
 
 
-def _to_nearest(table: Plain, clusters: list[list[int]], left: Sequence[int]) -> list[list[int]]:
+def _to_nearest(table: LossTable, clusters: list[list[int]], leftovers: Sequence[int]) -> list[list[int]]:
     """Add the remaining records to the cluster of the nearest seed."""
     seeds = [c[0] for c in clusters]
-    for r in sorted(left):
+    for r in sorted(leftovers):
         distances = [table.distance(r, s) for s in seeds]
         clusters[distances.index(min(distances))].append(r)
     return clusters
 
 
-def multilevel(space: EncodedTable, table: Plain, k: int, levels: int, coarser: int) -> list[list[int]]:
+def multilevel(space: EncodedTable, table: LossTable, k: int, levels: int, coarser: int) -> list[list[int]]:
     """Run MDAV on averages of neighbouring numbers, and within each group on less coarse ones.
 
     There are no NULLs among numbers. Equal records are interchangeable.
@@ -67,7 +67,9 @@ def multilevel(space: EncodedTable, table: Plain, k: int, levels: int, coarser: 
     return groups
 
 
-def _averages(space: EncodedTable, table: Plain, length: int) -> tuple[list[tuple[int, ...]], tuple[Attribute, ...]]:
+def _averages(
+    space: EncodedTable, table: LossTable, length: int
+) -> tuple[list[tuple[int, ...]], tuple[Attribute, ...]]:
     """Return the rows and attributes with every `length` numbers replaced by their weighted mean."""
     if length == 1:
         return table.rows, space.attributes
@@ -94,7 +96,7 @@ def _averages(space: EncodedTable, table: Plain, length: int) -> tuple[list[tupl
     return list(zip(*columns, strict=True)), tuple(kinds)
 
 
-def gccg(space: EncodedTable, table: Plain, k: int, parts: int) -> list[list[int]]:
+def gccg(space: EncodedTable, table: LossTable, k: int, parts: int) -> list[list[int]]:
     """Cluster around centers, the middle records of each k in a row by score, with their nearest other records.
 
     Parts of fewer than k records are joined with the next.

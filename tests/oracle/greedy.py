@@ -12,7 +12,7 @@ Row = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Plain:
+class LossTable:
     """A table by record: codes of every canonical row, and one loss function per attribute on sets of codes."""
 
     rows: list[Row]
@@ -30,7 +30,7 @@ class Plain:
         )
 
 
-def plain_table(space: EncodedTable, unit: float, heights: str) -> Plain:
+def loss_table(space: EncodedTable, unit: float, heights: str) -> LossTable:
     """Return the plain form of an encoded table.
 
     Args:
@@ -43,7 +43,7 @@ def plain_table(space: EncodedTable, unit: float, heights: str) -> Plain:
         for codes, n in zip(space.codes, space.counts.tolist(), strict=True)
         for _ in range(n)
     ]
-    return Plain(rows, [_loss(space, j, unit, heights) for j in range(len(space.attributes))])
+    return LossTable(rows, [_loss(space, j, unit, heights) for j in range(len(space.attributes))])
 
 
 def _loss(space: EncodedTable, j: int, unit: float, heights: str) -> Callable[[set[int]], int]:
@@ -51,7 +51,7 @@ def _loss(space: EncodedTable, j: int, unit: float, heights: str) -> Callable[[s
     attribute = space.attributes[j]
     full_result = unit * attribute.weight
 
-    def of(codes: set[int]) -> int:
+    def codes_loss(codes: set[int]) -> int:
         if codes == {attribute.values}:
             return 0
         if attribute.values in codes:
@@ -70,7 +70,7 @@ def _loss(space: EncodedTable, j: int, unit: float, heights: str) -> Callable[[s
             return round(float(attribute.leaves[ancestor] / attribute.leaves[0]) * full_result)
         return round(_height(attribute.parent.tolist(), ancestor) / _height(attribute.parent.tolist(), 0) * full_result)
 
-    return of
+    return codes_loss
 
 
 def _height(parent: list[int], node: int) -> int:
@@ -80,20 +80,20 @@ def _height(parent: list[int], node: int) -> int:
 
 
 def greedy(
-    table: Plain,
+    table: LossTable,
     k: int,
     seed_of: Callable[[list[int]], int],
-    kept: Sequence[Sequence[int]] = (),
-    aside: Sequence[int] = (),
+    fixed_clusters: Sequence[Sequence[int]] = (),
+    outliers: Sequence[int] = (),
 ) -> list[list[int]]:
     """Return clusters of a seed and the records that cost least.
 
     Leftovers and reserved records join by least growth of the whole loss. Some clusters are kept unchanged.
     """
-    present_values = {*aside, *(r for c in kept for r in c)}
+    present_values = {*outliers, *(r for c in fixed_clusters for r in c)}
     remaining_numbers, clusters = (
         [r for r in range(len(table.rows)) if r not in present_values],
-        [list(c) for c in kept],
+        [list(c) for c in fixed_clusters],
     )
     while len(remaining_numbers) >= k:
         seed = seed_of(remaining_numbers)
@@ -104,41 +104,45 @@ def greedy(
             cluster.append(best)
             remaining_numbers.remove(best)
         clusters.append(cluster)
-    for r in sorted([*remaining_numbers, *aside]):
+    for r in sorted([*remaining_numbers, *outliers]):
         growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
         clusters[growth.index(min(growth))].append(r)
     return clusters
 
 
-def hybrid(table: Plain, k: int, passed: Sequence[Sequence[int]], away: Callable[[int, int], int]) -> list[list[int]]:
+def hybrid(
+    table: LossTable, k: int, one_pass_clusters: Sequence[Sequence[int]], center_distance: Callable[[int, int], int]
+) -> list[list[int]]:
     """Keep the k records nearest to the center in each one-pass k-means cluster of k or more; cluster the others.
 
-    The others are clustered by k-member. `away`: distance of a record to the center of a cluster.
+    The others are clustered by k-member. `center_distance`: distance of a record to the center of a cluster.
     """
-    kept_values = [sorted(c, key=lambda r: (away(r, i), -r))[:k] for i, c in enumerate(passed) if len(c) >= k]
-    return greedy(table, k, far(table, 0), kept_values)
+    kept_values = [
+        sorted(c, key=lambda r: (center_distance(r, i), -r))[:k] for i, c in enumerate(one_pass_clusters) if len(c) >= k
+    ]
+    return greedy(table, k, farthest_seed(table, 0), kept_values)
 
 
-def wkmca(table: Plain, k: int, outliers: int) -> list[list[int]]:
+def wkmca(table: LossTable, k: int, outliers: int) -> list[list[int]]:
     """Run k-member with the records farthest from all others reserved; losses are weighted already."""
     everybody = range(len(table.rows))
     distance_totals = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
     aside = sorted(everybody, key=lambda r: (-distance_totals[r], r))[:outliers]
-    return greedy(table, k, far(table, 0), aside=aside)
+    return greedy(table, k, farthest_seed(table, 0), outliers=aside)
 
 
-def far(table: Plain, reference: int) -> Callable[[list[int]], int]:
+def farthest_seed(table: LossTable, reference: int) -> Callable[[list[int]], int]:
     """Return a function that returns the seed farthest from the seed before; the first from the reference."""
     last = [reference]
 
-    def seed(left: list[int]) -> int:
-        last[0] = min(left, key=lambda r: (-table.distance(r, last[0]), r))
+    def seed(remaining: list[int]) -> int:
+        last[0] = min(remaining, key=lambda r: (-table.distance(r, last[0]), r))
         return last[0]
 
     return seed
 
 
-def ikac(table: Plain, k: int, first: int) -> list[list[int]]:
+def ikac(table: LossTable, k: int, first: int) -> list[list[int]]:
     """Cluster seeds with the greatest summed distance to all earlier ones, and their k - 1 nearest records.
 
     Leftovers join the nearest seed.
@@ -165,8 +169,8 @@ def mdav(space: EncodedTable, k: int, unit: int = 2**30) -> list[list[int]]:
     Distances are squared differences of numbers, 0 or 1 for categories and NULL. Means are of positions that are
     rounded to multiples of 2^-s, with s the largest for which all of them together stay below 2^62.
     """
-    rows = plain_table(space, 1, "edges").rows
-    left, clusters = list(range(len(rows))), []
+    rows = loss_table(space, 1, "edges").rows
+    remaining, clusters = list(range(len(rows))), []
 
     def term(j: int, code: int, place: float | None, category: int | None) -> int:
         attribute = space.attributes[j]
@@ -178,7 +182,7 @@ def mdav(space: EncodedTable, k: int, unit: int = 2**30) -> list[list[int]]:
     def average() -> list[tuple[float | None, int | None]]:
         values: list[tuple[float | None, int | None]] = []
         for j, attribute in enumerate(space.attributes):
-            codes = [rows[r][j] for r in left]
+            codes = [rows[r][j] for r in remaining]
             known_codes = [c for c in codes if c < attribute.values]
             if isinstance(attribute, NumericAttribute):
                 scaled = _scaled(attribute)
@@ -190,7 +194,7 @@ def mdav(space: EncodedTable, k: int, unit: int = 2**30) -> list[list[int]]:
                 values.append((None, min(set(codes), key=lambda c: (-codes.count(c), c))))
         return values
 
-    def of(record: int) -> list[tuple[float | None, int | None]]:
+    def record_point(record: int) -> list[tuple[float | None, int | None]]:
         return [
             (
                 _scaled(a)[rows[record][j]] if isinstance(a, NumericAttribute) and rows[record][j] < a.values else None,
@@ -203,20 +207,20 @@ def mdav(space: EncodedTable, k: int, unit: int = 2**30) -> list[list[int]]:
         return sum(term(j, rows[record][j], *point[j]) for j in range(len(point)))
 
     def cluster(point: list[tuple[float | None, int | None]]) -> int:
-        nonlocal left
-        seed = min(left, key=lambda r: (-distance(r, point), r))
-        left.remove(seed)
-        near = sorted(left, key=lambda r: (distance(r, of(seed)), r))[: k - 1]
+        nonlocal remaining
+        seed = min(remaining, key=lambda r: (-distance(r, point), r))
+        remaining.remove(seed)
+        near = sorted(remaining, key=lambda r: (distance(r, record_point(seed)), r))[: k - 1]
         clusters.append([seed, *near])
-        left = [r for r in left if r not in near]
+        remaining = [r for r in remaining if r not in near]
         return seed
 
-    while len(left) >= 2 * k:
-        pair = len(left) >= 3 * k
+    while len(remaining) >= 2 * k:
+        pair = len(remaining) >= 3 * k
         seed = cluster(average())
         if pair:
-            cluster(of(seed))
-    return [*clusters, left]
+            cluster(record_point(seed))
+    return [*clusters, remaining]
 
 
 def _place(attribute: Attribute, code: int) -> float | None:
@@ -228,19 +232,19 @@ def _scaled(attribute: NumericAttribute) -> list[float]:
     return [float(p) / width if width > 0 else 0.0 for p in attribute.positions]
 
 
-def eld(table: Plain, values: Sequence[int | None], k: int, least: int, first: int) -> list[list[int]]:
-    """Grow clusters until they have k records and `least` values; leftovers join by least growth."""
+def eld(table: LossTable, values: Sequence[int | None], k: int, min_values: int, first: int) -> list[list[int]]:
+    """Grow clusters until they have k records and `min_values` values; leftovers join by least growth."""
 
-    def different(rows: Sequence[int]) -> int:
+    def n_different(rows: Sequence[int]) -> int:
         return len({values[r] for r in rows} - {None})
 
     remaining_numbers, clusters, last = list(range(len(table.rows))), [], first
-    while len(remaining_numbers) >= k and different(remaining_numbers) >= least:
+    while len(remaining_numbers) >= k and n_different(remaining_numbers) >= min_values:
         far_off = min(remaining_numbers, key=lambda r: (-table.distance(r, last), r))
         last = first if not clusters else far_off
         remaining_numbers.remove(last)
         cluster = [last]
-        while len(cluster) < k or different(cluster) < least:
+        while len(cluster) < k or n_different(cluster) < min_values:
             cluster.append(min(remaining_numbers, key=lambda r: (table.loss([*cluster, r]), r)))
             remaining_numbers.remove(cluster[-1])
         clusters.append(cluster)

@@ -57,10 +57,10 @@ class Lattice:
                 groups.setdefault(c, []).append(r)
         return sorted(groups.values())
 
-    def datafly(self, most: int) -> list[list[int]]:
-        """Raise the attribute with the most distinct values until at most `most` records are outside of classes."""
+    def datafly(self, max_suppressed: int) -> list[list[int]]:
+        """Raise the attribute with the most distinct values until at most `max_suppressed` records are in no class."""
         node = [0] * len(self.blocks)
-        while len(self.out(node)) > most:
+        while len(self.out(node)) > max_suppressed:
             higher = [j for j, levels in enumerate(self.blocks) if node[j] + 1 < len(levels)]
             maximum = max(higher, key=lambda j: (len(set(self.blocks[j][node[j]])), -j))
             node[maximum] += 1

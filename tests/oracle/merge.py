@@ -10,7 +10,7 @@ from operator import add
 from typing import TypeAlias
 
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
-from oracle.greedy import Plain
+from oracle.greedy import LossTable
 
 Path: TypeAlias = tuple[object, ...]
 """A value as the path of its generalizations, from the root down."""
@@ -26,7 +26,7 @@ def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[l
     ]
     classes = dict(enumerate(zip(rows, values, strict=True)))
 
-    def way(j: int, path: Path) -> int:
+    def path_loss(j: int, path: Path) -> int:
         attribute = space.attributes[j]
         if path[-1] == "NULL":
             return round(attribute.weight * scale)
@@ -36,12 +36,12 @@ def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[l
         edges = [1 / float(level) ** beta for level in range(1, levels)]
         return round(sum(edges[: len(path) - 1]) / (sum(edges) or 1.0) * (attribute.weight * scale))
 
-    def whole(value: list[Path]) -> int:
-        return sum(way(j, path) for j, path in enumerate(value))
+    def total_loss(value: list[Path]) -> int:
+        return sum(path_loss(j, path) for j, path in enumerate(value))
 
     def cost(one: int, other: int) -> int:
-        together = whole(_common(classes[one][1], classes[other][1]))
-        return sum(len(classes[c][0]) * (whole(classes[c][1]) - together) for c in (one, other))
+        together = total_loss(_common(classes[one][1], classes[other][1]))
+        return sum(len(classes[c][0]) * (total_loss(classes[c][1]) - together) for c in (one, other))
 
     while True:
         small = [c for c in classes if len(classes[c][0]) < k]
@@ -83,7 +83,7 @@ def _common(one: list[Path], other: list[Path]) -> list[Path]:
 
 
 def kapp(
-    table: Plain, values: Sequence[Sequence[int]], k: int, number: int, rounds: int, t: float | None
+    table: LossTable, values: Sequence[Sequence[int]], k: int, number: int, rounds: int, t: float | None
 ) -> list[list[int]]:
     """Return the rows of each class.
 
@@ -95,8 +95,8 @@ def kapp(
     maximums = [max(max(point[s] for point in points), 1) for s in range(len(values))]
     scaled = [[point[s] / maximums[s] for s in range(len(values))] for point in points]
     of_row = [points.index(tuple(column[r] for column in values)) for r in everybody]
-    centers = _fuzzy(scaled, [of_row.count(i) for i in range(len(points))], min(number, len(points)), rounds)
-    distance_squares = [[_square(point, center) for center in centers] for point in scaled]
+    centers = _fuzzy_centers(scaled, [of_row.count(i) for i in range(len(points))], min(number, len(points)), rounds)
+    distance_squares = [[_squared_distance(point, center) for center in centers] for point in scaled]
     cluster = [distance_squares[i].index(min(distance_squares[i])) for i in of_row]
     remaining_people, classes = set(everybody), []
     while len(remaining_people) >= k:
@@ -122,7 +122,7 @@ def kapp(
     return [sorted(c) for c in classes if c]
 
 
-def _merge_until_close(table: Plain, values: Sequence[Sequence[int]], classes: list[list[int]], t: float) -> None:
+def _merge_until_close(table: LossTable, values: Sequence[Sequence[int]], classes: list[list[int]], t: float) -> None:
     """Merge classes farther than t from the table, in place, each with the one of least joint loss."""
 
     def deviation(rows: Sequence[int]) -> float:
@@ -143,32 +143,32 @@ def _merge_until_close(table: Plain, values: Sequence[Sequence[int]], classes: l
             classes[nearest].clear()
 
 
-def _plus(numbers: Iterable[float]) -> float:
+def _sum_in_order(numbers: Iterable[float]) -> float:
     """Add one after another: `sum` compensates for rounding from some version of Python on."""
     return reduce(add, numbers, 0.0)
 
 
-def _square(point: Sequence[float], center: Sequence[float]) -> float:
+def _squared_distance(point: Sequence[float], center: Sequence[float]) -> float:
     """Return the squared distance."""
-    return _plus((a - b) * (a - b) for a, b in zip(point, center, strict=True))
+    return _sum_in_order((a - b) * (a - b) for a, b in zip(point, center, strict=True))
 
 
-def _fuzzy(points: list[list[float]], counts: list[int], number: int, rounds: int) -> list[list[float]]:
+def _fuzzy_centers(points: list[list[float]], counts: list[int], number: int, rounds: int) -> list[list[float]]:
     """Return the centers of fuzzy c-means of weighted points."""
     centers = [points[0]]
     while len(centers) < number:
-        distance_minimums = [min(_square(point, center) for center in centers) for point in points]
+        distance_minimums = [min(_squared_distance(point, center) for center in centers) for point in points]
         centers.append(points[distance_minimums.index(max(distance_minimums))])
     for _ in range(rounds):
-        near = [[1 / max(_square(point, center), 2.0**-60) for center in centers] for point in points]
+        near = [[1 / max(_squared_distance(point, center), 2.0**-60) for center in centers] for point in points]
         moved_values = []
         for c in range(number):
             weights = []
             for parts, n in zip(near, counts, strict=True):
-                share = parts[c] / _plus(parts)
+                share = parts[c] / _sum_in_order(parts)
                 weights.append(n * (share * share))
             axes = [[p[s] * w for p, w in zip(points, weights, strict=True)] for s in range(len(points[0]))]
-            moved_values.append([_plus(axis) / _plus(weights) for axis in axes])
+            moved_values.append([_sum_in_order(axis) / _sum_in_order(weights) for axis in axes])
         pairs = [p for one, other in zip(moved_values, centers, strict=True) for p in zip(one, other, strict=True)]
         still = all(abs(a - b) <= 2.0**-20 for a, b in pairs)
         centers = moved_values

@@ -19,7 +19,7 @@ Groups = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Number:
+class CodedNumber:
     """A number, as a float or (dates) days: the `step` of its type or None, rounding of ends, and its codings."""
 
     step: float | None = None
@@ -44,7 +44,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Category:
+class LeveledCategory:
     """A category; values are raised `level` steps before anything else."""
 
     tree: reference.Tree
@@ -61,7 +61,7 @@ class Category:
         return node
 
 
-Attribute = Number | Category
+Attribute = CodedNumber | LeveledCategory
 
 
 def span(low: Any, high: Any) -> float:
@@ -72,20 +72,20 @@ def span(low: Any, high: Any) -> float:
 
 def published_span(attribute: Attribute, parts: Sequence[Sequence[Any]]) -> float:
     """Return the span from the least to the greatest published end; a group with NULLs publishes none."""
-    ends = [attribute.ends(part) for part in parts if None not in part] if isinstance(attribute, Number) else []
+    ends = [attribute.ends(part) for part in parts if None not in part] if isinstance(attribute, CodedNumber) else []
     return span(min(low for low, _ in ends), max(high for _, high in ends)) if ends else 0.0
 
 
-def loss(attribute: Attribute, part: Sequence[Any], whole: float, kind: str, bare: bool) -> float:
-    """Return the loss of one record of a group; `whole` is the span of all published values.
+def loss(attribute: Attribute, part: Sequence[Any], full_span: float, kind: str, null_as_root: bool) -> float:
+    """Return the loss of one record of a group; `full_span` is the span of all published values.
 
-    `kind`: edges or leaves; `bare`: a group of NULLs is published as the root.
+    `kind`: edges or leaves; `null_as_root`: a group of NULLs is published as the root.
     """
     known_parts = [v for v in part if v is not None]
     if len(known_parts) < len(part):
-        return 1.0 if known_parts or (bare and isinstance(attribute, Number)) else 0.0
-    if isinstance(attribute, Number):
-        return span(*attribute.ends(known_parts)) / whole if whole else 0.0
+        return 1.0 if known_parts or (null_as_root and isinstance(attribute, CodedNumber)) else 0.0
+    if isinstance(attribute, CodedNumber):
+        return span(*attribute.ends(known_parts)) / full_span if full_span else 0.0
     tree, node = attribute.tree, attribute.common(known_parts)
     if not tree.children[node]:
         return 0.0
@@ -97,7 +97,7 @@ def total_loss(
     attributes: Sequence[Attribute],
     groups: Groups,
     kind: str,
-    bare: bool = False,
+    null_as_root: bool = False,
 ) -> float:
     """Return the total loss of a partition.
 
@@ -105,10 +105,10 @@ def total_loss(
     """
     total = []
     for j, a in enumerate(attributes):
-        if kind != "numbers" or isinstance(a, Number):
+        if kind != "numbers" or isinstance(a, CodedNumber):
             parts = [[records[r][j] for r in group] for group in groups]
             full_published_span = published_span(a, parts)
-            total += [len(part) * loss(a, part, full_published_span, kind, bare) for part in parts]
+            total += [len(part) * loss(a, part, full_published_span, kind, null_as_root) for part in parts]
     return math.fsum(total)
 
 
@@ -118,7 +118,7 @@ def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any
     Over the column's range; 0 or 1 from a category's mode. `unit` instead of the range: the raw form.
     """
     known_parts = [v for v in part if v is not None]
-    if isinstance(attribute, Category):
+    if isinstance(attribute, LeveledCategory):
         if len(known_parts) < len(part):
             return float(len(part)) if known_parts else 0.0
         return float(len(known_parts) - max(Counter(attribute.node(v) for v in known_parts).values()))
@@ -134,7 +134,7 @@ def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any
     return math.fsum((p - mean) ** 2 for p in places)
 
 
-def z_scores(attribute: Number, column: Sequence[Any]) -> list[tuple[float, float]]:
+def z_scores(attribute: CodedNumber, column: Sequence[Any]) -> list[tuple[float, float]]:
     """Return the positions of a column on two axes.
 
     The axes are the z-score (0 where NULL), and whether it is NULL, at one standard deviation.
@@ -152,21 +152,21 @@ def sse_share(columns: Sequence[Sequence[Any]], attributes: Sequence[Attribute],
     """Return 100 SSE / SST of the numbers that vary; every column has equal weight."""
     shares = []
     for attribute, column in zip(attributes, columns, strict=True):
-        if isinstance(attribute, Number) and len({attribute.coded(v) for v in column if v is not None}) > 1:
+        if isinstance(attribute, CodedNumber) and len({attribute.coded(v) for v in column if v is not None}) > 1:
             places = z_scores(attribute, column)
-            inner_fsum = math.fsum(_around([places[r] for r in group]) for group in groups)
-            shares.append(inner_fsum / _around(places))
+            inner_fsum = math.fsum(_squared_deviations([places[r] for r in group]) for group in groups)
+            shares.append(inner_fsum / _squared_deviations(places))
     return 100 * math.fsum(shares) / len(shares) if shares else 0.0
 
 
-def _around(places: Sequence[tuple[float, float]]) -> float:
+def _squared_deviations(places: Sequence[tuple[float, float]]) -> float:
     """Return the summed squared distances to the mean."""
     means = [math.fsum(axis) / len(places) for axis in zip(*places, strict=True)]
     return math.fsum((x - m) ** 2 for place in places for x, m in zip(place, means, strict=True))
 
 
 def divergence(
-    records: Sequence[Sequence[Any]], attributes: Sequence[Attribute], groups: Groups, bare: bool = False
+    records: Sequence[Sequence[Any]], attributes: Sequence[Attribute], groups: Groups, null_as_root: bool = False
 ) -> float:
     """Return the divergence (review, Eq. 11) in nats.
 
@@ -176,7 +176,9 @@ def divergence(
     density = Counter[tuple[Any, ...]]()
     distinct = Counter(tuple(r) for r in records)
     for group in groups:
-        regions = [_region(a, [records[r][j] for r in group], columns[j], bare) for j, a in enumerate(attributes)]
+        regions = [
+            _region(a, [records[r][j] for r in group], columns[j], null_as_root) for j, a in enumerate(attributes)
+        ]
         cells = math.prod(float(number) for number, _ in regions)
         for x in distinct:
             if all(holds(v) for v, (_, holds) in zip(x, regions, strict=True)):
@@ -186,16 +188,16 @@ def divergence(
 
 
 def _region(
-    attribute: Attribute, part: Sequence[Any], column: Sequence[Any], bare: bool
+    attribute: Attribute, part: Sequence[Any], column: Sequence[Any], null_as_root: bool
 ) -> tuple[float, Callable[[Any], bool]]:
     """Return the number of cells that a group covers, and the values within them."""
     known_parts = [v for v in part if v is not None]
     everything = [v for v in column if v is not None]
     null = len(everything) < len(column)
-    number = isinstance(attribute, Number)
-    if not known_parts and not (bare and number):
+    number = isinstance(attribute, CodedNumber)
+    if not known_parts and not (null_as_root and number):
         return 1, lambda v: v is None
-    if isinstance(attribute, Category):
+    if isinstance(attribute, LeveledCategory):
         node = attribute.common(known_parts)
         if len(known_parts) < len(part) or node[-1] == "*":
             return attribute.tree.leaves(attribute.tree.root) + null, lambda v: True
@@ -214,19 +216,19 @@ def _region(
     return count, lambda v: v is not None and low <= v <= high
 
 
-def measures(
+def partition_metrics(
     records: Sequence[Sequence[Any]],
     attributes: Sequence[Attribute],
     classes: Groups,
     k: int,
-    left_out: int,
+    n_suppressed: int,
     names: Sequence[str],
     suffix: str = "",
-    bare: bool = False,
+    null_as_root: bool = False,
 ) -> dict[str, float]:
     """Return every metric of a partition of released records; suppressed records do not count."""
     columns = list(zip(*records, strict=True))
-    n, numbers = len(records), [isinstance(a, Number) for a in attributes]
+    n, numbers = len(records), [isinstance(a, CodedNumber) for a in attributes]
     plain_total = sum(len(c) ** 2 for c in classes)
     errors = [
         math.fsum(square_error(a, columns[j], [records[r][j] for r in c]) for c in classes)
@@ -235,11 +237,11 @@ def measures(
     mapping = {
         "c_avg" + suffix: n / len(classes) / k,
         "discernibility" + suffix: plain_total,
-        "discernibility_suppression" + suffix: plain_total + left_out * (n + left_out),
+        "discernibility_suppression" + suffix: plain_total + n_suppressed * (n + n_suppressed),
         "square_error" + suffix: math.fsum(errors),
     }
     for j, a in enumerate(attributes):
-        if isinstance(a, Number):
+        if isinstance(a, CodedNumber):
             mapping[f"square_error_raw{suffix}:{names[j]}"] = math.fsum(
                 square_error(a, columns[j], [records[r][j] for r in c], 1.0) for c in classes
             )
@@ -248,17 +250,19 @@ def measures(
     for j, a in enumerate(attributes):
         parts = [[records[r][j] for r in c] for c in classes]
         full_published_span = published_span(a, parts)
-        told_nothing = sum(len(part) for part in parts if loss(a, part, full_published_span, "leaves", bare) == 1)
+        told_nothing = sum(
+            len(part) for part in parts if loss(a, part, full_published_span, "leaves", null_as_root) == 1
+        )
         mapping[f"fully_generalized:{names[j]}"] = told_nothing / n
     mapping["is_single_class"] = float(len(classes) == 1)
     lost_total_loss_by_kind = {
-        kind: total_loss(records, attributes, classes, kind, bare) for kind in ("edges", "leaves", "numbers")
+        kind: total_loss(records, attributes, classes, kind, null_as_root) for kind in ("edges", "leaves", "numbers")
     }
     mapping |= {
         "total_information_loss": lost_total_loss_by_kind["edges"],
         "ncp": lost_total_loss_by_kind["leaves"],
         "gcp": lost_total_loss_by_kind["leaves"] / (n * len(attributes)),
-        "kl_divergence": divergence(records, attributes, classes, bare),
+        "kl_divergence": divergence(records, attributes, classes, null_as_root),
     }
     if any(numbers):
         mapping["numeric_information_loss"] = lost_total_loss_by_kind["numbers"]
@@ -277,7 +281,7 @@ def month_high(day: datetime.date) -> datetime.date:
     return (day.replace(day=1) + datetime.timedelta(32)).replace(day=1) - datetime.timedelta(1)
 
 
-__all__ = ["Category", "Number", "measures", "month_high", "month_low"]
+__all__ = ["CodedNumber", "LeveledCategory", "month_high", "month_low", "partition_metrics"]
 
 
 def n_linked(records: Sequence[Sequence[str | None]]) -> int:
@@ -287,6 +291,6 @@ def n_linked(records: Sequence[Sequence[str | None]]) -> int:
     """
     count = 0
     for i, own_part in enumerate(records):
-        others = {p for j, of in enumerate(records) if j != i for p in of if p is not None}
+        others = {p for j, pseudonyms in enumerate(records) if j != i for p in pseudonyms if p is not None}
         count += any(p in others for p in own_part if p is not None)
     return count

@@ -5,25 +5,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from oracle.greedy import Plain
+from oracle.greedy import LossTable
 
 Clusters = list[list[int]]
 
 
-def radius(table: Plain, clusters: Sequence[Sequence[int]]) -> int:
+def radius(table: LossTable, clusters: Sequence[Sequence[int]]) -> int:
     """Return the greatest distance of a record to the best center of its cluster; any record can be a center."""
     everybody = range(len(table.rows))
     return max(min(max(table.distance(c, r) for r in cluster) for c in everybody) for cluster in clusters)
 
 
-def centers(table: Plain, k: int, widest: int) -> tuple[int, list[int]]:
+def centers(table: LossTable, k: int, max_distance: int) -> tuple[int, list[int]]:
     """Return the limit that bisection finds, and its centers; no record is suppressed."""
     everybody = range(len(table.rows))
     low = max(sorted(table.distance(r, s) for s in everybody)[k - 1] for r in everybody) - 1
-    high, limit = widest, low + 1
+    high, limit = max_distance, low + 1
     best: list[int] | None = None
     while best is None or high > low + 1:
-        result = flowing(table, k, limit)
+        result = feasible_centers(table, k, limit)
         if result is None:
             low = limit
         else:
@@ -32,7 +32,7 @@ def centers(table: Plain, k: int, widest: int) -> tuple[int, list[int]]:
     return high, best
 
 
-def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
+def feasible_centers(table: LossTable, k: int, limit: int) -> list[int] | None:
     """Return centers with k records each within the limit: a matching of places with records; None if impossible."""
     selection: list[int] = []
     for r in range(len(table.rows)):
@@ -40,11 +40,11 @@ def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
             selection.append(r)
     holder: dict[int, int] = {}
 
-    def fill(center: int, tried: set[int]) -> bool:
+    def fill(center: int, visited: set[int]) -> bool:
         for r in range(len(table.rows)):
-            if r not in tried and table.distance(center, r) <= limit:
-                tried.add(r)
-                if r not in holder or fill(holder[r], tried):
+            if r not in visited and table.distance(center, r) <= limit:
+                visited.add(r)
+                if r not in holder or fill(holder[r], visited):
                     holder[r] = center
                     return True
         return False
@@ -53,11 +53,11 @@ def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
     return selection if enough else None
 
 
-def spread_clusters(table: Plain, k: int, spare: int, widest: int) -> list[list[int]]:
-    """Return clusters with at most `spare` suppressed records, which are last."""
+def spread_clusters(table: LossTable, k: int, max_outliers: int, max_distance: int) -> list[list[int]]:
+    """Return clusters with at most `max_outliers` suppressed records, which are last."""
     everybody = range(len(table.rows))
 
-    def tried(limit: int) -> list[list[int]] | None:
+    def clusters_within(limit: int) -> list[list[int]] | None:
         selection: list[int] = []
         for r in everybody:
             near = sum(table.distance(r, s) <= limit for s in everybody)
@@ -67,12 +67,12 @@ def spread_clusters(table: Plain, k: int, spare: int, widest: int) -> list[list[
         for r in everybody:
             distances = [table.distance(r, c) for c in selection]
             clusters[distances.index(min(distances)) if distances and min(distances) <= 3 * limit else -1].append(r)
-        return clusters if selection and len(clusters[-1]) <= spare else None
+        return clusters if selection and len(clusters[-1]) <= max_outliers else None
 
-    low, high, limit = -1, widest, 0
+    low, high, limit = -1, max_distance, 0
     best: list[list[int]] | None = None
     while best is None or high > low + 1:
-        result = tried(limit)
+        result = clusters_within(limit)
         if result is None:
             low = limit
         else:
@@ -85,7 +85,9 @@ Pair = Callable[[int, int], tuple[int, int]]
 """The ranks of two clusters to cross, from the number of generations without a gain and the number of clusters."""
 
 
-def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, patience: int, pair: Pair) -> Clusters:
+def ga(
+    table: LossTable, start: Sequence[Sequence[int]], k: int, generations: int, patience: int, pair: Pair
+) -> Clusters:
     """Cross clusters two at a time, selected by the rank of a record's loss in them."""
     clusters, idle = [sorted(c) for c in start], 0
     for _ in range(generations):
@@ -100,7 +102,7 @@ def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, p
     return clusters
 
 
-def _crossed_clusters(table: Plain, pool: list[int], k: int) -> Clusters:
+def _crossed_clusters(table: LossTable, pool: list[int], k: int) -> Clusters:
     """Return two clusters around the farthest pair of the pool, filled in turn; leftovers join by least growth."""
     x, y = max(itertools.combinations(pool, 2), key=lambda pair: (table.distance(*pair), -pair[0], -pair[1]))
     new, remaining_pools = [[x], [y]], [r for r in pool if r not in (x, y)]
@@ -114,13 +116,13 @@ def _crossed_clusters(table: Plain, pool: list[int], k: int) -> Clusters:
     return new
 
 
-def in_turn(idle: int, number: int) -> tuple[int, int]:
+def pair_in_turn(idle: int, number: int) -> tuple[int, int]:
     """Return the pair number `idle` of 1 and 2, 1 and 3, 2 and 3, 1 and 4 ..., cyclically."""
     pairs = [(i, j) for j in range(number) for i in range(j)]
     return pairs[idle % len(pairs)]
 
 
-def by_rank(draw: Callable[[], float]) -> Pair:
+def pair_by_rank(draw: Callable[[], float]) -> Pair:
     """Return a function that draws two different ranks; of n, the first has weight n, the last has weight 1."""
 
     def rank(number: int) -> int:

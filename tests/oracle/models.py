@@ -30,14 +30,14 @@ SLACK = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
-class Achieved:
+class ModelResult:
     """The achieved value of every class, and the worst of them."""
 
     classes: tuple[Number, ...]
     table: Number
 
 
-def alone(classes: Iterable[Iterable[Sequence[Value]]]) -> list[list[Record]]:
+def records_as_persons(classes: Iterable[Iterable[Sequence[Value]]]) -> list[list[Record]]:
     """Return classes of records without persons: each record is a person of its own."""
     return [[(values, (i, j)) for j, values in enumerate(part)] for i, part in enumerate(classes)]
 
@@ -45,7 +45,7 @@ def alone(classes: Iterable[Iterable[Sequence[Value]]]) -> list[list[Record]]:
 # Counting
 
 
-def size(part: Class) -> int:
+def n_persons(part: Class) -> int:
     """Return the number of distinct persons."""
     return len({person for _, person in part} - {None})
 
@@ -84,45 +84,45 @@ def parts_of(part: Class, column: int, joint: bool) -> list[Class]:
     for values, person in part:
         others = tuple(value for i, value in enumerate(values) if i != column) if joint else ()
         split.setdefault(others, []).append((values, person))
-    return [records for records in split.values() if size(records)]
+    return [records for records in split.values() if n_persons(records)]
 
 
-def _achieved(
+def _worst_result(
     classes: Sequence[Class],
     column: int,
     joint: bool,
     worst: Callable[[Iterable[Number]], Number],
     measure: Callable[[Class], Number],
-    most: Number = math.inf,
-) -> Achieved:
+    maximum: Number = math.inf,
+) -> ModelResult:
     """Return the worst part of every class, and the worst class.
 
     A class of unknown persons only achieves nothing: 0, or the greatest possible value.
     """
-    nothing: Number = 0 if worst is min else most
+    nothing: Number = 0 if worst is min else maximum
     by_class = tuple(worst([measure(p) for p in parts_of(part, column, joint)] or [nothing]) for part in classes)
-    return Achieved(by_class, worst(by_class))
+    return ModelResult(by_class, worst(by_class))
 
 
 # The models
 
 
-def k(classes: Sequence[Class]) -> Achieved:
+def k(classes: Sequence[Class]) -> ModelResult:
     """Return the k of k-anonymity (Samarati and Sweeney 1998)."""
-    sizes = tuple(size(part) for part in classes)
-    return Achieved(sizes, min(sizes))
+    sizes = tuple(n_persons(part) for part in classes)
+    return ModelResult(sizes, min(sizes))
 
 
-def distinct_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
+def distinct_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> ModelResult:
     """Return the l of distinct l-diversity (Machanavajjhala et al. 2006): the number of values."""
-    return _achieved(classes, column, joint, min, lambda part: len(persons_by_known_value(part, column)))
+    return _worst_result(classes, column, joint, min, lambda part: len(persons_by_known_value(part, column)))
 
 
 p = distinct_l
 """p-sensitivity (Truta and Vinay 2006) equals distinct l-diversity."""
 
 
-def entropy_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
+def entropy_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> ModelResult:
     """Return the l of entropy l-diversity (Machanavajjhala et al. 2006): exp of the entropy; 0 if all are NULL."""
 
     def measure(part: Class) -> float:
@@ -131,32 +131,32 @@ def entropy_l(classes: Sequence[Class], column: int = 0, joint: bool = False) ->
             return 0.0
         return math.exp(-sum(n / sum(counts) * math.log(n / sum(counts)) for n in counts))
 
-    return _achieved(classes, column, joint, min, measure)
+    return _worst_result(classes, column, joint, min, measure)
 
 
-def recursive(classes: Sequence[Class], least: int, column: int = 0, joint: bool = False) -> Achieved:
+def recursive(classes: Sequence[Class], min_l: int, column: int = 0, joint: bool = False) -> ModelResult:
     """Return r_1 / (r_l + .. + r_m), which must be below c.
 
-    Recursive (c, l)-diversity (Machanavajjhala et al. 2006).
+    Recursive (c, l)-diversity, l = `min_l` (Machanavajjhala et al. 2006).
     """
 
     def measure(part: Class) -> Number:
         ranked_values = sorted(persons_by_known_value(part, column).values(), reverse=True)
-        return Fraction(ranked_values[0], sum(ranked_values[least - 1 :])) if len(ranked_values) >= least else math.inf
+        return Fraction(ranked_values[0], sum(ranked_values[min_l - 1 :])) if len(ranked_values) >= min_l else math.inf
 
-    return _achieved(classes, column, joint, max, measure)
+    return _worst_result(classes, column, joint, max, measure)
 
 
-def alpha(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
+def alpha(classes: Sequence[Class], column: int = 0, joint: bool = False) -> ModelResult:
     """Return the greatest share of the persons with one value: (alpha, k)-anonymity (Wong et al. 2006)."""
 
     def measure(part: Class) -> Fraction:
-        return Fraction(max(persons_by_value(part, column).values()), size(part))
+        return Fraction(max(persons_by_value(part, column).values()), n_persons(part))
 
-    return _achieved(classes, column, joint, max, measure, most=1)
+    return _worst_result(classes, column, joint, max, measure, maximum=1)
 
 
-def beta(classes: Sequence[Class], column: int = 0, joint: bool = False, enhanced: bool = False) -> Achieved:
+def beta(classes: Sequence[Class], column: int = 0, joint: bool = False, enhanced: bool = False) -> ModelResult:
     """Return the greatest (p - q) / q of a value with p > q, else 0: beta-likeness (Cao and Karras 2012).
 
     Enhanced: no gain may be above -ln q either; infinite where one is.
@@ -173,17 +173,17 @@ def beta(classes: Sequence[Class], column: int = 0, joint: bool = False, enhance
             return math.inf
         return max(gains.values(), default=0)
 
-    return _achieved(classes, column, joint, max, measure)
+    return _worst_result(classes, column, joint, max, measure)
 
 
-def t_equal(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
+def t_equal(classes: Sequence[Class], column: int = 0, joint: bool = False) -> ModelResult:
     """Return the t of t-closeness (Li, Li and Venkatasubramanian 2007) with all values equally far apart."""
-    return _closeness(classes, column, joint, equal)
+    return _closeness(classes, column, joint, equal_distance)
 
 
 def t_ordered(
     classes: Sequence[Class], column: int = 0, joint: bool = False, order: Sequence[str] | None = None
-) -> Achieved:
+) -> ModelResult:
     """Return the t of t-closeness with distances by the ranks of values among the values of the table.
 
     The order is that of numbers or texts, or the order given; NULL ranks last.
@@ -192,43 +192,43 @@ def t_ordered(
     def place(value: Value) -> tuple[bool, Any]:
         return (value is None, 0 if value is None else value if order is None else order.index(str(value)))
 
-    def distance(share: Shares, whole: Shares) -> Fraction:
-        return ordered_distance(share, whole, sorted(whole, key=place))
+    def distance(share: Shares, table: Shares) -> Fraction:
+        return ordered_distance(share, table, sorted(table, key=place))
 
     return _closeness(classes, column, joint, distance)
 
 
-def t_hierarchical(classes: Sequence[Class], rows: Rows, column: int = 0, joint: bool = False) -> Achieved:
+def t_hierarchical(classes: Sequence[Class], rows: Rows, column: int = 0, joint: bool = False) -> ModelResult:
     """Return the t of t-closeness with the height of the lowest common ancestor as distance; ARX rows, leaf first."""
-    return _closeness(classes, column, joint, lambda share, whole: hierarchical(share, whole, rows))
+    return _closeness(classes, column, joint, lambda share, whole: hierarchical_distance(share, whole, rows))
 
 
 def _closeness(
     classes: Sequence[Class], column: int, joint: bool, distance: Callable[[Shares, Shares], Fraction]
-) -> Achieved:
+) -> ModelResult:
     """Return the greatest distance of the parts from the whole table."""
     full_table_shares = table_shares(classes, column)
-    return _achieved(
-        classes, column, joint, max, lambda part: distance(shares(part, column), full_table_shares), most=1
+    return _worst_result(
+        classes, column, joint, max, lambda part: distance(shares(part, column), full_table_shares), maximum=1
     )
 
 
 # Earth mover's distances (Li, Li and Venkatasubramanian 2007)
 
 
-def equal(share: Shares, whole: Shares) -> Fraction:
+def equal_distance(share: Shares, table: Shares) -> Fraction:
     """Return half the sum of |p - q|."""
-    return sum((abs(share.get(value, Fraction(0)) - q) for value, q in whole.items()), Fraction(0)) / 2
+    return sum((abs(share.get(value, Fraction(0)) - q) for value, q in table.items()), Fraction(0)) / 2
 
 
-def ordered_distance(share: Shares, whole: Shares, ranked: Sequence[Value]) -> Fraction:
+def ordered_distance(share: Shares, table: Shares, ordered_values: Sequence[Value]) -> Fraction:
     """Return the sum of |(p_1 - q_1) + .. + (p_i - q_i)| over i < m, divided by m - 1; 0 for a single value."""
-    off = [share.get(value, Fraction(0)) - whole[value] for value in ranked]
+    off = [share.get(value, Fraction(0)) - table[value] for value in ordered_values]
     moved_differences = [abs(sum(off[:i], Fraction(0))) for i in range(1, len(off))]
     return sum(moved_differences, Fraction(0)) / max(len(moved_differences), 1)
 
 
-def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
+def hierarchical_distance(share: Shares, table: Shares, rows: Rows) -> Fraction:
     """Return the hierarchical distance: moving mass at an inner node costs Hsub(node) / Hsub(root).
 
     Extra (p - q) is moved up the tree, and at a node the positive extra of its children offsets the negative. A node is
@@ -244,7 +244,7 @@ def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
 
     def extra(node: tuple[Value, ...]) -> Fraction:
         below = [value for value, leaf in leaves.items() if leaf[: len(node)] == node]
-        return sum((share.get(v, Fraction(0)) - whole.get(v, Fraction(0)) for v in below), Fraction(0))
+        return sum((share.get(v, Fraction(0)) - table.get(v, Fraction(0)) for v in below), Fraction(0))
 
     def cost(node: tuple[Value, ...]) -> Fraction:
         children = {leaf[: len(node) + 1] for leaf in leaves.values() if leaf[: len(node)] == node}
@@ -258,7 +258,7 @@ def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
 # By their names in the package
 
 Oracle: TypeAlias = Callable[
-    [Sequence[Class], Mapping[str, Any], int, bool, Sequence[str] | None, Rows | None], Achieved
+    [Sequence[Class], Mapping[str, Any], int, bool, Sequence[str] | None, Rows | None], ModelResult
 ]
 """classes, settings, column, joint, leaf order and hierarchy of the column -> the value that the classes achieve."""
 
@@ -292,36 +292,36 @@ ORACLES: dict[tuple[str, str], Oracle] = {
 
 def unmet(
     classes: Sequence[Class],
-    asked: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     orders: Sequence[Sequence[str] | None] = (None,),
     trees: Sequence[Rows | None] = (None,),
 ) -> list[str]:
     """Return the parameters (k, l, t, alpha, p, beta) whose model does not hold on every class.
 
-    `asked`: parameters by their names in SQL; `orders` and `trees`: the leaf order and the hierarchy of each sensitive
-    column, None where it has none.
+    `parameters`: parameters by their names in SQL; `orders` and `trees`: the leaf order and the hierarchy of each
+    sensitive column, None where it has none.
     """
-    joint = asked.get("multi_sensitive", "independent") == "joint"
-    failed = ["k"] if k(classes).table < asked["k"] else []
+    joint = parameters.get("multi_sensitive", "independent") == "joint"
+    failed = ["k"] if k(classes).table < parameters["k"] else []
     for name in ("l", "t", "alpha", "p", "beta"):
-        if name in asked:
-            held_by = (_holds(name, classes, asked, i, joint, orders[i], trees[i]) for i in range(len(trees)))
+        if name in parameters:
+            held_by = (_holds(name, classes, parameters, i, joint, orders[i], trees[i]) for i in range(len(trees)))
             failed += [] if all(held_by) else [name]
     return failed
 
 
 def first_meets(
     classes: Sequence[Class],
-    asked: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     orders: Sequence[Sequence[str] | None] = (None,),
     trees: Sequence[Rows | None] = (None,),
 ) -> bool:
     """Return whether the first class meets the constraint; the others only define the distribution of the table."""
-    joint = asked.get("multi_sensitive", "independent") == "joint"
-    return k(classes).classes[0] >= asked["k"] and all(
-        _holds(name, classes, asked, i, joint, orders[i], trees[i], of_first=True)
+    joint = parameters.get("multi_sensitive", "independent") == "joint"
+    return k(classes).classes[0] >= parameters["k"] and all(
+        _holds(name, classes, parameters, i, joint, orders[i], trees[i], of_first=True)
         for name in ("l", "t", "alpha", "p", "beta")
-        if name in asked
+        if name in parameters
         for i in range(len(trees))
     )
 
@@ -329,7 +329,7 @@ def first_meets(
 def _holds(
     name: str,
     classes: Sequence[Class],
-    asked: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     column: int,
     joint: bool,
     order: Sequence[str] | None,
@@ -338,16 +338,16 @@ def _holds(
 ) -> bool:
     """Return whether one model holds for one sensitive column, on all classes or on the first only."""
 
-    def worst(achieved: Achieved) -> Number:
+    def worst(achieved: ModelResult) -> Number:
         return achieved.classes[0] if of_first else achieved.table
 
-    diversity, emd = asked.get("diversity", "distinct"), asked.get("ground_distance", "equal")
+    diversity, emd = parameters.get("diversity", "distinct"), parameters.get("ground_distance", "equal")
     if name == "l" and diversity == "recursive":
-        return worst(recursive(classes, asked["l"], column, joint)) < asked.get("c", 2)
+        return worst(recursive(classes, parameters["l"], column, joint)) < parameters.get("c", 2)
     if name == "l" and diversity == "entropy":
-        return worst(entropy_l(classes, column, joint)) >= asked["l"] - SLACK
+        return worst(entropy_l(classes, column, joint)) >= parameters["l"] - SLACK
     if name in ("l", "p"):
-        return worst(distinct_l(classes, column, joint)) >= asked[name]
+        return worst(distinct_l(classes, column, joint)) >= parameters[name]
     if name == "t" and emd == "hierarchical":
         assert tree is not None, "the hierarchical distance needs a hierarchy"
         actual_t_hierarchical = t_hierarchical(classes, tree, column, joint)
@@ -358,5 +358,5 @@ def _holds(
     elif name == "alpha":
         actual_t_hierarchical = alpha(classes, column, joint)
     else:
-        actual_t_hierarchical = beta(classes, column, joint, asked.get("likeness", "basic") == "enhanced")
-    return worst(actual_t_hierarchical) <= asked[name] + SLACK
+        actual_t_hierarchical = beta(classes, column, joint, parameters.get("likeness", "basic") == "enhanced")
+    return worst(actual_t_hierarchical) <= parameters[name] + SLACK

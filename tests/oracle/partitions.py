@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 
-def partitions(left: Sequence[int], k: int) -> Iterator[list[list[int]]]:
+def partitions(records: Sequence[int], k: int) -> Iterator[list[list[int]]]:
     """Yield all partitions into groups of at least k."""
-    if not left:
+    if not records:
         yield []
         return
-    first, *rest = left
+    first, *rest = records
     for mask in range(2 ** len(rest)):
         group = [first, *(r for i, r in enumerate(rest) if mask >> i & 1)]
         if len(group) >= k:

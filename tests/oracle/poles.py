@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dbanon.encoding.distance import rounded_positions
 from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
-from oracle.greedy import Plain
+from oracle.greedy import LossTable
 
 Point = list[int | None]
 """By attribute: the position of a number, None for NULL; the code of a category."""
@@ -20,7 +20,7 @@ class Points:
     `pairs` are the same records, `unit` is the loss of an attribute of weight 1.
     """
 
-    def __init__(self, space: EncodedTable, pairs: Plain, unit: float) -> None:
+    def __init__(self, space: EncodedTable, pairs: LossTable, unit: float) -> None:
         self.space, self.pairs, self.unit = space, pairs, unit
 
     def point(self, record: int) -> Point:
@@ -69,36 +69,36 @@ def _tree(points: Points, k: int, members: list[int]) -> list[list[int]]:
         return [members]
     below = [_tree(points, k, sorted(side)) for side in sides]
     if [len(groups) for groups in below] == [1, 1] and max(len(groups[0]) for groups in below) < 2 * k:
-        _swapped(points.pairs, below[0][0], below[1][0])
+        _swap_records(points.pairs, below[0][0], below[1][0])
     return below[0] + below[1]
 
 
 def _poles(points: Points, k: int, members: list[int]) -> list[list[int]]:
     """Return the records nearer to either of two far records, with at least k on both sides; [] if all are equal."""
 
-    def away(record: int, pole: int) -> int:
+    def pole_distance(record: int, pole: int) -> int:
         return points.pairs.distance(record, pole)
 
     average = points.average(members)
     center = min(members, key=lambda r: points.distance(r, average))
-    one = max(members, key=lambda r: away(r, center))
-    if away(one, center) == 0:
+    one = max(members, key=lambda r: pole_distance(r, center))
+    if pole_distance(one, center) == 0:
         return []
-    other = max(members, key=lambda r: away(r, one))
-    sides = [[r for r in members if away(r, one) <= away(r, other)], []]
+    other = max(members, key=lambda r: pole_distance(r, one))
+    sides = [[r for r in members if pole_distance(r, one) <= pole_distance(r, other)], []]
     sides[1] = [r for r in members if r not in sides[0]]
     for short, long in (sides, sides[::-1]):
-        for r in sorted(long, key=lambda r: abs(away(r, one) - away(r, other))):
+        for r in sorted(long, key=lambda r: abs(pole_distance(r, one) - pole_distance(r, other))):
             if len(short) < k:
                 long.remove(r)
                 short.append(r)
     return sides
 
 
-def _swapped(pairs: Plain, one: list[int], other: list[int]) -> None:
+def _swap_records(pairs: LossTable, one: list[int], other: list[int]) -> None:
     """Swap records of two clusters in place while their summed loss falls."""
 
-    def lost(first: list[int], second: list[int]) -> int:
+    def total_loss(first: list[int], second: list[int]) -> int:
         return len(first) * pairs.loss(first) + len(second) * pairs.loss(second)
 
     if min(len(one), len(other)) < 2:
@@ -107,9 +107,11 @@ def _swapped(pairs: Plain, one: list[int], other: list[int]) -> None:
         n_attempts = {}
         for a in range(len(one)):
             for b in range(len(other)):
-                n_attempts[a, b] = lost([*one[:a], other[b], *one[a + 1 :]], [*other[:b], one[a], *other[b + 1 :]])
+                n_attempts[a, b] = total_loss(
+                    [*one[:a], other[b], *one[a + 1 :]], [*other[:b], one[a], *other[b + 1 :]]
+                )
         a, b = min(n_attempts, key=lambda swap: (n_attempts[swap], swap))
-        if n_attempts[a, b] >= lost(one, other):
+        if n_attempts[a, b] >= total_loss(one, other):
             return
         one[a], other[b] = other[b], one[a]
 

@@ -250,7 +250,7 @@ def positions(column: Sequence[Value]) -> dict[int | float, int | float]:
     return {value: (value - minimum) // step if step else 0 for value in integers}
 
 
-def largest(attribute: Attribute, column: Sequence[Value]) -> float:
+def largest_distance(attribute: Attribute, column: Sequence[Value]) -> float:
     """Return M_j, the largest distance on an attribute; also the cost of NULL against a value (project rule).
 
     A number: 1.0 (Eq. 3 is normalized). A category: the largest DistC of two values that occur. If no two values differ
@@ -266,7 +266,7 @@ def largest(attribute: Attribute, column: Sequence[Value]) -> float:
     return 1.0 if None in column else 0.0
 
 
-def fitted(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[Attribute]:
+def prune_attributes(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[Attribute]:
     """Return the attributes with every tree pruned to the values that occur in the records."""
     result: list[Attribute] = []
     for j, attribute in enumerate(attributes):
@@ -284,7 +284,7 @@ def scale(records: Sequence[Record], attributes: Sequence[Attribute], k: int) ->
     """
     bound = 0.0
     for j, attribute in enumerate(attributes):
-        bound += largest(attribute, _column(records, j)) * attribute.weight
+        bound += largest_distance(attribute, _column(records, j)) * attribute.weight
     total = (len(records) // k) * bound
     return 62 - math.frexp(total)[1] if total else 0
 
@@ -311,7 +311,7 @@ def measure(attribute: Attribute, column: Sequence[Value], s: int) -> Measure:
 
     Project rules: rounded half to even, once; NULL against NULL is 0, NULL against a value costs M_j.
     """
-    null = round(largest(attribute, column) * attribute.weight * 2.0**s)
+    null = round(largest_distance(attribute, column) * attribute.weight * 2.0**s)
     between = _between_numbers if isinstance(attribute, Number) else _between_labels
     known_values = between(attribute, column, s)
 
@@ -343,7 +343,7 @@ def kacpc_distance(
     records: Sequence[Record], attributes: Sequence[Attribute], k: int, prune: bool = True
 ) -> Callable[[Record, Record], int]:
     """Return DistR, the sum of the attributes' distances (KACPC paper, Eq. 6); here an exact integer."""
-    used = fitted(records, attributes) if prune else list(attributes)
+    used = prune_attributes(records, attributes) if prune else list(attributes)
     s = scale(records, used, k)
     measures = [measure(attribute, _column(records, j), s) for j, attribute in enumerate(used)]
 
@@ -565,17 +565,18 @@ def eloss_precision(
     records: Sequence[Record],
     attributes: Sequence[Attribute],
     clusters: Sequence[Sequence[int]],
-    shown: Sequence[Sequence[int]] | None = None,
+    published_clusters: Sequence[Sequence[int]] | None = None,
 ) -> float:
     """Return 1 - sum of Eloss / (records * attributes) (KACPC paper, Eq. 2); 1.0 for an empty table.
 
-    `shown`: the range of a number is that of the published intervals of these clusters, not that of the table.
+    `published_clusters`: the range of a number is that of the published intervals of these clusters, not that of the
+    table.
     """
     total = 0.0
     for j, attribute in enumerate(attributes):
         column = seen_column = _column(records, j)
-        if shown is not None:
-            parts = [[column[r] for r in cluster] for cluster in shown]
+        if published_clusters is not None:
+            parts = [[column[r] for r in cluster] for cluster in published_clusters]
             seen_column = [value for part in parts if None not in part for value in part]
         for cluster in clusters:
             total += len(cluster) * loss(attribute, [column[r] for r in cluster], seen_column)
@@ -588,7 +589,7 @@ def eloss_precision(
 
 def check_release(
     source: Sequence[dict[str, object]],
-    released: Sequence[dict[str, object]],
+    published_rows: Sequence[dict[str, object]],
     quasi: Sequence[str],
     attributes: Sequence[Attribute],
     k: int,
@@ -599,20 +600,20 @@ def check_release(
     As many rows; at least k rows of every combination of published quasi-identifiers; and the rows can be paired so
     that each published row covers its source row and repeats its unchanged columns.
     """
-    assert len(released) == len(source), f"{len(source)} rows in, {len(released)} out"
-    sizes = Counter(tuple(row[name] for name in quasi) for row in released)
+    assert len(published_rows) == len(source), f"{len(source)} rows in, {len(published_rows)} out"
+    sizes = Counter(tuple(row[name] for name in quasi) for row in published_rows)
     for key, size in sizes.items():
         assert size >= k, f"class {key} has {size} rows, k = {k}"
     kinds = dict(zip(quasi, attributes, strict=True))
     edges = [
-        [i for i, public in enumerate(released) if _stands_for(public, original, kinds, unchanged)]
+        [i for i, public in enumerate(published_rows) if _may_match(public, original, kinds, unchanged)]
         for original in source
     ]
     unmatched = first_unmatched(edges)
     assert unmatched is None, f"source row {unmatched} cannot be paired with a released row"
 
 
-def _stands_for(
+def _may_match(
     public: dict[str, object],
     original: dict[str, object],
     kinds: dict[str, Attribute],

@@ -15,7 +15,9 @@ Kind = str | Mapping[str, Sequence[str]]
 """The kind of a column: 'number', 'date', or for categories the labels above each value."""
 
 
-def look_alikes(people: Mapping[int, Row], tables: Sequence[Mapping[int, Sequence[Row]]]) -> Counter[object]:
+def people_by_published_rows(
+    people: Mapping[int, Row], tables: Sequence[Mapping[int, Sequence[Row]]]
+) -> Counter[object]:
     """Return the number of people with equal published rows in all tables, by these rows."""
     return Counter(
         (visited, *(_sorted(table.get(person, ())) for table in tables)) for person, visited in people.items()
@@ -23,7 +25,7 @@ def look_alikes(people: Mapping[int, Row], tables: Sequence[Mapping[int, Sequenc
 
 
 def candidates(
-    known: tuple[Row, Sequence[Sequence[Row]]],
+    known_rows: tuple[Row, Sequence[Sequence[Row]]],
     people: Mapping[int, Row],
     tables: Sequence[Mapping[int, Sequence[Row]]],
     kinds: Sequence[Sequence[Kind]],
@@ -32,7 +34,7 @@ def candidates(
 
     The published cells cover the known ones, each published row a known row of its own.
     """
-    own_part, rows = known
+    own_part, rows = known_rows
     return {
         person
         for person, visited in people.items()
@@ -45,33 +47,33 @@ def _sorted(rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=repr))
 
 
-def _fits(published: Sequence[Row], known: Sequence[Row], kinds: Sequence[Kind]) -> bool:
+def _fits(published_rows: Sequence[Row], known_rows: Sequence[Row], kinds: Sequence[Kind]) -> bool:
     """Return whether the published rows can be matched to different known rows, by augmenting paths."""
     used: dict[int, int] = {}
 
-    def place(at: int, tried: set[int]) -> bool:
-        for i, row in enumerate(known):
-            if i not in tried and _covers_row(published[at], row, kinds):
-                tried.add(i)
-                if i not in used or place(used[i], tried):
-                    used[i] = at
+    def place(position: int, visited: set[int]) -> bool:
+        for i, row in enumerate(known_rows):
+            if i not in visited and _covers_row(published_rows[position], row, kinds):
+                visited.add(i)
+                if i not in used or place(used[i], visited):
+                    used[i] = position
                     return True
         return False
 
-    return all(place(number, set()) for number in range(len(published)))
+    return all(place(number, set()) for number in range(len(published_rows)))
 
 
-def _covers_row(published: Row, known: Row, kinds: Sequence[Kind]) -> bool:
-    return all(covers(p, v, kind) for p, v, kind in zip(published, known, kinds, strict=True))
+def _covers_row(published_row: Row, known_row: Row, kinds: Sequence[Kind]) -> bool:
+    return all(covers(p, v, kind) for p, v, kind in zip(published_row, known_row, kinds, strict=True))
 
 
-def covers(published: object, value: object, kind: Kind) -> bool:
+def covers(published_value: object, value: object, kind: Kind) -> bool:
     """Return whether a published text covers a value."""
-    if published == "*":
+    if published_value == "*":
         return True
-    if published is None or value is None:
-        return published is None and value is None
-    text = str(published)
+    if published_value is None or value is None:
+        return published_value is None and value is None
+    text = str(published_value)
     if not isinstance(kind, str):
         return text == value or text in kind[str(value)]
     low, high = text[1:-1].split(", ") if text.startswith("[") else (text, text)

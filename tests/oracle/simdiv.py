@@ -12,7 +12,7 @@ from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Nu
 STEP = 2**40
 
 
-class Plain:
+class SimilarityTable:
     """The records of an encoded table in canonical order: vectors, codes, sensitive codes."""
 
     def __init__(self, space: EncodedTable, scale: str) -> None:
@@ -70,7 +70,7 @@ def diversity(values: Sequence[int], kinds: int | None) -> float:
     return index / math.log(minimum) if minimum > 1 else 0.0
 
 
-def ranked_records(table: Plain, how: str) -> list[int]:
+def ranked_records(table: SimilarityTable, how: str) -> list[int]:
     """Return the records by mean similarity to all others (`sum`), or as a chain of the most similar ones."""
     n = len(table.codes)
     mean = [round(sum(table.cosine(r, j) for j in range(n) if j != r) / n * STEP) for r in range(n)]
@@ -84,12 +84,12 @@ def ranked_records(table: Plain, how: str) -> list[int]:
     return chain
 
 
-def centers(table: Plain, order: list[int], k: int, top: int, least: int) -> list[int]:
+def centers(table: SimilarityTable, order: list[int], k: int, top: int, min_similarity: int) -> list[int]:
     """Return one center per slice of k records, with a new value of the attribute `top` if possible."""
     n, result, seen_values = len(order), [], set()
     for c in range(n // k):
         part = order[c * k : (c + 1) * k if c < n // k - 1 else n]
-        others = [sum(table.similar(a, b) >= least for b in part if b != a) for a in part]
+        others = [sum(table.similar(a, b) >= min_similarity for b in part if b != a) for a in part]
         enough = [r for r, o in zip(part, others, strict=True) if o >= k - 1]
         candidates = enough or [r for r, o in zip(part, others, strict=True) if o == max(others)]
         new = [r for r in candidates if table.codes[r][top] not in seen_values]
@@ -100,7 +100,7 @@ def centers(table: Plain, order: list[int], k: int, top: int, least: int) -> lis
 
 def clusters(space: EncodedTable, k: int, options: Mapping[str, Any]) -> list[list[int]]:
     """Return the clusters of SimDiv before they are raised."""
-    table = Plain(space, options["cs_scale"])
+    table = SimilarityTable(space, options["cs_scale"])
     order = ranked_records(table, options["rank"])
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
     min_rounded = round(options["t_cs"] * STEP)
@@ -142,7 +142,7 @@ def raised_clusters(
     space: EncodedTable, groups: list[list[int]], k: int, options: Mapping[str, Any]
 ) -> list[list[tuple[int, int]]]:
     """Return the first and last code by attribute that each cluster is published with."""
-    table = Plain(space, "raw")
+    table = SimilarityTable(space, "raw")
     influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
     mean = sum(influence) / len(influence)
     actual_spans = []
@@ -160,13 +160,13 @@ def raised_clusters(
             )
             if poor and selection and span[1] < attribute.values:
                 for _ in range(options["levels"]):
-                    span = _up(attribute, span)
+                    span = _widened_span(attribute, span)
             spans.append(span)
         actual_spans.append(spans)
     return actual_spans
 
 
-def _up(attribute: NumericAttribute | CategoricalAttribute, span: tuple[int, int]) -> tuple[int, int]:
+def _widened_span(attribute: NumericAttribute | CategoricalAttribute, span: tuple[int, int]) -> tuple[int, int]:
     """Return the span one level up; unchanged at the top."""
     if isinstance(attribute, NumericAttribute):
         size = 1

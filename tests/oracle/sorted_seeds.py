@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oracle.greedy import Plain
+from oracle.greedy import LossTable
 
 
-def growth(table: Plain, cluster: Sequence[int], record: int) -> int:
+def growth(table: LossTable, cluster: Sequence[int], record: int) -> int:
     """Return the growth of the whole loss of a cluster with one more record."""
     return (len(cluster) + 1) * table.loss([*cluster, record]) - len(cluster) * table.loss(cluster)
 
 
-def fill(table: Plain, k: int, clusters: list[list[int]], rows: Sequence[int]) -> list[list[int]]:
+def fill(table: LossTable, k: int, clusters: list[list[int]], rows: Sequence[int]) -> list[list[int]]:
     """Add row after row to the cluster of fewer than k records whose whole loss grows least, later to any."""
     for r in rows:
         sample_clusters = [c for c in clusters if len(c) < k] or clusters
@@ -20,14 +20,14 @@ def fill(table: Plain, k: int, clusters: list[list[int]], rows: Sequence[int]) -
     return clusters
 
 
-def systematic(table: Plain, k: int) -> list[list[int]]:
+def systematic(table: LossTable, k: int) -> list[list[int]]:
     """Cluster around every k-th record from the middle one of the first k on."""
     n = len(table.rows)
     seeds = [(k + 1) // 2 - 1 + i * k for i in range(n // k)]
     return fill(table, k, [[s] for s in seeds], [r for r in range(n) if r not in seeds])
 
 
-def combined(table: Plain, k: int, values: Sequence[Sequence[int]], a: int, b: int) -> list[list[int]]:
+def combined(table: LossTable, k: int, values: Sequence[Sequence[int]], a: int, b: int) -> list[list[int]]:
     """Return groups of k in a row, of records sorted by the first a quasi-identifiers and b sensitive columns.
 
     The first record of each is a seed.
@@ -37,14 +37,14 @@ def combined(table: Plain, k: int, values: Sequence[Sequence[int]], a: int, b: i
     return fill(table, k, [[s] for s in seeds], [r for r in rows if r not in seeds])
 
 
-def organized(table: Plain, k: int, values: Sequence[Sequence[int]], a: int) -> list[list[int]]:
+def organized(table: LossTable, k: int, values: Sequence[Sequence[int]], a: int) -> list[list[int]]:
     """Return groups of k in a row; the last records join where the whole loss grows least."""
     rows = sorted(range(len(table.rows)), key=lambda r: (table.rows[r][:a], [v[r] for v in values[:a]], r))
     number = len(rows) // k
     return fill(table, k, [rows[i * k : i * k + k] for i in range(number)], rows[number * k :])
 
 
-def adaptive(table: Plain, k: int) -> list[list[int]]:
+def adaptive(table: LossTable, k: int) -> list[list[int]]:
     """Cluster around the seeds of systematic clustering; records join while they cost at most the average so far."""
     n = len(table.rows)
     remaining_numbers, clusters, added, cost = list(range(n)), [], 0, 0.0

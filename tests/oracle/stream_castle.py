@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import isnan, nan
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 class Castle:
@@ -22,7 +22,7 @@ class Castle:
     """
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, beta: int, mu: int) -> None:
-        self.plain, self.k, self.need, self.beta = Plain(came), k, need, beta
+        self.plain, self.k, self.need, self.beta = StreamRecords(came), k, need, beta
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []

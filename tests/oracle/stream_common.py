@@ -10,7 +10,7 @@ from dbanon.algorithms.streams import Arrivals
 Span = tuple[float, float]
 
 
-class Plain:
+class StreamRecords:
     """The records of a stream as lists, and the values seen so far."""
 
     def __init__(self, came: Arrivals) -> None:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 class Cudsa:
     """A stream: `out` and `step` by record, `classes` with published values, `kept` the stored classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
-        self.plain, self.k, self.need = Plain(came), k, need
+        self.plain, self.k, self.need = StreamRecords(came), k, need
         self.labels = [0] * came.n_records if came.labels is None else came.labels.tolist()
         self.w = 1.0 if came.labels is None else float(str(options["label_weight"]))
         self.store, delta = int(str(options["max_stored_classes"])), int(str(options["delta"]))

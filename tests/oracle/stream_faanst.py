@@ -8,14 +8,14 @@ from math import isnan, nan
 import numpy as np
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 class Faanst:
     """A stream: `out` and `step` by record, `classes` with published values, `kept` the accepted classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: dict[str, object]) -> None:
-        self.plain, self.k, self.need = Plain(came), k, need
+        self.plain, self.k, self.need = StreamRecords(came), k, need
         self.delta, self.mode, self.by = options["delta"], options["mode"], options["clusters"]
         self.threshold, self.state = options["threshold"], int(np.random.PCG64(options["seed"]).random_raw()) | 1
         self.out = [PENDING] * came.n_records

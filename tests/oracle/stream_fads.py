@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 class Fads:
     """A stream: `out` and `step` by record, `classes` with published values, `kept` the reusable classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int) -> None:
-        self.plain, self.k, self.need, self.life = Plain(came), k, need, reuse_window
+        self.plain, self.k, self.need, self.life = StreamRecords(came), k, need, reuse_window
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []

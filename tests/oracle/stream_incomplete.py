@@ -7,7 +7,7 @@ from functools import partial
 from math import inf, isnan
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 class _Window:
@@ -17,7 +17,7 @@ class _Window:
     """
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int) -> None:
-        self.plain, self.k, self.need, self.store = Plain(came), k, need, store
+        self.plain, self.k, self.need, self.store = StreamRecords(came), k, need, store
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
@@ -36,10 +36,10 @@ class _Window:
         """Publish the oldest record."""
         raise NotImplementedError
 
-    def group(self, x: int, others: Sequence[int], away: Callable[[int], float]) -> list[int]:
+    def group(self, x: int, others: Sequence[int], distance: Callable[[int], float]) -> list[int]:
         """Return the record and the nearest of k - 1 other persons, and of others with further sensitive values."""
         plain_result = self.plain
-        others = sorted(others, key=lambda r: (away(r), r))
+        others = sorted(others, key=lambda r: (distance(r), r))
         group = [x]
         for r in others:
             if len(group) < self.k and plain_result.persons([r]) - plain_result.persons(group):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 class KLClustering:
     """A stream: `out` and `step` by record, `classes` with published values, `clusters` the persons of each."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int) -> None:
-        self.plain, self.k, self.need = Plain(came), k, need
+        self.plain, self.k, self.need = StreamRecords(came), k, need
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 class PuriHaritha:
     """A stream: `out` and `step` by record, `classes` with published values, `kept` the reusable classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
-        self.plain, self.k, self.need = Plain(came), k, need
+        self.plain, self.k, self.need = StreamRecords(came), k, need
         self.said = came.sensitive.tolist()
         if came.meanings is not None:
             self.plain.sensitive = came.meanings.tolist()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import inf, isnan
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 class Region:
@@ -25,7 +25,7 @@ class Swaf:
     """A stream: `out` and `step` by record, `classes` with published values, `kept` the classes of regions."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int) -> None:
-        self.plain, self.k, self.need = Plain(came), k, need
+        self.plain, self.k, self.need = StreamRecords(came), k, need
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []

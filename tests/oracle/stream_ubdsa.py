@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
-from oracle.stream_common import Plain, Span
+from oracle.stream_common import Span, StreamRecords
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Ubdsa:
     """A stream: `out` and `step` by record, `classes` with published values, `kept` the stored classes."""
 
     def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
-        self.plain, self.k, self.need = Plain(came), k, need
+        self.plain, self.k, self.need = StreamRecords(came), k, need
         self.beta, self.store = int(str(options["beta"])), int(str(options["max_stored_classes"]))
         self.theta, delta = float(str(options["theta"])), int(str(options["delta"]))
         self.out = [PENDING] * came.n_records

@@ -21,7 +21,7 @@ def components(rows: Sequence[Row]) -> list[list[Row]]:
     return values
 
 
-def laid_over(one: Sequence[Row], other: Sequence[Row]) -> Iterator[dict[Row, Row]]:
+def pseudonym_overlays(one: Sequence[Row], other: Sequence[Row]) -> Iterator[dict[Row, Row]]:
     """Yield every renaming of the pseudonyms of `one` such that its rows are those of `other`, as pairs of rows."""
     if sorted(r[:2] for r in one) != sorted(r[:2] for r in other):
         return
@@ -46,7 +46,7 @@ def equal_rows(rows: Sequence[Row]) -> dict[Row, set[Row]]:
     values_by_row: dict[Row, set[Row]] = {row: set() for row in rows}
     for one in parts:
         for other in parts:
-            for pairs in laid_over(one, other):
+            for pairs in pseudonym_overlays(one, other):
                 for a, b in pairs.items():
                     values_by_row[a].add(b)
     return values_by_row

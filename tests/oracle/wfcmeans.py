@@ -35,8 +35,8 @@ class Clusters:
                 total += (round(a * stretch) - round(b * stretch)) ** 2
         return total
 
-    def nearest(self, spot: Spot, among: Sequence[int]) -> int:
-        return min(among, key=lambda c: (self.distance(spot, self.centers[c]), c))
+    def nearest(self, spot: Spot, candidates: Sequence[int]) -> int:
+        return min(candidates, key=lambda c: (self.distance(spot, self.centers[c]), c))
 
     def members(self, cluster: int) -> list[int]:
         return [r for r, label in enumerate(self.labels) if label == cluster]

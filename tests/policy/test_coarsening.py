@@ -38,8 +38,8 @@ def rows(con: Any, values: list[Any], type_: str = "VARCHAR") -> None:
     dbanon.load_hierarchy(con, "places", PLACES)
 
 
-def classes(con: Any, arguments: str, shown: str = "place, size, loss", function: str = "kacpc_classes") -> list[Any]:
-    query = f"SELECT {shown} FROM {function}('t', qi := ['place'], {arguments}) ORDER BY ALL"
+def classes(con: Any, arguments: str, columns: str = "place, size, loss", function: str = "kacpc_classes") -> list[Any]:
+    query = f"SELECT {columns} FROM {function}('t', qi := ['place'], {arguments}) ORDER BY ALL"
     return [tuple(round(v, 6) if isinstance(v, float) else v for v in row) for row in con.execute(query).fetchall()]
 
 
@@ -54,7 +54,7 @@ TREE = "hierarchies := {'place': 'places'}"
 # --- categories ---------------------------------------------------------------------------------------------
 
 
-def test_class_publishes_nth_level_node_or_its_value(con: Any) -> None:
+def test_coarsen_publishes_nth_level_node_or_exact_value(con: Any) -> None:
     """Pairs of neighbours meet in a1, a2 and c; b11 occurs twice. Height of depth d: (3 - d) / 3."""
     rows(con, PAIRS)
     third, two = 0.333333, 0.666667
@@ -68,7 +68,7 @@ def test_class_publishes_nth_level_node_or_its_value(con: Any) -> None:
         assert top == [("*", 6, 1.0), ("b11", 2, 0.0)], steps
 
 
-def test_measures_follow_the_published_node(con: Any) -> None:
+def test_coarsen_metrics_of_published_node_by_hand(con: Any) -> None:
     """One class of all but b11, of a whole tree of height 3; 6 of 8 records lose all."""
     rows(con, PAIRS)
     shown_query = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, coarsen := {{'place': 3}})"
@@ -80,7 +80,7 @@ def test_measures_follow_the_published_node(con: Any) -> None:
     assert (mapping["classes"], mapping["clusters"], mapping["k"]) == (2, 4, 2)
 
 
-def test_the_height_of_a_subtree_is_that_of_the_raised_node(con: Any) -> None:
+def test_coarsen_subtree_height_of_raised_node_by_hand(con: Any) -> None:
     """loss_height = 'sub': c2 is a leaf and c1 has height 1, so c has 2, * has 3."""
     rows(con, ["c11", "c2", "b11", "b11"])
     sub = f"k := 2, {TREE}, loss_height := 'sub'"
@@ -88,13 +88,13 @@ def test_the_height_of_a_subtree_is_that_of_the_raised_node(con: Any) -> None:
     assert classes(con, f"{sub}, coarsen := {{'place': 2}}") == [("*", 2, 1.0), ("b11", 2, 0.0)]
 
 
-def test_a_flat_tree_is_published_as_without(con: Any) -> None:
+def test_coarsen_leaves_flat_hierarchy_unchanged(con: Any) -> None:
     rows(con, ["x", "x", "y", "z"])
     for steps in (1, 2, 7):
         assert classes(con, f"k := 2, coarsen := {{'place': {steps}}}") == [("*", 2, 1.0), ("x", 2, 0.0)]
 
 
-def test_min_level_values_are_rounded_too(con: Any) -> None:
+def test_coarsen_applies_to_min_level_values(con: Any) -> None:
     """One step up b11 is b1 (2), c2 is c (1), which is no multiple of 2."""
     rows(con, ["b11", "b11", "c2", "c2", "d", "d"])
     lifted = f"k := 2, {TREE}, min_level := {{'place': 1}}"
@@ -117,7 +117,7 @@ def test_max_level_overrides_round_or_raises(con: Any) -> None:
     assert [c[:2] for c in classes(con, one.replace("'place': 1", "'place': 0"))] == [("a11", 2), ("b11", 2)]
 
 
-def test_inner_node_value_published_on_round_level(con: Any) -> None:
+def test_coarsen_publishes_inner_node_value_on_nth_level(con: Any) -> None:
     """With escape the value a1 (2) is no leaf. A reader cannot distinguish it from a generalized one."""
     rows(con, ["a1", "a1", "a", "a", "b11", "b11"])
     escaped = f"k := 2, {TREE}, escape_labels := true"
@@ -125,13 +125,13 @@ def test_inner_node_value_published_on_round_level(con: Any) -> None:
     assert [c[:2] for c in classes(con, f"{escaped}, coarsen := {{'place': 2}}")] == [("*", 2), ("a1", 2), ("b11", 2)]
 
 
-def test_nulls_remain_null(con: Any) -> None:
+def test_coarsen_keeps_null(con: Any) -> None:
     rows(con, ["a11", "a12", None, None])
     actual_classes = classes(con, f"k := 2, {TREE}, coarsen := {{'place': 3}}", "place, size")
     assert actual_classes == [("*", 2), (None, 2)]
 
 
-def test_every_algorithm_accepts_round(con: Any) -> None:
+def test_coarsen_accepted_by_every_algorithm(con: Any) -> None:
     rows(con, [*PAIRS, "b12", "d"])
     for name in sample_cases(("kacpc", "kmember", "gaa_cp", "mondrian", "oka", "mdav"), 3):
         arguments = f"algorithm := '{name}', k := 2, {TREE}, coarsen := {{'place': 2}}"
@@ -140,7 +140,7 @@ def test_every_algorithm_accepts_round(con: Any) -> None:
         assert sum(size for _, size in actual_classes) == 10
 
 
-def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
+def test_cache_distinguishes_coarsen_steps(con: Any) -> None:
     """Codes, counts and tree are equal; labels differ where a merged class costs differently."""
     rng = random.Random(3)
     rows(con, [rng.choice(PLACES)[0] for _ in range(60)])
@@ -157,7 +157,7 @@ def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
 # --- numbers and dates --------------------------------------------------------------------------------------
 
 
-def test_a_number_snaps_as_with_grid(con: Any) -> None:
+def test_coarsen_number_equals_rounding(con: Any) -> None:
     rows(con, [21, 24, 38, 39, -3, -1], "INTEGER")
     options_text = "k := 2, {} := {{'place': 10}}"
     expected = [("[-10, -1]", 2), ("[20, 29]", 2), ("[30, 39]", 2)]
@@ -165,7 +165,7 @@ def test_a_number_snaps_as_with_grid(con: Any) -> None:
     assert classes(con, options_text.format("coarsen")) == classes(con, options_text.format("rounding"))
 
 
-def test_a_date_snaps_to_calendar_units(con: Any) -> None:
+def test_coarsen_date_to_calendar_units(con: Any) -> None:
     rows(con, ["1965-03-02", "1965-11-30", "1988-01-05", "1989-12-31"], "DATE")
     expected = [("1965", 2), ("[1988, 1989]", 2)]
     assert classes(con, "k := 2, coarsen := {'place': 'year'}", "place, size") == expected
@@ -173,7 +173,7 @@ def test_a_date_snaps_to_calendar_units(con: Any) -> None:
     assert classes(con, "k := 2, coarsen := {'place': 'Decade'}", "place, size") == expected
 
 
-def test_typed_intervals_have_the_types_of_a_grid(con: Any) -> None:
+def test_coarsen_typed_intervals_have_grid_types(con: Any) -> None:
     rows(con, [21, 24, 38, 39], "INTEGER")
     shown_text = "place_min, place_max, typeof(place_min), size"
     actual_classes = classes(con, "k := 2, intervals := 'bounds', coarsen := {'place': 10}", shown_text)
@@ -182,7 +182,7 @@ def test_typed_intervals_have_the_types_of_a_grid(con: Any) -> None:
     assert actual_classes == [({"low": 20, "high": 29},), ({"low": 30, "high": 39},)]
 
 
-def test_one_round_for_columns_of_all_kinds(con: Any) -> None:
+def test_coarsen_combines_numbers_dates_and_categories(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT 20 + i AS age, DATE '1980-01-01' + (i * 40)::INTEGER AS born, "
         "['a11', 'a12', 'c11', 'c2'][1 + i % 4] AS place FROM range(8) AS r (i)"
@@ -199,7 +199,7 @@ def test_one_round_for_columns_of_all_kinds(con: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "2.5", "'none'", "'year'", "'nan'", "1e400"])
-def test_a_category_needs_a_positive_integer(con: Any, value: str) -> None:
+def test_coarsen_category_requires_positive_integer(con: Any, value: str) -> None:
     rows(con, PAIRS)
     for tree in (TREE, "hierarchies := NULL"):
         assert_refused(
@@ -208,13 +208,13 @@ def test_a_category_needs_a_positive_integer(con: Any, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "2.5", "'month'", "'inf'", "'nan'"])
-def test_a_number_needs_what_grid_needs(con: Any, value: str) -> None:
+def test_coarsen_number_requires_positive_integer(con: Any, value: str) -> None:
     rows(con, [1, 2, 3], "INTEGER")
     assert_refused(con, f"k := 2, qi := ['place'], coarsen := {{'place': {value}}}",
             r"coarsen does not fit t\.place: .* is not a positive integer")  # fmt: skip
 
 
-def test_dates_and_times_are_refused_as_with_grid(con: Any) -> None:
+def test_coarsen_refuses_invalid_date_and_time_units(con: Any) -> None:
     rows(con, ["2000-01-01", "2001-01-01"], "DATE")
     assert_refused(
         con, "k := 2, qi := ['place'], coarsen := {'place': 5}", r"coarsen does not fit t\.place: '5' is not one of day"
@@ -223,7 +223,7 @@ def test_dates_and_times_are_refused_as_with_grid(con: Any) -> None:
     assert_refused(con, "k := 2, qi := ['place'], coarsen := {'place': 'month'}", "times have no grid")
 
 
-def test_grid_and_round_of_one_column_are_one_error(con: Any) -> None:
+def test_coarsen_and_rounding_of_same_column_refused(con: Any) -> None:
     rows(con, [1, 2, 3], "INTEGER")
     assert_refused(con, "k := 2, qi := ['place'], rounding := {'place': 5}, coarsen := {'PLACE': 10}",
             r"coarsen does not fit t\.place: the call gives its grid too")  # fmt: skip
@@ -236,7 +236,7 @@ def test_grid_and_round_of_one_column_are_one_error(con: Any) -> None:
         assert_refused(con, f"k := 2, qi := ['place'], coarsen := {value}", "coarsen must be")
 
 
-def test_round_replaces_declared_grid_never_loosens(con: Any) -> None:
+def test_coarsen_replaces_declared_grid_never_loosens(con: Any) -> None:
     rows(con, [21, 24, 38, 39], "INTEGER")
     dbanon.declare(con, "t", place={"role": "quasi", "rounding": 5})
     call = "SELECT DISTINCT place FROM kacpc('t', k := 2{}) ORDER BY 1"
@@ -248,7 +248,7 @@ def test_round_replaces_declared_grid_never_loosens(con: Any) -> None:
         )
 
 
-def test_default_date_grid_not_loosened_tree_has_levels(con: Any) -> None:
+def test_coarsen_never_loosens_default_date_grid(con: Any) -> None:
     rows(con, ["2000-01-01", "2000-01-09", "2001-02-03", "2001-03-04"], "DATE")
     dbanon.declare(con, "t", place="quasi")
     for looser in ("none", "day"):
@@ -280,7 +280,7 @@ def random_paths(rng: random.Random) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_published_nodes_on_round_levels_cover_values(con: Any, seed: int) -> None:
+def test_coarsen_random_nodes_cover_values(con: Any, seed: int) -> None:
     """A value next to its published cell: an inner node above it, nearest to the cell published without coarsening."""
     rng = random.Random(seed)
     paths = random_paths(rng)
@@ -314,7 +314,7 @@ def test_published_nodes_on_round_levels_cover_values(con: Any, seed: int) -> No
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
+def test_coarsen_loss_equals_published_loss(seed: int) -> None:
     """Losses equal those of climbs by hand, with all heights, for classes of all pairs of values."""
     rng = random.Random(seed)
     paths = random_paths(rng)
@@ -352,7 +352,7 @@ def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
         )
 
 
-def test_rounded_nodes_are_every_nth_level() -> None:
+def test_coarsen_raises_to_every_nth_level() -> None:
     """A chain 0 > 1 > 2 > 3 > leaf 4, and the leaf 5 below 1."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
     raised_values_by_steps = {steps: replace(tree, round=steps).published_node.tolist() for steps in (1, 2, 3, 4)}
@@ -368,7 +368,7 @@ def test_rounded_nodes_are_every_nth_level() -> None:
 # --- persons, models, releases ------------------------------------------------------------------------------
 
 
-def test_clusters_that_round_unites_meet_the_model_together(con: Any) -> None:
+def test_coarsen_merged_clusters_checked_as_single_class(con: Any) -> None:
     """a11, a12 and b11, b12 become one class of *, in which p1 and p2 are counted once: 3 of 4 persons have flu."""
     con.execute(
         "CREATE TABLE t AS SELECT * FROM (VALUES ('p1', 'a11', 'flu'), ('p2', 'a12', 'hiv'), ('p1', 'b11', 'hiv'), "
@@ -381,7 +381,7 @@ def test_clusters_that_round_unites_meet_the_model_together(con: Any) -> None:
 
 
 @pytest.mark.parametrize("model", ["l := 2", "t := 0.5", "alpha := 0.8", "l := 2, diversity := 'entropy'", "beta := 3"])
-def test_models_hold_with_persons_and_round(con: Any, model: str) -> None:
+def test_coarsen_with_persons_meets_models(con: Any, model: str) -> None:
     rng = random.Random(model)
     con.execute("CREATE TABLE t (pid INTEGER, place VARCHAR, illness VARCHAR)")
     for _ in range(3):
@@ -399,8 +399,8 @@ def test_models_hold_with_persons_and_round(con: Any, model: str) -> None:
         assert {place for place, _, _ in actual_classes} <= {"*", "a1", "a2", "b1", "c1", *(path[0] for path in PLACES)}
 
 
-@pytest.mark.exhaustive
-def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_refresh_keeps_coarsen_of_release(con: Any) -> None:
     rows(con, PAIRS)
     dbanon.declare(con, "t", place=("quasi", "places"))
     dbanon.create_release(con, "safe", "kacpc", "t", k=2, round={"place": 3})
@@ -415,7 +415,7 @@ def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
     assert {place for (place,) in con.execute("SELECT place FROM live").fetchall()} <= {"*", *(p[0] for p in PLACES)}
 
 
-def test_release_readers_accept_rounded_nodes(con: Any) -> None:
+def test_scalar_functions_accept_coarsened_nodes(con: Any) -> None:
     """kl_divergence by hand: 6 records of * over 9 leaves are 2/3 per cell, b11 gets its 2 and 2/3 of the 6."""
     rows(con, PAIRS)
     call = (
@@ -427,14 +427,14 @@ def test_release_readers_accept_rounded_nodes(con: Any) -> None:
     assert value == pytest.approx(6 * (1 / 8) * np.log(1 / cell) + (2 / 8) * np.log(2 / (2 + cell)))
 
 
-def test_python_accepts_round(con: Any) -> None:
+def test_anonymize_accepts_coarsen(con: Any) -> None:
     anonymized = dbanon.anonymize(
         duckdb.sql("SELECT 20 + i AS age FROM range(20) AS r (i)").df(), k=5, qi=["age"], round={"age": 10}
     )
     assert set(anonymized.release["age"]) == {"[20, 29]", "[30, 39]"}
 
 
-def test_weeks_begin_on_monday(con: Any) -> None:
+def test_week_grid_starts_on_monday(con: Any) -> None:
     con.execute("CREATE TABLE w AS SELECT DATE '2024-01-03' + (i % 3)::INTEGER AS day FROM range(6) AS r (i)")
     rows = con.execute("FROM kacpc('w', k := 6, qi := ['day'], rounding := {'day': 'week'})").fetchall()
     assert rows == [("[2024-01-01, 2024-01-07]", 1)] * 6

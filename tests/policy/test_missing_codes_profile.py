@@ -30,7 +30,7 @@ def test_class_beyond_top_or_bottom_publishes_bound(con: Any, settings: str, exp
     assert read == [(True, 10, True, False, 95, True, True, False)]
 
 
-def test_every_time_on_the_day_of_the_bound_is_at_the_bound(con: Any) -> None:
+def test_bottom_date_covers_every_time_of_its_day(con: Any) -> None:
     con.execute(
         "CREATE TABLE stays AS SELECT TIMESTAMP '2000-03-15 15:00' AS begun FROM range(3) "
         "UNION ALL SELECT TIMESTAMP '2000-05-02 08:00' FROM range(3)"
@@ -39,4 +39,4 @@ def test_every_time_on_the_day_of_the_bound_is_at_the_bound(con: Any) -> None:
         "SELECT DISTINCT begun, class_id FROM kacpc('stays', k := 3, qi := ['begun'], rounding := {'begun': 'month'}, "
         "bottom := {'begun': '2000-03-15'}) ORDER BY class_id"
     ).fetchall()
-    assert [begun for begun, _ in rows] == ["<=2000-03-15", "2000-05"]
+    assert [interval for interval, _ in rows] == ["<=2000-03-15", "2000-05"]

@@ -82,7 +82,7 @@ def assert_refused(connection: Any, arguments: str, message: str = "would loosen
 # --- rows of the table --------------------------------------------------------------------------------------
 
 
-def test_an_insert_of_the_common_columns_is_a_policy(clinic: Any) -> None:
+def test_policy_insert_of_common_columns_applies(clinic: Any) -> None:
     clinic.execute("""
         INSERT INTO dbanon.policy (table_name, column_name, role, hierarchy, weight) VALUES
             ('patients', 'rid', 'identifier', NULL, 1),
@@ -97,7 +97,7 @@ def test_an_insert_of_the_common_columns_is_a_policy(clinic: Any) -> None:
     assert others.fetchall() == [(None, None, None, None, None, "main")]
 
 
-def test_columns_may_be_named_as_the_arguments_of_declare() -> None:
+def test_declare_accepts_columns_named_like_its_parameters() -> None:
     with dbanon.connect() as con:
         con.execute('CREATE TABLE t AS SELECT i AS "table", i % 2 AS connection FROM range(20) AS r (i)')
         dbanon.declare(con, "t", table="quasi", connection="sensitive")
@@ -105,13 +105,13 @@ def test_columns_may_be_named_as_the_arguments_of_declare() -> None:
         assert rows == [("connection", "sensitive"), ("table", "quasi")]
 
 
-def test_name_and_role_suffice(clinic: Any) -> None:
+def test_policy_row_requires_only_name_and_role(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"), ("patients", "disease", "sensitive"))
     assert published_columns(clinic) == ["age", "disease"]
     assert clinic.execute("SELECT DISTINCT weight FROM dbanon.policy").fetchall() == [(1.0,)]
 
 
-def test_insert_update_and_delete_act_at_once(clinic: Any) -> None:
+def test_policy_row_changes_apply_to_next_call(clinic: Any) -> None:
     assert_refused(clinic, "k=2", "no quasi-identifier")
     insert(clinic, ("patients", "age", "quasi"))
     assert published_columns(clinic) == ["age"]
@@ -125,21 +125,21 @@ def test_insert_update_and_delete_act_at_once(clinic: Any) -> None:
     assert_refused(clinic, "k=2", "no quasi-identifier")
 
 
-def test_policy_of_other_connection_applies_at_once(clinic: Any) -> None:
+def test_policy_written_by_other_connection_applies(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     with clinic.cursor() as other:
         insert(other, ("patients", "region", "insensitive"))
     assert published_columns(clinic) == ["age", "region"]
 
 
-def test_a_call_without_policy_or_qi_shows_both_ways(clinic: Any) -> None:
+def test_missing_quasi_identifier_error_shows_insert_and_qi(clinic: Any) -> None:
     assert_refused(clinic, "k=2", r"INSERT INTO dbanon\.policy \(table_name, column_name, role\).*qi = \[")
     assert_refused(clinic, "sensitive=['disease'], k=2", "no quasi-identifier")
     insert(clinic, ("patients", "disease", "sensitive"))
     assert_refused(clinic, "k=2", "no quasi-identifier")
 
 
-def test_undeclared_withheld_and_identifiers_dropped(clinic: Any) -> None:
+def test_undeclared_columns_and_identifiers_not_published(clinic: Any) -> None:
     insert(
         clinic, ("patients", "rid", "identifier"), ("patients", "age", "quasi"), ("patients", "disease", "sensitive")
     )
@@ -149,7 +149,7 @@ def test_undeclared_withheld_and_identifiers_dropped(clinic: Any) -> None:
     clinic.execute("ALTER TABLE patients DROP COLUMN diary")
 
 
-def test_names_and_roles_are_not_case_sensitive(clinic: Any) -> None:
+def test_policy_names_and_roles_ignore_case(clinic: Any) -> None:
     insert(clinic, ("PATIENTS", "AGE", "Quasi"), ("Patients", "Disease", "SENSITIVE"))
     assert published_columns(clinic) == ["age", "disease"]
     assert published_columns(clinic, source="Patients") == ["age", "disease"]
@@ -160,14 +160,14 @@ def test_names_and_roles_are_not_case_sensitive(clinic: Any) -> None:
     "spelling",
     ["patients", "main.patients", "memory.main.patients", "memory.patients", '"patients"', 'MAIN."Patients"'],
 )
-def test_a_table_may_be_spelled_in_several_ways(clinic: Any, spelling: str) -> None:
+def test_policy_table_name_accepts_spelling_variants(clinic: Any, spelling: str) -> None:
     insert(clinic, (spelling, "age", "quasi"), (spelling, "note", "identifier"))
     assert published_columns(clinic) == ["age"]
     assert_refused(clinic, "sensitive=['note'], k=2")
     assert problems(clinic) == []
 
 
-def test_a_policy_belongs_to_its_schema(clinic: Any) -> None:
+def test_policy_applies_to_its_schema_only(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     insert(clinic, ("patients", "sex", "quasi", "ward"), columns="table_name, column_name, role, schema_name")
     insert(clinic, ("ward.patients", "region", "quasi"))
@@ -196,12 +196,12 @@ def test_two_roles_for_column_raise_and_are_reported(clinic: Any, second: tuple[
     assert problems(clinic)
 
 
-def test_two_person_columns_are_an_error(clinic: Any) -> None:
+def test_policy_with_two_person_columns_refused(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"), ("patients", "person", "person"), ("patients", "rid", "person"))
     assert_refused(clinic, "k=2", "in two roles: person")
 
 
-def test_an_unknown_role_or_column_in_the_policy_stops_the_call(clinic: Any) -> None:
+def test_unknown_policy_role_or_column_refuses_call(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"), ("patients", "disease", "sensitif"))
     assert_refused(clinic, "k=2", "no role 'sensitif'.*Did you mean 'sensitive'")
     clinic.execute("UPDATE dbanon.policy SET role = 'sensitive', column_name = 'diseas' WHERE role = 'sensitif'")
@@ -209,7 +209,7 @@ def test_an_unknown_role_or_column_in_the_policy_stops_the_call(clinic: Any) -> 
 
 
 @pytest.mark.parametrize("name", ["x'); DROP TABLE patients; --", 'a"b', "it's", "🙂", "{{ x }}"])
-def test_hostile_text_in_the_policy_is_only_text(clinic: Any, name: str) -> None:
+def test_hostile_policy_texts_are_not_executed(clinic: Any, name: str) -> None:
     insert(clinic, ("patients", "age", "quasi"))
     insert(clinic, (name, name, name, name, name, name, name, name),
            columns="table_name, column_name, role, hierarchy, top, bottom, rounding, schema_name")  # fmt: skip
@@ -229,7 +229,7 @@ def test_hostile_text_in_the_policy_is_only_text(clinic: Any, name: str) -> None
 # --- declare ------------------------------------------------------------------------------------------------
 
 
-def test_declare_takes_a_role_a_pair_or_a_dict(clinic: Any) -> None:
+def test_declare_accepts_role_pair_or_dict(clinic: Any) -> None:
     dbanon.declare(
         clinic,
         "patients",
@@ -265,13 +265,13 @@ def test_declare_replaces_only_named_columns(clinic: Any) -> None:
 @pytest.mark.parametrize(
     "spelling", ["PATIENTS", "main.patients", "memory.main.patients", "memory.patients", '"patients"']
 )
-def test_declare_replaces_rows_however_they_are_spelled(clinic: Any, spelling: str) -> None:
+def test_declare_replaces_rows_of_other_spelling(clinic: Any, spelling: str) -> None:
     insert(clinic, (spelling, "Age", "quasi"), (spelling, "sex", "quasi"))
     dbanon.declare(clinic, "patients", age="identifier")
     assert published_columns(clinic) == ["sex"]
 
 
-def test_declare_writes_to_the_database_and_schema_of_the_table(con: Any, tmp_path: Path) -> None:
+def test_declare_writes_to_database_and_schema_of_table(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
     con.execute(f"CREATE TABLE clinic.main.visits AS {PATIENTS}")
     con.execute('CREATE SCHEMA clinic."odd ward"')
@@ -288,7 +288,7 @@ def test_declare_writes_to_the_database_and_schema_of_the_table(con: Any, tmp_pa
     assert problems(con) == []
 
 
-def test_declare_takes_views_and_hostile_column_names(clinic: Any) -> None:
+def test_declare_accepts_views_and_hostile_column_names(clinic: Any) -> None:
     name = "x'); DROP TABLE patients; --\""
     clinic.execute(f'CREATE OR REPLACE VIEW odd AS SELECT age AS "{name.replace(chr(34), chr(34) * 2)}" FROM patients')
     dbanon.declare(clinic, "odd", **{name: "quasi"})
@@ -307,7 +307,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES)
-def test_declare_with_a_mistake_writes_nothing(clinic: Any, mistake: dict[str, Any], message: str) -> None:
+def test_invalid_declare_writes_nothing(clinic: Any, mistake: dict[str, Any], message: str) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
     old_rows = clinic.execute("FROM dbanon.policy").fetchall()
     with pytest.raises(dbanon.DbanonError, match=message):
@@ -316,7 +316,7 @@ def test_declare_with_a_mistake_writes_nothing(clinic: Any, mistake: dict[str, A
 
 
 @pytest.mark.parametrize("value", [5, None, ("quasi", "wards", "more")])
-def test_declare_refuses_what_is_no_declaration(clinic: Any, value: Any) -> None:
+def test_declare_refuses_invalid_declaration_value(clinic: Any, value: Any) -> None:
     with pytest.raises(dbanon.DbanonError):
         dbanon.declare(clinic, "patients", ward=value)
     assert clinic.execute("FROM dbanon.policy").fetchall() == []
@@ -329,14 +329,14 @@ def test_declare_refuses_one_column_twice(clinic: Any) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"weight": 0}, {"weight": "heavy"}, {"min_level": -1}])
-def test_declare_with_a_bad_setting_writes_nothing(clinic: Any, settings: dict[str, Any]) -> None:
+def test_declare_with_invalid_setting_writes_nothing(clinic: Any, settings: dict[str, Any]) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
     with pytest.raises((duckdb.Error, dbanon.DbanonError)):
         dbanon.declare(clinic, "patients", sex="quasi", age={"role": "insensitive", **settings})
     assert published_columns(clinic) == ["age"]
 
 
-def test_declare_of_an_unknown_table_is_an_error(clinic: Any) -> None:
+def test_declare_of_unknown_table_suggests_name(clinic: Any) -> None:
     with pytest.raises(dbanon.DbanonError, match=r"no table, view or file 'patient'.*Did you mean 'patients'"):
         dbanon.declare(clinic, "patient", age="quasi")
 
@@ -363,7 +363,7 @@ TIGHTER = {
 
 
 @pytest.mark.parametrize("declared", TIGHTER, ids=str)
-def test_a_call_may_tighten_a_role_and_never_loosen_it(clinic: Any, declared: str | None) -> None:
+def test_call_may_tighten_role_but_never_loosen(clinic: Any, declared: str | None) -> None:
     assert set(TIGHTER) - {None} == set(ROLES) - set(TRANSFORM_SETTINGS)  # those have tests of their own
     insert(clinic, ("patients", "age", "quasi"))
     if declared is not None:
@@ -403,7 +403,7 @@ def test_call_list_narrows_declared_columns(clinic: Any) -> None:
     assert_refused(clinic, "k := 2, withhold := ['age', 'sex', 'ward']", "no quasi-identifier")
 
 
-def test_the_order_of_qi_does_not_change_the_order_of_columns(clinic: Any) -> None:
+def test_qi_order_does_not_change_column_order(clinic: Any) -> None:
     assert published_columns(clinic, "k=2, qi=['ward', 'sex', 'age'], sensitive=['disease']") == [
         "age",
         "sex",
@@ -412,14 +412,14 @@ def test_the_order_of_qi_does_not_change_the_order_of_columns(clinic: Any) -> No
     ]
 
 
-def test_a_declared_person_cannot_be_exchanged(clinic: Any) -> None:
+def test_call_cannot_replace_declared_person_column(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", person="person")
     assert_refused(clinic, "k=2, person='rid'")
     assert published_columns(clinic, "k=2, person='PERSON'") == ["age"]
     assert_refused(clinic, "k=7", "k must be between 2 and 6 .patients has 6 persons., got 7")
 
 
-def test_a_column_in_two_roles_of_a_call_is_an_error(clinic: Any) -> None:
+def test_column_in_two_roles_of_call_refused(clinic: Any) -> None:
     pairs = ["qi=['age'], sensitive=['AGE']", "qi=['age'], person='age'", "qi=['age'], withhold := ['age']",
              "qi=['age'], insensitive := ['sex'], identifier := ['sex']"]  # fmt: skip
     for pair in pairs:
@@ -430,7 +430,7 @@ def test_a_column_in_two_roles_of_a_call_is_an_error(clinic: Any) -> None:
 @pytest.mark.parametrize(
     "parameter", ["qi", "sensitive", "insensitive", "identifier", "withhold", "allow_rare", "person", "weights", "top"]
 )
-def test_an_unknown_column_of_a_call_names_the_parameter(clinic: Any, parameter: str) -> None:
+def test_unknown_column_error_names_parameter(clinic: Any, parameter: str) -> None:
     value = {"person": "'agee'", "weights": "{'agee': 1}", "top": "{'agee': 1}"}.get(parameter, "['agee']")
     others = "" if parameter == "qi" else ", qi := ['age']"
     assert_refused(clinic, f"k := 2, {parameter} := {value}{others}",
@@ -440,11 +440,11 @@ def test_an_unknown_column_of_a_call_names_the_parameter(clinic: Any, parameter:
 # --- settings -----------------------------------------------------------------------------------------------
 
 
-def both(connection: Any, column: str, declared: dict[str, Any], asked: str) -> set[Any]:
+def values_by_policy_and_call(connection: Any, column: str, declared: dict[str, Any], arguments: str) -> set[Any]:
     """Return the released values with a declared setting; assert that they equal those with the setting in the call."""
     base: Any = ("quasi", "wards") if column == "ward" else "quasi"
     dbanon.declare(connection, "patients", **{column: base})
-    from_call = values(connection, column, f"k := 3, {asked}")
+    from_call = values(connection, column, f"k := 3, {arguments}")
     settings = {"role": "quasi", **({"hierarchy": "wards"} if column == "ward" else {}), **declared}
     dbanon.declare(connection, "patients", **{column: settings})
     from_table = values(connection, column)
@@ -453,34 +453,36 @@ def both(connection: Any, column: str, declared: dict[str, Any], asked: str) -> 
 
 
 def test_top_and_bottom_code_the_extremes(clinic: Any) -> None:
-    top = both(clinic, "age", {"top": 24}, "top := {'age': 24}")
+    top = values_by_policy_and_call(clinic, "age", {"top": 24}, "top := {'age': 24}")
     assert any(">=24" in value for value in top)
     assert not any("25" in value or "26" in value for value in top)
-    bottom = both(clinic, "age", {"bottom": 22}, "bottom := {'age': 22}")
+    bottom = values_by_policy_and_call(clinic, "age", {"bottom": 22}, "bottom := {'age': 22}")
     assert any("<=22" in value for value in bottom)
     assert not any("20" in value or "21" in value for value in bottom)
-    both(clinic, "age", {"top": 24, "bottom": 22}, "top := {'age': 24}, bottom := {'age': 22}")
+    values_by_policy_and_call(clinic, "age", {"top": 24, "bottom": 22}, "top := {'age': 24}, bottom := {'age': 22}")
 
 
-def test_top_and_bottom_take_dates(clinic: Any) -> None:
-    top = both(clinic, "born", {"top": "1981-06-01"}, "top := {'born': '1981-06-01'}")
+def test_top_and_bottom_accept_dates(clinic: Any) -> None:
+    top = values_by_policy_and_call(clinic, "born", {"top": "1981-06-01"}, "top := {'born': '1981-06-01'}")
     assert any(">=1981-06" in value for value in top)
     assert not any("1982" in value for value in top)
-    bottom = both(clinic, "born", {"bottom": "1981-06-30"}, "bottom := {'born': '1981-06-30'}")
+    bottom = values_by_policy_and_call(clinic, "born", {"bottom": "1981-06-30"}, "bottom := {'born': '1981-06-30'}")
     assert any("<=1981-06" in value for value in bottom)
     assert not any("1980" in value for value in bottom)
 
 
 def test_grid_snaps_interval_ends_outward(clinic: Any) -> None:
     ends = {"[20, 24]", "[25, 29]", "[20, 29]"}
-    assert both(clinic, "age", {"rounding": 5}, "rounding := {'age': 5}") <= ends
-    assert both(clinic, "born", {"rounding": "year"}, "rounding := {'born': 'year'}") <= {
+    assert values_by_policy_and_call(clinic, "age", {"rounding": 5}, "rounding := {'age': 5}") <= ends
+    assert values_by_policy_and_call(clinic, "born", {"rounding": "year"}, "rounding := {'born': 'year'}") <= {
         f"[{a}, {b}]" if a < b else str(a) for a in range(1980, 1984) for b in range(a, 1984)
     }
-    assert both(clinic, "born", {"rounding": "decade"}, "rounding := {'born': 'decade'}") == {"[1980, 1989]"}
+    assert values_by_policy_and_call(clinic, "born", {"rounding": "decade"}, "rounding := {'born': 'decade'}") == {
+        "[1980, 1989]"
+    }
 
 
-def test_dates_snap_to_months_unless_told_otherwise(clinic: Any) -> None:
+def test_dates_rounded_to_months_by_default(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", born={"role": "quasi", "rounding": "none"})
     exact = values(clinic, "born")
     assert any(not value[1:].startswith(value[1:9] + "01") for value in exact)
@@ -490,18 +492,23 @@ def test_dates_snap_to_months_unless_told_otherwise(clinic: Any) -> None:
         assert re.fullmatch(r"\d{4}-\d{2}|\[\d{4}-\d{2}, \d{4}-\d{2}\]", value), value
 
 
-def test_min_level_lifts_and_max_level_limits(clinic: Any) -> None:
-    assert both(clinic, "ward", {"min_level": 1}, "min_level := {'ward': 1}") == {"a", "b"}
-    assert both(clinic, "ward", {"min_level": 2}, "min_level := {'ward': 2}") == {"*"}
-    assert both(clinic, "ward", {"min_level": 9}, "min_level := {'ward': 9}") == {"*"}
-    assert both(clinic, "ward", {"max_level": 0}, "max_level := {'ward': 0}") == {"a1", "a2", "b1", "b2"}
+def test_min_level_and_max_level_bound_published_nodes(clinic: Any) -> None:
+    assert values_by_policy_and_call(clinic, "ward", {"min_level": 1}, "min_level := {'ward': 1}") == {"a", "b"}
+    assert values_by_policy_and_call(clinic, "ward", {"min_level": 2}, "min_level := {'ward': 2}") == {"*"}
+    assert values_by_policy_and_call(clinic, "ward", {"min_level": 9}, "min_level := {'ward': 9}") == {"*"}
+    assert values_by_policy_and_call(clinic, "ward", {"max_level": 0}, "max_level := {'ward': 0}") == {
+        "a1",
+        "a2",
+        "b1",
+        "b2",
+    }
     dbanon.declare(clinic, "patients", ward={"role": "quasi", "hierarchy": "wards", "max_level": 1})
     assert values(clinic, "ward", "k=5") == {"a", "b"}
     assert_refused(clinic, "k=7", "max_level of ward separates")
     assert values(clinic, "ward", "k := 7, max_level := {'ward': 2}") == {"*"}
 
 
-def test_weight_changes_what_is_near(clinic: Any) -> None:
+def test_weight_changes_clustering(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", sex="quasi")
     light = clinic.execute("FROM kacpc('patients', k := 4, weights := {'age': 0.001})").fetchall()
     heavy = clinic.execute("FROM kacpc('patients', k := 4, weights := {'age': 1000})").fetchall()
@@ -563,18 +570,18 @@ SETTINGS = [  # column, declared, the call's, whether it is allowed
 ]
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize(("column", "declared", "asked", "allowed"), SETTINGS)
-def test_a_call_may_only_coarsen_declared_settings(
-    clinic: Any, column: str, declared: dict[str, Any], asked: str, allowed: bool
+@pytest.mark.all_cases
+@pytest.mark.parametrize(("column", "declared", "arguments", "is_accepted"), SETTINGS)
+def test_call_may_tighten_but_not_loosen_settings(
+    clinic: Any, column: str, declared: dict[str, Any], arguments: str, is_accepted: bool
 ) -> None:
     hierarchy = {"hierarchy": "wards"} if column == "ward" else {}
     dbanon.declare(clinic, "patients", **{column: {"role": "quasi", **hierarchy, **declared}})
-    if allowed:
-        assert published_columns(clinic, f"k := 2, {asked}") == [column.lower()]
+    if is_accepted:
+        assert published_columns(clinic, f"k := 2, {arguments}") == [column.lower()]
     else:
         assert published_columns(clinic) == [column.lower()]
-        assert_refused(clinic, f"k := 2, {asked}", "would loosen the policy|does not fit|lies within a cell of it")
+        assert_refused(clinic, f"k := 2, {arguments}", "would loosen the policy|does not fit|lies within a cell of it")
 
 
 @pytest.mark.parametrize(
@@ -587,7 +594,7 @@ def test_a_call_may_only_coarsen_declared_settings(
         ("ward", "bottom", "'a1'"), ("ward", "rounding", "5"), ("sex", "top", "1"),
     ],
 )  # fmt: skip
-def test_a_setting_that_does_not_fit_is_an_error(clinic: Any, column: str, setting: str, value: str) -> None:
+def test_setting_invalid_for_column_refused(clinic: Any, column: str, setting: str, value: str) -> None:
     hierarchies = "hierarchies := {'ward': 'wards'}" if column == "ward" else "hierarchies := NULL"
     assert_refused(clinic, f"k := 2, qi := ['{column}'], {hierarchies}, {setting} := {{'{column}': {value}}}",
             rf"{setting} does not fit patients\.{column}")  # fmt: skip
@@ -597,9 +604,9 @@ def test_a_setting_that_does_not_fit_is_an_error(clinic: Any, column: str, setti
     )
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
-    ("declared", "bounds", "allowed"),
+    ("declared", "bounds", "is_accepted"),
     [
         ({}, "[21, 23]", True),
         ({"rounding": 2}, "[21, 23]", False),
@@ -608,12 +615,12 @@ def test_a_setting_that_does_not_fit_is_an_error(clinic: Any, column: str, setti
         ({"top": 24}, "[21, 23]", False),
     ],
 )
-def test_bounds_of_a_call_do_not_narrow_what_the_policy_rounds(
-    clinic: Any, declared: dict[str, Any], bounds: str, allowed: bool
+def test_call_bounds_within_policy_grid_cell_refused(
+    clinic: Any, declared: dict[str, Any], bounds: str, is_accepted: bool
 ) -> None:
     dbanon.declare(clinic, "patients", age={"role": "quasi", **declared}, disease="sensitive")
     query = f"SELECT DISTINCT age FROM simdiv('patients', k := 2, bounds := {{'AGE': {bounds}}})"
-    if allowed:
+    if is_accepted:
         assert len(clinic.execute(query).fetchall()) > 0
     else:
         with pytest.raises(duckdb.Error, match=r"would loosen the policy|within a cell"):
@@ -621,23 +628,23 @@ def test_bounds_of_a_call_do_not_narrow_what_the_policy_rounds(
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     ["qi := ['age', 'note']", "insensitive := ['NOTE'], allow_rare := ['note']", "sensitive := ['note']"],
 )
-def test_call_cannot_publish_undeclared_column(clinic: Any, asked: str) -> None:
+def test_call_cannot_publish_undeclared_column(clinic: Any, arguments: str) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
     for source in ("patients", "PATIENTS", 'main."Patients"', "memory.patients"):
         with pytest.raises(duckdb.Error, match="in which note has no role, so it is withheld"):
-            clinic.execute(f"FROM kacpc('{source}', k := 2, {asked})")
+            clinic.execute(f"FROM kacpc('{source}', k := 2, {arguments})")
     for function in ("kacpc_classes", "kacpc_metrics", "mondrian"):
         with pytest.raises(duckdb.Error, match="would loosen the policy"):
-            clinic.execute(f"FROM {function}('patients', k := 2, {asked})")
+            clinic.execute(f"FROM {function}('patients', k := 2, {arguments})")
     clinic.execute("DELETE FROM dbanon.policy")
-    roles = asked if "qi" in asked else f"qi := ['age'], {asked}"
+    roles = arguments if "qi" in arguments else f"qi := ['age'], {arguments}"
     assert published_columns(clinic, f"k := 2, {roles}") == ["age", "note"]
 
 
-def test_a_view_over_a_table_with_a_policy_needs_one_of_its_own(clinic: Any) -> None:
+def test_view_over_policy_table_requires_own_policy(clinic: Any) -> None:
     clinic.execute("CREATE VIEW near AS SELECT age, note AS remark FROM patients")
     clinic.execute(
         "CREATE VIEW far (years, remark) AS SELECT * FROM memory.near WHERE age IN (SELECT age FROM patients)"
@@ -673,7 +680,7 @@ READS = (
 """Queries that read patients."""
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("query", READS)
 def test_policy_found_through_every_view(clinic: Any, query: str) -> None:
     clinic.execute("CREATE TABLE ages AS SELECT DISTINCT age FROM patients")
@@ -691,12 +698,12 @@ def test_policy_found_through_every_view(clinic: Any, query: str) -> None:
             clinic.execute(f"DROP {text}")
 
 
-def test_levels_that_contradict_each_other_are_an_error(clinic: Any) -> None:
+def test_min_level_above_max_level_refused(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", ward={"role": "quasi", "hierarchy": "wards", "min_level": 2, "max_level": 1})
     assert_refused(clinic, "k=2", "min_level does not fit patients.ward: 2 is above max_level 1")
 
 
-def test_top_below_bottom_is_an_error_of_the_settings(clinic: Any) -> None:
+def test_top_below_bottom_refused(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age={"role": "quasi", "top": 22, "bottom": 24})
     assert_refused(clinic, "k=2", "(top|bottom) does not fit")
 
@@ -704,7 +711,7 @@ def test_top_below_bottom_is_an_error_of_the_settings(clinic: Any) -> None:
 # --- policy_problems ----------------------------------------------------------------------------------------
 
 
-def test_policy_problems_is_empty_for_a_sound_policy(clinic: Any) -> None:
+def test_policy_problems_empty_for_valid_policy(clinic: Any) -> None:
     assert problems(clinic) == []
     dbanon.declare(clinic, "patients", age="quasi", ward=("quasi", "wards"), sex=("quasi", "sex"), person="person")
     dbanon.declare(clinic, "ward.patients", rid="identifier", region="insensitive", disease="sensitive")
@@ -740,7 +747,7 @@ def test_policy_problems_lists_every_kind_of_problem(clinic: Any) -> None:
     assert actual_values["nowhere.patients", "age"].startswith("orphan")
 
 
-def test_dropping_a_table_leaves_reported_orphans(clinic: Any) -> None:
+def test_policy_rows_of_dropped_table_reported_as_orphans(clinic: Any) -> None:
     clinic.execute("CREATE TABLE brief AS FROM patients")
     dbanon.declare(clinic, "brief", age="quasi")
     assert problems(clinic) == []
@@ -749,7 +756,7 @@ def test_dropping_a_table_leaves_reported_orphans(clinic: Any) -> None:
     assert "orphan" in problems(clinic)[0][3]
 
 
-def test_a_row_of_a_schema_that_has_no_such_table_is_an_orphan(clinic: Any) -> None:
+def test_policy_row_with_wrong_schema_is_orphan(clinic: Any) -> None:
     """Such a row has no effect on main.patients, so its author must be informed."""
     insert(clinic, ("patients", "age", "identifier", "mian"), columns="table_name, column_name, role, schema_name")
     with pytest.raises(duckdb.Error, match="for table 'patients' in schema 'mian' match no table"):
@@ -757,7 +764,7 @@ def test_a_row_of_a_schema_that_has_no_such_table_is_an_orphan(clinic: Any) -> N
     assert [row[:3] for row in problems(clinic)] == [("mian", "patients", "age")]
 
 
-def test_a_row_about_a_table_of_another_database_is_an_orphan(con: Any, tmp_path: Path) -> None:
+def test_policy_row_about_table_in_other_database_is_orphan(con: Any, tmp_path: Path) -> None:
     """A policy is stored in its table's database: elsewhere it has no effect, so its author must be informed."""
     con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
     con.execute(f"CREATE TABLE clinic.main.patients AS {PATIENTS}")
@@ -839,12 +846,12 @@ def test_hint_explains_names_repeating_by_chance(stays: Any) -> None:
     assert "names repeat by chance" in row[4]
 
 
-def test_null_does_not_repeat(stays: Any) -> None:
+def test_null_identifier_values_are_not_repeats(stays: Any) -> None:
     stays.execute("UPDATE stays SET patient = CASE WHEN stay % 10 = 0 THEN patient END")
     assert problems(stays) == []
 
 
-def test_repeats_are_counted_when_the_statement_runs(stays: Any) -> None:
+def test_repeated_identifiers_counted_at_execution(stays: Any) -> None:
     stays.execute("BEGIN")
     stays.execute("DELETE FROM stays WHERE stay % 10 > 0")
     assert problems(stays) == []
@@ -852,7 +859,7 @@ def test_repeats_are_counted_when_the_statement_runs(stays: Any) -> None:
     assert repeats(stays) == [("stays", "patient", True)]
 
 
-def test_unsuitable_person_values_get_other_hint(stays: Any) -> None:
+def test_repeated_list_identifier_hint_suggests_text_column(stays: Any) -> None:
     stays.execute("CREATE OR REPLACE VIEW keys AS SELECT [patient] AS patient, age FROM stays")
     stays.execute("DELETE FROM dbanon.policy")
     dbanon.declare(stays, "keys", patient="identifier")
@@ -862,7 +869,7 @@ def test_unsuitable_person_values_get_other_hint(stays: Any) -> None:
     stays.execute("DROP VIEW keys")
 
 
-def test_a_broken_view_is_a_problem_and_hides_no_other(stays: Any) -> None:
+def test_broken_view_reported_with_other_problems(stays: Any) -> None:
     stays.execute("CREATE TABLE gone AS FROM stays")
     stays.execute("CREATE VIEW broken AS FROM gone")
     dbanon.declare(stays, "broken", patient="identifier", age="quasi")
@@ -887,7 +894,7 @@ def test_temporary_table_read_on_its_connection() -> None:
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_a_file_is_read(stays: Any, tmp_path: Path, format: str) -> None:
+def test_repeated_identifier_in_file_reported(stays: Any, tmp_path: Path, format: str) -> None:
     stays.execute("DELETE FROM dbanon.policy")
     path = str(tmp_path / f"it's.{format}")
     stays.execute(f"COPY stays TO '{path.replace(chr(39), chr(39) * 2)}'")
@@ -898,7 +905,7 @@ def test_a_file_is_read(stays: Any, tmp_path: Path, format: str) -> None:
     assert problems(stays) == []
 
 
-def test_missing_file_stops_nothing(stays: Any, tmp_path: Path) -> None:
+def test_missing_file_does_not_stop_policy_problems(stays: Any, tmp_path: Path) -> None:
     insert(stays, (str(tmp_path / "gone.csv"), "patient", "identifier"))
     assert repeats(stays) == [("stays", "patient", True)]
 
@@ -912,7 +919,7 @@ def test_read_only_database_is_reported(tmp_path: Path) -> None:
         assert repeats(connection) == [("visits", "patient", True)]
 
 
-def test_the_statement_names_the_database_of_its_policy(con: Any, tmp_path: Path) -> None:
+def test_suggested_statement_names_policy_database(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS \"odd one\"")
     con.execute('CREATE TABLE "odd one".main.visits AS SELECT i // 2 AS patient, i AS age FROM range(8) AS r (i)')
     dbanon.declare(con, '"odd one".main.visits', patient="identifier", age="quasi")
@@ -925,7 +932,7 @@ def test_the_statement_names_the_database_of_its_policy(con: Any, tmp_path: Path
 @pytest.mark.parametrize(
     "name", ["x'); DROP TABLE patients; --", 'a"b', "it's", "🙂", "{{ x }}", "\x01now()\x02", "a\nb"]
 )
-def test_hostile_names_of_repeated_identifiers_are_only_text(clinic: Any, name: str) -> None:
+def test_hostile_names_of_repeated_identifiers_not_executed(clinic: Any, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
     clinic.execute(f"CREATE TABLE {quoted} AS SELECT i // 2 AS {quoted}, i AS age FROM range(8) AS r (i)")
     insert(clinic, (quoted, name, "identifier"), (quoted, "age", "quasi"))
@@ -940,7 +947,7 @@ def test_hostile_names_of_repeated_identifiers_are_only_text(clinic: Any, name: 
 # --- other columns ------------------------------------------------------------------------------------------
 
 
-def test_an_other_column_with_rare_values_is_refused(clinic: Any) -> None:
+def test_insensitive_column_with_rare_values_refused(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", ward="insensitive", region="insensitive")
     assert published_columns(clinic, "k=3") == ["age", "ward", "region"]
     assert_refused(
@@ -958,7 +965,7 @@ def test_an_other_column_with_rare_values_is_refused(clinic: Any) -> None:
     assert_refused(clinic, "k := 7, allow_rare := ['ward']", r"patients\.region has the role insensitive")
 
 
-def test_rare_nulls_of_an_other_column_are_rare_values_too(clinic: Any) -> None:
+def test_rare_null_of_insensitive_column_refused(clinic: Any) -> None:
     clinic.execute("CREATE OR REPLACE VIEW gaps AS SELECT age, CASE WHEN rid > 0 THEN 'x' END AS flag FROM patients")
     dbanon.declare(clinic, "gaps", age="quasi", flag="insensitive")
     with pytest.raises(duckdb.Error, match="1 of its values"):
@@ -1006,7 +1013,7 @@ def test_k_counts_persons_not_rows(visits: Any, algorithm: str, k: int) -> None:
     assert dict(achieved)["records"] == 60
 
 
-def test_without_a_person_column_rows_count(visits: Any) -> None:
+def test_k_counts_rows_without_person_column(visits: Any) -> None:
     dbanon.declare(visits, "visits", age="quasi")
     assert visits.execute("SELECT min(size) FROM kacpc_classes('visits', k=3)").fetchall()[0][0] >= 3
     dbanon.declare(visits, "visits", person="person")
@@ -1014,7 +1021,7 @@ def test_without_a_person_column_rows_count(visits: Any) -> None:
         visits.execute("FROM kacpc('visits', k=7)")
 
 
-def test_the_person_column_of_a_call_counts_and_is_withheld(visits: Any) -> None:
+def test_person_parameter_counts_and_withholds_column(visits: Any) -> None:
     result = visits.execute("FROM kacpc('visits', k=3, qi=['age'], person='person')")
     assert [column[0] for column in result.description] == ["age", "class_id"]
     assert "20" not in {row[0] for row in result.fetchall()}
@@ -1028,7 +1035,7 @@ def test_rare_values_are_counted_by_person(visits: Any) -> None:
         visits.execute("FROM kacpc('visits', k=3)")
 
 
-def test_rows_of_unknown_persons_do_not_count(visits: Any) -> None:
+def test_null_person_rows_not_counted_for_k(visits: Any) -> None:
     dbanon.declare(visits, "visits", age="quasi", person="person")
     visits.execute("UPDATE visits SET person = NULL WHERE person > 3")
     with pytest.raises(duckdb.Error, match="visits has 4 persons"):
@@ -1038,7 +1045,7 @@ def test_rows_of_unknown_persons_do_not_count(visits: Any) -> None:
     assert min(persons for _, persons in classes) >= 2
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("view", ["FROM patients", "FROM between", "SELECT * FROM temp.between AS p"])
 def test_temporary_view_over_policy_table_needs_policy(view: str) -> None:
     with dbanon.connect() as con:
@@ -1050,7 +1057,7 @@ def test_temporary_view_over_policy_table_needs_policy(view: str) -> None:
             con.execute("FROM kacpc('seen', k = 2, qi = ['age'], sensitive = ['pid'])").fetchall()
 
 
-def test_a_call_cannot_publish_a_quasi_identifier_as_it_is(con: Any) -> None:
+def test_call_cannot_publish_quasi_identifier_unchanged(con: Any) -> None:
     con.execute("CREATE TABLE q AS SELECT i % 2 AS age, i % 3 AS zip FROM range(12) AS r (i)")
     dbanon.declare(con, "q", age="quasi", zip="quasi")
     with pytest.raises(duckdb.Error, match="would loosen the policy"):

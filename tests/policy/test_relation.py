@@ -12,7 +12,7 @@ import dbanon
 
 
 @pytest.fixture
-def opened() -> Iterator[Any]:
+def related_con() -> Iterator[Any]:
     """Create twelve people with two visits each, related by keys of different names."""
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -24,20 +24,20 @@ def opened() -> Iterator[Any]:
         yield con
 
 
-def problems(con: Any, which: str = "policy_problems()") -> list[tuple[str, str]]:
-    return con.execute(f"SELECT column_name, problem FROM {which} WHERE problem LIKE '%relation%'").fetchall()  # type: ignore[no-any-return]
+def problems(con: Any, source: str = "policy_problems()") -> list[tuple[str, str]]:
+    return con.execute(f"SELECT column_name, problem FROM {source} WHERE problem LIKE '%relation%'").fetchall()  # type: ignore[no-any-return]
 
 
-def test_a_call_need_not_say_the_key(opened: Any) -> None:
-    rows = opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
+def test_related_call_uses_declared_key(related_con: Any) -> None:
+    rows = related_con.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
     assert len(rows) == 24
-    assert opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall() == rows
+    assert related_con.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall() == rows
     spelled = "FROM kacpc('main.visits', k := 3, entity := 'PEOPLE', key := {'PID': 'Id'})"
-    assert opened.execute(spelled).fetchall() == rows
-    assert len(opened.execute("FROM kacpc('people', k := 3, children := 'visits')").fetchall()) == 12
+    assert related_con.execute(spelled).fetchall() == rows
+    assert len(related_con.execute("FROM kacpc('people', k := 3, children := 'visits')").fetchall()) == 12
 
 
-def test_a_relation_comes_before_a_foreign_key() -> None:
+def test_declared_relation_precedes_foreign_key() -> None:
     with duckdb.connect() as con:
         dbanon.attach(con)
         con.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, other INTEGER UNIQUE, age INTEGER)")
@@ -52,26 +52,28 @@ def test_a_relation_comes_before_a_foreign_key() -> None:
         assert con.execute(f"SELECT value {call}").fetchall() == [(12,)]
 
 
-def test_contradicting_call_refused(opened: Any) -> None:
+def test_contradicting_call_refused(related_con: Any) -> None:
     with pytest.raises(duckdb.Error, match=r"dbanon.relation says that key = \{'pid': 'id'\}, and the call says some"):
-        opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'cost': 'id'})").fetchall()
-    opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
+        related_con.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'cost': 'id'})").fetchall()
+    related_con.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
                    "('main.visits', 'people', ['cost'], ['id'])")  # fmt: skip
     with pytest.raises(duckdb.Error, match=r"dbanon.relation has several keys of visits for people"):
-        opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
-    assert "several keys" in " ".join(problem for _, problem in problems(opened))
+        related_con.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
+    assert "several keys" in " ".join(problem for _, problem in problems(related_con))
 
 
-def test_a_relation_of_the_open_transaction_is_not_ignored(opened: Any) -> None:
-    opened.execute("BEGIN")
-    opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key) VALUES ('labs', 'people', ['id'])")
-    assert opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall()  # it is about other people
-    opened.execute("DELETE FROM dbanon.relation WHERE table_name = 'visits'")
+def test_uncommitted_relation_change_refused(related_con: Any) -> None:
+    related_con.execute("BEGIN")
+    related_con.execute("INSERT INTO dbanon.relation (table_name, entity_name, key) VALUES ('labs', 'people', ['id'])")
+    assert related_con.execute(
+        "FROM kacpc('visits', k := 3, entity := 'people')"
+    ).fetchall()  # it is about other people
+    related_con.execute("DELETE FROM dbanon.relation WHERE table_name = 'visits'")
     with pytest.raises(duckdb.Error, match="the policy of visits changed after this statement was planned"):
-        opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall()
+        related_con.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall()
 
 
-def test_names_and_several_columns() -> None:
+def test_relate_accepts_hostile_names_and_composite_keys() -> None:
     child = '"v""x\'); DROP TABLE t; --"'
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -104,19 +106,19 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("given", "said"), MISTAKES)
-def test_unrelatable_tables_not_written(opened: Any, given: tuple[Any, Any, Any], said: str) -> None:
-    with pytest.raises(dbanon.DbanonError, match=said):
-        dbanon.relate(opened, *given)
-    assert opened.execute("SELECT key, entity_key FROM dbanon.relation").fetchall() == [(["pid"], ["id"])]
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES)
+def test_unrelatable_tables_not_written(related_con: Any, arguments: tuple[Any, Any, Any], message: str) -> None:
+    with pytest.raises(dbanon.DbanonError, match=message):
+        dbanon.relate(related_con, *arguments)
+    assert related_con.execute("SELECT key, entity_key FROM dbanon.relation").fetchall() == [(["pid"], ["id"])]
 
 
-def test_problems_of_relations_are_found(opened: Any) -> None:
-    assert problems(opened) == []
-    opened.execute("DELETE FROM dbanon.policy WHERE column_name = 'pid'")
-    opened.execute("INSERT INTO visits VALUES (77, 1), (NULL, 4711)")
-    opened.execute("INSERT INTO people VALUES (NULL, 1), (3, 3)")
-    rows = opened.execute("SELECT column_name, problem, statement FROM policy_problems()").fetchall()
+def test_policy_problems_lists_relation_problems(related_con: Any) -> None:
+    assert problems(related_con) == []
+    related_con.execute("DELETE FROM dbanon.policy WHERE column_name = 'pid'")
+    related_con.execute("INSERT INTO visits VALUES (77, 1), (NULL, 4711)")
+    related_con.execute("INSERT INTO people VALUES (NULL, 1), (3, 3)")
+    rows = related_con.execute("SELECT column_name, problem, statement FROM policy_problems()").fetchall()
     statements = {problem.split(". Hint")[0]: statement for _, problem, statement in rows}
     assert list(statements) == [
         "dbanon.relation: visits.pid says who a row is about, and has no role: where the table is released alone, ten "
@@ -127,27 +129,27 @@ def test_problems_of_relations_are_found(opened: Any) -> None:
     ]
     assert "4711" not in str(rows)
     for statement in filter(None, statements.values()):
-        opened.execute(statement)
-    assert len(problems(opened)) == len(statements) - 1
-    reviewed = opened.execute("SELECT finding FROM policy_review('visits') WHERE topic = 'problem'").fetchall()
+        related_con.execute(statement)
+    assert len(problems(related_con)) == len(statements) - 1
+    reviewed = related_con.execute("SELECT finding FROM policy_review('visits') WHERE topic = 'problem'").fetchall()
     assert {finding.split(". Hint")[0] for (finding,) in reviewed} >= set(list(statements)[1:])
 
 
-def test_relations_of_missing_objects_are_problems(opened: Any) -> None:
-    opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
+def test_relation_to_missing_object_reported(related_con: Any) -> None:
+    related_con.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
                    "('gone', 'people', ['pid'], ['id']), ('people', 'nobody', ['id'], NULL)")  # fmt: skip
-    dbanon.relate(opened, "visits", "people", {"cost": "id"})
-    opened.execute("ALTER TABLE people ALTER id TYPE VARCHAR")
-    message = " ".join(problem for _, problem in problems(opened))
+    dbanon.relate(related_con, "visits", "people", {"cost": "id"})
+    related_con.execute("ALTER TABLE people ALTER id TYPE VARCHAR")
+    message = " ".join(problem for _, problem in problems(related_con))
     assert "no table or view 'gone' (schema 'main')" in message
     assert "no table or view 'nobody' (schema 'main')" in message
     assert "visits.cost says who a row is about, and its role is quasi" in message
     assert "visits.cost is BIGINT and people.id is VARCHAR, and cannot be compared as keys" in message
-    opened.execute("ALTER TABLE visits DROP cost")
-    assert "visits has no column 'cost'" in " ".join(problem for _, problem in problems(opened))
-    opened.execute("ALTER TABLE people ADD COLUMN bits BIT[]")
-    opened.execute("UPDATE dbanon.relation SET key = ['pid'], entity_key = ['bits'] WHERE table_name = 'visits'")
-    assert any("people.bits" in problem for _, problem in problems(opened))
+    related_con.execute("ALTER TABLE visits DROP cost")
+    assert "visits has no column 'cost'" in " ".join(problem for _, problem in problems(related_con))
+    related_con.execute("ALTER TABLE people ADD COLUMN bits BIT[]")
+    related_con.execute("UPDATE dbanon.relation SET key = ['pid'], entity_key = ['bits'] WHERE table_name = 'visits'")
+    assert any("people.bits" in problem for _, problem in problems(related_con))
 
 
 def test_older_database_receives_relation_table(tmp_path: Any) -> None:

@@ -52,7 +52,7 @@ def test_sql_refuses_looser_parameters_by_other_names(con: Any) -> None:
                 forbidden_rows(con, attempt, table)
 
 
-def test_sql_refuses_views_without_a_policy(con: Any) -> None:
+def test_sql_refuses_view_without_policy(con: Any) -> None:
     clinic(con)
     for name, query in VIEWS.items():
         con.execute(f"CREATE VIEW {name} AS {query}")
@@ -61,13 +61,13 @@ def test_sql_refuses_views_without_a_policy(con: Any) -> None:
                 forbidden_rows(con, attempt, name)
 
 
-def test_sql_accepts_parameters_that_tighten(con: Any) -> None:
+def test_sql_accepts_tighter_parameters(con: Any) -> None:
     clinic(con)
     for attempt in sample_cases(PERMITTED, 6):
         assert forbidden_rows(con, attempt) == [], attempt
 
 
-def test_problems_lists_what_the_policy_forbids(con: Any) -> None:
+def test_problems_checker_lists_forbidden_values(con: Any) -> None:
     clinic(con)
     con.execute("DELETE FROM dbanon.policy")
     roles: dict[str, Any] = dict.fromkeys(("age", "born", "zip", "weight_kg"), "quasi")

@@ -19,7 +19,17 @@ import pytest
 from oracle import models
 from oracle.models import Class, Oracle
 from support import by_row
-from support.model_tables import ALGORITHMS, CAUSE, ILLNESS, SENSITIVE, Case, case, constraint, encoded, grouped
+from support.model_tables import (
+    ALGORITHMS,
+    CAUSE,
+    ILLNESS,
+    SENSITIVE,
+    ModelCase,
+    constraint,
+    encode_case,
+    published_groups,
+    random_case,
+)
 
 import dbanon
 from dbanon import algorithms, errors
@@ -54,9 +64,9 @@ def call_parameters(model: PrivacyModel, form: ModelForm) -> dict[str, Any]:
     return {model.parameter: 2 if isinstance(model.parameters[0].kind, Integer) else 0.4, **selected_mapping}
 
 
-def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, list[list[int]]]:
+def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[ModelCase, list[list[int]]]:
     """Return a random table with a form as its constraint, and a random grouping of its records."""
-    actual_case = case("hierarchical t" if form.value_order == "hierarchy" else "p", seed)
+    actual_case = random_case("hierarchical t" if form.value_order == "hierarchy" else "p", seed)
     kept_values_by_name = {name: value for name, value in actual_case.asked.items() if name in ("k", "multi_sensitive")}
     actual_case = replace(
         actual_case,
@@ -68,27 +78,29 @@ def table_of(model: PrivacyModel, form: ModelForm, seed: int) -> tuple[Case, lis
     return actual_case, [[r for r, g in enumerate(group) if g == number] for number in sorted(set(group))]
 
 
-def defined(made: Case, of: ModelRequirement, classes: Sequence[Class]) -> models.Achieved:
+def achieved_by_definition(
+    selected_case: ModelCase, requirement: ModelRequirement, classes: Sequence[Class]
+) -> models.ModelResult:
     """Return the values that classes achieve by the definition."""
-    column = made.columns[of.sensitive]
-    joint = made.asked.get("multi_sensitive") == "joint"
-    return oracle(of.privacy_model, of.form_definition)(
-        classes, of.settings, of.sensitive, joint, column.order, column.rows
+    column = selected_case.columns[requirement.sensitive]
+    joint = selected_case.asked.get("multi_sensitive") == "joint"
+    return oracle(requirement.privacy_model, requirement.form_definition)(
+        classes, requirement.settings, requirement.sensitive, joint, column.order, column.rows
     )
 
 
 @every_form
-def test_arrays_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
+def test_model_arrays_equal_definition(model: PrivacyModel, form: ModelForm) -> None:
     compared = 0
     for seed in range(TABLES):
         encoded_table, groups = table_of(model, form, seed)
-        space, order = encoded(encoded_table)
+        space, order = encode_case(encoded_table)
         place = {record: row for row, record in enumerate(order)}
         limits = constraint(encoded_table)
         for one_model in limits.models:
-            expected = defined(encoded_table, one_model, encoded_table.classes(groups))
+            expected = achieved_by_definition(encoded_table, one_model, encoded_table.classes(groups))
             for group, value in zip(groups, expected.classes, strict=True):
-                if models.size(encoded_table.classes([group])[0]) == 0:
+                if models.n_persons(encoded_table.classes([group])[0]) == 0:
                     continue  # no person is known: no class of a release
                 rows = np.array(sorted(place[record] for record in group))
                 assert float(limits.worst_measure(space, rows, one_model)) == pytest.approx(float(value), abs=1e-9), (
@@ -100,7 +112,7 @@ def test_arrays_and_definition_agree(model: PrivacyModel, form: ModelForm) -> No
 
 
 @every_form
-def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
+def test_model_sql_equals_definition(model: PrivacyModel, form: ModelForm) -> None:
     """Checks the macro of the model's file on counts of classes."""
     with duckdb.connect() as con:
         for seed in range(TABLES):
@@ -108,9 +120,9 @@ def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
             encoded_table = replace(
                 encoded_table, asked={name: v for name, v in encoded_table.asked.items() if name != "multi_sensitive"}
             )
-            classes = [part for part in encoded_table.classes(groups) if models.size(part)]
+            classes = [part for part in encoded_table.classes(groups) if models.n_persons(part)]
             for one_model in constraint(encoded_table).models:
-                _counts(con, encoded_table, one_model, classes)
+                _store_counts(con, encoded_table, one_model, classes)
                 tree = encoded_table.columns[one_model.sensitive].rows is not None
                 if form.value_order:
                     places = "model.places(form, sql('overall'), rows, leaves)"
@@ -123,7 +135,7 @@ def test_sql_and_definition_agree(model: PrivacyModel, form: ModelForm) -> None:
                     model, "model.measure(form, of, settings)", form=form.name, of=relations, settings=settings
                 )
                 mapping = dict(con.execute(f"SELECT class_id, value FROM ({query})").fetchall())
-                expected = [float(value) for value in defined(encoded_table, one_model, classes).classes]
+                expected = [float(value) for value in achieved_by_definition(encoded_table, one_model, classes).classes]
                 assert [mapping[i] for i in range(len(classes))] == pytest.approx(expected, abs=1e-9), seed
 
 
@@ -132,14 +144,16 @@ def _macro_sql(model: PrivacyModel, call: str, **values: object) -> Sql:
     return fill_text(f"{{% import '{model.sql_file}' as model %}}{{{{ {call} }}}}", values)
 
 
-def _counts(con: Any, made: Case, of: ModelRequirement, classes: Sequence[Class]) -> None:
+def _store_counts(con: Any, selected_case: ModelCase, requirement: ModelRequirement, classes: Sequence[Class]) -> None:
     """Create tables of the counts of a sensitive column by class, and of its hierarchy."""
-    column, type_ = made.columns[of.sensitive], made.columns[of.sensitive].type
+    column, type_ = selected_case.columns[requirement.sensitive], selected_case.columns[requirement.sensitive].type
     stored_values = [
-        (i, v, n) for i, part in enumerate(classes) for v, n in models.persons_by_value(part, of.sensitive).items()
+        (i, v, n)
+        for i, part in enumerate(classes)
+        for v, n in models.persons_by_value(part, requirement.sensitive).items()
     ]
-    overall = models.persons_by_value([record for part in classes for record in part], of.sensitive).items()
-    body = [(i, models.size(part)) for i, part in enumerate(classes)]
+    overall = models.persons_by_value([record for part in classes for record in part], requirement.sensitive).items()
+    body = [(i, models.n_persons(part)) for i, part in enumerate(classes)]
     nodes, leaves = _nodes(column.rows or [])
     for name, columns, rows in (
         ("held", f"class_id INTEGER, value {type_}, size BIGINT", stored_values),
@@ -167,15 +181,16 @@ def test_all_records_meet_model_or_call_states_limit(model: PrivacyModel, form: 
     ends = set()
     for seed in range(TABLES):
         encoded_table, _ = table_of(model, form, seed)
-        space, _ = encoded(encoded_table)
+        space, _ = encode_case(encoded_table)
         limits = constraint(encoded_table)
         everything = encoded_table.classes([range(len(encoded_table.records))])
         reached = [
-            (one_model, float(defined(encoded_table, one_model, everything).table)) for one_model in limits.models
+            (one_model, float(achieved_by_definition(encoded_table, one_model, everything).table))
+            for one_model in limits.models
         ]
         has_all = all(bool(one_model.is_satisfied(np.float64(value))) for one_model, value in reached)
         try:
-            by_row.run(
+            by_row.run_labels(
                 algorithms.find("mondrian"),
                 space,
                 replace(limits, k=1),
@@ -197,11 +212,11 @@ def test_every_algorithm_meets_model(algorithm: str, model: PrivacyModel, form: 
     for seed in range(6):
         encoded_table, _ = table_of(model, form, seed)
         encoded_table = replace(encoded_table, asked=encoded_table.asked | {"k": min(encoded_table.asked["k"], 2)})
-        space, order = encoded(encoded_table)
+        space, order = encode_case(encoded_table)
         selected_algorithm = algorithms.find(algorithm)
         options = {p.name: p.default for p in selected_algorithm.own}
         try:
-            labels = by_row.run(
+            labels = by_row.run_labels(
                 selected_algorithm,
                 space,
                 constraint(encoded_table),
@@ -210,9 +225,9 @@ def test_every_algorithm_meets_model(algorithm: str, model: PrivacyModel, form: 
             )
         except (errors.ModelNotMetError, errors.TooFewRecordsError, errors.KOutOfRangeError):
             continue
-        classes = encoded_table.classes(grouped(encoded_table, order, labels.tolist()))
+        classes = encoded_table.classes(published_groups(encoded_table, order, labels.tolist()))
         for one_model in constraint(encoded_table).models:
-            value = float(defined(encoded_table, one_model, classes).table)
+            value = float(achieved_by_definition(encoded_table, one_model, classes).table)
             assert one_model.form_definition.is_satisfied(
                 np.float64(value), one_model.bound + (1e-9 if not one_model.form_definition.is_higher else -1e-9)
             ), (
@@ -246,7 +261,7 @@ MIXED = "SELECT i AS age, ['Flu', 'HIV', 'Cancer'][1 + i % 3] AS disease FROM ra
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def broken_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Create a connection whose clustering ignores all models."""
     monkeypatch.setattr(cluster, "dbanon_cluster", _neighbours)
     con = dbanon.attach(duckdb.connect())
@@ -265,14 +280,14 @@ def arguments(model: PrivacyModel, form: ModelForm, k: int = 3) -> str:
 
 @every_form
 def test_gate_refuses_class_missing_model(
-    broken: Any, monkeypatch: pytest.MonkeyPatch, model: PrivacyModel, form: ModelForm
+    broken_connection: Any, monkeypatch: pytest.MonkeyPatch, model: PrivacyModel, form: ModelForm
 ) -> None:
     monkeypatch.setitem(globals(), "_cuts", [])
-    assert len(broken.execute(f"FROM kacpc('people', {arguments(model, form)})").fetchall()) == 9
+    assert len(broken_connection.execute(f"FROM kacpc('people', {arguments(model, form)})").fetchall()) == 9
     monkeypatch.setitem(globals(), "_cuts", [3, 6])
     for ending in ("", "_classes", "_metrics"):
         with pytest.raises(duckdb.Error, match=rf"do not meet {model.parameter} on disease"):
-            broken.execute(f"FROM kacpc{ending}('people', {arguments(model, form)})").fetchall()
+            broken_connection.execute(f"FROM kacpc{ending}('people', {arguments(model, form)})").fetchall()
 
 
 @every_form
@@ -341,7 +356,9 @@ def test_model_measured_on_any_table(model: PrivacyModel, form: ModelForm) -> No
                 assert display[2] == value
                 assert display[3] == (form.table_measure.better or form.bound.better)
                 if not form.table_measure.measure:
-                    expected = float(defined(encoded_table, one_model, encoded_table.classes(groups)).table)
+                    expected = float(
+                        achieved_by_definition(encoded_table, one_model, encoded_table.classes(groups)).table
+                    )
                     assert display[2] == pytest.approx(expected, abs=1e-9), (seed, encoded_table.sensitive)
 
 
@@ -357,7 +374,7 @@ def test_model_parameters_in_registered_order() -> None:
 
 
 @pytest.mark.parametrize("model", registry.models(), ids=lambda m: m.name)
-def test_manual_page_exists(model: PrivacyModel) -> None:
+def test_manual_documents_model_parameters_and_metrics(model: PrivacyModel) -> None:
     page = function_page.common_parameters_page()
     for parameter in model.parameters:
         assert f"`{parameter.name}`" in page

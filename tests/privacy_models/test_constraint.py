@@ -27,14 +27,14 @@ def ints(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-def test_k_records_are_enough() -> None:
+def test_constraint_met_by_k_records() -> None:
     space = space_of([2, 1, 3])
     model = Constraint(3)
     assert model.min_records == 3
     assert [model.is_met_by_tuples(space, ints(*t)) for t in [(0,), (0, 1), (2,), (1, 2)]] == [False, True, True, True]
 
 
-def test_k_persons_are_enough_however_many_records_they_have() -> None:
+def test_constraint_with_persons_met_by_k_persons() -> None:
     """Tuple 0: A, A; tuple 1: B; tuple 2: A, C, unknown."""
     space = space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN])
     model = Constraint(2)
@@ -45,21 +45,21 @@ def test_k_persons_are_enough_however_many_records_they_have() -> None:
     assert not Constraint(4).is_met_by_tuples(space, ints(0, 1, 2))
 
 
-def test_unknown_persons_are_nobody() -> None:
+def test_unknown_persons_never_meet_constraint() -> None:
     space = space_of([3], [UNKNOWN] * 3)
     assert not Constraint(1).is_met_by_tuples(space, ints(0))
     assert Constraint(1).n_records_needed(space, ints(0, 1, 2)) is None
     assert not Constraint(1).remaining(space).can_form_class()
 
 
-def test_needed_counts_records() -> None:
+def test_n_records_needed_counts_records() -> None:
     space = space_of([2, 1, 3])
     assert Constraint(3).n_records_needed(space, ints(5, 0, 2, 1)) == 3
     assert Constraint(4).n_records_needed(space, ints(5, 0, 2, 1)) == 4
     assert Constraint(5).n_records_needed(space, ints(5, 0, 2, 1)) is None
 
 
-def test_needed_counts_persons_in_joining_order() -> None:
+def test_n_records_needed_counts_persons_in_joining_order() -> None:
     space = space_of([2, 1, 3], [A, A, B, A, C, UNKNOWN])
     assert Constraint(2).n_records_needed(space, ints(0, 1, 3, 2, 4)) == 4, "A, A, A, B"
     assert Constraint(2).n_records_needed(space, ints(5, 0, 1, 4)) == 4, "unknown, A, A, C"
@@ -85,13 +85,13 @@ def test_person_remains_while_row_remains() -> None:
     assert not remaining.can_form_class(), "C alone"
 
 
-def distinct(persons: Sequence[int]) -> int:
+def n_distinct_persons(persons: Sequence[int]) -> int:
     return len(set(persons) - {UNKNOWN})
 
 
 @MANY
 @given(st.data())
-def test_the_model_agrees_with_counting_persons(data: st.DataObject) -> None:
+def test_constraint_equals_counting_distinct_persons(data: st.DataObject) -> None:
     persons = data.draw(st.lists(st.integers(-1, 5), min_size=1, max_size=20))
     known_values = data.draw(st.booleans())
     k = data.draw(st.integers(1, 7))
@@ -100,16 +100,16 @@ def test_the_model_agrees_with_counting_persons(data: st.DataObject) -> None:
     model = Constraint(k)
     rows = data.draw(st.permutations(range(len(persons))))
     rows = rows[: data.draw(st.integers(1, len(rows)))]
-    prefixes = [n for n in range(1, len(rows) + 1) if distinct([counted_persons[r] for r in rows[:n]]) >= k]
+    prefixes = [n for n in range(1, len(rows) + 1) if n_distinct_persons([counted_persons[r] for r in rows[:n]]) >= k]
     assert model.n_records_needed(space, ints(*rows)) == (prefixes[0] if prefixes else None)
     assert model.is_met_by_tuples(space, ints(*rows)) == bool(prefixes)
     remaining_remaining = model.remaining(space)
     remaining = dict(enumerate(counted_persons))
-    assert remaining_remaining.can_form_class() == (distinct(list(remaining.values())) >= k)
+    assert remaining_remaining.can_form_class() == (n_distinct_persons(list(remaining.values())) >= k)
     while rows:
         cut_result = data.draw(st.integers(1, len(rows)))
         remaining_remaining.remove(ints(*rows[:cut_result]))
         for row in rows[:cut_result]:
             del remaining[row]
         rows = rows[cut_result:]
-        assert remaining_remaining.can_form_class() == (distinct(list(remaining.values())) >= k)
+        assert remaining_remaining.can_form_class() == (n_distinct_persons(list(remaining.values())) >= k)

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.model_tables import ALGORITHMS, INFECTIOUS, Asked, call_of
+from support.model_tables import ALGORITHMS, INFECTIOUS, Asked, call_text
 
 import dbanon
 from dbanon import algorithms
@@ -34,18 +34,20 @@ BASE = "'people', k := 2, qi := ['age']"
 
 
 def refusal_message(
-    con: Any, written: str, function: str = "kacpc", sensitive: str = ", sensitive := ['disease']"
+    con: Any, call_arguments: str, function: str = "kacpc", sensitive: str = ", sensitive := ['disease']"
 ) -> str:
     """Return the error of a call."""
     with pytest.raises(duckdb.Error) as caught:
-        con.execute(f"FROM {function}({BASE}{sensitive}, {written})").fetchall()
+        con.execute(f"FROM {function}({BASE}{sensitive}, {call_arguments})").fetchall()
     assert con.execute("SELECT 42").fetchall() == [(42,)]
     return str(caught.value)
 
 
-def released_rows(con: Any, written: str, sensitive: str = ", sensitive := ['disease']") -> list[tuple[Any, ...]]:
+def released_rows(
+    con: Any, call_arguments: str, sensitive: str = ", sensitive := ['disease']"
+) -> list[tuple[Any, ...]]:
     """Return the rows of a call."""
-    rows = con.execute(f"FROM kacpc({BASE}{sensitive}, {written})").fetchall()
+    rows = con.execute(f"FROM kacpc({BASE}{sensitive}, {call_arguments})").fetchall()
     assert len(rows) == 6
     return list(rows)
 
@@ -80,22 +82,22 @@ def test_out_of_range_value_states_accepted_range(people: Any, name: str, value:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_null_is_not_given(people: Any, name: str) -> None:
+def test_null_model_argument_equals_omitted_argument(people: Any, name: str) -> None:
     assert released_rows(people, f"{NEEDS.get(name, '')}{name} := NULL") == released_rows(
         people, NEEDS.get(name, "") + "nulls := 'keep'"
     )
 
 
 @pytest.mark.parametrize(
-    "written",
+    "call_arguments",
     ["t := 0", "t := 1", "t := 1::TINYINT", "t := 0.5::FLOAT", "t := 0.5::DECIMAL(4, 2)", "alpha := 1", "alpha := 1.0",
      "beta := 1e300", "beta := 1e-9", "l := 3::BIGINT", "p := 3::UTINYINT", "L := 2", "t := 0.5, ground_distance "
                                                                                       ":= 'ORDERED'",
      "l := 2, diversity := 'Entropy'", "l := 3, diversity := 'recursive', c := "
                                        "1e9", "l := 2, multi_sensitive := 'joint'"],
 )  # fmt: skip
-def test_the_ends_of_a_range_and_other_types_are_accepted(people: Any, written: str) -> None:
-    released_rows(people, written)
+def test_range_ends_and_other_numeric_types_are_accepted(people: Any, call_arguments: str) -> None:
+    released_rows(people, call_arguments)
 
 
 UNUSED = {
@@ -112,10 +114,12 @@ UNUSED = {
 }
 
 
-@pytest.mark.parametrize("written", UNUSED)
+@pytest.mark.parametrize("call_arguments", UNUSED)
 @pytest.mark.parametrize("kind", ["", "_classes", "_metrics"])
-def test_a_parameter_that_would_be_ignored_is_refused(people: Any, kind: str, written: str) -> None:
-    assert f"kacpc{kind}: {UNUSED[written]}. Hint: leave it out." in refusal_message(people, written, f"kacpc{kind}")
+def test_ignored_model_parameter_refused(people: Any, kind: str, call_arguments: str) -> None:
+    assert f"kacpc{kind}: {UNUSED[call_arguments]}. Hint: leave it out." in refusal_message(
+        people, call_arguments, f"kacpc{kind}"
+    )
 
 
 ASKED = {"l": 2, "t": 0.5, "alpha": 0.9, "p": 2, "beta": 2}
@@ -123,7 +127,7 @@ ASKED = {"l": 2, "t": 0.5, "alpha": 0.9, "p": 2, "beta": 2}
 
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_model_of_no_sensitive_column_is_refused(people: Any, algorithm: str, name: str) -> None:
+def test_model_without_sensitive_column_refused(people: Any, algorithm: str, name: str) -> None:
     asked_values = {name, *algorithms.find(algorithm).defaults}
     first = next(model.parameter for model in registry.models() if model.parameter in asked_values)
     for kind in ("", "_classes", "_metrics"):
@@ -132,28 +136,28 @@ def test_a_model_of_no_sensitive_column_is_refused(people: Any, algorithm: str, 
 
 
 @pytest.mark.parametrize("sensitive", [["disease"], ["cause", "disease"]])
-def test_the_hierarchical_distance_needs_a_hierarchy(people: Any, sensitive: list[str]) -> None:
+def test_hierarchical_distance_without_hierarchy_refused(people: Any, sensitive: list[str]) -> None:
     message = refusal_message(
         people, "t := 0.5, ground_distance := 'hierarchical'", sensitive=f", sensitive := {sensitive}"
     )
     assert "kacpc: ground_distance = 'hierarchical' needs a hierarchy of people.disease. Hint: " in message
 
 
-def test_hierarchical_distance_requires_hierarchies(people: Any) -> None:
+def test_hierarchical_distance_requires_hierarchy_per_column(people: Any) -> None:
     both = ", sensitive := ['disease', 'cause']"
     arguments = "t := 0.5, ground_distance := 'hierarchical', hierarchies := {'disease': 'infectious'"
     assert "needs a hierarchy of people.cause" in refusal_message(people, arguments + "}", sensitive=both)
     released_rows(people, arguments + ", 'cause': E'home;*\\nwork;*'}", both)
 
 
-def test_an_unknown_hierarchy_of_a_sensitive_column_is_an_error(people: Any) -> None:
+def test_unknown_hierarchy_of_sensitive_column_raises(people: Any) -> None:
     message = refusal_message(
         people, "t := 0.5, ground_distance := 'hierarchical', hierarchies := {'disease': 'infectius'}"
     )
     assert "there is no hierarchy 'infectius' (of people.disease)" in message
 
 
-def test_uncovered_value_error_does_not_quote_it(people: Any) -> None:
+def test_uncovered_value_error_contains_no_source_value(people: Any) -> None:
     for emd in ("ordered", "hierarchical"):
         arguments = f"t := 0.5, ground_distance := '{emd}', hierarchies := {{'disease': E'Flu;*\\nCancer;*'}}"
         message = refusal_message(people, arguments)
@@ -174,21 +178,21 @@ NOT_MET: list[tuple[str, str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "model", "most", "works"), NOT_MET, ids=[case[0] for case in NOT_MET])
+@pytest.mark.parametrize(("call_arguments", "model", "maximum", "works"), NOT_MET, ids=[case[0] for case in NOT_MET])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_impossible_parameter_states_maximum(
-    people: Any, algorithm: str, asked: str, model: str, most: str, works: str
+    people: Any, algorithm: str, call_arguments: str, model: str, maximum: str, works: str
 ) -> None:
     for kind in ("", "_classes", "_metrics"):
-        message = refusal_message(people, asked, algorithm + kind)
+        message = refusal_message(people, call_arguments, algorithm + kind)
         expected = (
             f"{algorithm}{kind}: all records together do not meet {model} on disease; the most that they allow is"
         )
-        assert f"{expected} {most}. Hint: ask for less, or withhold the column." in message
-    assert _released_or_left_out(people, algorithm, works) == 6
+        assert f"{expected} {maximum}. Hint: ask for less, or withhold the column." in message
+    assert _n_released_or_suppressed(people, algorithm, works) == 6
 
 
-def _released_or_left_out(people: Any, algorithm: str, works: str) -> int:
+def _n_released_or_suppressed(people: Any, algorithm: str, works: str) -> int:
     """Return the number of records that a call releases or suppresses by a rule of its algorithm."""
     call = f"({BASE}, sensitive := ['disease'], {works})"
     left_out = f"SELECT value::INTEGER FROM {algorithm}_metrics{call} WHERE metric = 'suppressed'"
@@ -202,41 +206,45 @@ def test_unsatisfiable_value_is_reported(people: Any) -> None:
     dbanon.attach(con)
     con.execute("CREATE OR REPLACE TABLE alike AS SELECT i AS age, 'Flu' AS disease FROM range(6) AS r (i)")
     for parameters in ({"l": 2}, {"l": 2, "diversity": "entropy"}, {"p": 2}):
-        call = call_of("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **parameters}, "alike")
+        call = call_text("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **parameters}, "alike")
         with pytest.raises(duckdb.Error, match=r"the most that they allow is no [lp] above 1\."):
             con.execute(f"FROM {call}")
 
 
 @pytest.mark.parametrize(
-    ("asked", "most"),
+    ("model_arguments", "suggestion"),
     [
         ({"alpha": 0.3}, "alpha = 0.666667"),
         ({"t": 0.1, "multi_sensitive": "joint"}, "t = 0.666667"),
         ({"beta": 0.2, "multi_sensitive": "joint"}, "beta = 2"),
     ],
 )
-def test_suggested_share_is_rounded_to_be_accepted(people: Any, asked: Asked, most: str) -> None:
+def test_suggested_share_is_rounded_to_be_accepted(people: Any, model_arguments: Asked, suggestion: str) -> None:
     """Two of three have Flu; a person at work has HIV, and one at home does not."""
     con = dbanon.attach(people.cursor())
     rows = "('Flu', 'home'), ('Flu', 'home'), ('HIV', 'work'), ('Flu', 'home'), ('Flu', 'home'), ('HIV', 'work')"
     con.execute(
         f"CREATE OR REPLACE TABLE told AS SELECT row_number() OVER () AS age, * FROM (VALUES {rows}) AS v (d, c)"
     )
-    arguments: Asked = {"k": 2, "qi": ["age"], "sensitive": ["d", "c"] if "multi_sensitive" in asked else ["d"]}
+    arguments: Asked = {
+        "k": 2,
+        "qi": ["age"],
+        "sensitive": ["d", "c"] if "multi_sensitive" in model_arguments else ["d"],
+    }
     for _ in arguments["sensitive"]:
         with pytest.raises(duckdb.Error, match="the most that they allow is") as caught:
-            con.execute(f"FROM {call_of('kacpc', arguments | asked, 'told')}")
+            con.execute(f"FROM {call_text('kacpc', arguments | model_arguments, 'told')}")
         match = re.search(r"allow is (\w+) = (\S+)\. Hint", str(caught.value))
         assert match
-        asked = asked | {match[1]: float(match[2])}
+        model_arguments = model_arguments | {match[1]: float(match[2])}
         try:
-            con.execute(f"FROM {call_of('kacpc', arguments | asked, 'told')}")
+            con.execute(f"FROM {call_text('kacpc', arguments | model_arguments, 'told')}")
             break
         except duckdb.Error:
             continue
-    assert len(con.execute(f"FROM {call_of('kacpc', arguments | asked, 'told')}").fetchall()) == 6
-    name, value = most.split(" = ")
-    assert asked[name] == float(value)
+    assert len(con.execute(f"FROM {call_text('kacpc', arguments | model_arguments, 'told')}").fetchall()) == 6
+    name, value = suggestion.split(" = ")
+    assert model_arguments[name] == float(value)
 
 
 def test_policy_declares_sensitive_columns_and_order(people: Any) -> None:
@@ -258,7 +266,7 @@ TYPES = ["VARCHAR", "INTEGER", "DOUBLE", "DECIMAL(9, 3)", "DATE", "TIMESTAMP", "
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_sensitive_values_of_any_type_are_judged(people: Any, type_: str) -> None:
+def test_sensitive_values_of_every_type_meet_models(people: Any, type_: str) -> None:
     con = dbanon.attach(people.cursor())
     result = {
         "DATE": "DATE '2020-01-30' + i::INTEGER % 3", "TIMESTAMP": "TIMESTAMP '2020-01-30 23:00' + to_hours(i % 3)",
@@ -268,7 +276,7 @@ def test_sensitive_values_of_any_type_are_judged(people: Any, type_: str) -> Non
     con.execute(f"CREATE OR REPLACE TABLE typed AS SELECT i AS age, {value} FROM range(12) AS r (i)")
     parameters: Asked = {"k": 2, "qi": ["age"], "sensitive": ["v"], "l": 2, "alpha": 0.9, "p": 2, "beta": 20}
     for emd in ("equal", "ordered"):
-        call = call_of("kacpc", parameters | {"t": 0.5, "ground_distance": emd}, "typed")
+        call = call_text("kacpc", parameters | {"t": 0.5, "ground_distance": emd}, "typed")
         classes = con.execute(f"SELECT count(*), count(DISTINCT v::VARCHAR) FROM {call} GROUP BY age").fetchall()
         assert sum(size for size, _ in classes) == 12
         assert min(values for _, values in classes) >= 2

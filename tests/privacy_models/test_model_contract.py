@@ -25,16 +25,16 @@ from support.model_tables import (
     ILLNESS,
     MODELS,
     Asked,
-    Case,
-    arguments_of,
-    blamed,
-    call_of,
-    cannot,
-    case,
+    ModelCase,
+    call_text,
+    case_arguments,
     constraint,
-    encoded,
-    grouped,
-    stored,
+    create_case_table,
+    encode_case,
+    missed_models,
+    published_groups,
+    random_case,
+    unmet_parameter,
 )
 
 import dbanon
@@ -50,33 +50,39 @@ SQL_CASES = 65
 # --- below SQL -----------------------------------------------------------------------------------------------------
 
 
-def clustered(made: Case, algorithm: str) -> list[list[int]]:
+def released_clusters(selected_case: ModelCase, algorithm: str) -> list[list[int]]:
     """Return the records of each published class."""
-    built, order = encoded(made)
+    built, order = encode_case(selected_case)
     selected_algorithm = algorithms.find(algorithm)
-    names = tuple(f"q{j}" for j in range(len(made.attributes)))
+    names = tuple(f"q{j}" for j in range(len(selected_case.attributes)))
     options = {p.name: p.default for p in selected_algorithm.own}
-    labels = by_row.run(
-        selected_algorithm, built, constraint(made), options, algorithms.MessageNames(names, made.sensitive)
+    labels = by_row.run_labels(
+        selected_algorithm,
+        built,
+        constraint(selected_case),
+        options,
+        algorithms.MessageNames(names, selected_case.sensitive),
     )
-    assert labels.shape == (len(made.records),), made
-    assert labels.min() >= 0, made
-    return grouped(made, order, labels.tolist())
+    assert labels.shape == (len(selected_case.records),), selected_case
+    assert labels.min() >= 0, selected_case
+    return published_groups(selected_case, order, labels.tolist())
 
 
-def contract(made: Case, algorithm: str) -> str:
+def check_contract(selected_case: ModelCase, algorithm: str) -> str:
     """Assert that an algorithm meets the constraint or reports that it cannot be met; return which."""
-    expected = cannot(made, range(len(made.records)))
+    expected = missed_models(selected_case, range(len(selected_case.records)))
     if "k" in expected:
         return "k"
     try:
-        groups = clustered(made, algorithm)
+        groups = released_clusters(selected_case, algorithm)
     except (errors.ModelNotMetError, errors.MaxLevelBlockTooSmallError) as error:
-        assert blamed(error) in expected, f"{made}: {error}"
+        assert unmet_parameter(error) in expected, f"{selected_case}: {error}"
         return "infeasible"
-    assert not expected, f"{made}: {groups}"
-    assert made.unmet(groups) == [], f"{made}: {groups}"
-    assert all(len({made.block(record) for record in group}) == 1 for group in groups), f"{made}: {groups}"
+    assert not expected, f"{selected_case}: {groups}"
+    assert selected_case.unmet(groups) == [], f"{selected_case}: {groups}"
+    assert all(len({selected_case.block(record) for record in group}) == 1 for group in groups), (
+        f"{selected_case}: {groups}"
+    )
     return "released"
 
 
@@ -84,7 +90,7 @@ def contract(made: Case, algorithm: str) -> str:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_classes_meet_model_or_whole_table_misses(algorithm: str, model: str) -> None:
     seeds = CASES // (len(ALGORITHMS) * len(MODELS))
-    ends = Counter(contract(case(model, seed), algorithm) for seed in range(seeds))
+    ends = Counter(check_contract(random_case(model, seed), algorithm) for seed in range(seeds))
     assert ends["released"] > 0, ends
 
 
@@ -93,9 +99,13 @@ def test_classes_meet_model_or_whole_table_misses(algorithm: str, model: str) ->
 FORMS = {"l": ("diversity", "c"), "t": ("ground_distance",), "alpha": (), "p": (), "beta": ("likeness",)}
 
 
-def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int) -> models.Achieved:
+def achieved(selected_case: ModelCase, groups: Sequence[Sequence[int]], name: str, column: int) -> models.ModelResult:
     """Return the values of classes by the model of a parameter, in the form of the case."""
-    classes, joint, parameters = made.classes(groups), made.asked.get("multi_sensitive") == "joint", made.asked
+    classes, joint, parameters = (
+        selected_case.classes(groups),
+        selected_case.asked.get("multi_sensitive") == "joint",
+        selected_case.asked,
+    )
     if name in ("l", "p"):
         kind = parameters.get("diversity", "distinct") if name == "l" else "distinct"
         if kind == "recursive":
@@ -106,21 +116,23 @@ def achieved(made: Case, groups: Sequence[Sequence[int]], name: str, column: int
     if name == "beta":
         return models.beta(classes, column, joint, parameters.get("likeness") == "enhanced")
     if parameters.get("ground_distance") == "hierarchical":
-        return models.t_hierarchical(classes, made.trees[column] or [], column, joint)
+        return models.t_hierarchical(classes, selected_case.trees[column] or [], column, joint)
     if parameters.get("ground_distance") == "ordered":
-        return models.t_ordered(classes, column, joint, made.orders[column])
+        return models.t_ordered(classes, column, joint, selected_case.orders[column])
     return models.t_equal(classes, column, joint)
 
 
-def bounds(made: Case) -> Asked | None:
+def bounds(selected_case: ModelCase) -> Asked | None:
     """Return the constraint, moved to the exact values of the whole table; None where these cannot be requested."""
-    everything = [range(len(made.records))]
+    everything = [range(len(selected_case.records))]
     moves: Asked = {}
     for name in FORMS:
-        if name not in made.asked:
+        if name not in selected_case.asked:
             continue
-        tables: list[Number] = [achieved(made, everything, name, i).table for i in range(len(made.sensitive))]
-        if name == "l" and made.asked.get("diversity") == "recursive":
+        tables: list[Number] = [
+            achieved(selected_case, everything, name, i).table for i in range(len(selected_case.sensitive))
+        ]
+        if name == "l" and selected_case.asked.get("diversity") == "recursive":
             moves["c"] = math.nextafter(float(max(tables)), math.inf)
         elif name in ("l", "p"):
             moves[name] = math.floor(min(tables) + 1e-9)
@@ -136,13 +148,13 @@ def test_whole_table_value_is_strictest_accepted(algorithm: str, model: str) -> 
     """A stricter value is an error that names the maximum, and requesting the maximum works."""
     tried_number = 0
     for seed in range(20_000, 20_024):
-        actual_case = case(model, seed)
+        actual_case = random_case(model, seed)
         actual_case = replace(actual_case, max_levels=[None] * len(actual_case.attributes))
         moved_bounds = bounds(actual_case)
-        if moved_bounds is None or "k" in cannot(actual_case, range(len(actual_case.records))):
+        if moved_bounds is None or "k" in missed_models(actual_case, range(len(actual_case.records))):
             continue
         actual_case = replace(actual_case, asked=actual_case.asked | moved_bounds)
-        assert contract(actual_case, algorithm) == "released", actual_case
+        assert check_contract(actual_case, algorithm) == "released", actual_case
         for name, value in moved_bounds.items():
             extra = {"l": value + 1, "p": value + 1, "c": math.nextafter(value, 0)}.get(name, value - 0.01)
             if extra < 0:
@@ -155,22 +167,22 @@ def test_whole_table_value_is_strictest_accepted(algorithm: str, model: str) -> 
     )
 
 
-def accepted_bound(made: Case, algorithm: str, name: str) -> float:
+def accepted_bound(selected_case: ModelCase, algorithm: str, name: str) -> float:
     """Return the accepted bound: request too much, then the maximum that the error states, once per column."""
-    for _ in made.sensitive:
+    for _ in selected_case.sensitive:
         with pytest.raises(errors.ModelNotMetError) as caught:
-            clustered(made, algorithm)
-        assert blamed(caught.value) == ("l" if name == "c" else name)
-        message, best = the_most(caught.value)
+            released_clusters(selected_case, algorithm)
+        assert unmet_parameter(caught.value) == ("l" if name == "c" else name)
+        message, best = stated_maximum(caught.value)
         assert message == name
-        made = replace(made, asked=made.asked | {name: best})
-        if not cannot(made, range(len(made.records))):
+        selected_case = replace(selected_case, asked=selected_case.asked | {name: best})
+        if not missed_models(selected_case, range(len(selected_case.records))):
             break
-    assert contract(made, algorithm) == "released", made
-    return float(made.asked[name])
+    assert check_contract(selected_case, algorithm) == "released", selected_case
+    return float(selected_case.asked[name])
 
 
-def the_most(error: Exception) -> tuple[str, float]:
+def stated_maximum(error: Exception) -> tuple[str, float]:
     """Return the parameter and the maximum that an error states."""
     match = re.search(r"the most that they allow is (?:(c) above|(\w+) =) (\S+)\. Hint", str(error))
     assert match, str(error)
@@ -198,46 +210,50 @@ def rows_of(con: Any, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in con.fetchall()]
 
 
-def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool) -> str:
-    """Assert the contract for the three calls; `told`: the release has a column that identifies each record."""
-    quasi = stored(con, made)
-    arguments = arguments_of(made, quasi) | {"nulls": nulls} | complete_parameters(algorithm)
-    if told:
+def check_contract_in_sql(con: Any, selected_case: ModelCase, algorithm: str, nulls: str, with_record_ids: bool) -> str:
+    """Assert the contract for three calls; `with_record_ids`: the release has a column that identifies each record."""
+    quasi = create_case_table(con, selected_case)
+    arguments = case_arguments(selected_case, quasi) | {"nulls": nulls} | complete_parameters(algorithm)
+    if with_record_ids:
         arguments |= {"insensitive": ["rid"], "allow_rare": ["rid"]}
-    keeps = [rid for rid, record in enumerate(made.records) if nulls == "keep" or None not in record]
+    keeps = [rid for rid, record in enumerate(selected_case.records) if nulls == "keep" or None not in record]
     try:
-        rows = rows_of(con, f"FROM {call_of(algorithm, arguments)}")
+        rows = rows_of(con, f"FROM {call_text(algorithm, arguments)}")
     except duckdb.Error as error:
         own_keys = algorithms.find(algorithm).defaults.keys()  # a model that the algorithm requires by itself
-        assert blamed(error) in cannot(made, keeps) | own_keys, f"{made}, nulls: {nulls}: {error}"
+        assert unmet_parameter(error) in missed_models(selected_case, keeps) | own_keys, (
+            f"{selected_case}, nulls: {nulls}: {error}"
+        )
         return "infeasible"
-    about = f"{made}, nulls: {nulls}"
-    assert not cannot(made, keeps), about
-    sensitive = [tuple(row[name] for name in made.sensitive) for row in rows]
-    assert Counter(sensitive) == Counter(made.values[rid] for rid in keeps), about
+    about = f"{selected_case}, nulls: {nulls}"
+    assert not missed_models(selected_case, keeps), about
+    sensitive = [tuple(row[name] for name in selected_case.sensitive) for row in rows]
+    assert Counter(sensitive) == Counter(selected_case.values[rid] for rid in keeps), about
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, row in enumerate(rows):
-        groups.setdefault(tuple(row[q] for q in quasi), []).append(row["rid"] if told else i)
-    if told:
+        groups.setdefault(tuple(row[q] for q in quasi), []).append(row["rid"] if with_record_ids else i)
+    if with_record_ids:
         assert sorted(row["rid"] for row in rows) == keeps, about
-        assert all(made.values[row["rid"]] == values for row, values in zip(rows, sensitive, strict=True)), about
-        seen_copy = made
+        assert all(selected_case.values[row["rid"]] == values for row, values in zip(rows, sensitive, strict=True)), (
+            about
+        )
+        seen_copy = selected_case
     else:
-        seen_copy = replace(made, values=sensitive, persons=None)
+        seen_copy = replace(selected_case, values=sensitive, persons=None)
     classes = list(groups.values())
     assert seen_copy.unmet(classes) == [], f"{about}: {classes}"
-    entries = rows_of(con, f"FROM {call_of(algorithm + '_classes', arguments)}")
+    entries = rows_of(con, f"FROM {call_text(algorithm + '_classes', arguments)}")
     assert len(entries) == len(classes), about
     for row in entries:
         group = groups[tuple(row[q] for q in quasi)]
         assert row["size"] == len(group), about
-        for i, name in enumerate(made.sensitive):
+        for i, name in enumerate(selected_case.sensitive):
             counts = {element["value"]: element["size"] for element in row[name]}
             assert counts == Counter(seen_copy.values[r][i] for r in group), about
     values_by_metric = {
-        row["metric"]: row["value"] for row in rows_of(con, f"FROM {call_of(algorithm + '_metrics', arguments)}")
+        row["metric"]: row["value"] for row in rows_of(con, f"FROM {call_text(algorithm + '_metrics', arguments)}")
     }
-    for metric, value in measures(seen_copy, classes).items():
+    for metric, value in expected_metrics(seen_copy, classes).items():
         assert values_by_metric[metric] == pytest.approx(value, abs=1e-9), f"{about}: {metric}"
     return "released"
 
@@ -245,14 +261,14 @@ def contract_in_sql(con: Any, made: Case, algorithm: str, nulls: str, told: bool
 METRICS = {"l": "l_diversity", "t": "t_closeness", "alpha": "alpha", "p": "p_sensitivity", "beta": "beta_likeness"}
 
 
-def measures(made: Case, classes: list[list[int]]) -> dict[str, float]:
+def expected_metrics(selected_case: ModelCase, classes: list[list[int]]) -> dict[str, float]:
     """Return the metrics of the models in the constraint."""
-    mapping = {"k": float(models.k(made.classes(classes)).table)}
+    mapping = {"k": float(models.k(selected_case.classes(classes)).table)}
     for name, metric in METRICS.items():
-        for i, column in enumerate(made.sensitive) if name in made.asked else ():
-            recursive = name == "l" and made.asked.get("diversity") == "recursive"
+        for i, column in enumerate(selected_case.sensitive) if name in selected_case.asked else ():
+            recursive = name == "l" and selected_case.asked.get("diversity") == "recursive"
             mapping[f"{'recursive_c' if recursive else metric}:{column}"] = float(
-                achieved(made, classes, name, i).table
+                achieved(selected_case, classes, name, i).table
             )
     return mapping
 
@@ -261,8 +277,8 @@ def measures(made: Case, classes: list[list[int]]) -> dict[str, float]:
 def test_released_classes_meet_model_or_call_explains(db: Any, model: str) -> None:
     ends = Counter[str]()
     for i in range(SQL_CASES // len(MODELS)):
-        actual_case = case(model, 10_000 + i, least_k=2)
+        actual_case = random_case(model, 10_000 + i, least_k=2)
         result = actual_case.persons is not None or i % 3 > 0
         algorithm = ALGORITHMS[i % len(ALGORITHMS)]
-        ends[contract_in_sql(db, actual_case, algorithm, "drop" if i % 4 == 3 else "keep", result)] += 1
+        ends[check_contract_in_sql(db, actual_case, algorithm, "drop" if i % 4 == 3 else "keep", result)] += 1
     assert ends["released"] > 0, ends

@@ -15,50 +15,50 @@ import pytest
 from oracle import models
 from oracle.models import Value
 from support.algorithms import PLAIN, complete_parameters
-from support.model_tables import ALGORITHMS, ILLNESS, INFECTIOUS, Asked, blamed, call_of, table_of
+from support.model_tables import ALGORITHMS, ILLNESS, INFECTIOUS, Asked, call_text, create_table, unmet_parameter
 
 import dbanon
 from dbanon import algorithms
 
 # --- the worked values of the literature -----------------------------------------------------------------------------
 
-P_STAR = models.alone([[("Flu",), ("Flu",), ("Cancer",)], [("Flu",), ("Cancer",), ("HIV",)]])
+P_STAR = models.records_as_persons([[("Flu",), ("Flu",), ("Cancer",)], [("Flu",), ("Cancer",), ("HIV",)]])
 LEAF_ORDER = ["Flu", "Cancer", "HIV"]
-SALARIES = models.alone([[(3,), (4,), (5,)], [(6,), (8,), (11,)], [(7,), (9,), (10,)]])
+SALARIES = models.records_as_persons([[(3,), (4,), (5,)], [(6,), (8,), (11,)], [(7,), (9,), (10,)]])
 SIXTH, TWELFTH = Fraction(1, 6), Fraction(1, 12)
 
 
-def test_the_fixture_in_every_model() -> None:
-    assert models.k(P_STAR) == models.Achieved((3, 3), 3)
-    assert models.distinct_l(P_STAR) == models.p(P_STAR) == models.Achieved((2, 3), 2)
+def test_model_definitions_equal_hand_computed_fixture() -> None:
+    assert models.k(P_STAR) == models.ModelResult((3, 3), 3)
+    assert models.distinct_l(P_STAR) == models.p(P_STAR) == models.ModelResult((2, 3), 2)
     entropy = models.entropy_l(P_STAR)
     assert entropy.classes == pytest.approx((1.889882, 3), abs=5e-7)
     assert math.log(entropy.table) == pytest.approx(0.636514, abs=5e-7)
-    assert models.recursive(P_STAR, 2) == models.Achieved((2, Fraction(1, 2)), 2)
-    assert models.recursive(P_STAR, 3) == models.Achieved((math.inf, 1), math.inf)
-    assert models.alpha(P_STAR) == models.Achieved((Fraction(2, 3), Fraction(1, 3)), Fraction(2, 3))
-    assert models.beta(P_STAR) == models.Achieved((Fraction(1, 3), 1), 1)
-    assert models.beta(P_STAR, enhanced=True) == models.Achieved((Fraction(1, 3), 1), 1)
-    assert models.t_equal(P_STAR) == models.Achieved((SIXTH, SIXTH), SIXTH)
-    assert models.t_ordered(P_STAR, order=LEAF_ORDER) == models.Achieved((SIXTH, SIXTH), SIXTH)
-    assert models.t_ordered(P_STAR) == models.Achieved((TWELFTH, TWELFTH), TWELFTH), "Cancer, Flu, HIV"
-    assert models.t_hierarchical(P_STAR, INFECTIOUS) == models.Achieved((TWELFTH, TWELFTH), TWELFTH)
+    assert models.recursive(P_STAR, 2) == models.ModelResult((2, Fraction(1, 2)), 2)
+    assert models.recursive(P_STAR, 3) == models.ModelResult((math.inf, 1), math.inf)
+    assert models.alpha(P_STAR) == models.ModelResult((Fraction(2, 3), Fraction(1, 3)), Fraction(2, 3))
+    assert models.beta(P_STAR) == models.ModelResult((Fraction(1, 3), 1), 1)
+    assert models.beta(P_STAR, enhanced=True) == models.ModelResult((Fraction(1, 3), 1), 1)
+    assert models.t_equal(P_STAR) == models.ModelResult((SIXTH, SIXTH), SIXTH)
+    assert models.t_ordered(P_STAR, order=LEAF_ORDER) == models.ModelResult((SIXTH, SIXTH), SIXTH)
+    assert models.t_ordered(P_STAR) == models.ModelResult((TWELFTH, TWELFTH), TWELFTH), "Cancer, Flu, HIV"
+    assert models.t_hierarchical(P_STAR, INFECTIOUS) == models.ModelResult((TWELFTH, TWELFTH), TWELFTH)
 
 
-def test_the_salaries_of_the_t_closeness_paper() -> None:
+def test_t_closeness_of_salaries_equals_paper() -> None:
     """Q = 3k..11k; {3k, 4k, 5k} is 0.375 away and {6k, 8k, 11k} 0.167."""
     assert models.t_ordered(SALARIES).classes[:2] == (Fraction(3, 8), SIXTH)
 
 
 def test_gain_above_log_share_violates_enhanced_likeness() -> None:
     """Flu: q = 1/2, p = 1, gain 1 > 0.693."""
-    classes = models.alone([[("Flu",)] * 3, [("Cancer",), ("Cancer",), ("HIV",)]])
+    classes = models.records_as_persons([[("Flu",)] * 3, [("Cancer",), ("Cancer",), ("HIV",)]])
     assert models.beta(classes).table == 1
     assert models.beta(classes, enhanced=True).classes == (math.inf, 1), "Cancer: gain 1 < 1.099; HIV: 1 < 1.792"
 
 
-def test_diversity_ignores_null_others_count_it() -> None:
-    classes = models.alone([[("Flu",), ("HIV",), (None,), (None,)], [(None,), (None,), (None,), ("Flu",)]])
+def test_diversity_definitions_ignore_null_others_count_null() -> None:
+    classes = models.records_as_persons([[("Flu",), ("HIV",), (None,), (None,)], [(None,), (None,), (None,), ("Flu",)]])
     assert models.distinct_l(classes).classes == (2, 1)
     assert models.entropy_l(classes).classes == pytest.approx((2, 1))
     assert models.recursive(classes, 2).classes == (1, math.inf)
@@ -68,7 +68,7 @@ def test_diversity_ignores_null_others_count_it() -> None:
     assert models.t_ordered(classes).classes == (Fraction(1, 8) / 2, Fraction(1, 8) / 2), "HIV to NULL, the last rank"
     moved_t_hierarchical = models.t_hierarchical(classes, INFECTIOUS)
     assert moved_t_hierarchical.classes == (Fraction(1, 8), Fraction(1, 8)), "NULL is right below the root"
-    assert models.entropy_l(models.alone([[(None,)]])).table == 0
+    assert models.entropy_l(models.records_as_persons([[(None,)]])).table == 0
 
 
 def test_persons_counted_and_unknown_never_count() -> None:
@@ -84,8 +84,8 @@ def test_persons_counted_and_unknown_never_count() -> None:
     assert models.t_equal(classes).classes == (SIXTH, 0)
 
 
-def test_joint_is_within_equal_values_of_the_other_columns() -> None:
-    one = models.alone([[("Flu", 1), ("HIV", 2), ("Flu", 1)], [("HIV", 1), ("Flu", 1), ("Flu", 2)]])
+def test_joint_models_apply_within_equal_other_values() -> None:
+    one = models.records_as_persons([[("Flu", 1), ("HIV", 2), ("Flu", 1)], [("HIV", 1), ("Flu", 1), ("Flu", 2)]])
     assert models.distinct_l(one).classes == (2, 2)
     assert models.distinct_l(one, joint=True).classes == (1, 1)
     assert models.distinct_l(one, column=1, joint=True).classes == (1, 1), "Flu: 1; HIV: 2"
@@ -102,12 +102,12 @@ def test_distance_is_minimal_transport_work() -> None:
         share, full_fractions = ({v: Fraction(n, 6) for v, n in Counter(part).items()} for part in grains)
         full_fractions = dict.fromkeys(order, Fraction(0)) | full_fractions
         for result, distance in (
-            (models.equal(share, full_fractions), lambda a, b: int(a != b)),
+            (models.equal_distance(share, full_fractions), lambda a, b: int(a != b)),
             (
                 models.ordered_distance(share, full_fractions, order),
                 lambda a, b: Fraction(abs(order.index(a) - order.index(b)), 5),
             ),
-            (models.hierarchical(share, full_fractions, ILLNESS), _height_above),
+            (models.hierarchical_distance(share, full_fractions, ILLNESS), _height_above),
         ):
             ways = set(itertools.permutations(grains[1]))
             table = {(a, b): distance(a, b) for a in order for b in order}
@@ -183,20 +183,22 @@ The others distribute equal records by their sensitive values.
 """
 
 
-@pytest.mark.parametrize(("asked", "expected"), WORKED, ids=str)
+@pytest.mark.parametrize(("model_arguments", "expected"), WORKED, ids=str)
 @pytest.mark.parametrize("algorithm", TOGETHER)
-def test_the_worked_values_decide_in_sql(db: Any, algorithm: str, asked: Asked, expected: int | str) -> None:
+def test_hand_computed_values_decide_in_sql(
+    db: Any, algorithm: str, model_arguments: Asked, expected: int | str
+) -> None:
     rows = [(f"E{i}", values[0]) for i, part in enumerate(P_STAR, 1) for values, _ in part]
-    table_of(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "p_star")
-    call = call_of(
+    create_table(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "p_star")
+    call = call_text(
         f"{algorithm}_classes",
-        {"k": 3, "qi": ["class"], "sensitive": ["disease"], **complete_parameters(algorithm), **asked},
+        {"k": 3, "qi": ["class"], "sensitive": ["disease"], **complete_parameters(algorithm), **model_arguments},
         "p_star",
     )
     if isinstance(expected, str):
         with pytest.raises(duckdb.Error) as caught:
             db.execute(f"FROM {call}")
-        assert blamed(caught.value) == expected
+        assert unmet_parameter(caught.value) == expected
     else:
         assert db.execute(f"SELECT count(*) FROM {call}").fetchall() == [(expected,)]
 
@@ -205,10 +207,10 @@ def test_the_worked_values_decide_in_sql(db: Any, algorithm: str, asked: Asked, 
 def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
     """As texts 10 and 11 precede 3."""
     rows = [(f"P{i}", values[0]) for i, part in enumerate(SALARIES, 1) for values, _ in part]
-    table_of(db, {"class": "VARCHAR", "salary": "INTEGER"}, rows, "salaries")
+    create_table(db, {"class": "VARCHAR", "salary": "INTEGER"}, rows, "salaries")
     parameters = {"k": 3, "qi": ["class"], "sensitive": ["salary"], "ground_distance": "ordered"}
     for t, expected in ((0.376, {3}), (0.374, {1, 2})):
-        call = call_of(f"{algorithm}_classes", parameters | {"t": t}, "salaries")
+        call = call_text(f"{algorithm}_classes", parameters | {"t": t}, "salaries")
         ((value,),) = db.execute(f"SELECT count(*) FROM {call}").fetchall()
         assert value in expected
 
@@ -216,8 +218,8 @@ def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
 @pytest.mark.parametrize("algorithm", PLAIN)
 def test_enhanced_likeness_refuses_large_gain_in_sql(db: Any, algorithm: str) -> None:
     rows = [("E1", "Flu")] * 3 + [("E2", "Cancer"), ("E2", "Cancer"), ("E2", "HIV")]
-    table_of(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "sick")
+    create_table(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "sick")
     parameters = {"k": 3, "qi": ["class"], "sensitive": ["disease"], "beta": 1, **complete_parameters(algorithm)}
     for likeness, classes in (("basic", 2), ("enhanced", 1)):
-        call = call_of(f"{algorithm}_classes", parameters | {"likeness": likeness}, "sick")
+        call = call_text(f"{algorithm}_classes", parameters | {"likeness": likeness}, "sick")
         assert db.execute(f"SELECT count(*) FROM {call}").fetchall() == [(classes,)]

@@ -78,7 +78,9 @@ CALLS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda c: "-".join(c))
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
-def test_every_sql_gives_number_in_plain_duckdb(call: dict[str, Any], algorithm: str, tmp_path: Path) -> None:
+def test_certificate_sql_recomputes_numbers_in_plain_duckdb(
+    call: dict[str, Any], algorithm: str, tmp_path: Path
+) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
         if call.get("ground_distance") == "hierarchical" or call.get("multi_sensitive"):
@@ -130,7 +132,7 @@ def test_certificate_recomputes_persons_if_revealed(
         assert "tables do not" not in str(lines) and metrics["persons"] == people
 
 
-def test_risks_by_hand(tmp_path: Path) -> None:
+def test_certificate_prosecutor_and_marketer_risk_by_hand(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "tiny.duckdb") as tiny:
         tiny.execute("CREATE TABLE t AS SELECT i AS id, CASE WHEN i < 2 THEN 'a' ELSE 'b' END AS q FROM range(6) r(i)")
         dbanon.declare(tiny, "t", q="quasi")
@@ -141,7 +143,7 @@ def test_risks_by_hand(tmp_path: Path) -> None:
     assert values["risk", "marketer, average"] == pytest.approx(2 / 6)
 
 
-def test_states_release_and_unprotected_risks(tmp_path: Path) -> None:
+def test_certificate_states_release_and_unprotected_risks(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, l=2)
         document = json.loads(dbanon.certificate(con, "safe", "json"))
@@ -162,8 +164,8 @@ def test_states_release_and_unprotected_risks(tmp_path: Path) -> None:
     assert document["other releases"]["composition"]["value"].startswith("not checkable")
 
 
-@pytest.mark.exhaustive
-def test_person_column_counts_people(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_certificate_counts_persons_with_person_column(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
@@ -175,8 +177,8 @@ def test_person_column_counts_people(tmp_path: Path) -> None:
     assert "persons" in document["achieved"]["k"]["sql"]
 
 
-@pytest.mark.exhaustive
-def test_reports_versions_and_other_releases(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_certificate_reports_versions_and_other_releases(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con, pytest.warns(dbanon.DisclosureWarning):
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, person="pid")
         dbanon.create_release(con, "other", "mondrian", "visits", k=4, person="pid")
@@ -188,8 +190,8 @@ def test_reports_versions_and_other_releases(tmp_path: Path) -> None:
     assert "allowed when it was made" in document["other releases"]["classes that differ by too few"]["value"]
 
 
-@pytest.mark.exhaustive
-def test_available_after_source_is_gone(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_certificate_available_after_source_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
         dbanon.create_release(con, "safe", "kacpc", "visits", k=5, t=0.9, ground_distance="ordered")
@@ -199,8 +201,8 @@ def test_available_after_source_is_gone(tmp_path: Path) -> None:
     recomputed(path, lines)
 
 
-@pytest.mark.exhaustive
-def test_a_release_that_is_gone_or_unknown(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_certificate_of_dropped_or_unknown_release_refused(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
         with pytest.raises(dbanon.DbanonError, match="no published release safe"):
             dbanon.certificate(con, "safe")
@@ -214,8 +216,8 @@ def test_a_release_that_is_gone_or_unknown(tmp_path: Path) -> None:
             dbanon.certificate(con, "safe")
 
 
-@pytest.mark.exhaustive
-def test_no_name_ends_a_comment_of_the_sql_in_a_certificate(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_hostile_name_cannot_end_comment_in_certificate_sql(tmp_path: Path) -> None:
     """Running the SQL to recompute the numbers runs nothing else."""
     end = "\r\u2028\x0b\x85*/\n"
     column = f"d{end}CREATE TABLE pwned AS SELECT 1; -- \x1b[2J"

@@ -55,7 +55,7 @@ def lines(file: Path) -> list[list[str]]:
         return list(csv.reader(text))
 
 
-def executed(cell: str) -> bool:
+def is_executed(cell: str) -> bool:
     return cell.lstrip(" \t\r\n\u3000\u200b\ufeff\u00a0")[:1] in tuple(SIGNS)
 
 
@@ -67,7 +67,7 @@ def test_published_csv_executes_nothing_and_reads_back(hostile: Path, tmp_path: 
         texts = [column[0] for column in result.description if str(column[1]) in ("VARCHAR", "BLOB")]
         rows = con.execute("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM safe").fetchall()
     header, *cells = lines(tmp_path / "out.csv")
-    assert list(map(unescape_cell, header)) == names and not any(map(executed, header))
+    assert list(map(unescape_cell, header)) == names and not any(map(is_executed, header))
     assert [tuple(map(unescape_cell, row)) for row in cells] == [tuple(v or "" for v in row) for row in rows]
     assert {"=cell", "region", "-temperature"} <= set(texts)
     for place, name in enumerate(names):
@@ -75,13 +75,13 @@ def test_published_csv_executes_nothing_and_reads_back(hostile: Path, tmp_path: 
         if name in ("-temperature", "region"):
             assert any(c.startswith("-") for c in column), "negative numbers of quasi-identifiers stay numbers"
         elif name in texts:
-            assert not any(map(executed, column)) and any(c.startswith("'") for c in column), name
+            assert not any(map(is_executed, column)) and any(c.startswith("'") for c in column), name
         elif name in ("balance", "change"):
             assert any(c.startswith("-") for c in column), "numbers are never changed"
     for file in output[1:]:
         if file.suffix == ".csv":
             cells_of_file = {cell for row in lines(file) for cell in row if not re.fullmatch(r"-\d+", cell)}
-            assert not any(map(executed, cells_of_file)), file.name
+            assert not any(map(is_executed, cells_of_file)), file.name
     assert dbanon.verify(tmp_path / "out.csv") == []
     (tmp_path / "out.csv").write_text((tmp_path / "out.csv").read_text("utf-8").replace("'=1", "=1"), "utf-8")
     assert dbanon.verify(tmp_path / "out.csv") == [
@@ -89,7 +89,7 @@ def test_published_csv_executes_nothing_and_reads_back(hostile: Path, tmp_path: 
     ]
 
 
-def test_a_recipient_recomputes_the_certificate_of_escaped_csv(hostile: Path, tmp_path: Path) -> None:
+def test_escaped_csv_certificate_can_be_recomputed(hostile: Path, tmp_path: Path) -> None:
     dbanon.publish(hostile, "safe", tmp_path / "out.csv", classes=True)
     header, *rows = lines(tmp_path / "out_certificate.csv")
     assert header == ["section", "item", "value", "sql"]
@@ -112,11 +112,11 @@ def test_publish_keeps_formulas_only_on_request(hostile: Path, tmp_path: Path) -
     assert not (tmp_path / "none.csv").exists()
 
 
-@pytest.mark.parametrize("to", ["out.parquet", "out.duckdb"])
-def test_other_formats_contain_the_texts_as_they_are(hostile: Path, to: str, tmp_path: Path) -> None:
-    dbanon.publish(hostile, "safe", tmp_path / to)
+@pytest.mark.parametrize("target", ["out.parquet", "out.duckdb"])
+def test_formulas_unescaped_in_parquet_and_duckdb(hostile: Path, target: str, tmp_path: Path) -> None:
+    dbanon.publish(hostile, "safe", tmp_path / target)
     with duckdb.connect(hostile, read_only=True) as con:
         expected = con.execute('SELECT DISTINCT "=cell" FROM safe ORDER BY ALL').fetchall()
-    with duckdb.connect(tmp_path / to if to.endswith("duckdb") else ":memory:") as plain_con:
-        table: Any = "safe" if to.endswith("duckdb") else f"'{tmp_path / to}'"
+    with duckdb.connect(tmp_path / target if target.endswith("duckdb") else ":memory:") as plain_con:
+        table: Any = "safe" if target.endswith("duckdb") else f"'{tmp_path / target}'"
         assert plain_con.execute(f'SELECT DISTINCT "=cell" FROM {table} ORDER BY ALL').fetchall() == expected

@@ -58,7 +58,7 @@ def files(target: Path) -> list[Path]:
     return [p for p in sorted(target.rglob("*")) if p.is_file()]
 
 
-def raw() -> list[bytes]:
+def forbidden_words() -> list[bytes]:
     """Return bytes that no file may contain: names, keys, notes, zip codes, and names of withheld columns and nodes."""
     words = [*NAMES, "PKEY", "NOTE", "7ZIP", "UNUSED", "wardbook", "secretnote", "clinic", "pid", "zips"]
     return [w.encode() for w in words]
@@ -68,7 +68,7 @@ def leaks(folder: Path) -> list[str]:
     result = []
     for path in files(folder):
         content = path.read_bytes()
-        result += [f"{path.name}: {word!r}" for word in raw() if word.lower() in content.lower()]
+        result += [f"{path.name}: {word!r}" for word in forbidden_words() if word.lower() in content.lower()]
     return result
 
 
@@ -87,28 +87,28 @@ def source(request: pytest.FixtureRequest, clinic: Path, monkeypatch: pytest.Mon
         yield con
 
 
-@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("classes", [False, True])
-def test_published_files_contain_no_source_byte(source: Any, to: str, classes: bool, tmp_path: Path) -> None:
-    output = dbanon.publish(source, "safe_patients", f"{tmp_path}/{to}", classes=classes)
+def test_published_files_contain_no_source_bytes(source: Any, target: str, classes: bool, tmp_path: Path) -> None:
+    output = dbanon.publish(source, "safe_patients", f"{tmp_path}/{target}", classes=classes)
     assert sorted(output) == files(tmp_path), "nothing else remains, no draft and no log"
     assert leaks(tmp_path) == []
     exact = {str(age) for age in range(20, 80)}
-    ages = column(tmp_path, to, "age")
+    ages = column_values(tmp_path, target, "age")
     assert len(ages) > 300 and not exact & set(ages)
 
 
-def column(folder: Path, to: str, name: str) -> list[str]:
-    with open_connection(folder, to) as con:
-        return [str(row[0]) for row in con.execute(f"SELECT {name} FROM {relation(to, '')}").fetchall()]
+def column_values(folder: Path, target: str, name: str) -> list[str]:
+    with open_connection(folder, target) as con:
+        return [str(row[0]) for row in con.execute(f"SELECT {name} FROM {relation(target, '')}").fetchall()]
 
 
-def open_connection(folder: Path, to: str) -> Any:
+def open_connection(folder: Path, target: str) -> Any:
     """Return a recipient's plain DuckDB, in the folder of the files."""
-    if to.endswith(".duckdb"):
-        return duckdb.connect(folder / to, read_only=True)
+    if target.endswith(".duckdb"):
+        return duckdb.connect(folder / target, read_only=True)
     con = duckdb.connect()
-    con.execute(f"SET file_search_path = '{folder / to if to.endswith('/') else folder}'")
+    con.execute(f"SET file_search_path = '{folder / target if target.endswith('/') else folder}'")
     return con
 
 
@@ -116,8 +116,8 @@ def certificate_csv(name: str) -> str:
     return f"read_csv('{name}', all_varchar = true, header = true, delim = ',', quote = '\"', escape = '\"')"
 
 
-def relation(to: str, ending: str) -> str:
-    name, form = ("safe_patients", "parquet") if to.endswith("/") else to.split(".")
+def relation(target: str, ending: str) -> str:
+    name, form = ("safe_patients", "parquet") if target.endswith("/") else target.split(".")
     if form == "duckdb":
         return f"safe_patients{ending}"
     if form == "csv" and ending == "_certificate":
@@ -125,36 +125,36 @@ def relation(to: str, ending: str) -> str:
     return f"'{name}{ending}.{form}'"
 
 
-@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("classes", [False, True])
-def test_published_release_complete_and_verifiable(clinic: Path, to: str, classes: bool, tmp_path: Path) -> None:
-    dbanon.publish(clinic, "safe_patients", f"{tmp_path}/{to}", classes=classes)
+def test_published_release_complete_and_verifiable(clinic: Path, target: str, classes: bool, tmp_path: Path) -> None:
+    dbanon.publish(clinic, "safe_patients", f"{tmp_path}/{target}", classes=classes)
     with duckdb.connect(clinic, read_only=True) as con:
         expected = con.execute("SELECT * FROM safe_patients").fetchall()
         metrics = con.execute("SELECT * FROM safe_patients_metrics").fetchall()
         size = con.execute("SELECT count(*) FROM safe_patients_classes").fetchall()
-    with open_connection(tmp_path, to) as con:
-        assert con.execute(f"FROM {relation(to, '')}").fetchall() == expected
-        if not to.endswith("csv"):
-            assert con.execute(f"FROM {relation(to, '_metrics')}").fetchall() == metrics
-        lines = con.execute(f"SELECT item, value, sql FROM {relation(to, '_certificate')}").fetchall()
+    with open_connection(tmp_path, target) as con:
+        assert con.execute(f"FROM {relation(target, '')}").fetchall() == expected
+        if not target.endswith("csv"):
+            assert con.execute(f"FROM {relation(target, '_metrics')}").fetchall() == metrics
+        lines = con.execute(f"SELECT item, value, sql FROM {relation(target, '_certificate')}").fetchall()
         assert {"k", "records", "as outliers", "verified", "homogeneity"} <= {line[0] for line in lines}
         checked = [line for line in lines if line[2] and len(line[1]) != 64]
         assert len(checked) > 10
         hashes = [line for line in lines if line[2] and len(line[1]) == 64]
-        assert len(hashes) == (0 if to.endswith(".duckdb") else 2 + classes)
+        assert len(hashes) == (0 if target.endswith(".duckdb") else 2 + classes)
         for element, value, sql in hashes:
             assert con.execute(sql).fetchall() == [(value,)], element
         for element, value, sql in checked:
             assert float(con.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), (element, sql)
         if classes:
-            assert con.execute(f"SELECT count(*) FROM {relation(to, '_classes')}").fetchall() == size
+            assert con.execute(f"SELECT count(*) FROM {relation(target, '_classes')}").fetchall() == size
         else:
             with pytest.raises(duckdb.Error):
-                con.execute(f"FROM {relation(to, '_classes')}")
+                con.execute(f"FROM {relation(target, '_classes')}")
 
 
-def test_a_database_holds_three_tables_and_nothing_more(clinic: Path, tmp_path: Path) -> None:
+def test_published_database_has_three_tables_only(clinic: Path, tmp_path: Path) -> None:
     dbanon.publish(clinic, "safe_patients", tmp_path / "out.duckdb")
     with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as con:
         tables = con.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
@@ -174,7 +174,9 @@ def test_recipient_sees_only_permitted_lines(clinic: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("version, number", [(None, 64), ("v1.2.0", 65)])
-def test_a_database_for_an_older_shell(clinic: Path, version: str | None, number: int, tmp_path: Path) -> None:
+def test_published_database_has_requested_storage_version(
+    clinic: Path, version: str | None, number: int, tmp_path: Path
+) -> None:
     dbanon.publish(clinic, "safe_patients", tmp_path / "out.duckdb", storage_version=version, classes=True)
     header = (tmp_path / "out.duckdb").read_bytes()[8:20]
     assert header[:4] == b"DUCK" and int.from_bytes(header[4:12], "little") == number
@@ -189,9 +191,9 @@ def test_unknown_or_inapplicable_storage_version_raises(clinic: Path, tmp_path: 
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize("to", TARGETS)
-def test_an_existing_target_is_kept_unless_overwrite(clinic: Path, to: str, tmp_path: Path) -> None:
-    target = f"{tmp_path}/{to}"
+@pytest.mark.parametrize("file_name", TARGETS)
+def test_publish_keeps_existing_target_unless_overwrite(clinic: Path, file_name: str, tmp_path: Path) -> None:
+    target = f"{tmp_path}/{file_name}"
     dbanon.publish(clinic, "safe_patients", target, classes=True)
     old_contents = {p: p.read_bytes() for p in files(tmp_path)}
     with pytest.raises(dbanon.DbanonError, match="exists already"):
@@ -201,7 +203,7 @@ def test_an_existing_target_is_kept_unless_overwrite(clinic: Path, to: str, tmp_
     assert files(tmp_path) == sorted(output), "classes of the earlier file do not stay beside the new one"
 
 
-def test_a_database_in_use_is_never_a_target(clinic: Path, tmp_path: Path) -> None:
+def test_publish_into_source_database_refused(clinic: Path, tmp_path: Path) -> None:
     old_size = clinic.stat().st_size
     with pytest.raises(dbanon.DbanonError, match="choose another file"):
         dbanon.publish(clinic, "safe_patients", clinic, overwrite=True)
@@ -211,9 +213,9 @@ def test_a_database_in_use_is_never_a_target(clinic: Path, tmp_path: Path) -> No
     assert clinic.stat().st_size == old_size
 
 
-@pytest.mark.parametrize("to", TARGETS)
-def test_nothing_remains_when_writing_fails(
-    clinic: Path, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("target", TARGETS)
+def test_failed_publish_leaves_no_files(
+    clinic: Path, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dbanon.publishing import certificate as certificates
 
@@ -223,7 +225,7 @@ def test_nothing_remains_when_writing_fails(
     monkeypatch.setattr(certificates, "rows_sql", fails)
     with dbanon.connect(clinic) as con:
         with pytest.raises(OSError, match="disk full"):
-            dbanon.publish(con, "safe_patients", f"{tmp_path}/{to}")
+            dbanon.publish(con, "safe_patients", f"{tmp_path}/{target}")
         assert list(tmp_path.iterdir()) == []
         assert con.execute(
             "SELECT count(*) FROM duckdb_databases() WHERE database_name LIKE 'dbanon_out%'"
@@ -244,7 +246,7 @@ def test_nothing_remains_when_writing_fails(
         "DROP TABLE safe_patients_metrics",
     ],
 )
-def test_a_release_that_was_changed_by_hand_is_refused(clinic: Path, change: str, tmp_path: Path) -> None:
+def test_publish_of_modified_release_refused(clinic: Path, change: str, tmp_path: Path) -> None:
     copy = tmp_path / "copy.duckdb"
     copy.write_bytes(clinic.read_bytes())
     with duckdb.connect(copy) as con:
@@ -254,7 +256,7 @@ def test_a_release_that_was_changed_by_hand_is_refused(clinic: Path, change: str
     assert files(tmp_path) == [copy]
 
 
-def test_other_mistakes(clinic: Path, tmp_path: Path) -> None:
+def test_publish_refuses_unknown_format_release_and_file(clinic: Path, tmp_path: Path) -> None:
     with pytest.raises(dbanon.DbanonError, match=r"ending in \.duckdb, \.parquet, \.csv, or a folder"):
         dbanon.publish(clinic, "safe_patients", tmp_path / "out.xlsx")
     with pytest.raises(dbanon.DbanonError, match="Did you mean 'safe_patients'"):
@@ -271,8 +273,8 @@ def test_read_only_connection_can_publish(clinic: Path, tmp_path: Path) -> None:
     assert leaks(tmp_path) == []
 
 
-@pytest.mark.exhaustive
-def test_awkward_values_and_names_come_through_csv(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_published_csv_preserves_awkward_values_and_names(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute("CREATE SCHEMA lab")
         con.execute(
@@ -296,8 +298,8 @@ def test_awkward_values_and_names_come_through_csv(tmp_path: Path) -> None:
             )
 
 
-@pytest.mark.exhaustive
-def test_types_come_through_a_database(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_published_database_preserves_types(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute(
             "CREATE TABLE t AS SELECT i % 3 AS q, 170141183460469231731687303715884105727::HUGEINT - i % 2 AS huge, "
@@ -320,7 +322,7 @@ def test_types_come_through_a_database(tmp_path: Path) -> None:
     assert rows == expected
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_file_rows_in_release_order_under_any_settings(tmp_path: Path) -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE t AS SELECT (i * 7919) % 80 AS place FROM range(150000) AS r (i)")

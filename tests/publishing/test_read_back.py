@@ -50,38 +50,38 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_file_with_other_rows_is_removed(
-    clinic: Path, fault: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_published_file_with_different_rows_removed(
+    clinic: Path, fault: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def copied(self: Any, query: Sql, draft: Path) -> None:
+    def copy_faulty_rows(self: Any, query: Sql, draft: Path) -> None:
         COPIED(self, FAULTS[fault](query) if '."safe")' in query else query, draft)
 
-    monkeypatch.setattr(handouts._ReleaseWriter, "_copy", copied)
-    if fault in ("a column less", "two columns exchanged") and to.endswith("duckdb"):
+    monkeypatch.setattr(handouts._ReleaseWriter, "_copy", copy_faulty_rows)
+    if fault in ("a column less", "two columns exchanged") and target.endswith("duckdb"):
         pytest.skip("the writer of databases takes the columns by name")
     with pytest.raises(OutputDiffersError, match="was read back after writing and is not what the release gate passed"):
-        dbanon.publish(clinic, "safe", f"{tmp_path}/{to}")
+        dbanon.publish(clinic, "safe", f"{tmp_path}/{target}")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("to", TARGETS)
-def test_a_certificate_with_other_lines_is_removed(
-    clinic: Path, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("target", TARGETS)
+def test_published_file_with_different_certificate_removed(
+    clinic: Path, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written_rows_sql = certificates.rows_sql
     monkeypatch.setattr(certificates, "rows_sql", lambda lines: written_rows_sql(lines[:-1]))
     with pytest.raises(OutputDiffersError, match="it has other lines than the certificate"):
-        dbanon.publish(clinic, "safe", f"{tmp_path}/{to}")
+        dbanon.publish(clinic, "safe", f"{tmp_path}/{target}")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize("to", TARGETS[:3])
+@pytest.mark.all_cases
+@pytest.mark.parametrize("target", TARGETS[:3])
 @pytest.mark.parametrize("blind", ["problems", "changed"])
-def test_a_changed_release_is_refused_by_the_file_alone(
-    clinic: Path, blind: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_modified_release_detected_by_file_check_alone(
+    clinic: Path, blind: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the tables are not compared with the ledger before they are written."""
     copy = tmp_path / "copy.duckdb"
@@ -93,13 +93,13 @@ def test_a_changed_release_is_refused_by_the_file_alone(
     else:
         monkeypatch.setattr(hashes, "changed_tables", lambda cursor, entry, kept: [])
     with pytest.raises(dbanon.DbanonError, match=r"is not what (?:the release gate passed|was released)"):
-        dbanon.publish(copy, "safe", f"{tmp_path}/{to}")
+        dbanon.publish(copy, "safe", f"{tmp_path}/{target}")
     assert list(tmp_path.iterdir()) == [copy]
 
 
-@pytest.mark.parametrize("to", TARGETS)
-def test_metrics_for_the_custodian_are_in_no_file(
-    clinic: Path, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("target", TARGETS)
+def test_published_file_with_custodian_metrics_removed(
+    clinic: Path, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "copy.duckdb"
     copy.write_bytes(clinic.read_bytes())
@@ -111,7 +111,7 @@ def test_metrics_for_the_custodian_are_in_no_file(
         monkeypatch.setattr(text_hash, "sha256", lambda header, lines: kept_mapping["_metrics"])
         con.execute("UPDATE dbanon.release SET hashes = MAP {'': $h, '_metrics': $h}", {"h": kept_mapping["_metrics"]})
         with pytest.raises(OutputDiffersError, match=f"metrics that are for the custodian only .{names[0][0]}"):
-            dbanon.publish(con, "safe", f"{tmp_path}/{to}")
+            dbanon.publish(con, "safe", f"{tmp_path}/{target}")
     assert list(tmp_path.iterdir()) == [copy]
 
 
@@ -127,10 +127,12 @@ WRITTEN_FAULTS: dict[str, Callable[[str], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("fault", WRITTEN_FAULTS)
-def test_a_table_with_other_rows_is_rolled_back(clinic: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def planned(publication: Any) -> Any:
+def test_release_table_with_different_rows_rolled_back(
+    clinic: Path, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty_sql(publication: Any) -> Any:
         statement = PLANNED(publication)
         return Sql(WRITTEN_FAULTS[fault](statement)) if publication.kind == "release" else statement
 
@@ -138,7 +140,7 @@ def test_a_table_with_other_rows_is_rolled_back(clinic: Path, fault: str, monkey
         con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, ['a', 'b', 'c', NULL][1 + i % 4] AS disease "
                     "FROM range(80) AS r (i)")  # fmt: skip
         dbanon.declare(con, "visits", age="quasi", disease="sensitive")
-        monkeypatch.setattr(plan, "release_sql", planned)
+        monkeypatch.setattr(plan, "release_sql", faulty_sql)
         with pytest.raises((OutputDiffersError, dbanon.errors.UnstableSourceError)):
             dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
@@ -146,16 +148,16 @@ def test_a_table_with_other_rows_is_rolled_back(clinic: Path, fault: str, monkey
         assert dbanon.create_release(con, "safe", "mondrian", "visits", k=5).records == 80
 
 
-def test_metrics_for_the_custodian_roll_back_the_tables(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_release_tables_with_custodian_metrics_rolled_back(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, 'a' AS disease FROM range(80) AS r (i)")
     dbanon.declare(con, "visits", age="quasi", disease="sensitive")
 
-    def planned(publication: Any) -> Any:
+    def faulty_sql(publication: Any) -> Any:
         statement = PLANNED(publication)
         is_metrics = publication.kind == "metrics"
         return f"SELECT * REPLACE (true AS is_publishable) FROM ({statement})" if is_metrics else statement
 
-    monkeypatch.setattr(plan, "release_sql", planned)
+    monkeypatch.setattr(plan, "release_sql", faulty_sql)
     with pytest.raises(OutputDiffersError, match="it has metrics that are for the custodian only"):
         dbanon.create_release(con, "safe", "mondrian", "visits", k=5)
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
@@ -168,9 +170,9 @@ FRAME_FAULTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("fault", FRAME_FAULTS)
-def test_a_frame_with_other_rows_is_not_returned(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anonymized_frame_with_different_rows_not_returned(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows_of = frame.FrameCall.rows
 
     def rows(self: Any, con: Any, ending: str) -> Any:

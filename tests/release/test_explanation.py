@@ -59,7 +59,7 @@ def words(query: str) -> list[str]:
     return [word for _, word in spaced_words(query)]
 
 
-def readable(query: str) -> None:
+def assert_readable(query: str) -> None:
     assert not re.search(r"\n[ \t]*\n", query)
     assert not re.search(r"[ \t]\n", query)
     for name, comment in relations(query):
@@ -70,7 +70,7 @@ def readable(query: str) -> None:
 @pytest.mark.parametrize("function", functions.release_functions())
 def test_every_step_has_comment_and_column_names(six: Any, function: str) -> None:
     query, runs = explained_statement(six, function, "six", **GIVEN)
-    readable(query)
+    assert_readable(query)
     assert {'"age: domain"', "hierarchy", "nodes"} <= {name for name, _ in relations(query)}
     assert qualify_builtins(query) == runs
     assert "--" not in runs
@@ -80,7 +80,7 @@ def test_every_step_has_comment_and_column_names(six: Any, function: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [
         {"suppress": 0.4, "intervals": "bounds", "nulls": "drop"},
         {"t": 0.9, "l": 2, "beta": 9.0, "ground_distance": "ordered"},
@@ -91,14 +91,14 @@ def test_every_step_has_comment_and_column_names(six: Any, function: str) -> Non
     ids=str,
 )
 @pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
-def test_explanation_readable_for_every_call(six: Any, ending: str, given: dict[str, object]) -> None:
+def test_explanation_readable_for_every_call(six: Any, ending: str, arguments: dict[str, object]) -> None:
     extra_parameters = {"with_kl_divergence": True} if ending == "_metrics" else {}
-    query, runs = explained_statement(six, f"kacpc{ending}", "six", **(GIVEN | given | extra_parameters))
-    readable(query)
+    query, runs = explained_statement(six, f"kacpc{ending}", "six", **(GIVEN | arguments | extra_parameters))
+    assert_readable(query)
     assert qualify_builtins(query) == runs
 
 
-def test_explain_release_lists_the_steps_of_the_call_it_names(six: Any) -> None:
+def test_explain_release_lists_steps_of_named_function(six: Any) -> None:
     rows = six.execute("FROM explain_release('kacpc_metrics', 'six', k=3, l := 2)").fetchall()
     assert [row[0] for row in rows] == list(range(1, len(rows) + 1))
     names = [row[1] for row in rows]
@@ -113,8 +113,8 @@ def test_explain_release_lists_the_steps_of_the_call_it_names(six: Any) -> None:
 
 
 def test_ten_records_traceable_from_source_to_release(six: Any) -> None:
-    def step(name: str, more: str = "follow := [1, 4]") -> Any:
-        return six.execute(f"FROM explain_step('kacpc', 'six', '{name}', k=3, {more})")
+    def step(name: str, options: str = "follow := [1, 4]") -> Any:
+        return six.execute(f"FROM explain_step('kacpc', 'six', '{name}', k=3, {options})")
 
     assert step("source").fetchall() == [(27, "State-gov", "Flu", 1, 1), (46, "Private", "Cancer", 1, 4)]
     assert {row[1:3] for row in step("tuples").fetchall()} == {(27, "State-gov"), (46, "Private")}
@@ -158,7 +158,7 @@ def test_explanations_accept_every_form_of_call(six: Any) -> None:
             six.execute(f"FROM {call}")
 
 
-def test_names_of_any_kind_are_steps_of_their_own(con: Any) -> None:
+def test_explanation_separates_steps_of_hostile_names(con: Any) -> None:
     columns = [f'"{name.replace(chr(34), chr(34) * 2)}" {type_}' for name, type_ in HOSTILE.items()]
     con.execute(f"CREATE TABLE t ({', '.join(columns)}, source VARCHAR)")
     con.execute(
@@ -212,7 +212,7 @@ CALLS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("function", CALLS)
-def test_other_functions_can_be_read_as_well(six: Any, function: str) -> None:
+def test_explanation_of_other_functions_is_readable(six: Any, function: str) -> None:
     positional = ["six"] * len(table_functions()[function].positional)
     query, runs = explained_statement(six, function, *positional, **CALLS[function])
     assert not re.search(r"\n[ \t]*\n", query)

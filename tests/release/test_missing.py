@@ -36,7 +36,7 @@ CODES = {"age": [999], "town": ["NA", "?"], "disease": ["-"], "ward": [""]}
 
 
 @pytest.fixture
-def both(con: Any) -> Any:
+def coded_and_plain(con: Any) -> Any:
     """Create the table `coded` with declared codes, and `plain`, which has NULL in their place."""
     con.execute(CODED)
     con.execute(PLAIN)
@@ -62,33 +62,35 @@ CALLS = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_codes_equal_table_with_null(both: Any, call: str) -> None:
-    expected = rows(both, f"FROM {call.format('plain')}")
+def test_codes_equal_table_with_null(coded_and_plain: Any, call: str) -> None:
+    expected = rows(coded_and_plain, f"FROM {call.format('plain')}")
     assert expected
-    assert rows(both, f"FROM {call.format('coded')}") == expected
+    assert rows(coded_and_plain, f"FROM {call.format('coded')}") == expected
 
 
-def test_a_view_and_a_file_of_codes_are_read_alike(both: Any, tmp_path: Path) -> None:
-    both.execute("CREATE VIEW seen AS FROM coded")
-    dbanon.declare(both, "seen", **{c: {"role": r, "missing_codes": CODES.get(c)} for c, r in ROLES.items()})
-    both.execute(f"COPY coded TO {text(str(tmp_path / 'coded.parquet'))}")
-    expected = rows(both, "FROM kacpc('plain', k := 4)")
-    assert rows(both, "FROM kacpc('seen', k := 4)") == expected
+def test_codes_in_view_and_file_equal_table_with_null(coded_and_plain: Any, tmp_path: Path) -> None:
+    coded_and_plain.execute("CREATE VIEW seen AS FROM coded")
+    dbanon.declare(coded_and_plain, "seen", **{c: {"role": r, "missing_codes": CODES.get(c)} for c, r in ROLES.items()})
+    coded_and_plain.execute(f"COPY coded TO {text(str(tmp_path / 'coded.parquet'))}")
+    expected = rows(coded_and_plain, "FROM kacpc('plain', k := 4)")
+    assert rows(coded_and_plain, "FROM kacpc('seen', k := 4)") == expected
     roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], insensitive := ['ward']"
     codes = "missing_codes := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
-    actual_rows = rows(both, f"FROM kacpc({text(str(tmp_path / 'coded.parquet'))}, k := 4, {roles}, {codes})")
+    actual_rows = rows(
+        coded_and_plain, f"FROM kacpc({text(str(tmp_path / 'coded.parquet'))}, k := 4, {roles}, {codes})"
+    )
     assert actual_rows == expected
 
 
-def test_call_adds_codes_but_removes_none(both: Any) -> None:
+def test_call_adds_codes_but_removes_none(coded_and_plain: Any) -> None:
     dbanon.declare(
-        both, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
+        coded_and_plain, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
     )
-    expected = rows(both, "FROM kacpc('plain', k := 4)")
-    assert rows(both, "FROM kacpc('coded', k := 4)") != expected
-    assert rows(both, "FROM kacpc('coded', k := 4, missing_codes := ['?', '-', ''])") == expected
+    expected = rows(coded_and_plain, "FROM kacpc('plain', k := 4)")
+    assert rows(coded_and_plain, "FROM kacpc('coded', k := 4)") != expected
+    assert rows(coded_and_plain, "FROM kacpc('coded', k := 4, missing_codes := ['?', '-', ''])") == expected
     each_text = "{'town': ['?'], 'DISEASE': ['-'], 'ward': [''], 'age': []}"
-    assert rows(both, f"FROM kacpc('coded', k := 4, missing_codes := {each_text})") == expected
+    assert rows(coded_and_plain, f"FROM kacpc('coded', k := 4, missing_codes := {each_text})") == expected
 
 
 def test_codes_of_all_columns_exclude_person(con: Any) -> None:
@@ -169,7 +171,7 @@ def test_code_is_column_value_of_any_type(con: Any, type_: str, values: list[str
 
 
 @pytest.mark.parametrize("type_", ["INTEGER[]", "STRUCT(a INTEGER)", "INTERVAL", "BLOB", "JSON"])
-def test_nested_values_are_no_codes(con: Any, type_: str) -> None:
+def test_codes_for_nested_type_refused(con: Any, type_: str) -> None:
     con.execute(f"CREATE TABLE t AS SELECT 1 AS x, NULL::{type_} AS u FROM range(4)")
     call = "FROM kacpc('t', k := 2, qi := ['x'], insensitive := ['u'], missing_codes := {})"
     assert len(rows(con, call.format("['9', 'NA', '[9]', '{}']"))) == 4
@@ -177,7 +179,7 @@ def test_nested_values_are_no_codes(con: Any, type_: str) -> None:
         rows(con, call.format("{'u': ['1']}"))
 
 
-def test_many_codes_of_a_column_are_all_read(con: Any) -> None:
+def test_hundred_codes_of_column_become_null(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT (i // 2)::DOUBLE AS x, -5 AS n FROM range(400) AS r (i)")
     con.execute("UPDATE t SET x = -0.0 WHERE x = 0")
     codes = ", ".join(f"'{i}'" for i in range(100))
@@ -190,30 +192,30 @@ def test_many_codes_of_a_column_are_all_read(con: Any) -> None:
 # --- given codes -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", ["true", "[NULL]", "['NA', NULL]", "[['NA']]", "{'age': [true]}", "{'age': [NULL]}"])
-def test_invalid_code_refused(both: Any, given: str) -> None:
+@pytest.mark.parametrize("codes", ["true", "[NULL]", "['NA', NULL]", "[['NA']]", "{'age': [true]}", "{'age': [NULL]}"])
+def test_invalid_code_refused(coded_and_plain: Any, codes: str) -> None:
     with pytest.raises(duckdb.Error, match="missing_codes must be a list of codes, such as"):
-        rows(both, f"FROM kacpc('coded', k := 4, missing_codes := {given})")
+        rows(coded_and_plain, f"FROM kacpc('coded', k := 4, missing_codes := {codes})")
 
 
-def test_codes_of_columns_that_are_not_read_are_refused(both: Any) -> None:
+def test_codes_for_unread_column_refused(coded_and_plain: Any) -> None:
     with pytest.raises(duckdb.Error, match="coded has no column 'income'"):
-        rows(both, "FROM kacpc('coded', k := 4, missing_codes := {'income': ['0']})")
+        rows(coded_and_plain, "FROM kacpc('coded', k := 4, missing_codes := {'income': ['0']})")
     with pytest.raises(duckdb.Error, match=r"missing_codes does not fit coded\.ward: this call does not read it"):
-        rows(both, "FROM kacpc('coded', k := 4, withhold := ['ward'], missing_codes := {'ward': ['0']})")
+        rows(coded_and_plain, "FROM kacpc('coded', k := 4, withhold := ['ward'], missing_codes := {'ward': ['0']})")
 
 
-def test_code_list_may_mix_types_and_repeat(both: Any) -> None:
+def test_code_list_may_mix_types_and_repeat(coded_and_plain: Any) -> None:
     dbanon.declare(
-        both, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
+        coded_and_plain, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
     )
-    expected = rows(both, "FROM kacpc('plain', k := 4)")
+    expected = rows(coded_and_plain, "FROM kacpc('plain', k := 4)")
     codes = {"codes": ["?", -1, "-", "", 7.5, "?"]}
-    assert both.execute("FROM kacpc('coded', k := 4, missing_codes := $codes)", codes).fetchall() == expected
+    assert coded_and_plain.execute("FROM kacpc('coded', k := 4, missing_codes := $codes)", codes).fetchall() == expected
 
 
 @pytest.fixture
-def mine() -> Iterator[Any]:
+def typed_codes_con() -> Iterator[Any]:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE t AS SELECT unnest([999, 999, 1, 2, -9, -9]) AS age, unnest(['NA', '?', 'a']) AS sex")
         con.execute("UPDATE t SET sex = CASE WHEN age = 999 THEN 'NA' WHEN age > 0 THEN '?' ELSE 'a' END")
@@ -221,7 +223,7 @@ def mine() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "ages", "sexes"),
+    ("codes", "ages", "sexes"),
     [
         ("['NA', 999]", 2, 2),
         ("[999, 'NA', -9, '?']", 4, 4),
@@ -237,9 +239,9 @@ def mine() -> Iterator[Any]:
     ],
 )
 @pytest.mark.parametrize("sign", ["=", ":="])
-def test_codes_accepted_as_typed_by_users(mine: Any, given: str, ages: int, sexes: int, sign: str) -> None:
-    query = f"FROM kacpc('t', k{sign}2, qi{sign}['age', 'sex'], missing_codes {sign} {given})"
-    actual_rows = rows(mine, "SELECT count(*) - count(age), count(*) - count(sex) " + query)
+def test_codes_accepted_as_typed_by_users(typed_codes_con: Any, codes: str, ages: int, sexes: int, sign: str) -> None:
+    query = f"FROM kacpc('t', k{sign}2, qi{sign}['age', 'sex'], missing_codes {sign} {codes})"
+    actual_rows = rows(typed_codes_con, "SELECT count(*) - count(age), count(*) - count(sex) " + query)
     assert actual_rows == [(ages, sexes)]
 
 
@@ -260,68 +262,71 @@ FAULTS: dict[str, Callable[[str, str, Any], Sql]] = {
 }
 
 
-@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize("role", FAULTS)
 @pytest.mark.parametrize("column", ["age", "town", "disease", "ward"])
 @pytest.mark.parametrize("source", ["coded", "seen"])
-def test_the_gate_notices_codes_that_are_read_otherwise(
-    both: Any, monkeypatch: pytest.MonkeyPatch, what: str, column: str, source: str
+def test_gate_refuses_codes_read_differently(
+    coded_and_plain: Any, monkeypatch: pytest.MonkeyPatch, role: str, column: str, source: str
 ) -> None:
     """For every role, of a table and of a view with codes in the call; for a person, too."""
-    both.execute("CREATE VIEW seen AS FROM coded")
+    coded_and_plain.execute("CREATE VIEW seen AS FROM coded")
     roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], insensitive := ['ward']"
     codes = "missing_codes := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
     call = "'coded', k := 3" if source == "coded" else f"'seen', k := 3, {roles}, {codes}"
     if source == "seen":
-        both.execute("DELETE FROM dbanon.policy")
-    assert rows(both, f"FROM kacpc({call})")
+        coded_and_plain.execute("DELETE FROM dbanon.policy")
+    assert rows(coded_and_plain, f"FROM kacpc({call})")
 
     def faulty(name: str, type_: str, codes: Any) -> Sql:
         return (
-            FAULTS[what](name, type_, codes)
+            FAULTS[role](name, type_, codes)
             if name == column and codes
             else missing_codes.column_without_codes(name, type_, codes)
         )
 
-    class Fault:
+    class FaultyMissingCodes:
         column_without_codes = staticmethod(faulty)
 
-    monkeypatch.setattr(release_spec, "missing_codes", Fault)
+    monkeypatch.setattr(release_spec, "missing_codes", FaultyMissingCodes)
     for function in ("kacpc", "kacpc_metrics"):
         with pytest.raises(duckdb.Error, match=REFUSED):
-            rows(both, f"FROM {function}({call})")
+            rows(coded_and_plain, f"FROM {function}({call})")
 
 
-def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    dbanon.declare(both, "coded", pid={"role": "person", "missing_codes": [3]})
-    assert rows(both, "FROM kacpc('coded', k := 3)")
+def test_gate_refuses_person_codes_not_read_as_null(coded_and_plain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    dbanon.declare(coded_and_plain, "coded", pid={"role": "person", "missing_codes": [3]})
+    assert rows(coded_and_plain, "FROM kacpc('coded', k := 3)")
 
-    class Fault:
+    class FaultyPersonCodes:
         column_without_codes = staticmethod(
             lambda name, type_, codes: missing_codes.column_without_codes(name, type_, () if name == "pid" else codes)
         )
 
-    monkeypatch.setattr(release_spec, "missing_codes", Fault)
+    monkeypatch.setattr(release_spec, "missing_codes", FaultyPersonCodes)
     with pytest.raises(duckdb.Error, match=REFUSED):
-        rows(both, "FROM kacpc('coded', k := 3)")
+        rows(coded_and_plain, "FROM kacpc('coded', k := 3)")
 
 
 # --- other readers of the source -------------------------------------------------------------------------------------
 
 
-def test_hierarchies_and_problems_do_not_ask_for_codes(both: Any) -> None:
+def test_codes_not_required_in_hierarchy(coded_and_plain: Any) -> None:
     """A code is in no hierarchy and need not be; one that is no value of its column is a problem of the policy."""
-    dbanon.load_hierarchy(both, "towns", [["Rome", "*"], ["Oslo", "*"], ["Bonn", "*"]])
-    dbanon.declare(both, "coded", town={"role": "quasi", "hierarchy": "towns", "missing_codes": ["NA", "?"]})
-    assert rows(both, "FROM uncovered_values('coded', 'town')") == []
-    assert len(rows(both, "FROM kacpc('coded', k := 3)")) == 80
-    assert rows(both, "FROM policy_problems() WHERE table_name = 'coded'") == []
-    built = {label for (label,) in rows(both, "SELECT label FROM hierarchy_flat('h', 'coded', 'town')")}
+    dbanon.load_hierarchy(coded_and_plain, "towns", [["Rome", "*"], ["Oslo", "*"], ["Bonn", "*"]])
+    dbanon.declare(coded_and_plain, "coded", town={"role": "quasi", "hierarchy": "towns", "missing_codes": ["NA", "?"]})
+    assert rows(coded_and_plain, "FROM uncovered_values('coded', 'town')") == []
+    assert len(rows(coded_and_plain, "FROM kacpc('coded', k := 3)")) == 80
+    assert rows(coded_and_plain, "FROM policy_problems() WHERE table_name = 'coded'") == []
+    built = {label for (label,) in rows(coded_and_plain, "SELECT label FROM hierarchy_flat('h', 'coded', 'town')")}
     assert built == {"*", "Rome", "Oslo", "Bonn"}
-    both.execute(
+    coded_and_plain.execute(
         "UPDATE dbanon.policy SET missing_codes = ['NA', NULL, '7.5'] WHERE (table_name, column_name) = ('coded', "
         "'age')"
     )
-    problems = [problem for (problem,) in rows(both, "SELECT problem FROM policy_problems() WHERE column_name = 'age'")]
+    problems = [
+        problem
+        for (problem,) in rows(coded_and_plain, "SELECT problem FROM policy_problems() WHERE column_name = 'age'")
+    ]
     assert problems == [
         f"dbanon.policy: missing_codes does not fit coded.age: '{code}' is not a value of type BIGINT."
         for code in ("NA", "7.5")
@@ -329,10 +334,10 @@ def test_hierarchies_and_problems_do_not_ask_for_codes(both: Any) -> None:
     with pytest.raises(
         duckdb.Error, match=r"missing_codes does not fit coded\.age: 'NA' is not a value of type BIGINT"
     ):
-        rows(both, "FROM kacpc('coded', k := 3)")
+        rows(coded_and_plain, "FROM kacpc('coded', k := 3)")
 
 
-def test_a_repeated_code_is_no_person_who_occurs_twice(con: Any) -> None:
+def test_repeated_code_is_no_repeated_identifier(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT CASE WHEN i < 5 THEN 'none' ELSE 'p' || i END AS pid, i AS age "
         "FROM range(40) AS r (i)"
@@ -353,10 +358,10 @@ MEASURES = [
 
 
 @pytest.mark.parametrize("call", MEASURES)
-def test_measures_of_the_source_are_those_with_null(both: Any, call: str) -> None:
-    expected = rows(both, f"FROM {call.format('plain')}")
+def test_source_metrics_with_codes_equal_null(coded_and_plain: Any, call: str) -> None:
+    expected = rows(coded_and_plain, f"FROM {call.format('plain')}")
     assert expected
-    assert rows(both, f"FROM {call.format('coded')}") == expected
+    assert rows(coded_and_plain, f"FROM {call.format('coded')}") == expected
 
 
 AUDITS = [
@@ -370,46 +375,46 @@ AUDITS = [
 
 
 @pytest.mark.parametrize("call", AUDITS)
-def test_audit_uses_codes_of_release(both: Any, call: str) -> None:
-    both.execute("CREATE TABLE safe AS FROM kacpc('plain', k := 4)")
-    expected = rows(both, f"FROM {call.replace('{}', 'plain')}")
+def test_audit_uses_codes_of_release(coded_and_plain: Any, call: str) -> None:
+    coded_and_plain.execute("CREATE TABLE safe AS FROM kacpc('plain', k := 4)")
+    expected = rows(coded_and_plain, f"FROM {call.replace('{}', 'plain')}")
     assert expected
-    assert rows(both, f"FROM {call.replace('{}', 'coded')}") == expected
+    assert rows(coded_and_plain, f"FROM {call.replace('{}', 'coded')}") == expected
 
 
 @pytest.mark.parametrize("codes", [["?", "-", ""], {"town": ["?"], "DISEASE": "-", "ward": [""]}])
 @pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")  # both tables are about the same people
-def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) -> None:
+def test_audit_uses_codes_of_call_and_policy(coded_and_plain: Any, codes: Any) -> None:
     """The ledger has them, in addition to those of the policy."""
-    dbanon.create_release(both, "safe", "kacpc", "plain", k=4)
+    dbanon.create_release(coded_and_plain, "safe", "kacpc", "plain", k=4)
     dbanon.declare(
-        both, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
+        coded_and_plain, "coded", town={"role": "quasi", "missing_codes": "NA"}, disease="sensitive", ward="insensitive"
     )
-    dbanon.create_release(both, "coded_safe", "kacpc", "coded", k=4, missing_codes=codes)
+    dbanon.create_release(coded_and_plain, "coded_safe", "kacpc", "coded", k=4, missing_codes=codes)
     for call in ("risk('{}')", "query_error('{}', queries := 50)", "attack_summary('{}', kind := 'reconstruction')"):
-        expected = rows(both, f"FROM {call.format('safe')}")
-        assert rows(both, f"FROM {call.format('coded_safe')}") == expected
+        expected = rows(coded_and_plain, f"FROM {call.format('safe')}")
+        assert rows(coded_and_plain, f"FROM {call.format('coded_safe')}") == expected
 
 
 # --- versions --------------------------------------------------------------------------------------------------------
 
 
-def test_a_code_in_place_of_null_changes_no_version(both: Any) -> None:
-    dbanon.create_release(both, "safe", "kacpc", "coded", k=3, missing_codes=["x", 7])
-    assert rows(both, "SELECT name, status FROM release_status()") == [("safe", "fresh")]
-    assert len(rows(both, rows(both, "SELECT statement FROM dbanon.release")[0][0])) == 80
-    both.execute("UPDATE coded SET age = NULL WHERE age = 999")
-    both.execute("UPDATE coded SET town = 'NA' WHERE town = '?'")
-    assert rows(both, "SELECT status, added, removed, changed FROM release_status()") == [("fresh", 0, 0, 0)]
-    assert rows(both, "FROM refresh_problems('safe')") == []
-    old_rows = rows(both, "FROM safe")
-    assert dbanon.refresh_release(both, "safe").version == 2
-    assert rows(both, "FROM safe") == old_rows
-    both.execute("UPDATE coded SET town = 'Rome' WHERE town = 'NA'")
-    assert rows(both, "SELECT status FROM release_status()") == [("stale",)]
+def test_replacing_null_by_code_keeps_release_fresh(coded_and_plain: Any) -> None:
+    dbanon.create_release(coded_and_plain, "safe", "kacpc", "coded", k=3, missing_codes=["x", 7])
+    assert rows(coded_and_plain, "SELECT name, status FROM release_status()") == [("safe", "fresh")]
+    assert len(rows(coded_and_plain, rows(coded_and_plain, "SELECT statement FROM dbanon.release")[0][0])) == 80
+    coded_and_plain.execute("UPDATE coded SET age = NULL WHERE age = 999")
+    coded_and_plain.execute("UPDATE coded SET town = 'NA' WHERE town = '?'")
+    assert rows(coded_and_plain, "SELECT status, added, removed, changed FROM release_status()") == [("fresh", 0, 0, 0)]
+    assert rows(coded_and_plain, "FROM refresh_problems('safe')") == []
+    old_rows = rows(coded_and_plain, "FROM safe")
+    assert dbanon.refresh_release(coded_and_plain, "safe").version == 2
+    assert rows(coded_and_plain, "FROM safe") == old_rows
+    coded_and_plain.execute("UPDATE coded SET town = 'Rome' WHERE town = 'NA'")
+    assert rows(coded_and_plain, "SELECT status FROM release_status()") == [("stale",)]
 
 
-def test_a_key_is_read_as_it_is(con: Any) -> None:
+def test_codes_do_not_apply_to_key_column(con: Any) -> None:
     """A record whose primary key happens to be a code is a record of its own."""
     con.execute("CREATE TABLE t AS SELECT 990 + i AS id, i % 3 AS age FROM range(20) AS r (i)")
     con.execute("ALTER TABLE t ADD PRIMARY KEY (id)")
@@ -430,7 +435,7 @@ def _before_codes(path: Path) -> list[Any]:
     return fingerprint
 
 
-def test_older_database_keeps_working(tmp_path: Path) -> None:
+def test_database_without_missing_codes_column_works(tmp_path: Path) -> None:
     path = tmp_path / "old.duckdb"
     fingerprint = _before_codes(path)
     with dbanon.connect(path, read_only=True) as con:
@@ -447,19 +452,21 @@ def test_older_database_keeps_working(tmp_path: Path) -> None:
         assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("stale", True)]
 
 
-def test_code_changes_in_open_transaction_detected(both: Any) -> None:
-    both.execute("BEGIN")
-    both.execute("UPDATE dbanon.policy SET missing_codes = NULL WHERE column_name = 'town'")
+def test_code_changes_in_open_transaction_detected(coded_and_plain: Any) -> None:
+    coded_and_plain.execute("BEGIN")
+    coded_and_plain.execute("UPDATE dbanon.policy SET missing_codes = NULL WHERE column_name = 'town'")
     with pytest.raises(duckdb.Error, match="the policy of coded changed after this statement was planned"):
-        rows(both, "FROM kacpc('coded', k := 4)")
-    both.execute("ROLLBACK")
+        rows(coded_and_plain, "FROM kacpc('coded', k := 4)")
+    coded_and_plain.execute("ROLLBACK")
 
 
-def test_review_counts_values_after_codes(both: Any) -> None:
+def test_review_counts_values_after_codes(coded_and_plain: Any) -> None:
     """Codes of the policy, and of the call that makes the first release."""
     findings = "SELECT * FROM policy_review('{}')"
-    expected = [[str(cell).replace("plain", "coded") for cell in row] for row in rows(both, findings.format("plain"))]
-    assert [[str(cell) for cell in row] for row in rows(both, findings.format("coded"))] == expected
+    expected = [
+        [str(cell).replace("plain", "coded") for cell in row] for row in rows(coded_and_plain, findings.format("plain"))
+    ]
+    assert [[str(cell) for cell in row] for row in rows(coded_and_plain, findings.format("coded"))] == expected
 
 
 # --- codes of a call, where the policy publishes coarsely ------------------------------------------------------------
@@ -474,7 +481,7 @@ COARSE = {
 
 
 @pytest.fixture
-def coarse(con: Any) -> Any:
+def coarse_policy_con(con: Any) -> Any:
     con.execute(
         "CREATE TABLE p AS SELECT 30 + i % 10 AS age, DATE '2001-02-01' + (i % 9)::INTEGER AS born, "
         "'0213' || i % 3 AS zip, 'd' || i % 5 AS ill FROM range(90) r (i)"
@@ -486,24 +493,26 @@ def coarse(con: Any) -> Any:
 @pytest.mark.parametrize("setting", COARSE)
 @pytest.mark.parametrize("form", ["of the column", "of all columns"])
 def test_call_codes_exclude_protected_values(
-    coarse: Any, setting: str, form: str, monkeypatch: pytest.MonkeyPatch
+    coarse_policy_con: Any, setting: str, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All records that are NULL would be known to be 37, though the policy publishes [30, 39]."""
     [(column, declared)] = COARSE[setting].items()
-    dbanon.declare(coarse, "p", **{column: declared}, ill="sensitive")
+    dbanon.declare(coarse_policy_con, "p", **{column: declared}, ill="sensitive")
     value = {"age": "37", "born": "2001-02-03", "zip": "02131"}[column]
     asked_text = f"['{value}']" if form == "of all columns" else f"{{'{column}': ['{value}']}}"
     with pytest.raises(Exception, match="which would loosen the policy"):
-        coarse.execute(f"FROM kacpc('p', k := 2, missing_codes := {asked_text})")
+        coarse_policy_con.execute(f"FROM kacpc('p', k := 2, missing_codes := {asked_text})")
     monkeypatch.setattr(column_roles, "_check_missing_codes", lambda *_: None)
     for kind in ("", "_classes", "_metrics"):
         with pytest.raises(Exception, match="the release gate refused the result"):
-            coarse.execute(f"FROM kacpc{kind}('p', k := 2, missing_codes := {asked_text})").fetchall()
+            coarse_policy_con.execute(f"FROM kacpc{kind}('p', k := 2, missing_codes := {asked_text})").fetchall()
 
 
-def test_redundant_codes_combine_with_grid(coarse: Any) -> None:
-    dbanon.declare(coarse, "p", age={"role": "quasi", "rounding": "10", "missing_codes": ["37"]}, ill="sensitive")
+def test_redundant_codes_combine_with_grid(coarse_policy_con: Any) -> None:
+    dbanon.declare(
+        coarse_policy_con, "p", age={"role": "quasi", "rounding": "10", "missing_codes": ["37"]}, ill="sensitive"
+    )
     for asked_text in ("['NA', '?', 'd1', '37']", "{'age': ['37'], 'ill': ['d1']}"):
         call = f"kacpc('p', k := 3, missing_codes := {asked_text})"
-        result = coarse.execute(f"SELECT count(*) - count(age), count(*) - count(ill) FROM {call}")
+        result = coarse_policy_con.execute(f"SELECT count(*) - count(age), count(*) - count(ill) FROM {call}")
         assert result.fetchall() == [(9, 18)]

@@ -14,9 +14,9 @@ K = 10
 
 
 @pytest.fixture
-def stays(con: Any, data: Path) -> Any:
+def stays(con: Any, data_folder: Path) -> Any:
     """Provide the connection with the table `stays`; patient_nbr identifies patients and has the role identifier."""
-    file = data / "diabetes130.parquet"
+    file = data_folder / "diabetes130.parquet"
     if not file.exists():
         pytest.skip("the stays of patients with diabetes (diabetes130.parquet) are not beside this checkout")
     con.execute(f"""
@@ -34,7 +34,7 @@ def stays(con: Any, data: Path) -> Any:
     return con
 
 
-def classes(connection: Any, algorithm: str, arguments: str) -> list[tuple[int, int, int, int]]:
+def class_counts(connection: Any, algorithm: str, arguments: str) -> list[tuple[int, int, int, int]]:
     """Return four numbers of every class, by a join of the release with the source.
 
     Records, distinct patients, distinct sensitive values, and source rows with other sensitive values. The number of
@@ -54,7 +54,7 @@ def classes(connection: Any, algorithm: str, arguments: str) -> list[tuple[int, 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 def test_every_class_has_k_patients_and_l_values(stays: Any, algorithm: str) -> None:
-    actual_classes = classes(stays, algorithm, "l := 2, person := 'patient_nbr'")
+    actual_classes = class_counts(stays, algorithm, "l := 2, person := 'patient_nbr'")
     assert sum(records for records, *_ in actual_classes) == 101_766
     assert len(actual_classes) > 100
     assert min(patients for _, patients, *_ in actual_classes) >= K
@@ -62,9 +62,9 @@ def test_every_class_has_k_patients_and_l_values(stays: Any, algorithm: str) -> 
     assert sum(untrue for *_, untrue in actual_classes) == 0
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_few_patients_stays_form_class_and_are_reported(stays: Any) -> None:
-    actual_classes = classes(stays, "kacpc", "l := 2")
+    actual_classes = class_counts(stays, "kacpc", "l := 2")
     assert min(records for records, *_ in actual_classes) >= K
     assert min(patients for _, patients, *_ in actual_classes) < K
     of_patients = "FROM policy_problems() WHERE column_name = 'patient_nbr'"
@@ -73,4 +73,4 @@ def test_few_patients_stays_form_class_and_are_reported(stays: Any) -> None:
     assert "16773 values of this identifier occur in more than one row" in row[4]
     stays.execute(row[5])
     assert stays.execute(of_patients).fetchall() == []
-    assert min(patients for _, patients, *_ in classes(stays, "kacpc", "l := 2")) >= K
+    assert min(patients for _, patients, *_ in class_counts(stays, "kacpc", "l := 2")) >= K

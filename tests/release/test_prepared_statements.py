@@ -36,8 +36,8 @@ def rows(con: Any, query: str) -> list[tuple[Any, ...]]:
     return list(con.execute(query).fetchall())
 
 
-def metrics(con: Any, more: str) -> dict[str, float]:
-    return dict(con.execute(f"SELECT metric, value FROM simdiv_metrics{CALL.format(more)}").fetchall())
+def metrics(con: Any, extra_options: str) -> dict[str, float]:
+    return dict(con.execute(f"SELECT metric, value FROM simdiv_metrics{CALL.format(extra_options)}").fetchall())
 
 
 def test_records_beyond_bounds_dropped_and_counted(people: Any) -> None:
@@ -56,8 +56,8 @@ def test_records_beyond_bounds_dropped_and_counted(people: Any) -> None:
     assert actual_metrics["records"] == sum(age is None or 21 <= age <= 63 for age in ages)
 
 
-@pytest.mark.exhaustive
-def test_of_duplicates_one_stays(people: Any) -> None:
+@pytest.mark.not_everyday
+def test_drop_duplicates_keeps_one_record_of_each_tuple(people: Any) -> None:
     actual_metrics = metrics(people, ", drop_duplicates := true")
     kinds = Counter(rows(people, "SELECT age, born, sex, disease FROM t"))
     assert actual_metrics["records"] == len(kinds) == 45
@@ -78,7 +78,7 @@ def test_of_duplicates_one_stays(people: Any) -> None:
     assert metrics(people, extra_options)["dropped:duplicate"] == 0
 
 
-def test_values_that_are_equal_and_read_differently_both_stay(con: Any) -> None:
+def test_drop_duplicates_keeps_equal_values_of_distinct_text(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT 1 AS age, ['0.0', '-0.0'][1 + i % 2]::DOUBLE AS disease FROM range(8) AS r (i)"
     )
@@ -87,7 +87,7 @@ def test_values_that_are_equal_and_read_differently_both_stay(con: Any) -> None:
     assert len(actual_rows) == 2
 
 
-def test_too_few_remaining_records_raise(people: Any) -> None:
+def test_too_few_records_within_bounds_raise(people: Any) -> None:
     people.execute("DELETE FROM t WHERE age IS NULL")
     with pytest.raises(duckdb.Error, match="t, within bounds, has no rows"):
         people.execute(f"FROM simdiv{CALL.format(', bounds := ' + str({'age': [900, 901]}))}")
@@ -107,19 +107,19 @@ def test_too_few_remaining_records_raise(people: Any) -> None:
         ("[1, 2]", "bounds must be"),
     ],
 )
-def test_bounds_that_are_none(people: Any, bounds: str, says: str) -> None:
+def test_invalid_bounds_refused(people: Any, bounds: str, says: str) -> None:
     with pytest.raises(duckdb.Error, match=says):
         people.execute(f"FROM simdiv{CALL.format(', bounds := ' + bounds)}")
     assert rows(people, "SELECT count(*) FROM t") == [(60,)]
 
 
-def test_hostile_ends_are_values(people: Any) -> None:
+def test_hostile_bounds_text_is_not_executed(people: Any) -> None:
     with pytest.raises(duckdb.Error, match="bounds must be two values"):
         people.execute(f"""FROM simdiv{CALL.format(", bounds := {'age': ['1'') ; DROP TABLE t; --', '2']}")}""")
     assert rows(people, "SELECT count(*) FROM t") == [(60,)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_materialized_view_keeps_bounds(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute(

@@ -24,7 +24,7 @@ def db() -> Iterator[Any]:
         yield con
 
 
-def outgoing(con: Any, algorithm: str, call: dict[str, Any]) -> list[Any]:
+def view_frames(con: Any, algorithm: str, call: dict[str, Any]) -> list[Any]:
     """Return the content of a materialized view of the call: the release, its classes, and the published metrics."""
     text = "".join(f", {name} := ${name}" for name in call)
     queries = [f"{algorithm}{ending}('t'{text})" for ending in ("", "_classes", "_metrics")]
@@ -37,7 +37,9 @@ def published_frames(
 ) -> list[list[tuple[Any, ...]]]:
     con.execute("CREATE OR REPLACE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
     con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    return [[tuple(map(str, row)) for row in frame.itertuples(index=False)] for frame in outgoing(con, algorithm, call)]
+    return [
+        [tuple(map(str, row)) for row in frame.itertuples(index=False)] for frame in view_frames(con, algorithm, call)
+    ]
 
 
 # --- an attacker with two tables --------------------------------------------------------------------------------------
@@ -46,7 +48,7 @@ PEOPLE = [(20 + i % 30, "MF"[i % 2], ["Flu", "Cold", "HIV"][i % 3]) for i in ran
 CALL: dict[str, Any] = {"k": 5, "qi": ["age", "sex"], "sensitive": ["disease"]}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian", "simdiv"])
 def test_suppressed_record_values_change_nothing_published(db: Any, algorithm: str) -> None:
     """If another record had 500, 5,000 or 60,000 for the age of the outlier, nothing else would be published."""
@@ -60,7 +62,7 @@ def test_suppressed_record_values_change_nothing_published(db: Any, algorithm: s
     assert ("suppressed", "0.0") not in values[0][2]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize(
     ("options", "records"),
     [
@@ -68,7 +70,7 @@ def test_suppressed_record_values_change_nothing_published(db: Any, algorithm: s
         ({"bounds": {"age": [0, 100]}, "influence": "weights"}, [(age, "M", "Flu") for age in (300, 9_000)]),
     ],
 )
-def test_dropped_record_counts_only_by_number(
+def test_dropped_record_changes_published_counts_only(
     db: Any, options: dict[str, Any], records: Sequence[tuple[Any, ...]]
 ) -> None:
     algorithm = "simdiv" if "bounds" in options else "kacpc"
@@ -77,7 +79,7 @@ def test_dropped_record_counts_only_by_number(
 
 
 @pytest.mark.parametrize("intervals", ["text", "bounds"])
-def test_every_value_under_a_star_is_unknown(db: Any, intervals: str) -> None:
+def test_published_metrics_independent_of_values_under_star(db: Any, intervals: str) -> None:
     """One class of ten holds a NULL and publishes `*`: the loss of the others must not reveal its greatest number."""
     near = [(20 + i, "F", "Flu") for i in range(20)]
     result = []
@@ -90,7 +92,7 @@ def test_every_value_under_a_star_is_unknown(db: Any, intervals: str) -> None:
     assert result[0] == result[1]
 
 
-def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
+def test_published_metrics_independent_of_inner_values(db: Any) -> None:
     """Classes keep their ends, and the values between them differ in each table."""
     values = [
         published_frames(db, [(age, "M", "Flu") for age in (20, *inner, 29, 60, *other, 69)], "mondrian", **CALL)
@@ -100,7 +102,7 @@ def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
     assert values[0] == values[1] == values[2]
 
 
-def test_clusters_with_equal_values_not_distinguished(db: Any) -> None:
+def test_published_metrics_merge_clusters_of_equal_values(db: Any) -> None:
     """With a grid of ten, four records are two clusters or one; the class and its metrics are equal."""
     values = [
         published_frames(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], rounding={"age": 10})
@@ -123,7 +125,7 @@ def test_range_never_widened_to_suppressed_value(db: Any, seed: int) -> None:
 
 
 @pytest.mark.parametrize("call", ["rka('t', release := 'noise', %s)", "mr_mondrian('t', noise_epsilon := 1, %s)"])
-def test_noise_is_drawn_from_the_range_of_the_released_records(con: Any, call: str) -> None:
+def test_noise_scale_uses_range_of_released_records(con: Any, call: str) -> None:
     """A suppressed outlier of 1,000,000 would give noise of that scale, or numbers that are cut there."""
     con.execute("CREATE TABLE t AS SELECT 20 + i % 30 AS age FROM range(60) AS r (i) UNION ALL SELECT 1000000")
     query = call % "k := 5, qi := ['age'], suppress := 0.12"
@@ -140,7 +142,7 @@ LEFT_OUT = ("dropped:null", "suppressed")
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_outgoing_number_follows_from_the_released_rows(db: Any, seed: int) -> None:
+def test_published_metrics_recomputed_from_released_rows(db: Any, seed: int) -> None:
     rnd = random.Random(seed)
     nulls = rnd.choice([0, 0.15])
     rows = [
@@ -158,7 +160,7 @@ def test_every_outgoing_number_follows_from_the_released_rows(db: Any, seed: int
     db.execute("CREATE OR REPLACE TABLE t (age INTEGER, city VARCHAR, job VARCHAR, disease VARCHAR)")
     db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
     call = {"k": 4, "qi": ["age", "city", "job"], "sensitive": ["disease"], "hierarchies": {"city": "cities"}} | options
-    release, classes, metrics = outgoing(db, PLAIN[seed % len(PLAIN)], call)
+    release, classes, metrics = view_frames(db, PLAIN[seed % len(PLAIN)], call)
     ends = [c for c in release.columns if c.startswith("age")]
     shown_texts = ["_".join(map(str, cell)) for cell in release[ends].itertuples(index=False)]
     groups: dict[tuple[Any, ...], list[int]] = {}
@@ -211,10 +213,10 @@ def _ends(cells: tuple[Any, ...]) -> tuple[float, float] | None:
     return float(low.lstrip("<=>")), float((high or low).lstrip("<=>"))
 
 
-def _number(ends: tuple[float, float] | None, intervals: str, cell: Any, whole: float) -> float:
+def _number(ends: tuple[float, float] | None, intervals: str, cell: Any, full_span: float) -> float:
     if ends is None:
         return 1.0 if intervals != "text" or cell == "*" else 0.0
-    return (ends[1] - ends[0]) / whole if whole else 0.0
+    return (ends[1] - ends[0]) / full_span if full_span else 0.0
 
 
 def _node(label: Any, tree: Sequence[Sequence[str]], form: str) -> float:
@@ -231,15 +233,15 @@ def _node(label: Any, tree: Sequence[Sequence[str]], form: str) -> float:
 
 
 def _measures(
-    groups: Any, diseases: list[str | None], lost: dict[str, list[list[float]]], form: str
+    groups: Any, diseases: list[str | None], losses: dict[str, list[list[float]]], form: str
 ) -> dict[str, float]:
     sizes = [len(group) for group in groups]
     n, k = sum(sizes), min(sizes)
     stored_counts = [Counter(diseases[i] for i in group) for group in groups]
     rare = {v: c for v, c in Counter(diseases).items() if c < 4}
-    total = {name: math.fsum(itertools.chain.from_iterable(cells)) for name, cells in lost.items()}
-    numbers = math.fsum(cells[0] for cells in lost[form])
-    told_nothing = [sum(cells[j] == 1 for cells in lost["leaves"]) / n for j in range(3)]
+    total = {name: math.fsum(itertools.chain.from_iterable(cells)) for name, cells in losses.items()}
+    numbers = math.fsum(cells[0] for cells in losses[form])
+    told_nothing = [sum(cells[j] == 1 for cells in losses["leaves"]) / n for j in range(3)]
     homogeneous = sum(size for size, values in zip(sizes, stored_counts, strict=True) if len(values) == 1) / n
     return {
         "records": n, "k": k, "k_full_record": min(min(values.values()) for values in stored_counts),
@@ -257,7 +259,7 @@ def _measures(
     } | {f"rare_value:disease={'NULL' if v is None else v}": c for v, c in rare.items()}  # fmt: skip
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_ledger_keeps_custodian_metrics(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
@@ -272,7 +274,7 @@ def test_ledger_keeps_custodian_metrics(tmp_path: Path) -> None:
     assert {"square_error_raw:age", "clusters"} <= kept_value.keys() - dict(out).keys()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_published_files_independent_of_unseen_values(tmp_path: Path) -> None:
     """The outlier has another age, and only the time of the release differs."""
     lines_by_names = []

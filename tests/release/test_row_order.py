@@ -26,7 +26,7 @@ ARRAYS = ["[1, 2]", "[1, NULL]", "[2, 1]", "[NULL, NULL]"]
 """As texts, in DuckDB's order."""
 
 
-def answers(type_: str, values: list[str], order: int) -> list[Any]:
+def release_rows(type_: str, values: list[str], order: int) -> list[Any]:
     """Return the release, classes and metrics of a call as text, for the rows in one of several orders."""
     rows = [f"({i // 4}, {values[i * 7 // 2 % len(values)]}::{type_})" for i in range(24)]
     random.Random(order).shuffle(rows)
@@ -46,11 +46,11 @@ def answers(type_: str, values: list[str], order: int) -> list[Any]:
     return actual_rows
 
 
-def test_arrays_keep_their_order() -> None:
+def test_array_values_sorted_within_class() -> None:
     """The rows of a class are in the order of their arrays, which DuckDB 2.0 cannot compare within rows."""
     values = ["[2, 1]", "[1, NULL]", "NULL", "[1, 2]", "[NULL, NULL]"]
-    first = answers("INTEGER[2]", values, 0)
-    assert [answers("INTEGER[2]", values, order) for order in (1, 2)] == [first, first]
+    first = release_rows("INTEGER[2]", values, 0)
+    assert [release_rows("INTEGER[2]", values, order) for order in (1, 2)] == [first, first]
     result = first[0]
     assert len(result) == 24 and {row[1] for row in result} == {None, *ARRAYS}
     for class_id in {row[-1] for row in result}:
@@ -59,6 +59,6 @@ def test_arrays_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("type_", ALIKE)
-def test_the_order_of_the_rows_changes_nothing(type_: str) -> None:
-    first = answers(type_, ALIKE[type_], 0)
-    assert [answers(type_, ALIKE[type_], order) for order in (1, 2)] == [first, first]
+def test_release_independent_of_row_order_and_threads(type_: str) -> None:
+    first = release_rows(type_, ALIKE[type_], 0)
+    assert [release_rows(type_, ALIKE[type_], order) for order in (1, 2)] == [first, first]

@@ -36,7 +36,7 @@ HARMLESS = (
 )
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("cell", EXECUTED, ids=ascii)
 def test_executed_cells_become_text_and_are_recovered(cell: str) -> None:
     written_cell = csv_formulas.escape_cell(cell)
@@ -45,20 +45,20 @@ def test_executed_cells_become_text_and_are_recovered(cell: str) -> None:
     assert csv_formulas.unescape_cell(csv_formulas.escape_cell(written_cell)) == written_cell
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("cell", HARMLESS, ids=ascii)
-def test_other_cells_stay_as_they_are(cell: str) -> None:
+def test_harmless_cells_stay_unchanged(cell: str) -> None:
     assert csv_formulas.escape_cell(cell) == cell == csv_formulas.unescape_cell(cell)
 
 
-def test_negative_numbers_of_quasi_identifiers_stay_numbers() -> None:
+def test_negative_quasi_identifier_numbers_stay_numbers() -> None:
     for number in ("-5", "-0.25", "-1.5e-7", "-.5"):
         assert csv_formulas.escape_cell(number, is_quasi=True) == number == csv_formulas.unescape_cell(number)
     for formula in ("-5+A1", "+5", "-05", "- 5", "-5\n=1", "\uff0d5"):
         assert csv_formulas.escape_cell(formula, is_quasi=True) == "'" + formula
 
 
-def test_sql_escapes_as_python_does() -> None:
+def test_sql_and_python_escape_cells_equally() -> None:
     r = random.Random(7)
     characters = [c[0] for c in (*EXECUTED, *HARMLESS) if c] + ["'", "a", "1", "."]
     cells = sorted({"".join(r.choices(characters, k=r.randint(0, 5))) for _ in range(1500)} | {*EXECUTED, *HARMLESS})
@@ -73,14 +73,14 @@ def test_sql_escapes_as_python_does() -> None:
                 assert recovered == cell == csv_formulas.unescape_cell(as_written)
 
 
-def test_every_form_of_the_signs_is_escaped() -> None:
+def test_every_unicode_form_of_signs_is_escaped() -> None:
     """Spreadsheets accept full-width and small forms of the signs in some languages: all that NFKC maps to one."""
     forms = [chr(c) for c in range(0x110000) if unicodedata.normalize("NFKC", chr(c)) in ("=", "+", "-", "@")]
     assert len(forms) > 10
     assert all(csv_formulas.escape_cell(form + "1").startswith("'") for form in forms)
 
 
-def test_a_choice_that_does_not_exist_is_refused() -> None:
+def test_unknown_csv_formulas_choice_refused() -> None:
     for choice in ("Escape", "", None, True):
         with pytest.raises(dbanon.errors.InvalidArgumentError, match="csv_formulas must be 'escape' or 'keep'"):
             csv_formulas.is_escape("publish", choice)

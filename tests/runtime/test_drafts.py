@@ -20,7 +20,7 @@ from dbanon.cli import main
 from dbanon.runtime import atomic_write
 
 
-class Killed(BaseException):
+class ProcessKilled(BaseException):
     """A simulated kill, after which nothing is cleaned up."""
 
 
@@ -35,20 +35,20 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def killed(at: int) -> Iterator[list[str]]:
+def kill_at_rename(number: int) -> Iterator[list[str]]:
     """Stop before the file with this number is renamed; yield the names of the renamed files."""
     done: list[str] = []
 
-    def moved(draft: Path, final: Path) -> None:
-        if len(done) == at:
-            raise Killed
+    def rename_or_kill(draft: Path, final: Path) -> None:
+        if len(done) == number:
+            raise ProcessKilled
         draft.replace(final)
         done.append(final.name)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(atomic_write, "_replace", moved)
+        patch.setattr(atomic_write, "_replace", rename_or_kill)
         patch.setattr(atomic_write, "_delete", lambda paths: None)
-        with contextlib.suppress(Killed):
+        with contextlib.suppress(ProcessKilled):
             yield done
 
 
@@ -56,7 +56,7 @@ def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.rglob("*") if p.is_file())
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_kill_at_any_rename_leaves_consistent_files(
     clinic: Any, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -69,7 +69,7 @@ def test_kill_at_any_rename_leaves_consistent_files(
     )
     monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
     for number in range(4):
-        with killed(number) as done:
+        with kill_at_rename(number) as done:
             dbanon.publish(clinic, "safe5", target, overwrite=True)
         assert len(done) == number and f"out.{form}" not in done, "the release is the last"
         assert len(names(tmp_path)) == 8 - number, "a kill leaves drafts"
@@ -84,7 +84,7 @@ def test_kill_at_any_rename_leaves_consistent_files(
 
 def test_new_folder_appears_atomically(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
-    with killed(0):
+    with kill_at_rename(0):
         dbanon.publish(clinic, "safe3", f"{tmp_path}/above/out/", classes=True)
     assert not (tmp_path / "above" / "out").exists()
     moves: list[str] = []
@@ -98,11 +98,13 @@ def test_new_folder_appears_atomically(clinic: Any, tmp_path: Path, monkeypatch:
     assert dbanon.verify(tmp_path / "above" / "out") == []
 
 
-def test_a_database_appears_with_its_certificate(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_and_certificate_appear_atomically(
+    clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(atomic_write, "_may_be_running", lambda *_: False)
     dbanon.publish(clinic, "safe3", tmp_path / "out.duckdb")
     old_content = (tmp_path / "out.duckdb").read_bytes()
-    with killed(0):
+    with kill_at_rename(0):
         dbanon.publish(clinic, "safe5", tmp_path / "out.duckdb", overwrite=True)
     assert (tmp_path / "out.duckdb").read_bytes() == old_content
     dbanon.publish(clinic, "safe5", tmp_path / "out.duckdb", overwrite=True)
@@ -124,14 +126,14 @@ def test_only_stale_own_drafts_are_removed(clinic: Any, tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*others, *(p.name for p in output)])
 
 
-def test_a_csv_and_a_parquet_file_of_one_name_share_nothing(clinic: Any, tmp_path: Path) -> None:
+def test_csv_and_parquet_of_one_name_share_no_file(clinic: Any, tmp_path: Path) -> None:
     both = [set(dbanon.publish(clinic, "safe3", tmp_path / f"out.{form}", classes=True)) for form in ("csv", "parquet")]
     assert not both[0] & both[1]
     assert dbanon.verify(tmp_path) == []
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_every_change_of_a_published_file_is_seen(clinic: Any, form: str, tmp_path: Path) -> None:
+def test_verify_detects_every_file_change(clinic: Any, form: str, tmp_path: Path) -> None:
     """Also for names that would be patterns."""
     target = tmp_path / f"out [1]*.{form}"
     output = dbanon.publish(clinic, "safe3", target, classes=True)

@@ -48,7 +48,7 @@ print(len(raw.execute("FROM kacpc('patients', k := 5, qi := ['age'])").df()))
 """
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("script", [MAPPED, FRAMES], ids=["mapped view", "DataFrame of an engine"])
 def test_open_engines_end_silently_at_exit(script: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)

@@ -15,7 +15,7 @@ from dbanon.runtime import shared_folders
 from dbanon.runtime.shared_folders import shared_write_reason
 from dbanon.views import doctor
 
-pytestmark = [pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes"), pytest.mark.whole]
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes"), pytest.mark.all_cases]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_folder_of_ones_own_is_fine(cache: Path) -> None:
+def test_own_folder_has_no_shared_write_reason(cache: Path) -> None:
     assert shared_write_reason(cache) is None
 
 
@@ -45,7 +45,7 @@ def test_a_folder_of_ones_own_is_fine(cache: Path) -> None:
         ("own", 0o1777, False), ("own/cache/kernel.nbi", 0o666, True), ("own/cache", 0o700, False), (".", 0o777, True),
     ],
 )  # fmt: skip
-def test_group_writable_modes_found(cache: Path, tmp_path: Path, path: str, mode: int, is_found: bool) -> None:
+def test_folder_writable_by_others_is_found(cache: Path, tmp_path: Path, path: str, mode: int, is_found: bool) -> None:
     (tmp_path / path).chmod(mode)
     assert (shared_write_reason(cache) is not None) == is_found
 
@@ -76,7 +76,7 @@ def test_other_owners_are_found(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert shared_folders._other_owner(nobody) is None, "the host of a container"
 
 
-def test_a_group_is_open_unless_it_is_the_owners_own(cache: Path) -> None:
+def test_group_writable_folder_found_unless_group_is_own(cache: Path) -> None:
     cache.chmod(0o775)
     own_part = shared_folders._is_own_group(cache, cache.stat())
     assert (shared_write_reason(cache) is None) == own_part

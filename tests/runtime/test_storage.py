@@ -10,7 +10,7 @@ import duckdb
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from support.documents import small_demo
+from support.documents import create_small_demo
 
 import dbanon
 from dbanon import errors
@@ -45,7 +45,7 @@ def test_published_files_readable_by_duckdb_1_4(clinic: Path, tmp_path: Path) ->
     dbanon.publish(clinic, "safe", tmp_path / "published.duckdb", classes=True)
     order = ["anonymize", str(clinic), "--table", "visits", "-k", "5", "-o", str(tmp_path / "anonymized.duckdb")]
     assert CliRunner().invoke(main, order).exit_code == 0
-    small_demo(tmp_path / "demo.duckdb")
+    create_small_demo(tmp_path / "demo.duckdb")
     for path in sorted(tmp_path.glob("*.duckdb")):
         assert storage_version(path) == 64 <= READ_BY_1_4, path.name
     with dbanon.connect(tmp_path / "demo.duckdb") as con:
@@ -53,7 +53,7 @@ def test_published_files_readable_by_duckdb_1_4(clinic: Path, tmp_path: Path) ->
     assert storage_version(tmp_path / "demo.duckdb") == 64, "whoever works with the demo does not make it newer"
 
 
-def test_another_storage_version_on_the_command_line(clinic: Path, tmp_path: Path) -> None:
+def test_command_line_sets_storage_version(clinic: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "a.duckdb", tmp_path / "b.duckdb"
     for order in (
         ["publish", str(clinic), "safe", "--output", str(first)],
@@ -65,7 +65,7 @@ def test_another_storage_version_on_the_command_line(clinic: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("type_", ["VARIANT", "STRUCT(a VARIANT, b INTEGER)[]", "MAP(VARCHAR, VARIANT)"])
-def test_a_type_that_needs_a_newer_one(type_: str) -> None:
+def test_variant_type_requires_storage_version_1_5(type_: str) -> None:
     types = {"age": "VARCHAR", "note": type_}
     for older in ("v1.0.0", "v1.4.4"):
         with pytest.raises(errors.StorageVersionTooOldError, match=r"note has the type VARIANT, .* from v1\.5\.0 on"):
@@ -74,7 +74,7 @@ def test_a_type_that_needs_a_newer_one(type_: str) -> None:
         runtime_storage_version.check_column_types("publish", types, newer)
 
 
-def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
+def test_variant_published_only_with_storage_version_1_5(tmp_path: Path) -> None:
     out = tmp_path / "out.duckdb"
     with dbanon.connect() as con:
         con.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(90) r(i)")
@@ -107,7 +107,7 @@ def test_other_types_need_no_newer_version(type_: str) -> None:
 
 
 @pytest.fixture
-def newer(tmp_path: Path) -> Path:
+def newer_database(tmp_path: Path) -> Path:
     """Create a database whose header names a future DuckDB version."""
     path = tmp_path / "newer.duckdb"
     duckdb.connect(path).close()
@@ -124,31 +124,31 @@ def newer(tmp_path: Path) -> Path:
     return path
 
 
-def test_newer_file_error_contains_hint(newer: Path, tmp_path: Path) -> None:
+def test_newer_file_error_contains_hint(newer_database: Path, tmp_path: Path) -> None:
     def opened_by_sqlalchemy() -> Any:
-        return install(sa.create_engine(f"duckdb:///{newer}")).connect()
+        return install(sa.create_engine(f"duckdb:///{newer_database}")).connect()
 
     says = rf"newer\.duckdb: a newer DuckDB wrote it \(storage version 1234\).* {duckdb.__version__} reads .*Hint"
     for opens in (
-        lambda: dbanon.connect(newer),
-        lambda: dbanon.connect(str(newer), read_only=True),
-        lambda: dbanon.publish(newer, "safe", tmp_path / "out.csv"),
+        lambda: dbanon.connect(newer_database),
+        lambda: dbanon.connect(str(newer_database), read_only=True),
+        lambda: dbanon.publish(newer_database, "safe", tmp_path / "out.csv"),
         opened_by_sqlalchemy,
     ):
         with pytest.raises(errors.NewerDatabaseError, match=says):
             opens()
     for order in (
-        ["releases", str(newer)],
-        ["publish", str(newer), "safe", "--output", str(tmp_path / "out.csv")],
-        ["anonymize", str(newer), "--table", "t", "-k", "5", "-o", str(tmp_path / "out.csv")],
-        ["shell", str(newer), "-c", "SELECT 1"],
+        ["releases", str(newer_database)],
+        ["publish", str(newer_database), "safe", "--output", str(tmp_path / "out.csv")],
+        ["anonymize", str(newer_database), "--table", "t", "-k", "5", "-o", str(tmp_path / "out.csv")],
+        ["shell", str(newer_database), "-c", "SELECT 1"],
     ):
         result = CliRunner().invoke(main, order)
         assert result.exit_code == 1 and "a newer DuckDB wrote it" in result.output
-    assert list(tmp_path.iterdir()) == [newer]
+    assert list(tmp_path.iterdir()) == [newer_database]
 
 
-def test_other_errors_of_opening_are_duckdbs(tmp_path: Path) -> None:
+def test_other_open_errors_keep_duckdb_message(tmp_path: Path) -> None:
     (tmp_path / "text.duckdb").write_text("no database")
     with pytest.raises(duckdb.Error, match="not a valid DuckDB"):
         dbanon.connect(tmp_path / "text.duckdb")

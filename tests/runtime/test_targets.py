@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def database_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create a database with a release."""
     path = tmp_path_factory.mktemp("made") / "clinic.duckdb"
     path.with_name("raw.csv").write_text(RAW)
@@ -49,10 +49,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def clinic(made: Path, folder: Path) -> Any:
+def clinic(database_path: Path, folder: Path) -> Any:
     """Return a copy of that database, next to a file that a view reads."""
     (folder / "raw.csv").write_text(RAW)
-    shutil.copy(made, "clinic.duckdb")
+    shutil.copy(database_path, "clinic.duckdb")
     with dbanon.connect("clinic.duckdb") as con:
         yield con
 
@@ -65,7 +65,7 @@ SPELLINGS: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_the_input_of_anonymize_is_never_overwritten(folder: Path, spelling: str) -> None:
+def test_anonymize_never_overwrites_input_file(folder: Path, spelling: str) -> None:
     (folder / "below").mkdir()
     for ending in ("", "_metrics", "_certificate"):
         raw = folder / f"out{ending}.csv"
@@ -82,7 +82,7 @@ def test_the_input_of_anonymize_is_never_overwritten(folder: Path, spelling: str
         (folder / f"out{ending}.csv").unlink()
 
 
-def test_other_files_that_anonymize_reads_are_never_overwritten(folder: Path) -> None:
+def test_anonymize_never_overwrites_policy_or_hierarchy_file(folder: Path) -> None:
     (folder / "raw.csv").write_text(RAW)
     (folder / "tree.csv").write_text("20;*\n21;*\n")
     (folder / "out_metrics.csv").write_text("column_name,role\nage,quasi\n")
@@ -101,7 +101,7 @@ def test_other_files_that_anonymize_reads_are_never_overwritten(folder: Path) ->
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(8,)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_outputs_never_overwrite_input_or_database(clinic: Any, folder: Path) -> None:
     (folder / "link.duckdb").symlink_to(folder / "clinic.duckdb")
     (folder / "hard.duckdb").hardlink_to(folder / "clinic.duckdb")
@@ -128,7 +128,7 @@ def test_source_file_of_release_never_overwritten(clinic: Any, folder: Path) -> 
     assert (folder / "raw.csv").read_text() == RAW
 
 
-def test_a_target_on_a_network_is_refused_and_no_folder_is_made(clinic: Any, folder: Path) -> None:
+def test_remote_target_refused_without_creating_folder(clinic: Any, folder: Path) -> None:
     old_paths = sorted(folder.rglob("*"))
     for text in ("s3://bucket/safe.csv", "s3:/bucket/safe.csv", "https://x.org/safe.duckdb", "file:///tmp/x.csv"):
         with pytest.raises(errors.TargetNotLocalError):
@@ -152,8 +152,8 @@ def test_manual_pages_replaced_only_on_request(folder: Path) -> None:
     assert (folder / "manual" / "index.md").read_text().startswith("# dbanon")
 
 
-@pytest.mark.exhaustive
-def test_the_demo_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.not_everyday
+def test_demo_never_replaces_changed_or_other_database(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "make_patients", lambda real=demo.make_patients: real(100))
     path = folder / "dbanon_demo.duckdb"
     with demo.create_demo(path) as con:
@@ -202,7 +202,7 @@ def test_write_failure_states_reason(clinic: Any, folder: Path, monkeypatch: pyt
     assert {p.name for p in folder.rglob("*")} == {p.name for p in old_paths}
 
 
-def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_as_write_failure(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from dbanon.views import materialize
 
     def full(*_: object, **__: object) -> None:

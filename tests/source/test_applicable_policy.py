@@ -17,12 +17,12 @@ from dbanon.source.governed_tables import governed_tables
 ASK = "k=5, qi=['age'], sensitive=['name']"
 
 
-def attached() -> Any:
+def attached_con() -> Any:
     """Provide a plain DuckDB connection with the table functions attached."""
     return dbanon.attach(duckdb.connect())
 
 
-@pytest.fixture(params=[dbanon.connect, attached], ids=["connect", "attach"])
+@pytest.fixture(params=[dbanon.connect, attached_con], ids=["connect", "attach"])
 def clinic(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Create patients with a policy, and a table `t` of other people without one."""
     con = request.param()
@@ -112,7 +112,7 @@ SESSION_CHANGES = {
 
 
 @pytest.mark.parametrize("case", SESSION_CHANGES)
-def test_source_changed_in_the_session_is_refused(clinic: Any, case: str) -> None:
+def test_source_with_uncommitted_changes_refused(clinic: Any, case: str) -> None:
     clinic.execute("CREATE VIEW v AS FROM t; CREATE VIEW vv AS FROM v; CREATE MACRO m() AS TABLE FROM t")
     clinic.execute("CREATE VIEW w AS FROM m(); CREATE VIEW u AS SELECT upper(name) AS name, age FROM t")
     clinic.execute("CREATE TABLE d AS SELECT name, age, name AS dx FROM t")
@@ -158,7 +158,7 @@ def test_local_relation_over_policy_is_refused(case: str) -> None:
             released_rows(con, "v")
 
 
-def test_bare_names_of_a_view_are_looked_up_where_the_caller_is(clinic: Any) -> None:
+def test_view_names_resolved_on_search_path_of_caller(clinic: Any) -> None:
     clinic.execute("ATTACH ':memory:' AS o; CREATE TABLE o.q AS FROM t; CREATE TABLE q AS FROM t; CREATE SCHEMA s")
     clinic.execute("CREATE VIEW s.v AS FROM q; USE o")
     dbanon.declare(clinic, "o.q", name="identifier", age="quasi")
@@ -197,13 +197,13 @@ def test_view_with_its_own_policy_is_released(clinic: Any) -> None:
     assert len(clinic.execute("FROM mondrian('v', k=5)").fetchall()) == 60
 
 
-def test_view_of_a_release_is_a_source_next_to_policies(clinic: Any) -> None:
+def test_view_of_release_is_source_next_to_policies(clinic: Any) -> None:
     clinic.execute("CREATE VIEW safe AS FROM kacpc('t', k=5, qi=['age'], sensitive=['name'])")
     assert len(clinic.execute("FROM mondrian('safe', k=5, qi=['name'])").fetchall()) == 20
 
 
 @pytest.mark.parametrize("name", ["ΠΕΛΑΤΕΣ", "KİŞİLER", "Straße", "Ünal"])
-def test_policy_of_other_letters_is_found(name: str) -> None:
+def test_policy_found_for_non_ascii_table_names(name: str) -> None:
     """DuckDB's catalog ignores case for ASCII letters only."""
     with dbanon.connect() as con:
         con.execute(f'CREATE TABLE "{name}" AS SELECT \'N\' || i AS "{name}", 20 + i % 5 AS age FROM range(60) t(i)')
@@ -248,7 +248,7 @@ def test_unmatched_policy_rows_refuse_similar_table(con: Any, case: str) -> None
 @pytest.mark.parametrize(
     "setup", ["CREATE VIEW v AS SELECT name AS a, age AS b FROM p", "CREATE TEMP VIEW v AS FROM p"]
 )
-def test_rows_that_match_no_table_refuse_views_of_such_a_table(setup: str) -> None:
+def test_unmatched_policy_rows_refuse_view_of_renamed_table(setup: str) -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE patients AS SELECT 'N' || i AS name, 20 AS age FROM range(60) t(i)")
         dbanon.declare(con, "patients", name="identifier", age="quasi")
@@ -258,7 +258,7 @@ def test_rows_that_match_no_table_refuse_views_of_such_a_table(setup: str) -> No
             con.execute(f"FROM mondrian('v', k=5, qi=['{column}'], sensitive=['{other}'])")
 
 
-def test_rows_that_match_no_table_do_not_refuse_copies(tmp_path: Path) -> None:
+def test_unmatched_policy_rows_accept_file_and_frame_copies(tmp_path: Path) -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE patients AS SELECT 'N' || i % 2 AS name, 20 AS age FROM range(60) t(i)")
         dbanon.declare(con, "patients", name="identifier", age="quasi")
@@ -270,7 +270,7 @@ def test_rows_that_match_no_table_do_not_refuse_copies(tmp_path: Path) -> None:
             assert len(released_rows(con, source)) == 60
 
 
-def test_rows_that_match_no_table_warn_other_calls(con: Any) -> None:
+def test_unmatched_policy_rows_warn_other_calls(con: Any) -> None:
     con.execute("CREATE TABLE gone AS SELECT 1 AS id, 2 AS visited, 3 AS paid")
     dbanon.declare(con, "gone", id="identifier", visited="quasi", paid="sensitive")
     con.execute("DROP TABLE gone; CREATE TABLE t AS SELECT i % 2 AS name, 30 AS age, i AS id FROM range(20) t(i)")
@@ -282,7 +282,7 @@ def test_rows_that_match_no_table_warn_other_calls(con: Any) -> None:
         assert released_rows(con, "t")
 
 
-def test_unmatched_hint_is_a_statement_that_repairs_the_policy(con: Any) -> None:
+def test_unmatched_policy_hint_is_repairing_statement(con: Any) -> None:
     con.execute("CREATE TABLE patients AS SELECT 'N' || i AS name, 20 AS age FROM range(60) t(i)")
     dbanon.declare(con, "patients", name="identifier", age="quasi")
     con.execute('ALTER TABLE patients RENAME TO "o\'d"')
@@ -293,7 +293,7 @@ def test_unmatched_hint_is_a_statement_that_repairs_the_policy(con: Any) -> None
         con.execute("FROM mondrian('\"o''d\"', k=5, qi=['age'], sensitive=['name'])")
 
 
-def test_view_that_reads_a_database_as_a_file_is_refused(tmp_path: Path) -> None:
+def test_view_reading_database_as_file_refused(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute("CREATE TABLE patients AS SELECT 'N' || i AS name, 20 AS age FROM range(60) t(i)")
         dbanon.declare(con, "patients", name="identifier", age="quasi")
@@ -319,7 +319,7 @@ def test_stored_view_of_temporary_objects_is_refused(clinic: Any, setup: str) ->
         released_rows(clinic, "v")
 
 
-def test_hierarchy_of_a_policy_is_not_replaced_by_the_sessions(tmp_path: Path) -> None:
+def test_session_hierarchy_never_replaces_policy_hierarchy(tmp_path: Path) -> None:
     fine_values = [[sex, f"{sex}!", "*"] for sex in ("F", "M")]
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute("CREATE TABLE p AS SELECT ['F', 'M'][1 + i % 2] AS sex FROM range(60) t(i)")
@@ -338,7 +338,7 @@ def test_hierarchy_of_a_policy_is_not_replaced_by_the_sessions(tmp_path: Path) -
         assert "F!" not in {sex for (sex,) in con.execute("SELECT sex FROM mondrian('clinic.q', k=5)").fetchall()}
 
 
-def test_governed_tables_names_what_a_query_reads(clinic: Any) -> None:
+def test_governed_tables_lists_policy_tables_of_query(clinic: Any) -> None:
     raw = getattr(clinic, "raw", clinic)
     clinic.execute("CREATE VIEW v AS FROM patients; CREATE TEMP VIEW w AS FROM v; CREATE MACRO m() AS TABLE FROM w")
     for query in ("FROM v", "FROM w", "FROM m()", "SELECT 1 WHERE EXISTS (FROM patients)", "FROM query_table(['v'])"):

@@ -27,23 +27,23 @@ def text(connection: duckdb.DuckDBPyConnection, form: str, value: str) -> object
     return (connection.execute(f"SELECT {result.format(value=f'({value})')}").fetchone() or (None,))[0]
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(("expected", "values"), SAME)
-def test_a_value_has_one_text_in_every_type(expected: str, values: list[str]) -> None:
+def test_equal_values_of_all_types_have_equal_text(expected: str, values: list[str]) -> None:
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'Asia/Kolkata'")
         assert [text(connection, "canonical", value) for value in values] == [expected] * len(values)
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("type_", ["INTEGER", "DOUBLE", "DECIMAL(9,2)", "VARCHAR", "DATE", "INTEGER[]"])
-def test_null_has_no_text_and_is_a_dash_in_a_longer_one(type_: str) -> None:
+def test_null_text_is_null_and_hashed_as_dash(type_: str) -> None:
     with duckdb.connect() as connection:
         assert text(connection, "canonical", f"NULL::{type_}") is None
         assert text(connection, "hashed", f"NULL::{type_}") == "-"
 
 
-def test_no_two_rows_of_texts_have_one_longer_text() -> None:
+def test_joined_texts_of_distinct_rows_are_distinct() -> None:
     rows = [("a;1:b", "c"), ("a", "b;1:c"), ("-", "x"), (None, "x"), ("", "x"), ("1:a", ""), ("1", ":a")]
     with duckdb.connect() as connection:
         quoted = [["NULL::VARCHAR" if v is None else f"'{v}'" for v in row] for row in rows]
@@ -51,7 +51,7 @@ def test_no_two_rows_of_texts_have_one_longer_text() -> None:
     assert len(set(joined_texts)) == len(rows)
 
 
-def test_the_hash_of_a_row_never_changes() -> None:
+def test_row_hash_is_stable() -> None:
     """The ledger stores it: another hash of the same row would need a new format number."""
     parts = ["'it''s'", "1.50::DECIMAL(9,2)", "NULL::INTEGER", "DATE '1969-12-31'", "{'a': ['x', NULL]}"]
     with duckdb.connect() as connection:

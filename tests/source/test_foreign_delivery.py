@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from support import postgres
-from support.postgres import ROLES, Server, run_statements
+from support.postgres import ROLES, PostgresServer, run_statements
 
 import dbanon
 from dbanon import errors
@@ -65,7 +65,7 @@ def assert_refused(con: Any, query: str, *said: str) -> None:
 # --- delivered tables ----------------------------------------------------------------------------------------
 
 
-def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
+def test_postgres_delivery_created_refreshed_and_dropped(ward: Any) -> None:
     ward.execute("SET preserve_insertion_order = false")
     try:
         assert rows(ward, f"{CREATE} pg.public.safe AS {CALL}") == [("safe", 1, 300, 30)]
@@ -93,8 +93,8 @@ def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
         ward.execute(f"{REFRESH} pg.public.safe")
 
 
-@pytest.mark.exhaustive
-def test_python_delivers_equally_under_other_database_names(ward: Any, server: Server) -> None:
+@pytest.mark.not_everyday
+def test_python_delivers_equally_under_other_database_names(ward: Any, server: PostgresServer) -> None:
     release = dbanon.create_release(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
     assert (release.name, release.version) == ("Safe", 1) and tables(ward) == [
         "Safe",
@@ -112,7 +112,7 @@ def test_python_delivers_equally_under_other_database_names(ward: Any, server: S
     assert tables(ward, "warehouse") == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_duckdb_source_and_existing_release_can_be_delivered(
     clinic: Any,
 ) -> None:
@@ -131,7 +131,7 @@ def test_duckdb_source_and_existing_release_can_be_delivered(
     run_statements(clinic, "DROP SCHEMA other")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_postgres_receives_only_published_rows(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     message = str([rows(ward, f"FROM pg.public.{name}") for name in tables(ward)])
@@ -166,7 +166,7 @@ TYPES = {
 }
 
 
-def test_every_type_delivered_unchanged_or_as_text(clinic: Any) -> None:
+def test_postgres_receives_every_type_unchanged_or_as_text(clinic: Any) -> None:
     text = ", ".join(f"({value})::{type_} AS c{i}" for i, (type_, (value, _)) in enumerate(TYPES.items()))
     clinic.execute(f"CREATE TABLE typed AS SELECT i % 2 AS n, {text}, NULL::VARCHAR AS none FROM range(40) AS r (i)")
     other = {f"c{i}": "insensitive" for i in range(len(TYPES))}
@@ -191,7 +191,7 @@ def test_every_type_delivered_unchanged_or_as_text(clinic: Any) -> None:
 # --- refused before anything is made -------------------------------------------------------------------------
 
 
-def test_a_table_that_is_not_ours_is_never_replaced(ward: Any) -> None:
+def test_delivery_never_replaces_foreign_table(ward: Any) -> None:
     for name in ("safe", '"SAFE_metrics"'):
         run_statements(ward, f"CREATE TABLE {name} (a int)")
         assert_refused(ward, f"{CREATE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
@@ -205,7 +205,7 @@ def test_a_table_that_is_not_ours_is_never_replaced(ward: Any) -> None:
     assert tables(ward) == ["safe"] and rows(ward, "SELECT status FROM releases()") == [("dropped",)]
 
 
-def test_undeliverable_release_refused_in_advance(ward: Any, server: Server) -> None:
+def test_undeliverable_release_refused_in_advance(ward: Any, server: PostgresServer) -> None:
     assert_refused(ward, f"{CREATE} pg.nowhere.safe AS {CALL}", "has no schema nowhere")
     assert_refused(ward, f"{CREATE} pg.public.{'s' * 52} AS {CALL}", "63 bytes")
     ward.execute(f"ATTACH '{server.conninfo()}' AS reading (TYPE postgres, READ_ONLY)")
@@ -222,7 +222,7 @@ def test_undeliverable_release_refused_in_advance(ward: Any, server: Server) -> 
     ward.execute("ROLLBACK")
 
 
-def test_role_without_create_right_reported_and_clean(ward: Any, server: Server) -> None:
+def test_role_without_create_right_reported_and_clean(ward: Any, server: PostgresServer) -> None:
     run_statements(ward, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN; GRANT SELECT ON patients TO plain")
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     ward.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
@@ -236,7 +236,7 @@ def test_role_without_create_right_reported_and_clean(ward: Any, server: Server)
     assert tables(ward) == []
 
 
-def test_other_server_with_same_name_refused(ward: Any, server: Server) -> None:
+def test_other_server_with_same_name_refused(ward: Any, server: PostgresServer) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     ward.execute("DETACH pg")
     with pytest.raises(errors.DeliveryTargetMismatchError, match="not attached"):
@@ -248,8 +248,8 @@ def test_other_server_with_same_name_refused(ward: Any, server: Server) -> None:
     assert rows(ward, "SELECT version, status FROM releases()") == [(1, "published")]
 
 
-@pytest.mark.exhaustive
-def test_sqlite_is_no_target(ward: Any, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_delivery_to_sqlite_refused(ward: Any, tmp_path: Path) -> None:
     postgres.needs_scanner("sqlite")
     dbanon.load_extension(ward, "sqlite")
     ward.execute(f"ATTACH '{tmp_path / 'lite.db'}' AS lite (TYPE sqlite)")
@@ -257,8 +257,8 @@ def test_sqlite_is_no_target(ward: Any, tmp_path: Path) -> None:
         ward.execute(f"{CREATE} lite.main.safe AS {CALL}")
 
 
-@pytest.mark.exhaustive
-def test_schema_after_use_and_names_are_quoted(ward: Any) -> None:
+@pytest.mark.not_everyday
+def test_delivery_follows_use_and_quotes_names(ward: Any) -> None:
     hostile = "x\"'); DROP TABLE patients; --"
     quoted = '"' + hostile.replace('"', '""') + '"'
     ward.execute("USE pg")
@@ -282,7 +282,7 @@ def test_schema_after_use_and_names_are_quoted(ward: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hindered", "mended", "said"),
+    ("breaking_statement", "repairing_statement", "message"),
     [
         (
             "ALTER TABLE safe ADD CONSTRAINT no_flu CHECK (disease <> 'Flu') NOT VALID",
@@ -298,19 +298,21 @@ def test_schema_after_use_and_names_are_quoted(ward: Any) -> None:
     ],
 )
 def test_failed_delivery_recorded_and_repeated_by_refresh(
-    ward: Any, monkeypatch: pytest.MonkeyPatch, hindered: str, mended: str, said: str
+    ward: Any, monkeypatch: pytest.MonkeyPatch, breaking_statement: str, repairing_statement: str, message: str
 ) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     run_statements(ward, COME.format(1000))
     old_rows = rows(ward, "FROM pg.public.safe")
-    run_statements(ward, hindered)
-    with pytest.raises(errors.DeliveryFailedError, match=f"safe version 2 is recorded in the ledger.*{said}") as caught:
+    run_statements(ward, breaking_statement)
+    with pytest.raises(
+        errors.DeliveryFailedError, match=f"safe version 2 is recorded in the ledger.*{message}"
+    ) as caught:
         ward.execute(f"{REFRESH} pg.public.safe")
     assert "Flu" not in str(caught.value)
     assert rows(ward, "FROM pg.public.safe") == old_rows and shown_version(ward) == "1"
     assert rows(ward, "SELECT version FROM clinic.dbanon.delivery") == [(1,)]
     assert any("version 2 is not delivered" in p.problem and "version 1" in p.problem for p in doctor.problems(ward))
-    run_statements(ward, mended)
+    run_statements(ward, repairing_statement)
     assert rows(ward, f"{REFRESH} pg.public.safe WITH (if_stale = true)") == [("safe", 2, 320, 31)]
     assert shown_version(ward) == "2" and not [p for p in doctor.problems(ward) if "delivered" in p.problem]
 
@@ -322,7 +324,7 @@ def test_failed_delivery_recorded_and_repeated_by_refresh(
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "change",
     [
         "UPDATE safe SET disease = 'Flu'",
         "DELETE FROM safe WHERE ctid IN (SELECT min(ctid) FROM safe)",
@@ -332,17 +334,17 @@ def test_failed_delivery_recorded_and_repeated_by_refresh(
         "UPDATE safe_certificate SET value = 'better'",
     ],
 )
-def test_modified_copy_is_replaced(ward: Any, changed: str) -> None:
+def test_modified_copy_is_replaced(ward: Any, change: str) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     want = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
-    run_statements(ward, changed)
+    run_statements(ward, change)
     ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
     values = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
     assert values == want
 
 
-@pytest.mark.exhaustive
-def test_a_release_that_was_changed_here_is_not_delivered(ward: Any) -> None:
+@pytest.mark.not_everyday
+def test_modified_release_is_not_delivered(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     ward.execute("UPDATE clinic.main.safe SET disease = 'Flu'")
     with pytest.raises(errors.DeliveryFailedError, match="is not what was released"):
@@ -379,11 +381,16 @@ else:
 
 
 @pytest.mark.parametrize(
-    ("place", "there_is", "known"),
+    ("place", "copy_version", "recorded_version"),
     [("before", "1", 1), ("within", "1", 1), ("after", "2", 1), ("dropping", None, None)],
 )
 def test_killed_process_leaves_complete_recorded_version(
-    clinic: Any, server: Server, tmp_path: Path, place: str, there_is: str | None, known: int | None
+    clinic: Any,
+    server: PostgresServer,
+    tmp_path: Path,
+    place: str,
+    copy_version: str | None,
+    recorded_version: int | None,
 ) -> None:
     file = tmp_path / "killed.duckdb"
     clinic.execute(f"ATTACH '{file}' AS killed")
@@ -399,13 +406,13 @@ def test_killed_process_leaves_complete_recorded_version(
     clinic.execute("USE killed")
     version = 1 if place == "dropping" else 2
     assert rows(clinic, "SELECT max(version) FROM releases() WHERE status = 'published'") == [(version,)]
-    assert rows(clinic, "SELECT version FROM dbanon.delivery") == [(known,)]
+    assert rows(clinic, "SELECT version FROM dbanon.delivery") == [(recorded_version,)]
     assert [p for p in doctor.problems(clinic) if f"version {version} is not delivered" in p.problem]
-    if there_is is None:
+    if copy_version is None:
         assert tables(clinic) == []
     else:
-        assert shown_version(clinic) == there_is
-        assert rows(clinic, "SELECT count(*) FROM pg.public.safe") == [(300 if there_is == "1" else 320,)]
+        assert shown_version(clinic) == copy_version
+        assert rows(clinic, "SELECT count(*) FROM pg.public.safe") == [(300 if copy_version == "1" else 320,)]
     if place == "dropping":
         clinic.execute(f"{DROP} pg.public.safe")
         assert rows(clinic, "SELECT status FROM releases()") == [("dropped",)]
@@ -415,7 +422,7 @@ def test_killed_process_leaves_complete_recorded_version(
     assert rows(clinic, "FROM pg.public.safe") == rows(clinic, "FROM killed.main.safe")
 
 
-def test_readers_see_complete_versions_during_refresh(ward: Any, server: Server) -> None:
+def test_readers_see_complete_versions_during_refresh(ward: Any, server: PostgresServer) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     stopped, visited, conninfo = threading.Event(), [], server.conninfo()
     query = (

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from support import mysql
-from support.mysql import PATIENTS, ROLES, Server, run_statements
+from support.mysql import PATIENTS, ROLES, MySqlServer, run_statements
 
 import dbanon
 from dbanon import errors
@@ -19,46 +19,46 @@ from dbanon.source.mysql import tables_in_definition
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with mysql.running() as server:
+def server() -> Iterator[MySqlServer]:
+    with mysql.running_mysql() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def mysql_con(server: MySqlServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
         dbanon.load_extension(con, "mysql")
         yield con
 
 
 @pytest.fixture
-def clinic(opened: Any, server: Server) -> Iterator[Any]:
+def clinic(mysql_con: Any, server: MySqlServer) -> Iterator[Any]:
     """Provide the clinic's DuckDB file with the server as `my`, whose database clinic has only patients."""
-    opened.execute(f"ATTACH '{server.params(database='mysql')}' AS empty (TYPE mysql)")
+    mysql_con.execute(f"ATTACH '{server.params(database='mysql')}' AS empty (TYPE mysql)")
     run_statements(
-        opened,
+        mysql_con,
         "DROP DATABASE IF EXISTS clinic",
         "DROP DATABASE IF EXISTS ward",
         "CREATE DATABASE clinic CHARACTER SET utf8mb4",
         *PATIENTS,
         database="empty",
     )
-    opened.execute("DETACH empty")
-    opened.execute(f"ATTACH '{server.params()}' AS my (TYPE mysql)")
-    yield opened
-    opened.execute("USE clinic.main")  # the server has a clinic, too
-    for (table,) in rows(opened, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'"):
-        opened.execute(f"DELETE FROM clinic.dbanon.{table}")
+    mysql_con.execute("DETACH empty")
+    mysql_con.execute(f"ATTACH '{server.params()}' AS my (TYPE mysql)")
+    yield mysql_con
+    mysql_con.execute("USE clinic.main")  # the server has a clinic, too
+    for (table,) in rows(mysql_con, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'"):
+        mysql_con.execute(f"DELETE FROM clinic.dbanon.{table}")
     for kind, name in rows(
-        opened,
+        mysql_con,
         "SELECT 'TABLE', table_name FROM duckdb_tables() WHERE (database_name, schema_name) = ('clinic', 'main') "
         "UNION ALL SELECT 'VIEW', view_name FROM duckdb_views() "
         "WHERE (database_name, schema_name) = ('clinic', 'main') AND NOT internal",
     ):
-        opened.execute(f'DROP {kind} clinic.main."{name}"')
-    for (database,) in rows(opened, "SELECT database_name FROM duckdb_databases() WHERE NOT internal"):
+        mysql_con.execute(f'DROP {kind} clinic.main."{name}"')
+    for (database,) in rows(mysql_con, "SELECT database_name FROM duckdb_databases() WHERE NOT internal"):
         if database != "clinic":
-            opened.execute(f"DETACH {database}")
+            mysql_con.execute(f"DETACH {database}")
 
 
 def rows(con: Any, query: str) -> list[Any]:
@@ -72,7 +72,7 @@ def refusal_message(con: Any, query: str) -> str:
     return str(caught.value)
 
 
-def sent(server: Server, since: int) -> str:
+def sent_queries(server: MySqlServer, since: int) -> str:
     """Return the server's queries after the first `since` bytes of its log, without those of catalogs."""
     with server.log.open(encoding="utf-8", errors="replace") as log:
         log.seek(since)
@@ -82,7 +82,7 @@ def sent(server: Server, since: int) -> str:
 # --- a release -----------------------------------------------------------------------------------------------
 
 
-def test_a_table_of_mysql_is_released_as_its_copy_in_duckdb_is(clinic: Any, server: Server) -> None:
+def test_mysql_table_released_like_duckdb_copy(clinic: Any, server: MySqlServer) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     clinic.execute("CREATE TABLE copied AS FROM my.clinic.patients")
     dbanon.declare(clinic, "copied", **ROLES)
@@ -94,11 +94,11 @@ def test_a_table_of_mysql_is_released_as_its_copy_in_duckdb_is(clinic: Any, serv
             assert rows(clinic, f"FROM kacpc{ending}('{name}', k = 10, l => 2)") == want
     clinic.execute("USE my")
     assert rows(clinic, "FROM kacpc_classes('patients', k := 10, l=2)") == want
-    read = sent(server, since).splitlines()
+    read = sent_queries(server, since).splitlines()
     assert len(read) == 7 and all(line.endswith("FROM `clinic`.`patients`") for line in read), read
 
 
-def test_plain_connections_views_and_statements_read_mysql(clinic: Any) -> None:
+def test_mysql_read_in_views_and_prepared_statements(clinic: Any) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('my.clinic.patients', k=10)")
     plain_result = dbanon.attach(clinic.raw.cursor())
@@ -108,7 +108,7 @@ def test_plain_connections_views_and_statements_read_mysql(clinic: Any) -> None:
     assert rows(plain_result, "EXECUTE asked") == want
 
 
-def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server: Server) -> None:
+def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server: MySqlServer) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     run_statements(clinic, "CREATE VIEW clinic.seen AS SELECT * FROM clinic.patients WHERE id <= 200")
     dbanon.declare(clinic, "my.clinic.seen", **ROLES)
@@ -133,7 +133,7 @@ def test_mysql_release_refreshed_and_checked_against_others(clinic: Any, server:
     )
 
 
-def test_nothing_created_in_mysql(clinic: Any, server: Server) -> None:
+def test_nothing_created_in_mysql(clinic: Any, server: MySqlServer) -> None:
     with duckdb.connect() as other:
         dbanon.load_extension(other, "mysql")
         other.execute(f"ATTACH '{server.params()}' AS my (TYPE mysql)")
@@ -147,7 +147,7 @@ def test_nothing_created_in_mysql(clinic: Any, server: Server) -> None:
 # --- the applicable policy -----------------------------------------------------------------------------------
 
 
-def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> None:
+def test_mysql_policy_found_under_any_attached_name(clinic: Any, server: MySqlServer) -> None:
     dbanon.declare(clinic, "my.patients", **ROLES)
     assert {row for (row,) in rows(clinic, "SELECT table_name FROM dbanon.policy")} == {"my.clinic.patients"}
     known_rows = rows(clinic, "FROM dbanon.foreign_database")
@@ -165,7 +165,7 @@ def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> No
     assert "does not say which database that is" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10)")
 
 
-def test_policy_without_database_identity_refused(clinic: Any) -> None:
+def test_mysql_policy_without_database_identity_refused(clinic: Any) -> None:
     clinic.execute(
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('my.patients', 'name', 'identifier')"
     )
@@ -187,7 +187,7 @@ def test_policy_without_database_identity_refused(clinic: Any) -> None:
     assert "would loosen the policy" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['name'])")
 
 
-def test_equal_names_in_two_databases_have_own_policies(clinic: Any) -> None:
+def test_mysql_databases_with_equal_names_have_own_policies(clinic: Any) -> None:
     run_statements(
         clinic, "CREATE DATABASE ward", "CREATE TABLE ward.patients AS SELECT * FROM clinic.patients WHERE id <= 100"
     )
@@ -198,14 +198,14 @@ def test_equal_names_in_two_databases_have_own_policies(clinic: Any) -> None:
     assert [c[0] for c in result.description] == ["sex", "class_id"] and len(result.fetchall()) == 100
 
 
-def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
+def test_mysql_names_differing_only_by_case_refused(clinic: Any) -> None:
     run_statements(clinic, "CREATE TABLE clinic.Patients (age int)")
     for name in ("my.clinic.patients", 'my.clinic."Patients"'):
         assert "differ by capitals alone" in refusal_message(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
 
 
 @pytest.mark.parametrize("hostile", ["x'); DROP TABLE patients; --", '"', "$$", "名 前 𝄞"[:3], "a.b", "x' OR '1'='1"])
-def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
+def test_mysql_hostile_names_are_quoted(clinic: Any, hostile: str) -> None:
     run_statements(clinic, f"CREATE TABLE clinic.`{hostile}` AS SELECT 1 + seq % 2 AS `{hostile}` FROM seq_1_to_40")
     run_statements(clinic, f"CREATE VIEW clinic.over AS SELECT * FROM clinic.`{hostile}`")
     name = 'my.clinic."' + hostile.replace('"', '""') + '"'
@@ -216,15 +216,15 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
+    "statement",
     [
         "CREATE TABLE clinic.`a``b` (age int)",
         "CREATE TABLE clinic.`a\\b` (age int)",
         "CREATE TABLE clinic.odd (age int, `a``, (SELECT name FROM clinic.patients) -- b` int)",
     ],
 )
-def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) -> None:
-    run_statements(clinic, made)
+def test_mysql_names_unquoted_by_duckdb_refused(clinic: Any, statement: str) -> None:
+    run_statements(clinic, statement)
     (name,) = rows(clinic, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'clinic' "
                            "AND table_name <> 'patients'")[0]  # fmt: skip
     message = refusal_message(clinic, f"""FROM kacpc('my.clinic."{name}"', k=10, qi=['age'])""")
@@ -248,7 +248,7 @@ def test_table_unknown_to_duckdb_is_reported(clinic: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "read"),
+    ("statements", "source"),
     [
         (("CREATE VIEW clinic.seen AS SELECT * FROM clinic.patients AS p WHERE p.name <> '`'",), "my.clinic.seen"),
         (
@@ -266,16 +266,16 @@ def test_table_unknown_to_duckdb_is_reported(clinic: Any) -> None:
         ((), "seen_shorter"),
     ],
 )
-def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: tuple[str], read: str) -> None:
+def test_mysql_view_of_policy_table_requires_own_policy(clinic: Any, statements: tuple[str], source: str) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
-    run_statements(clinic, "CREATE DATABASE ward", *made)
+    run_statements(clinic, "CREATE DATABASE ward", *statements)
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
     clinic.execute("CREATE VIEW seen_shorter AS FROM my.patients")
-    message = refusal_message(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
+    message = refusal_message(clinic, f"FROM kacpc('{source}', k=10, qi=['name'])")
     assert "no policy of its own" in message and "my.clinic.patients" in message
 
 
-def test_view_with_hidden_text_counts_as_reading_everything(clinic: Any, server: Server) -> None:
+def test_mysql_view_with_hidden_text_reads_all_tables(clinic: Any, server: MySqlServer) -> None:
     dbanon.declare(clinic, "my.clinic.patients", **ROLES)
     run_statements(
         clinic,
@@ -292,9 +292,9 @@ def test_view_with_hidden_text_counts_as_reading_everything(clinic: Any, server:
     assert len(rows(clinic, "FROM kacpc('mine.clinic.other', k=10, qi=['a'])")) == 60
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
-    ("text", "read"),
+    ("text", "sources"),
     [
         ("select `p`.`id` AS `id` from `clinic`.`patients` `p`", {("clinic", "patients")}),
         ("select `p`.`id` AS `id` from `Clinic`.`PATIENTS` `p`", {("clinic", "patients")}),
@@ -308,16 +308,17 @@ def test_view_with_hidden_text_counts_as_reading_everything(clinic: Any, server:
         ("", None),
     ],
 )  # fmt: skip
-def test_view_text_names_its_sources(text: str, read: set[tuple[str, str]] | None) -> None:
+def test_mysql_view_text_parsed_to_source_tables(text: str, sources: set[tuple[str, str]] | None) -> None:
     assert (
-        tables_in_definition(text, "clinic", [("clinic", "patients"), ("clinic", "a`b"), ("ward", "patients")]) == read
+        tables_in_definition(text, "clinic", [("clinic", "patients"), ("clinic", "a`b"), ("ward", "patients")])
+        == sources
     )
 
 
 # --- DuckDB compares, and at one moment ----------------------------------------------------------------------
 
 
-def test_values_mysql_equates_are_counted_separately(clinic: Any, server: Server) -> None:
+def test_values_mysql_equates_are_counted_separately(clinic: Any, server: MySqlServer) -> None:
     """Its collations ignore case and trailing blanks; counts that DuckDB left to it would be wrong."""
     run_statements(
         clinic,
@@ -337,7 +338,7 @@ def test_values_mysql_equates_are_counted_separately(clinic: Any, server: Server
         for source in ("my.clinic.patients", "seen_here"):
             got = [row[:-1] for row in rows(clinic, query.format(source))]
             assert str(got).replace("my.clinic.patients", "copied").replace("seen_here", "copied") == str(wanted), query
-    assert not re.search("WHERE|GROUP|ORDER|COUNT", sent(server, since))
+    assert not re.search("WHERE|GROUP|ORDER|COUNT", sent_queries(server, since))
 
 
 @pytest.mark.parametrize("setting", snapshot_guard.PUSHDOWN_SETTINGS)
@@ -361,7 +362,7 @@ def test_mysql_reads_without_pushed_down_comparison(clinic: Any, setting: str, s
     assert len(rows(clinic, "FROM kacpc('seen_here', k=10, qi=['age'])")) == 300
 
 
-def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Server) -> None:
+def test_mysql_release_reads_single_snapshot(clinic: Any, server: MySqlServer) -> None:
     """Every change keeps the number of records of each age."""
     run_statements(
         clinic,
@@ -388,7 +389,7 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
         writer.join()
 
 
-def test_uncommitted_rows_are_not_read(clinic: Any, server: Server) -> None:
+def test_mysql_uncommitted_rows_are_not_read(clinic: Any, server: MySqlServer) -> None:
     clinic.execute("CREATE VIEW seen_here AS FROM my.clinic.patients")
     run_statements(clinic, "SET GLOBAL TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
     try:
@@ -431,7 +432,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> None:
+def test_mysql_types_released_like_copy_or_refused(clinic: Any, type_: str) -> None:
     run_statements(clinic, f"CREATE TABLE clinic.typed (n int, v {type_} NULL)",
           f"INSERT INTO clinic.typed SELECT seq % 3, {TYPES[type_]} FROM seq_1_to_60")  # fmt: skip
     clinic.execute("CREATE TABLE typed AS FROM my.clinic.typed")
@@ -476,7 +477,7 @@ def test_changed_column_error_quotes_no_cell(clinic: Any) -> None:
         assert "swordfish" not in refusal_message(clinic, query), query
 
 
-def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
+def test_mysql_error_contains_no_cell(clinic: Any) -> None:
     run_statements(
         clinic,
         "CREATE FUNCTION clinic.told(v varchar(40)) RETURNS int DETERMINISTIC BEGIN "
@@ -488,7 +489,7 @@ def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
         assert "an error of MySQL" in message and "somebody" not in message
 
 
-def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
+def test_mysql_unreadable_table_is_reported(clinic: Any, server: MySqlServer) -> None:
     run_statements(clinic, "CREATE OR REPLACE USER plain", "GRANT SELECT (id) ON clinic.patients TO plain")
     clinic.execute(f"ATTACH '{server.params('plain')}' AS mine (TYPE mysql)")
     clinic.execute(f"ATTACH '{server.params('plain')}' AS more (TYPE mysql)")
@@ -501,12 +502,12 @@ def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -> None:
+def test_mysql_table_with_zero_or_one_row_refused(clinic: Any, count: int) -> None:
     run_statements(clinic, f"DELETE FROM clinic.patients WHERE id > {count}")
     assert re.search("has no rows|1 row", refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10, qi=['age'])"))
 
 
-def test_unidentified_server_has_no_policy(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mysql_server_without_identity_has_no_policy(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from dbanon.source import attached_databases
 
     silent = attached_databases._SYSTEMS["mysql"].__class__(

@@ -19,7 +19,7 @@ import dbanon
 
 
 @dataclass(frozen=True)
-class Ward:
+class ForeignWard:
     """A connection to a DuckDB file with the policy, the name of the table there, and queries that read the table."""
 
     con: Any
@@ -28,7 +28,7 @@ class Ward:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres", "mysql"])
-def ward(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
+def ward(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForeignWard]:
     """Attach patients in another database system as `ward`, with their policy in DuckDB."""
     system = request.param
     needs_scanner(system)
@@ -47,7 +47,9 @@ def ward(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         con.execute(f"ATTACH '{location}' AS ward (TYPE {system})")
         dbanon.load_hierarchy(con, "zip5", HIERARCHY)
         dbanon.declare(con, table, **POLICY)
-        yield Ward(con, table, {"table": f"FROM {table}", "name in a text": f"FROM query_table('{table}')", **read})
+        yield ForeignWard(
+            con, table, {"table": f"FROM {table}", "name in a text": f"FROM query_table('{table}')", **read}
+        )
 
 
 def _database(system: str, folder: Path, stack: ExitStack) -> tuple[str, str, dict[str, str]]:
@@ -60,17 +62,17 @@ def _database(system: str, folder: Path, stack: ExitStack) -> tuple[str, str, di
         }
         return file, "ward.patients", own_options
     if system == "postgres":
-        conninfo = stack.enter_context(postgres.running()).conninfo()
+        conninfo = stack.enter_context(postgres.running_postgres()).conninfo()
         own_options = {
             "scan": f"FROM postgres_scan('{conninfo}', 'public', 'patients')",
             "query": "FROM postgres_query('ward', 'SELECT * FROM public.patients')",
         }
         return conninfo, "ward.public.patients", own_options
-    params = stack.enter_context(mysql.running()).params(database="mysql")
+    params = stack.enter_context(mysql.running_mysql()).params(database="mysql")
     return params, "ward.clinic.patients", {"query": "FROM mysql_query('ward', 'SELECT * FROM clinic.patients')"}
 
 
-def test_foreign_table_refuses_looser_parameters(ward: Ward) -> None:
+def test_foreign_table_refuses_looser_parameters(ward: ForeignWard) -> None:
     for attempt in sample_cases(ATTEMPTS):
         if "weight_kg" in str(attempt.parameters):  # its type is another one in each system
             continue
@@ -82,7 +84,7 @@ def test_foreign_table_refuses_looser_parameters(ward: Ward) -> None:
     assert problems([column[0] for column in result.description], result.fetchall()) == []
 
 
-def test_view_over_foreign_table_is_refused(ward: Ward) -> None:
+def test_view_over_foreign_table_is_refused(ward: ForeignWard) -> None:
     for name, query in ward.queries.items():
         ward.con.execute(f"CREATE OR REPLACE VIEW seen AS {query}")
         with pytest.raises(duckdb.Error, match="has no policy of its own and reads"):

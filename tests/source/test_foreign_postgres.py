@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.postgres import PATIENTS, ROLES, Server, run_statements
+from support.postgres import PATIENTS, ROLES, PostgresServer, run_statements
 
 import dbanon
 from dbanon import errors
@@ -42,7 +42,7 @@ def test_postgres_table_released_like_duckdb_copy(clinic: Any) -> None:
     assert rows(clinic, "FROM kacpc_classes('patients', k=10, l=2)") == want
 
 
-def test_plain_connections_views_and_statements_read_postgres(clinic: Any) -> None:
+def test_postgres_read_in_views_and_prepared_statements(clinic: Any) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('pg.public.patients', k=10)")
     plain_result = dbanon.attach(clinic.raw.cursor())
@@ -59,7 +59,7 @@ def test_call_roles_accepted_without_policy(clinic: Any) -> None:
     assert len(result.fetchall()) == 300
 
 
-def test_nothing_created_in_postgres(clinic: Any, server: Server) -> None:
+def test_nothing_created_in_postgres(clinic: Any, server: PostgresServer) -> None:
     clinic.execute("USE pg")
     with duckdb.connect() as other:
         dbanon.load_extension(other, "postgres")
@@ -81,7 +81,7 @@ def insert_policy(con: Any, table: str = "pg.public.patients") -> None:
     )
 
 
-def test_policy_without_database_refused_with_statement(
+def test_postgres_policy_without_identity_states_fix(
     clinic: Any,
 ) -> None:
     insert_policy(clinic)
@@ -95,7 +95,7 @@ def test_policy_without_database_refused_with_statement(
     assert rows(clinic, "FROM policy_problems()") == []
 
 
-def test_other_database_with_same_name_refused(clinic: Any, server: Server) -> None:
+def test_other_database_with_same_name_refused(clinic: Any, server: PostgresServer) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     clinic.execute("PREPARE asked AS SELECT * FROM kacpc('pg.public.patients', k=10)")
@@ -114,7 +114,7 @@ def test_other_database_with_same_name_refused(clinic: Any, server: Server) -> N
     assert rows(clinic, "SELECT problem FROM release_status()")[0][0] is not None
 
 
-def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> None:
+def test_postgres_policy_found_under_any_attached_name(clinic: Any, server: PostgresServer) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('pg.public.patients', k=10)")
     conninfo = server.conninfo()
@@ -125,7 +125,7 @@ def test_policy_found_under_any_attached_name(clinic: Any, server: Server) -> No
     )
 
 
-def test_two_policies_of_one_table_are_refused(clinic: Any) -> None:
+def test_postgres_table_with_two_policies_refused(clinic: Any) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("ATTACH ':memory:' AS second")
     clinic.execute("USE second")
@@ -138,7 +138,7 @@ def test_two_policies_of_one_table_are_refused(clinic: Any) -> None:
     assert "clinic and second both have a policy" in message
 
 
-def test_a_second_policy_in_the_open_transaction_is_noticed(clinic: Any) -> None:
+def test_uncommitted_second_postgres_policy_refused(clinic: Any) -> None:
     clinic.execute("ATTACH ':memory:' AS second")
     dbanon.attach(clinic.raw.cursor().execute("USE second"))
     plain_result = dbanon.attach(clinic.raw.cursor())
@@ -151,13 +151,13 @@ def test_a_second_policy_in_the_open_transaction_is_noticed(clinic: Any) -> None
     assert "commit" in message
 
 
-def test_where_the_policy_would_be_must_be_clear(clinic: Any) -> None:
+def test_postgres_table_without_clear_policy_database_refused(clinic: Any) -> None:
     clinic.execute("ATTACH ':memory:' AS second")
     clinic.execute("USE pg")
     assert "USE clinic" in refusal_message(clinic, "FROM kacpc('patients', k=10, qi=['age'])")
 
 
-def test_a_policy_of_an_own_table_is_not_that_of_a_foreign_one(clinic: Any) -> None:
+def test_local_policy_does_not_apply_to_postgres_table(clinic: Any) -> None:
     clinic.execute("CREATE TABLE patients AS FROM pg.public.patients")
     dbanon.declare(clinic, "patients", **ROLES)
     clinic.execute("CREATE SCHEMA IF NOT EXISTS public")
@@ -173,7 +173,7 @@ def test_a_policy_of_an_own_table_is_not_that_of_a_foreign_one(clinic: Any) -> N
     assert [c[0] for c in columns] == ["age", "class_id"]
 
 
-def test_equal_names_in_two_schemas_have_own_policies(clinic: Any) -> None:
+def test_postgres_schemas_with_equal_names_have_own_policies(clinic: Any) -> None:
     run_statements(clinic, "CREATE SCHEMA ward; CREATE TABLE ward.patients AS SELECT * FROM patients WHERE id <= 100")
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     dbanon.declare(clinic, "pg.ward.patients", sex="quasi")
@@ -182,7 +182,7 @@ def test_equal_names_in_two_schemas_have_own_policies(clinic: Any) -> None:
     assert [c[0] for c in result.description] == ["sex", "class_id"] and len(result.fetchall()) == 100
 
 
-def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
+def test_postgres_names_differing_only_by_case_refused(clinic: Any) -> None:
     run_statements(clinic, 'CREATE TABLE "Patients" (age int); CREATE TABLE "Odd "" name" ("Age" int, age int)')
     for name in ("pg.public.patients", 'pg.public."Patients"'):
         assert "differ by capitals alone" in refusal_message(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
@@ -194,7 +194,7 @@ def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
 @pytest.mark.parametrize(
     "hostile", ["x'); DROP TABLE patients; --", "x\\'; DROP TABLE patients; --", "名 前 🩺", '"', "$$"]
 )
-def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
+def test_postgres_hostile_names_are_quoted(clinic: Any, hostile: str) -> None:
     quoted = '"' + hostile.replace('"', '""') + '"'
     run_statements(clinic, f"CREATE TABLE {quoted} AS SELECT 1 + i % 2 AS {quoted} FROM generate_series(1, 40) AS i")
     run_statements(clinic, f"CREATE VIEW over AS SELECT * FROM {quoted}")
@@ -208,9 +208,9 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
 # --- views and parts -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
-    ("made", "read"),
+    ("statements", "source"),
     [
         ("CREATE VIEW seen AS SELECT * FROM patients", "pg.public.seen"),
         ("CREATE VIEW deeper AS SELECT * FROM patients; CREATE VIEW seen AS SELECT * FROM deeper", "pg.public.seen"),
@@ -219,11 +219,11 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
         ("SELECT 1", "seen_here"),
     ],
 )
-def test_reader_of_policy_table_needs_own_policy(clinic: Any, made: str, read: str) -> None:
+def test_postgres_view_of_policy_table_requires_own_policy(clinic: Any, statements: str, source: str) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
-    run_statements(clinic, made)
+    run_statements(clinic, statements)
     clinic.execute("CREATE VIEW seen_here AS FROM pg.patients")
-    message = refusal_message(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
+    message = refusal_message(clinic, f"FROM kacpc('{source}', k=10, qi=['name'])")
     assert "no policy of its own" in message and "pg.public.patients" in message
 
 
@@ -263,7 +263,7 @@ def test_postgres_release_refreshed_and_checked_against_others(clinic: Any) -> N
     assert dbanon.certificate(clinic, "safe")
 
 
-def test_people_recognized_under_renamed_database(clinic: Any, server: Server) -> None:
+def test_people_recognized_under_renamed_database(clinic: Any, server: PostgresServer) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     conninfo = server.conninfo()
@@ -276,7 +276,7 @@ def test_people_recognized_under_renamed_database(clinic: Any, server: Server) -
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Server, threads: int) -> None:
+def test_postgres_release_reads_single_snapshot(clinic: Any, server: PostgresServer, threads: int) -> None:
     """Every change moves all of a record's versions to other pages and keeps the number of records of each age."""
     run_statements(
         clinic,
@@ -309,7 +309,7 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
         clinic.execute("RESET threads")
 
 
-def test_source_read_once_completely(clinic: Any, server: Server) -> None:
+def test_postgres_source_read_once_completely(clinic: Any, server: PostgresServer) -> None:
     """Two reads in one statement can see two states, and PostgreSQL compares texts differently from DuckDB."""
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     log = Path(server.folder / "log")
@@ -349,7 +349,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> None:
+def test_postgres_types_released_like_copy_or_refused(clinic: Any, type_: str) -> None:
     run_statements(
         clinic,
         f"CREATE TABLE typed AS SELECT i % 3 AS n, ({TYPES[type_]})::{type_} AS v FROM generate_series(1, 60) AS i",
@@ -366,7 +366,7 @@ def test_every_type_released_like_copy_or_refused(clinic: Any, type_: str) -> No
         assert re.search(r"\[\(|cannot be a quasi-identifier|is NaN or infinite", answers[0])
 
 
-def test_generated_columns_domains_and_enums_are_columns(clinic: Any) -> None:
+def test_postgres_generated_domain_and_enum_columns_released(clinic: Any) -> None:
     run_statements(
         clinic,
         "CREATE TYPE mood AS ENUM ('ok', 'sad'); CREATE DOMAIN years AS int CHECK (VALUE >= 0); "
@@ -377,25 +377,25 @@ def test_generated_columns_domains_and_enums_are_columns(clinic: Any) -> None:
     assert {row[:3] for row in actual_rows} == {("ok", "0", "0"), ("sad", "1", "2")}
 
 
-def test_blanks_at_the_end_of_char_are_no_part_of_it(clinic: Any) -> None:
+def test_postgres_char_values_lose_trailing_blanks(clinic: Any) -> None:
     dbanon.declare(clinic, "pg.public.patients", sex="insensitive", age="quasi")
     assert {row[0] for row in rows(clinic, "SELECT sex FROM kacpc('pg.public.patients', k=10)")} == {"f", "m"}
 
 
 @pytest.mark.parametrize(
-    "made",
+    "statement",
     [
         "CREATE VIEW broken AS SELECT name::int AS age FROM patients",
         "CREATE VIEW broken AS SELECT 1 / (id - 7) AS age, name FROM patients",
     ],
 )
-def test_no_error_of_postgres_quotes_a_cell(clinic: Any, made: str) -> None:
-    run_statements(clinic, made)
+def test_postgres_error_contains_no_cell(clinic: Any, statement: str) -> None:
+    run_statements(clinic, statement)
     message = refusal_message(clinic, "FROM kacpc('pg.public.broken', k=10, qi=['age'])")
     assert "an error of PostgreSQL" in message and "somebody" not in message
 
 
-def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
+def test_postgres_unreadable_table_is_reported(clinic: Any, server: PostgresServer) -> None:
     run_statements(clinic, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     clinic.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
@@ -404,7 +404,7 @@ def test_unreadable_table_is_reported(clinic: Any, server: Server) -> None:
     assert len(rows(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")) == 300
 
 
-def test_password_neither_stored_nor_shown(clinic: Any, server: Server) -> None:
+def test_postgres_password_neither_stored_nor_shown(clinic: Any, server: PostgresServer) -> None:
     clinic.execute(f"ATTACH '{server.conninfo()} password=swordfish' AS secret (TYPE postgres)")
     dbanon.declare(clinic, "secret.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('secret.public.patients', k=10)")
@@ -413,6 +413,6 @@ def test_password_neither_stored_nor_shown(clinic: Any, server: Server) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -> None:
+def test_postgres_table_with_zero_or_one_row_refused(clinic: Any, count: int) -> None:
     run_statements(clinic, f"DELETE FROM patients WHERE id > {count}")
     assert re.search("has no rows|1 row", refusal_message(clinic, "FROM kacpc('pg.public.patients', k=10, qi=['age'])"))

@@ -16,13 +16,13 @@ from support.postgres import needs_scanner
 import dbanon
 from dbanon import errors
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 ONE_THREAD = "SET GLOBAL sqlite_disable_multithreaded_scans = true"
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def sqlite_con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     needs_scanner("sqlite")
     with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
         dbanon.load_extension(con, "sqlite")
@@ -44,18 +44,20 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ward(opened: Any, file: Path) -> Iterator[Any]:
+def ward(sqlite_con: Any, file: Path) -> Iterator[Any]:
     """Provide the clinic's DuckDB file with that database attached as `ward`, read on one thread."""
-    opened.execute(ONE_THREAD)
-    opened.execute(f"ATTACH '{file}' AS ward (TYPE sqlite)")
-    yield opened
-    opened.execute("DETACH ward")
-    for (table,) in opened.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'").fetchall():
-        opened.execute(f"DELETE FROM clinic.dbanon.{table}")
-    for (table,) in opened.execute(
+    sqlite_con.execute(ONE_THREAD)
+    sqlite_con.execute(f"ATTACH '{file}' AS ward (TYPE sqlite)")
+    yield sqlite_con
+    sqlite_con.execute("DETACH ward")
+    for (table,) in sqlite_con.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'"
+    ).fetchall():
+        sqlite_con.execute(f"DELETE FROM clinic.dbanon.{table}")
+    for (table,) in sqlite_con.execute(
         "SELECT table_name FROM duckdb_tables() WHERE (database_name, schema_name) = ('clinic', 'main')"
     ).fetchall():
-        opened.execute(f"DROP TABLE clinic.main.{table}")
+        sqlite_con.execute(f"DROP TABLE clinic.main.{table}")
 
 
 def write(path: Path, *statements: str) -> None:
@@ -76,7 +78,7 @@ def refusal_message(con: Any, query: str) -> str:
     return str(caught.value)
 
 
-def test_a_table_of_sqlite_is_released_as_its_copy_in_duckdb_is(ward: Any) -> None:
+def test_sqlite_table_released_like_duckdb_copy(ward: Any) -> None:
     roles = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "born": "insensitive"}
     dbanon.declare(ward, "ward.patients", **roles)
     ward.execute("CREATE TABLE copied AS FROM ward.patients")
@@ -88,7 +90,7 @@ def test_a_table_of_sqlite_is_released_as_its_copy_in_duckdb_is(ward: Any) -> No
     assert "no policy of its own" in refusal_message(ward, "FROM kacpc('ward.seen', k=10, qi=['name'])")
 
 
-def test_on_several_threads_a_source_is_refused(ward: Any) -> None:
+def test_sqlite_multithreaded_scan_refused(ward: Any) -> None:
     dbanon.declare(ward, "ward.patients", age="quasi")
     ward.execute("CREATE VIEW seen_here AS FROM ward.patients")
     dbanon.declare(ward, "seen_here", sex="quasi")
@@ -110,7 +112,7 @@ def test_on_several_threads_a_source_is_refused(ward: Any) -> None:
     ward.execute("DROP VIEW seen_here")
 
 
-def test_a_release_is_of_one_moment_while_others_write(ward: Any, file: Path) -> None:
+def test_sqlite_release_reads_single_snapshot(ward: Any, file: Path) -> None:
     """A writer changes the first and the last record at once.
 
     Read on several threads they differ, which is refused.
@@ -145,15 +147,15 @@ for i in range(100000):
 
 
 @pytest.mark.parametrize(
-    "made",
+    "statement",
     [
         "UPDATE patients SET age = 'somebody else' WHERE id = 7",
         "UPDATE patients SET born = 'somebody else' WHERE id = 7",
         "UPDATE patients SET age = 99999999999999999999999.5 WHERE id = 7",
     ],
 )
-def test_wrongly_typed_value_error_quotes_no_cell(ward: Any, file: Path, made: str) -> None:
-    write(file, made)
+def test_sqlite_type_error_contains_no_cell(ward: Any, file: Path, statement: str) -> None:
+    write(file, statement)
     for query in (
         "FROM kacpc('ward.patients', k=10, qi=['age'], insensitive=['born'])",
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10, qi=['age', 'born'])",
@@ -165,13 +167,13 @@ def test_wrongly_typed_value_error_quotes_no_cell(ward: Any, file: Path, made: s
     assert len(rows(ward, "FROM kacpc('ward.patients', k=10, qi=['sex'])")) == 120
 
 
-def test_a_text_of_broken_characters_leaves_nowhere(ward: Any, file: Path) -> None:
+def test_sqlite_text_with_invalid_utf8_refused(ward: Any, file: Path) -> None:
     write(file, "UPDATE patients SET sex = CAST(x'ff' AS TEXT) WHERE id < 30")
     for roles in ("qi=['sex']", "qi=['age'], insensitive=['sex']", "qi=['age'], sensitive=['sex']"):
         refusal_message(ward, f"FROM kacpc('ward.patients', k=10, {roles})")
 
 
-def test_the_policy_is_that_of_the_file(ward: Any, file: Path, tmp_path: Path) -> None:
+def test_sqlite_policy_belongs_to_file(ward: Any, file: Path, tmp_path: Path) -> None:
     dbanon.declare(ward, "ward.patients", age="quasi", sex="quasi")
     assert rows(ward, "FROM attached_databases()") == [("ward", "sqlite", f"sqlite:{file}")]
     assert rows(ward, "FROM dbanon.foreign_database") == [("ward", "sqlite", f"sqlite:{file}")]
@@ -187,7 +189,7 @@ def test_the_policy_is_that_of_the_file(ward: Any, file: Path, tmp_path: Path) -
         ward.execute("DETACH first")
 
 
-def test_a_database_in_memory_tells_no_name(ward: Any) -> None:
+def test_sqlite_in_memory_database_has_no_identity(ward: Any) -> None:
     ward.execute("ATTACH ':memory:' AS passing (TYPE sqlite)")
     try:
         ward.execute("CREATE TABLE passing.t AS SELECT 1 AS a FROM range(20)")
@@ -203,7 +205,7 @@ def test_a_database_in_memory_tells_no_name(ward: Any) -> None:
         ward.execute("DETACH passing")
 
 
-def test_a_release_is_refreshed(ward: Any, file: Path) -> None:
+def test_sqlite_release_is_refreshed(ward: Any, file: Path) -> None:
     dbanon.declare(ward, "ward.patients", id="person", age="quasi", sex="quasi")
     ward.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10)")
     write(file, "INSERT INTO patients SELECT id + 1000, name, 30, 'f', born FROM patients LIMIT 20")
@@ -226,16 +228,16 @@ def test_related_tables_share_people_after_database_moved(ward: Any, file: Path)
         assert "the same people are in care" in refusal_message(ward, other)
 
 
-def test_a_stream_needs_a_table_of_duckdb(ward: Any) -> None:
+def test_stream_of_sqlite_table_refused(ward: Any) -> None:
     with pytest.raises(errors.DbanonError, match="is no table of a DuckDB database"):
         dbanon.create_stream(ward, "growing", "castle", "ward.patients", k=5, delta=50, qi=["age"], order_by=["id"])
 
 
-def test_labels_are_of_postgres(ward: Any) -> None:
+def test_policy_from_labels_refuses_sqlite_table(ward: Any) -> None:
     assert "is no table of PostgreSQL" in refusal_message(ward, "FROM policy_from_labels('ward.patients')")
 
 
-def test_missing_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sqlite_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbanon.runtime.duckdb_extensions._package_folder", lambda name: None)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
         with pytest.raises(errors.ScannerExtensionMissingError, match=r"pip install 'dbanon\[sqlite\]'"):

@@ -18,11 +18,11 @@ def version(con: Any) -> list[tuple[int]]:
     return list(con.execute("SELECT version FROM dbanon.schema_version").fetchall())
 
 
-def test_new_database_has_the_current_version(con: Any) -> None:
+def test_new_database_has_current_schema_version(con: Any) -> None:
     assert version(con) == [(schema.current_version(),)]
 
 
-def test_older_schema_is_brought_to_the_current_version(tmp_path: Path) -> None:
+def test_older_schema_migrated_to_current_version(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute("CREATE TABLE p AS SELECT 20 + i % 5 AS age FROM range(60) t(i)")
         dbanon.declare(con, "p", age="quasi")
@@ -36,7 +36,7 @@ def test_older_schema_is_brought_to_the_current_version(tmp_path: Path) -> None:
         assert len(con.execute("FROM mondrian('p', k=5)").fetchall()) == 60
 
 
-def test_attach_makes_missing_tables_again(tmp_path: Path) -> None:
+def test_attach_recreates_missing_tables(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute("DROP TABLE dbanon.release_request")
     with dbanon.connect(tmp_path / "c.duckdb") as con:
@@ -44,7 +44,7 @@ def test_attach_makes_missing_tables_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_newer_schema_is_refused(tmp_path: Path, read_only: bool) -> None:
+def test_newer_schema_refused(tmp_path: Path, read_only: bool) -> None:
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute("UPDATE dbanon.schema_version SET version = 999")
     with pytest.raises(errors.NewerSchemaError, match="has version 999"):
@@ -67,7 +67,7 @@ def test_failed_migration_changes_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         )
 
 
-def test_two_connections_create_the_schema_at_once(tmp_path: Path) -> None:
+def test_schema_created_by_two_connections_at_once(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "c.duckdb")) as one, one.cursor() as two:
         barrier, failed = threading.Barrier(2), list[Exception]()
 

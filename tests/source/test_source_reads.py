@@ -31,7 +31,7 @@ QUERIES: dict[str, tuple[set[str], set[str], set[str]]] = {
 }
 
 
-def test_views_read_tables_and_files(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_source_reads_lists_tables_and_files_of_view(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     con.execute("CREATE TABLE p AS SELECT 1 AS a; CREATE TABLE q AS FROM p; COPY p TO 'x.csv'; COPY p TO 'y.csv'")
     path = catalog.SearchPath.here(con)
@@ -54,7 +54,7 @@ def test_file_identity_is_path_and_content(tmp_path: Path) -> None:
     assert identities(str(tmp_path / "none.csv")) == [str(tmp_path / "none.csv")]
 
 
-def test_content_of_a_large_file_is_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_content_identity_samples_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_identity, "_BLOCK_BYTES", 4)
     path, seen_values = tmp_path / "a.bin", set()
     for n_changed in (None, 0, 999):  # the first and the last block are always read

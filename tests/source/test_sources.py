@@ -27,7 +27,7 @@ def clinic(con: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def steady() -> Iterator[Any]:
+def shared_clinic() -> Iterator[Any]:
     """Provide a shared clinic for tests that do not change it."""
     with duckdb.connect() as connection:
         dbanon.attach(connection)
@@ -66,27 +66,27 @@ ODD = [
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_odd_names_are_read_quoted_and_qualified(steady: Any, name: str) -> None:
+def test_odd_source_names_accepted_quoted_and_qualified(shared_clinic: Any, name: str) -> None:
     """A name without dots needs no quotes."""
     schema = quoted("the " + name)
-    steady.execute(f"CREATE SCHEMA {schema}")
-    steady.execute(f"CREATE TABLE {schema}.{quoted(name)} AS FROM patients LIMIT 6")
-    steady.execute(f"CREATE TABLE {quoted(name)} AS FROM patients LIMIT 7")
+    shared_clinic.execute(f"CREATE SCHEMA {schema}")
+    shared_clinic.execute(f"CREATE TABLE {schema}.{quoted(name)} AS FROM patients LIMIT 6")
+    shared_clinic.execute(f"CREATE TABLE {quoted(name)} AS FROM patients LIMIT 7")
     bare_name = quoted(name) if "." in name else name
     for source in (bare_name, f"MEMORY.main.{quoted(name)}"):
-        assert count(steady, source) == 7
-    assert count(steady, f"{schema}.{quoted(name)}") == 6
-    steady.execute(f"DROP SCHEMA {schema} CASCADE")
-    steady.execute(f"DROP TABLE {quoted(name)}")
-    assert one_value(steady, "SELECT count(*) FROM patients") == 12
+        assert count(shared_clinic, source) == 7
+    assert count(shared_clinic, f"{schema}.{quoted(name)}") == 6
+    shared_clinic.execute(f"DROP SCHEMA {schema} CASCADE")
+    shared_clinic.execute(f"DROP TABLE {quoted(name)}")
+    assert one_value(shared_clinic, "SELECT count(*) FROM patients") == 12
 
 
-def test_names_are_not_case_sensitive(clinic: Any) -> None:
+def test_source_names_ignore_case(clinic: Any) -> None:
     assert release(clinic, "PATIENTS") == release(clinic, "Main.Patients") == release(clinic, "patients")
     assert release(clinic, '"PATIENTS"') == release(clinic, "patients")
 
 
-def test_odd_column_names_and_values_are_read_whole(clinic: Any) -> None:
+def test_odd_column_names_and_values_read_completely(clinic: Any) -> None:
     columns = ['a"b', "it's", "x); DROP TABLE patients; --", "🙂 {{ x }}"]
     names = ", ".join(
         f"{old} AS {quoted(new)}" for old, new in zip(("rid", "age", "sex", "disease"), columns, strict=True)
@@ -106,7 +106,7 @@ def test_odd_column_names_and_values_are_read_whole(clinic: Any) -> None:
     assert one_value(clinic, "SELECT count(*) FROM patients") == 12
 
 
-def test_schemas_and_attached_databases_can_be_named(clinic: Any, tmp_path: Path) -> None:
+def test_source_in_schema_or_attached_database_accepted(clinic: Any, tmp_path: Path) -> None:
     clinic.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
     clinic.execute("CREATE TABLE clinic.main.visits AS FROM patients LIMIT 6")
     clinic.execute("CREATE SCHEMA clinic.ward")
@@ -132,7 +132,7 @@ def test_name_of_schema_and_database_must_be_qualified(clinic: Any, tmp_path: Pa
     assert count(clinic, "memory.ward.visits") == 8
 
 
-def test_bare_names_follow_use_and_the_search_path(clinic: Any, tmp_path: Path) -> None:
+def test_unqualified_source_follows_use_and_search_path(clinic: Any, tmp_path: Path) -> None:
     clinic.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
     clinic.execute("CREATE SCHEMA clinic.ward")
     clinic.execute('CREATE SCHEMA "odd ward"')
@@ -158,7 +158,7 @@ def test_bare_names_follow_use_and_the_search_path(clinic: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("schema", ["odd ward", "a.b", "a,b", 'a"b', "it's"])
-def test_an_odd_schema_on_the_search_path_is_looked_up(clinic: Any, schema: str) -> None:
+def test_odd_schema_on_search_path_is_resolved(clinic: Any, schema: str) -> None:
     clinic.execute(f"CREATE SCHEMA {quoted(schema)}")
     clinic.execute(f"CREATE TABLE {quoted(schema)}.patients AS FROM main.patients LIMIT 5")
     clinic.execute(f"CREATE TABLE {quoted(schema)}.only AS FROM main.patients LIMIT 6")
@@ -182,7 +182,7 @@ def test_policy_of_read_database_applies(clinic: Any, tmp_path: Path) -> None:
     assert len(release(clinic, "memory.patients", "k=3")[0]) == 3
 
 
-def test_views_are_sources(clinic: Any) -> None:
+def test_views_accepted_as_source(clinic: Any) -> None:
     clinic.execute("CREATE VIEW young AS FROM patients WHERE age < 24")
     clinic.execute("CREATE VIEW renamed AS SELECT age AS years, disease FROM young")
     clinic.execute("CREATE VIEW grouped AS SELECT age, any_value(sex) AS sex, count(*) AS n FROM patients GROUP BY age")
@@ -205,14 +205,14 @@ def test_view_of_release_can_be_source(clinic: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["p.parquet", "p.csv", "p.csv.gz", "p.json", "it's odd; name.csv", "P.CSV"])
-def test_files_are_sources(steady: Any, tmp_path: Path, name: str) -> None:
+def test_files_accepted_as_source(shared_clinic: Any, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     options = " (FORMAT csv)" if name == "P.CSV" else ""
-    steady.execute(f"COPY patients TO {literal(str(path))}{options}")
-    assert release(steady, str(path)) == release(steady, "patients")
+    shared_clinic.execute(f"COPY patients TO {literal(str(path))}{options}")
+    assert release(shared_clinic, str(path)) == release(shared_clinic, "patients")
 
 
-def test_a_relative_path_is_a_file_and_a_pattern_is_refused(
+def test_relative_path_accepted_and_glob_pattern_refused(
     clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -234,14 +234,14 @@ def test_table_takes_precedence_over_file(clinic: Any, tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("name", ["missing.csv", "missing.parquet", "broken.parquet", "x' UNION FROM patients --.csv"])
-def test_a_file_that_cannot_be_read_is_one_error(steady: Any, tmp_path: Path, name: str) -> None:
+def test_unreadable_source_file_refused(shared_clinic: Any, tmp_path: Path, name: str) -> None:
     (tmp_path / "broken.parquet").write_text("this is not Parquet, though it is long enough to have a footer")
     with pytest.raises(duckdb.Error, match="cannot read the file"):
-        release(steady, str(tmp_path / name))
-    assert count(steady, "patients") == 12
+        release(shared_clinic, str(tmp_path / name))
+    assert count(shared_clinic, "patients") == 12
 
 
-def test_a_file_needs_no_writable_database(tmp_path: Path) -> None:
+def test_file_source_requires_no_catalog(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({ROWS}) TO {literal(str(tmp_path / 'p.parquet'))}")
         dbanon.attach(connection, catalog=False)
@@ -253,21 +253,21 @@ def test_a_file_needs_no_writable_database(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> str:
+def database_path(tmp_path: Path) -> str:
     """Create a database file with the table `patients` and without the schema `dbanon`."""
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute(f"CREATE TABLE patients AS {ROWS}")
     return str(tmp_path / "clinic.duckdb")
 
 
-def test_read_only_database_accepts_roles_as_parameters(path: str) -> None:
+def test_read_only_database_accepts_roles_as_parameters(database_path: str) -> None:
     arguments = (
         "k=3, qi=['age', 'sex'], sensitive=['disease'], person='rid', weights={'age': 2}, hierarchies={'sex': 'sex'}"
     )
-    with duckdb.connect(path) as writer:
+    with duckdb.connect(database_path) as writer:
         dbanon.attach(writer, catalog=False)
         expected = release(writer, "patients", arguments.replace("'sex': 'sex'", "'sex': E'M;*\\nF;*'"))
-    with duckdb.connect(path, read_only=True) as reader:
+    with duckdb.connect(database_path, read_only=True) as reader:
         dbanon.attach(reader)
         assert release(reader, "patients", arguments.replace("'sex': 'sex'", "'sex': E'M;*\\nF;*'")) == expected
         with pytest.raises(duckdb.Error, match=r"no quasi-identifier is declared.*INSERT INTO dbanon\.policy.*qi = "):
@@ -281,21 +281,21 @@ def test_read_only_database_accepts_roles_as_parameters(path: str) -> None:
         assert len(reader.execute("FROM hierarchy_flat('x', 'patients', 'sex')").fetchall()) == 3
 
 
-def test_read_only_database_keeps_policy(path: str) -> None:
-    with duckdb.connect(path) as writer:
+def test_read_only_database_keeps_policy(database_path: str) -> None:
+    with duckdb.connect(database_path) as writer:
         dbanon.attach(writer)
         dbanon.load_hierarchy(writer, "mine", [["M", "any", "*"], ["F", "any", "*"]])
         dbanon.declare(writer, "patients", age="quasi", sex=("quasi", "mine"), disease="sensitive", rid="person")
         expected = release(writer, "patients", "k=7")
-    with duckdb.connect(path, read_only=True) as reader:
+    with duckdb.connect(database_path, read_only=True) as reader:
         dbanon.attach(reader)
         assert release(reader, "patients", "k=7") == expected
         with pytest.raises(duckdb.Error, match="would loosen the policy"):
             release(reader, "patients", "k=7, insensitive='rid'")
 
 
-def test_writing_to_read_only_policy_raises(path: str) -> None:
-    with duckdb.connect(path, read_only=True) as reader:
+def test_writing_to_read_only_policy_raises(database_path: str) -> None:
+    with duckdb.connect(database_path, read_only=True) as reader:
         dbanon.attach(reader)
         with pytest.raises((duckdb.Error, dbanon.DbanonError), match=r"read.only"):
             dbanon.declare(reader, "patients", age="quasi")
@@ -304,8 +304,8 @@ def test_writing_to_read_only_policy_raises(path: str) -> None:
         assert count(reader, "patients") == 12
 
 
-def test_read_only_attached_uses_session_hierarchies(con: Any, path: str) -> None:
-    con.execute(f"ATTACH '{path}' AS clinic (READ_ONLY)")
+def test_read_only_attached_uses_session_hierarchies(con: Any, database_path: str) -> None:
+    con.execute(f"ATTACH '{database_path}' AS clinic (READ_ONLY)")
     dbanon.load_hierarchy(con, "mine", [["M", "any", "*"], ["F", "any", "*"]])
     options_text = "k=7, qi=['sex'], hierarchies={'sex': '%s'}"
     assert set(release(con, "clinic.patients", options_text % "mine")) == {("any", 1)}
@@ -316,7 +316,7 @@ def test_read_only_attached_uses_session_hierarchies(con: Any, path: str) -> Non
 # --- transactions -------------------------------------------------------------------------------------------
 
 
-def test_rows_of_the_open_transaction_are_seen(clinic: Any) -> None:
+def test_release_reads_rows_of_open_transaction(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", age="quasi", sex="quasi", disease="sensitive")
     old_release = release(clinic, "patients", "k=3")
     clinic.execute("BEGIN")
@@ -330,7 +330,7 @@ def test_rows_of_the_open_transaction_are_seen(clinic: Any) -> None:
     assert release(clinic, "patients", "k=3") == old_release
 
 
-def test_rows_of_another_open_transaction_are_not_seen(clinic: Any) -> None:
+def test_release_ignores_rows_of_other_open_transaction(clinic: Any) -> None:
     with clinic.cursor() as other:
         other.execute("BEGIN")
         other.execute("INSERT INTO patients FROM patients")
@@ -396,7 +396,7 @@ def test_policy_committed_elsewhere_in_transaction_applies(clinic: Any) -> None:
     assert len(release(clinic, "patients", "k=3")[0]) == 3
 
 
-def test_hierarchy_rows_of_the_open_transaction_count(clinic: Any) -> None:
+def test_uncommitted_hierarchy_rows_apply_to_release(clinic: Any) -> None:
     dbanon.load_hierarchy(clinic, "mine", [["M", "any", "*"], ["F", "any", "*"]])
     dbanon.declare(clinic, "patients", sex=("quasi", "mine"))
     assert set(release(clinic, "patients", "k=7")) == {("any", 1)}
@@ -422,7 +422,7 @@ def test_uncommitted_table_refused_with_hint(clinic: Any) -> None:
     assert count(clinic, "fresh") == 12
 
 
-def test_a_column_dropped_in_the_open_transaction_is_an_error(clinic: Any) -> None:
+def test_column_dropped_in_open_transaction_raises(clinic: Any) -> None:
     clinic.execute("BEGIN")
     clinic.execute("ALTER TABLE patients DROP COLUMN disease")
     with pytest.raises(duckdb.Error, match="disease"):
@@ -493,7 +493,7 @@ def test_temporary_table_ignores_other_schema(clinic: Any) -> None:
 
 
 @pytest.fixture
-def wrapped() -> Any:
+def dbanon_con() -> Any:
     """Provide a connection of dbanon.connect with the table `patients`."""
     with dbanon.connect() as connection:
         connection.execute(f"CREATE TABLE patients AS {ROWS}")
@@ -501,104 +501,104 @@ def wrapped() -> Any:
 
 
 @pytest.mark.parametrize("kind", ["table", "view", "frame"])
-def test_temporary_relations_are_sources_of_dbanon_connect(wrapped: Any, kind: str) -> None:
-    make_temporary(wrapped, kind, "brief")
-    assert count(wrapped, "brief") == count(wrapped, '"brief"') == count(wrapped, "BRIEF") == 5
-    assert len(wrapped.sql(f"FROM kacpc('brief', {ROLES})").fetchall()) == 5
-    assert len(wrapped.execute("FROM kacpc('brief', k=?, qi=['age'])", [4]).fetchall()) == 5
+def test_dbanon_connect_accepts_temporary_relations(dbanon_con: Any, kind: str) -> None:
+    make_temporary(dbanon_con, kind, "brief")
+    assert count(dbanon_con, "brief") == count(dbanon_con, '"brief"') == count(dbanon_con, "BRIEF") == 5
+    assert len(dbanon_con.sql(f"FROM kacpc('brief', {ROLES})").fetchall()) == 5
+    assert len(dbanon_con.execute("FROM kacpc('brief', k=?, qi=['age'])", [4]).fetchall()) == 5
     for call_text in ("uncovered_values('brief', 'sex', hierarchy='sex')", "hierarchy_flat('x', 'brief', 'sex')"):
-        wrapped.execute(f"FROM {call_text}").fetchall()
+        dbanon_con.execute(f"FROM {call_text}").fetchall()
 
 
 @pytest.mark.parametrize("kind", ["table", "view", "frame"])
-def test_temporary_relation_precedes_and_keeps_policy(wrapped: Any, kind: str) -> None:
-    dbanon.declare(wrapped, "patients", age="quasi", disease="identifier")
-    make_temporary(wrapped, kind, "patients")
-    assert one_value(wrapped, "SELECT count(*) FROM patients") == 5
-    assert count(wrapped, "patients", "k=3") == 5
-    assert count(wrapped, "memory.main.patients", "k=3") == 12
+def test_temporary_relation_precedes_and_keeps_policy(dbanon_con: Any, kind: str) -> None:
+    dbanon.declare(dbanon_con, "patients", age="quasi", disease="identifier")
+    make_temporary(dbanon_con, kind, "patients")
+    assert one_value(dbanon_con, "SELECT count(*) FROM patients") == 5
+    assert count(dbanon_con, "patients", "k=3") == 5
+    assert count(dbanon_con, "memory.main.patients", "k=3") == 12
     with pytest.raises((duckdb.Error, dbanon.DbanonError), match="would loosen the policy"):
-        release(wrapped, "patients", "k=3, sensitive=['disease']")
+        release(dbanon_con, "patients", "k=3, sensitive=['disease']")
 
 
-def test_temporary_names_are_quoted_like_others(wrapped: Any) -> None:
+def test_odd_temporary_table_names_accepted(dbanon_con: Any) -> None:
     for name in ('od"d na.me', "x'); DROP TABLE patients; --", "🙂"):
-        wrapped.execute(f"CREATE TEMP TABLE {quoted(name)} AS FROM memory.main.patients LIMIT 6")
-        assert count(wrapped, quoted(name)) == 6
-    assert count(wrapped, "patients") == 12
+        dbanon_con.execute(f"CREATE TEMP TABLE {quoted(name)} AS FROM memory.main.patients LIMIT 6")
+        assert count(dbanon_con, quoted(name)) == 6
+    assert count(dbanon_con, "patients") == 12
 
 
-def test_a_temporary_table_of_the_open_transaction_is_a_source(wrapped: Any) -> None:
-    wrapped.execute("BEGIN")
-    wrapped.execute("CREATE TEMP TABLE brief AS FROM patients LIMIT 4")
-    assert count(wrapped, "brief") == 4
-    wrapped.execute("ROLLBACK")
+def test_uncommitted_temporary_table_accepted_as_source(dbanon_con: Any) -> None:
+    dbanon_con.execute("BEGIN")
+    dbanon_con.execute("CREATE TEMP TABLE brief AS FROM patients LIMIT 4")
+    assert count(dbanon_con, "brief") == 4
+    dbanon_con.execute("ROLLBACK")
     with pytest.raises(duckdb.Error, match="no table, view or file 'brief'"):
-        release(wrapped, "brief")
+        release(dbanon_con, "brief")
 
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])
-def test_local_dataframes_are_sources_of_dbanon_connect(wrapped: Any, library: str) -> None:
-    rows = wrapped.sql("FROM patients")
+def test_dbanon_connect_accepts_local_dataframes(dbanon_con: Any, library: str) -> None:
+    rows = dbanon_con.sql("FROM patients")
     people = rows.df() if library == "pandas" else rows.to_arrow_table()
-    expected = release(wrapped, "patients")
-    assert wrapped.execute(f"FROM kacpc('people', {ROLES})").fetchall() == expected
-    assert wrapped.sql(f"FROM kacpc('people', {ROLES})").fetchall() == expected
-    assert wrapped.query(f"FROM kacpc('people', {ROLES})").fetchall() == expected
+    expected = release(dbanon_con, "patients")
+    assert dbanon_con.execute(f"FROM kacpc('people', {ROLES})").fetchall() == expected
+    assert dbanon_con.sql(f"FROM kacpc('people', {ROLES})").fetchall() == expected
+    assert dbanon_con.query(f"FROM kacpc('people', {ROLES})").fetchall() == expected
     people = people[:5] if library == "pandas" else people.slice(0, 5)
-    assert len(wrapped.execute(f"FROM kacpc('people', {ROLES})").fetchall()) == len(people) == 5
+    assert len(dbanon_con.execute(f"FROM kacpc('people', {ROLES})").fetchall()) == len(people) == 5
 
     def elsewhere() -> int:
-        people = wrapped.execute("FROM patients LIMIT 6").df()
-        return len(wrapped.execute(f"FROM kacpc('people', {ROLES})").fetchall()) if len(people) else 0
+        people = dbanon_con.execute("FROM patients LIMIT 6").df()
+        return len(dbanon_con.execute(f"FROM kacpc('people', {ROLES})").fetchall()) if len(people) else 0
 
     assert elsewhere() == 6
 
 
-def test_a_stored_table_goes_before_a_local_dataframe(wrapped: Any) -> None:
-    patients = wrapped.execute("FROM patients LIMIT 5").df()
-    assert len(wrapped.execute("FROM patients").fetchall()) == 12 != len(patients)
-    assert len(wrapped.execute(f"FROM kacpc('patients', {ROLES})").fetchall()) == 12
+def test_stored_table_precedes_local_dataframe(dbanon_con: Any) -> None:
+    patients = dbanon_con.execute("FROM patients LIMIT 5").df()
+    assert len(dbanon_con.execute("FROM patients").fetchall()) == 12 != len(patients)
+    assert len(dbanon_con.execute(f"FROM kacpc('patients', {ROLES})").fetchall()) == 12
 
 
 @pytest.mark.parametrize("kind", ["view", "frame"])
-def test_a_registered_name_is_not_replaced_by_a_local_dataframe(wrapped: Any, kind: str) -> None:
-    make_temporary(wrapped, kind, "people")
-    people = wrapped.execute("FROM patients LIMIT 7").df()
-    assert len(wrapped.execute("FROM people").fetchall()) == 5 != len(people)
-    assert len(wrapped.execute(f"FROM kacpc('people', {ROLES})").fetchall()) == 5
-    assert len(wrapped.execute("FROM people").fetchall()) == 5
+def test_registered_name_precedes_local_dataframe(dbanon_con: Any, kind: str) -> None:
+    make_temporary(dbanon_con, kind, "people")
+    people = dbanon_con.execute("FROM patients LIMIT 7").df()
+    assert len(dbanon_con.execute("FROM people").fetchall()) == 5 != len(people)
+    assert len(dbanon_con.execute(f"FROM kacpc('people', {ROLES})").fetchall()) == 5
+    assert len(dbanon_con.execute("FROM people").fetchall()) == 5
 
 
-def test_a_dataframe_is_read_with_the_policy_of_its_name(wrapped: Any) -> None:
-    wrapped.execute(
+def test_dataframe_uses_policy_of_variable_name(dbanon_con: Any) -> None:
+    dbanon_con.execute(
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
         "('people', 'age', 'quasi'), ('people', 'disease', 'sensitive'), ('people', 'rid', 'identifier')"
     )
-    people = wrapped.execute("FROM patients").df()
-    result = wrapped.execute("FROM kacpc('people', k=3)")
+    people = dbanon_con.execute("FROM patients").df()
+    result = dbanon_con.execute("FROM kacpc('people', k=3)")
     assert [c[0] for c in result.description] == ["age", "disease", "class_id"]
     assert len(result.fetchall()) == len(people)
     with pytest.raises((duckdb.Error, dbanon.DbanonError), match="would loosen the policy"):
-        wrapped.execute("FROM kacpc('people', k=3, insensitive=['rid'])")
+        dbanon_con.execute("FROM kacpc('people', k=3, insensitive=['rid'])")
 
 
-def test_cursors_keep_own_temporary_tables(wrapped: Any) -> None:
-    make_temporary(wrapped, "table", "brief")
-    with wrapped.cursor() as cursor:
+def test_cursors_keep_own_temporary_tables(dbanon_con: Any) -> None:
+    make_temporary(dbanon_con, "table", "brief")
+    with dbanon_con.cursor() as cursor:
         with pytest.raises(duckdb.Error, match="no table, view or file 'brief'"):
             release(cursor, "brief")
         cursor.execute("CREATE TEMP TABLE brief AS FROM memory.main.patients LIMIT 8")
         assert count(cursor, "brief") == 8
-    assert count(wrapped, "brief") == 5
+    assert count(dbanon_con, "brief") == 5
 
 
-@pytest.mark.exhaustive
-def test_cursor_threads_read_own_frames(wrapped: Any) -> None:
+@pytest.mark.not_everyday
+def test_cursor_threads_read_own_frames(dbanon_con: Any) -> None:
     sizes: dict[int, int] = {}
 
     def work(size: int) -> None:
-        with wrapped.cursor() as cursor:
+        with dbanon_con.cursor() as cursor:
             mine = cursor.execute(f"FROM patients LIMIT {size}").df()
             sizes[size] = len(cursor.execute(f"FROM kacpc('mine', {ROLES})").fetchall()) if len(mine) == size else -1
 
@@ -615,13 +615,13 @@ def test_cursor_threads_read_own_frames(wrapped: Any) -> None:
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
-def test_anonymize_gives_release_classes_and_metrics(steady: Any, library: str, algorithm: str) -> None:
-    relation = steady.sql("FROM patients")
+def test_anonymize_gives_release_classes_and_metrics(shared_clinic: Any, library: str, algorithm: str) -> None:
+    relation = shared_clinic.sql("FROM patients")
     relation = relation.df() if library == "pandas" else relation.to_arrow_table()
     result = dbanon.anonymize(relation, algorithm, k=3, qi=["age", "sex"], sensitive=["disease"])
     assert isinstance(result, dbanon.Anonymized)
     for frame, ending in zip(result, ("", "_classes", "_metrics"), strict=True):
-        expected = steady.execute(f"FROM {algorithm}{ending}('patients', {ROLES})").df()
+        expected = shared_clinic.execute(f"FROM {algorithm}{ending}('patients', {ROLES})").df()
         frame = frame if library == "pandas" else frame.to_pandas()
         assert list(frame) == list(expected)
         assert frame.astype(str).equals(expected.astype(str))
@@ -631,9 +631,9 @@ def test_anonymize_gives_release_classes_and_metrics(steady: Any, library: str, 
     assert float(metrics.set_index("metric").loc["records", "value"]) == 12
 
 
-@pytest.mark.exhaustive
-def test_anonymize_takes_python_values_and_hierarchies_as_rows(steady: Any) -> None:
-    frame = steady.sql("FROM patients").df()
+@pytest.mark.not_everyday
+def test_anonymize_accepts_python_values_and_hierarchy_rows(shared_clinic: Any) -> None:
+    frame = shared_clinic.sql("FROM patients").df()
     rows = [["M", "any", "*"], ["F", "any", "*"]]
     for hierarchy in (rows, "M;any;*\nF;any;*", tuple(map(tuple, rows))):
         with pytest.warns(dbanon.UtilityWarning, match="all 12 records are in one class"):
@@ -651,9 +651,9 @@ def test_anonymize_takes_python_values_and_hierarchies_as_rows(steady: Any) -> N
     assert list(result.release) == ["age_min", "age_max", "class_id"]
 
 
-@pytest.mark.exhaustive
-def test_anonymize_with_mistakes_is_one_error(steady: Any) -> None:
-    frame = steady.sql("FROM patients").df()
+@pytest.mark.not_everyday
+def test_anonymize_with_invalid_arguments_raises(shared_clinic: Any) -> None:
+    frame = shared_clinic.sql("FROM patients").df()
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"qi": ["age"]}, "k is missing"),
         ({"k": 1, "qi": ["age"]}, "k must be an integer of at least 2, got 1"),
@@ -672,14 +672,14 @@ def test_anonymize_with_mistakes_is_one_error(steady: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "k := 3) --", "x'); DROP TABLE y; --", 'q"'])
-def test_anonymize_never_reads_a_parameter_name_as_sql(steady: Any, name: str) -> None:
-    frame = steady.sql("FROM patients").df()
+def test_anonymize_never_executes_parameter_name(shared_clinic: Any, name: str) -> None:
+    frame = shared_clinic.sql("FROM patients").df()
     with pytest.raises(dbanon.DbanonError, match="there is no parameter"):
         dbanon.anonymize(frame, "kacpc", k=3, qi=["age"], **{name: 3})
 
 
-def test_anonymize_does_not_modify_dataframe(steady: Any) -> None:
-    frame = steady.sql("FROM patients").df()
+def test_anonymize_does_not_modify_dataframe(shared_clinic: Any) -> None:
+    frame = shared_clinic.sql("FROM patients").df()
     old_copy = frame.copy()
     dbanon.anonymize(frame, k=3, qi=["age", "sex"], sensitive=["disease"])
     assert frame.equals(old_copy)
@@ -698,40 +698,40 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("source", REFUSED)
-def test_invalid_name_refused(steady: Any, source: str) -> None:
+def test_invalid_name_refused(shared_clinic: Any, source: str) -> None:
     for function in ("kacpc", "mondrian_metrics"):
         with pytest.raises(duckdb.Error, match="is not the name of a table, a view or a file"):
-            steady.execute(f"FROM {function}({literal(source)}, {ROLES})")
-    assert one_value(steady, "SELECT count(*) FROM patients") == 12
+            shared_clinic.execute(f"FROM {function}({literal(source)}, {ROLES})")
+    assert one_value(shared_clinic, "SELECT count(*) FROM patients") == 12
 
 
 @pytest.mark.parametrize("source", ["NULL", "5", "2.5", "true", "['patients']", "{'a': 'patients'}"])
-def test_non_text_source_refused(steady: Any, source: str) -> None:
+def test_non_text_source_refused(shared_clinic: Any, source: str) -> None:
     with pytest.raises(duckdb.Error, match=r"tbl (is missing|must be a text)"):
-        steady.execute(f"FROM kacpc({source}, {ROLES})")
-    assert one_value(steady, "SELECT count(*) FROM patients") == 12
+        shared_clinic.execute(f"FROM kacpc({source}, {ROLES})")
+    assert one_value(shared_clinic, "SELECT count(*) FROM patients") == 12
 
 
-@pytest.mark.parametrize("helper", ["uncovered_values({}, 'age')", "hierarchy_flat('x', {}, 'age')"])
+@pytest.mark.parametrize("call", ["uncovered_values({}, 'age')", "hierarchy_flat('x', {}, 'age')"])
 @pytest.mark.parametrize("source", ["(select 1 AS age)", "patients; drop table patients", "range(10)", "nothing"])
-def test_helpers_refuse_what_is_no_table(steady: Any, helper: str, source: str) -> None:
+def test_helper_functions_refuse_source_that_is_no_table(shared_clinic: Any, call: str, source: str) -> None:
     with pytest.raises(duckdb.Error, match=r"is not the name of a table|no table, view or file"):
-        steady.execute(f"FROM {helper.format(literal(source))}")
-    assert one_value(steady, "SELECT count(*) FROM patients") == 12
+        shared_clinic.execute(f"FROM {call.format(literal(source))}")
+    assert one_value(shared_clinic, "SELECT count(*) FROM patients") == 12
 
 
 @pytest.mark.parametrize("source", ["sqlite_master", "duckdb_tables", "information_schema.tables", "nothing", "a.b.c"])
-def test_system_tables_and_unknown_ones_are_not_visible(steady: Any, source: str) -> None:
+def test_system_and_unknown_tables_refused_as_source(shared_clinic: Any, source: str) -> None:
     with pytest.raises(duckdb.Error, match="no table, view or file"):
-        release(steady, source)
+        release(shared_clinic, source)
 
 
-def test_a_near_miss_is_suggested(clinic: Any) -> None:
+def test_misspelled_source_error_suggests_name(clinic: Any) -> None:
     with pytest.raises(duckdb.Error, match=r"Did you mean 'patients'\?"):
         release(clinic, "patient")
 
 
-def test_a_suggestion_is_not_what_was_written(clinic: Any) -> None:
+def test_source_error_never_suggests_given_name(clinic: Any) -> None:
     clinic.execute("CREATE SCHEMA ward")
     clinic.execute("CREATE TABLE ward.visits AS FROM patients")
     with pytest.raises(duckdb.Error) as error:

@@ -162,7 +162,7 @@ STATEMENTS = {
 }
 
 
-def running(con: Any) -> set[str]:
+def setting_names(con: Any) -> set[str]:
     return {name for (name,) in con.execute("SELECT name FROM duckdb_settings()").fetchall()}
 
 
@@ -170,7 +170,7 @@ def test_every_duckdb_setting_tested_or_excluded_with_reason(con: Any) -> None:
     alone = [name for names in LEFT_ALONE.values() for name in names.split()]
     checked_values = [*MEANING, *RUNNING, *alone]
     assert len(checked_values) == len(set(checked_values))
-    assert running(con) - set(checked_values) == set(), "does it change an answer? Try it here, or say why not"
+    assert setting_names(con) - set(checked_values) == set(), "does it change an answer? Try it here, or say why not"
 
 
 @pytest.fixture(scope="module")
@@ -192,50 +192,50 @@ def answer(con: Any, query: str) -> Any:
         return f"{query}: {error}"
 
 
-def setting(con: Any, settings: dict[str, str]) -> None:
+def apply_settings(con: Any, settings: dict[str, str]) -> None:
     dbanon.clear_cache(con)
-    for name in settings.keys() & running(con):
+    for name in settings.keys() & setting_names(con):
         con.execute(f"SET {name} = {settings[name]}")
 
 
-def unset(con: Any, settings: dict[str, str]) -> None:
-    for name in settings.keys() & running(con):
+def reset_settings(con: Any, settings: dict[str, str]) -> None:
+    for name in settings.keys() & setting_names(con):
         con.execute(f"RESET {name}")
 
 
-@pytest.mark.exhaustive
-@pytest.mark.whole
+@pytest.mark.not_everyday
+@pytest.mark.all_cases
 @pytest.mark.parametrize("settings", [MEANING, RUNNING], ids=["meaning", "running"])
-def test_no_setting_changes_what_a_function_answers(clinic: Any, settings: dict[str, str]) -> None:
+def test_session_settings_never_change_function_results(clinic: Any, settings: dict[str, str]) -> None:
     con, answers = clinic
-    setting(con, settings)
+    apply_settings(con, settings)
     try:
         answers_by_name = {name: answer(con, query) for name, query in STATEMENTS.items()}
     finally:
-        unset(con, settings)
+        reset_settings(con, settings)
     for name, arguments in answers_by_name.items():
         assert isinstance(arguments, list) and arguments == answers[name], name
 
 
-@pytest.mark.exhaustive
-def test_no_setting_alone_changes_a_release(clinic: Any) -> None:
+@pytest.mark.not_everyday
+def test_single_session_setting_never_changes_release(clinic: Any) -> None:
     con, _ = clinic
     query = "FROM mondrian('t', k := 2, qi := ['age', 'seen', 'zip'], sensitive := ['disease'])"
     old_answer = answer(con, query)
-    for name in sample_cases([name for name in (*MEANING, *RUNNING) if name in running(con)], 4):
+    for name in sample_cases([name for name in (*MEANING, *RUNNING) if name in setting_names(con)], 4):
         settings = {name: {**MEANING, **RUNNING}[name]}
-        setting(con, settings)
+        apply_settings(con, settings)
         try:
             assert answer(con, query) == old_answer, settings
         finally:
-            unset(con, settings)
+            reset_settings(con, settings)
 
 
 def release_outputs(folder: Path, settings: dict[str, str]) -> list[Any]:
     """Return the outputs of a release that is made, refreshed, certified and published under settings."""
     with dbanon.connect(folder / "clinic.duckdb") as con:
         con.execute(TABLE)
-        setting(con, settings)
+        apply_settings(con, settings)
         dbanon.declare(con, "t", pid="person", age="quasi", born="quasi", disease="sensitive")
         dbanon.create_release(con, "held", "mondrian", "t", k=2)
         rows = [con.execute(f"FROM held{ending}").fetchall() for ending in ("", "_classes", "_metrics")]
@@ -252,7 +252,7 @@ def release_outputs(folder: Path, settings: dict[str, str]) -> list[Any]:
         ]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_settings_do_not_change_release_certificate_or_file(tmp_path: Path) -> None:
     result = []
     for name, settings in {"plain": {}, "set": MEANING}.items():
@@ -420,15 +420,15 @@ def in_zone(con: Any, zone: str, queries: tuple[str, ...]) -> list[Any]:
     return [con.execute(query).fetchall() for query in queries]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("function", ZONED)
-def test_functions_equal_in_every_time_zone(visits: Any, function: str) -> None:
+def test_function_results_equal_in_every_time_zone(visits: Any, function: str) -> None:
     expected = in_zone(visits, "UTC", ZONED[function])
     for zone in ZONES[1:]:
         assert in_zone(visits, zone, ZONED[function]) == expected, zone
 
 
-def test_every_table_function_is_tried_in_time_zones() -> None:
+def test_table_functions_all_listed_for_time_zone_tests() -> None:
     functions = table_functions().values()
     systems = {function.algorithm for function in functions} | {function.system for function in functions}
     own_names = {f.name for f in functions if not any(f.name == s or f.name.startswith(f"{s}_") for s in systems if s)}
@@ -436,7 +436,7 @@ def test_every_table_function_is_tried_in_time_zones() -> None:
 
 
 @pytest.mark.parametrize("builder", ["flat", "prefix", "dates"])
-def test_hierarchy_of_instants_fits_in_another_zone(builder: str) -> None:
+def test_hierarchy_of_instants_fits_in_other_time_zone(builder: str) -> None:
     con = dbanon.attach(duckdb.connect())
     con.execute(f"SET TimeZone = 'Asia/Kolkata'; {VISITS}")
     con.execute("INSERT INTO visits (pid, seen, taken) VALUES (99, NULL, NULL)")
@@ -472,7 +472,7 @@ GIVEN = re.compile(r"\{\{ (by|order|ordered)\b.*\}\}$")
 """An order that was defined in another place."""
 
 
-def orders(sql: str) -> list[str]:
+def order_by_items(sql: str) -> list[str]:
     """Return the items of each ORDER BY of a template, without loops and conditions of the template."""
     plain_result = re.sub(r"\{#.*?#\}|\{%.*?%\}", " ", sql, flags=re.DOTALL)
     texts = []
@@ -500,7 +500,7 @@ def test_every_order_by_states_direction() -> None:
     unsaid = [
         (path.relative_to(root).as_posix(), order)
         for path in files
-        for order in orders(path.read_text(encoding="utf-8"))
+        for order in order_by_items(path.read_text(encoding="utf-8"))
         if not re.search(r"\b(ASC|DESC)\b", order) and not GIVEN.search(order)
     ]
     assert unsaid == []

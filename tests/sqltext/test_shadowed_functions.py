@@ -30,42 +30,42 @@ SPARED = shadowed_literals.LITERALS
 
 
 @pytest.fixture(scope="module")
-def visited() -> Iterator[Any]:
+def statement_con() -> Iterator[Any]:
     """Provide the connection that runs all statements."""
     with open_connection() as con:
         yield con
 
 
 @pytest.fixture(scope="module")
-def answers(visited: Any) -> Callable[[str], Any]:
+def answers(statement_con: Any) -> Callable[[str], Any]:
     """Return a function that returns the first answer to a statement by its name."""
-    return cache(lambda name: answer(visited, STATEMENTS[name]))
+    return cache(lambda name: answer(statement_con, STATEMENTS[name]))
 
 
 @pytest.fixture
-def plans(visited: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def plans(statement_con: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Return the SQL planned for every statement, without running it."""
     result: dict[str, str] = {}
     plain_call_sql = plan.call_sql
 
-    def noted(name: str, *given: Any) -> str:
+    def recording_call_sql(name: str, *given: Any) -> str:
         result[name] = plain_call_sql(*given)
         return "SELECT 42"
 
     for name, query in STATEMENTS.items():
-        monkeypatch.setattr(plan, "call_sql", partial(noted, name))
-        answer(visited, query)
+        monkeypatch.setattr(plan, "call_sql", partial(recording_call_sql, name))
+        answer(statement_con, query)
     return result
 
 
-def parsed(query: str) -> Any:
+def parse_statements(query: str) -> Any:
     """Return DuckDB's syntax tree."""
     document = json.loads(duckdb.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
     assert not document["error"], (document["error_message"], query[-300:])
     return document["statements"]
 
 
-def calls(tree: Any) -> Iterator[tuple[str, str]]:
+def function_calls(tree: Any) -> Iterator[tuple[str, str]]:
     """Yield the schema in which a function is looked up, and its name."""
     if isinstance(tree, Mapping):
         if tree.get("class") in ("FUNCTION", "WINDOW"):
@@ -77,15 +77,15 @@ def calls(tree: Any) -> Iterator[tuple[str, str]]:
     if isinstance(tree, Mapping) and tree.get("class") == "LAMBDA":  # its parameters are no call
         tree = tree["expr"]
     for branch in tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list) else ():
-        yield from calls(branch)
+        yield from function_calls(branch)
 
 
 PLAIN = {"read"}
 """No plan is made for these: macros of scalar functions."""
 
 
-@pytest.mark.exhaustive
-def test_every_statement_of_this_module_answers(answers: Callable[[str], Any]) -> None:
+@pytest.mark.not_everyday
+def test_module_statements_return_rows(answers: Callable[[str], Any]) -> None:
     assert {name: answers(name) for name in STATEMENTS if isinstance(answers(name), str)} == {}
 
 
@@ -96,12 +96,12 @@ def test_every_planned_function_is_qualified(plans: dict[str, str]) -> None:
     )
     written_out = {name for (name,) in macros.fetchall()} - {"nullif", "if"}  # these two are a CASE
     for name, planned in plans.items():
-        actual_calls = set(calls(parsed(planned)))
+        actual_calls = set(function_calls(parse_statements(planned)))
         assert {n for place, n in actual_calls if place != "system.main"} == set(), name
         assert {n for _, n in actual_calls} & written_out == set(), name
 
 
-def leave_macros(con: Any, database: str) -> set[str]:
+def create_macros(con: Any, database: str) -> set[str]:
     """Create macros with the names of all of DuckDB's functions that it allows; return the names."""
     query = (
         "SELECT DISTINCT function_name FROM duckdb_functions() WHERE (database_name, schema_name) = ('system', 'main')"
@@ -115,10 +115,10 @@ def leave_macros(con: Any, database: str) -> set[str]:
     return names
 
 
-@pytest.mark.exhaustive
-def test_no_macro_of_a_database_takes_the_place_of_a_function(visited: Any, answers: Callable[[str], Any]) -> None:
-    con, old_answers_by_name = visited, {name: answers(name) for name in STATEMENTS}
-    names = leave_macros(con, "memory")
+@pytest.mark.not_everyday
+def test_database_macros_never_shadow_builtin_functions(statement_con: Any, answers: Callable[[str], Any]) -> None:
+    con, old_answers_by_name = statement_con, {name: answers(name) for name in STATEMENTS}
+    names = create_macros(con, "memory")
     actual_query = "SELECT DISTINCT function_name FROM system.main.duckdb_functions() WHERE NOT internal"
     macros = [name for (name,) in con.cursor().execute(actual_query).fetchall() if name in names]
     assert {"error", "sum", "+", "||", "count_star", "array_extract", "struct_extract", "dbanon_plan"} <= set(macros)
@@ -160,7 +160,7 @@ def reported_outputs(folder: Path) -> dict[str, Any]:
     return parameters
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 def test_file_macros_do_not_change_commands_or_shell(tmp_path: Path) -> None:
     folders = [tmp_path / "plain", tmp_path / "bent"]
@@ -172,7 +172,7 @@ def test_file_macros_do_not_change_commands_or_shell(tmp_path: Path) -> None:
         dbanon.create_release(con, "held", "mondrian", "t", k=4, qi=["age"], sensitive=["disease"], person="pid")
     shutil.copy(folders[0] / "clinic.duckdb", folders[1])
     with duckdb.connect(folders[1] / "clinic.duckdb") as con:
-        assert "query" in leave_macros(con, "clinic")
+        assert "query" in create_macros(con, "clinic")
     plain_result, bent = map(reported_outputs, folders)
     for name, arguments in plain_result.items():
         assert bent[name] == arguments, name
@@ -213,7 +213,7 @@ def test_macro_shadowing_literal_cast_refused_and_named(con: Any, name: str, dat
     assert con.execute(f"FROM {call}").fetchall() == old_rows
 
 
-def test_a_materialized_view_is_not_made_of_a_bent_literal() -> None:
+def test_materialized_view_with_shadowed_list_value_refused() -> None:
     with dbanon.connect() as con:
         con.execute(SMALL)
         con.execute("CREATE MACRO list_value(a) AS system.main.list_value('disease')")
@@ -239,7 +239,7 @@ def test_function_list_not_read_without_shadowing_macro(con: Any) -> None:
     assert not any("duckdb_functions" in query for query in parameters)
 
 
-def test_a_user_type_named_as_one_of_a_plan_bends_nothing(con: Any) -> None:
+def test_user_types_named_like_builtins_never_change_release(con: Any) -> None:
     con.execute("CREATE SCHEMA s; USE s")
     con.execute(SMALL)
     call = "kacpc('t', k := 4, qi := ['age'], sensitive := ['disease'])"
@@ -267,8 +267,8 @@ SETTINGS = {
 """Session settings that change values of expressions or the order of rows."""
 
 
-def test_session_settings_do_not_change_release_or_metrics(visited: Any, answers: Callable[[str], Any]) -> None:
-    con = visited
+def test_session_settings_do_not_change_release_or_metrics(statement_con: Any, answers: Callable[[str], Any]) -> None:
+    con = statement_con
     old_answers_by_name = {name: answers(name) for name in ("release", "metrics", " model 1", "_metrics model 2")}
     try:
         for name, value in SETTINGS.items():

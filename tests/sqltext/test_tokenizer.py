@@ -29,7 +29,7 @@ def duckdb_starts(query: str) -> list[int]:
 
 
 @given(texts, st.sampled_from([tokenizer.DUCKDB, SPARK]))
-def test_tokens_joined_are_the_text(text: str, dialect: re.Pattern[str]) -> None:
+def test_joined_tokens_equal_text(text: str, dialect: re.Pattern[str]) -> None:
     actual_tokens = tokens(text, dialect)
     assert "".join(token.text for token in actual_tokens) == text
     assert [token.start for token in actual_tokens[1:]] == [token.end for token in actual_tokens[:-1]]
@@ -48,14 +48,14 @@ def test_adjacent_operators_end_like_duckdb(pieces: list[str]) -> None:
 
 
 @given(st.text("-+*/<>=~!@%^&|", max_size=6))
-def test_operators_are_those_of_duckdb(signs: str) -> None:
+def test_operator_tokens_start_like_duckdb(signs: str) -> None:
     query = f"a {signs} b"
     if not re.search(r"--|/\*", signs):
         assert [token.start for token in code_tokens(query)] == duckdb_starts(query)
 
 
 @given(statements)
-def test_spaced_words_are_the_tokens(pieces: list[str]) -> None:
+def test_spaced_words_equal_code_tokens(pieces: list[str]) -> None:
     query = " ".join(piece for piece in pieces if "$" not in piece and "/* a" not in piece) + " k"
     assert [word for _, word in spaced_words(query)] == [token.text for token in code_tokens(query)]
 
@@ -68,17 +68,17 @@ def test_spaced_words_are_the_tokens(pieces: list[str]) -> None:
      ("$name", "parameter", False), ("?", "parameter", False), ("1.5e-3", "number", False), ("été", "word", False),
      ("->>", "operator", False)],
 )  # fmt: skip
-def test_a_token_has_its_kind(text: str, kind: str, is_unfinished: bool) -> None:
+def test_single_token_has_expected_kind(text: str, kind: str, is_unfinished: bool) -> None:
     assert tokens(text) == [(kind, text, 0, is_unfinished)]
 
 
-def test_names_and_values_are_unquoted() -> None:
+def test_token_name_and_value_are_unquoted() -> None:
     assert [token.name for token in tokens('"a ""b"')] == ['a "b']
     assert [token.name for token in tokens("`a ``b`", SPARK)] == ["a `b"]
     assert [token.value for token in tokens("'it''s'")] == ["it's"]
 
 
-def test_spark_reads_backslashes_and_backquotes() -> None:
+def test_spark_tokenizer_reads_backslashes_and_backquotes() -> None:
     actual_code_tokens = code_tokens(r"""SELECT `a``(`, "it\"s (", '\' ('""", SPARK)
     assert [token.kind for token in actual_code_tokens] == [
         "word",

@@ -14,11 +14,11 @@ from dbanon.sqlalchemy import declare_models, identifier, insensitive, install, 
 from support.policy_attempts import clinic
 
 
-class Base(DeclarativeBase):
+class PolicyBase(DeclarativeBase):
     """The clinic as its policy declares it."""
 
 
-class Patient(Base):
+class PolicyPatient(PolicyBase):
     __tablename__ = "patients"
 
     name: Mapped[str] = mapped_column(info=identifier())
@@ -56,5 +56,5 @@ def clinic_engine(folder: Path) -> Any:
     with result.begin() as connection:
         for statement in VIEWS:
             connection.execute(sa.text(statement))
-    assert not declare_models(Base, result)
+    assert not declare_models(PolicyBase, result)
     return result

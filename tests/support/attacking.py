@@ -27,29 +27,34 @@ TREE = [
 ]
 
 
-def attack(con: Any, kind: str, release: str = "safe", source: str = "people", more: str = "") -> list[dict[str, Any]]:
+def attack(
+    con: Any, kind: str, release: str = "safe", source: str = "people", extra_arguments: str = ""
+) -> list[dict[str, Any]]:
     """Return the rows of one attack."""
-    cursor = con.execute(f"FROM attack('{release}', kind='{kind}', source='{source}'{', ' if more else ''}{more})")
+    cursor = con.execute(
+        f"FROM attack('{release}', kind='{kind}', source='{source}'{', ' if extra_arguments else ''}{extra_arguments})"
+    )
     assert [column[0] for column in cursor.description] == ROWS
     return [dict(zip(ROWS, row, strict=True)) for row in cursor.fetchall()]
 
 
 def summary(
-    con: Any, kind: str, release: str = "safe", source: str = "people", more: str = ""
+    con: Any, kind: str, release: str = "safe", source: str = "people", extra_arguments: str = ""
 ) -> dict[str, dict[str, Any]]:
     """Return the summary of one attack by name; of several attributes the last."""
-    query = f"FROM attack_summary('{release}', kind='{kind}', source='{source}'{', ' if more else ''}{more})"
+    separator = ", " if extra_arguments else ""
+    query = f"FROM attack_summary('{release}', kind='{kind}', source='{source}'{separator}{extra_arguments})"
     cursor = con.execute(query)
     assert [column[0] for column in cursor.description] == SUMMARY
     return {row[0]: dict(zip(SUMMARY, row, strict=True)) for row in cursor.fetchall()}
 
 
-def exposed(found: Iterable[dict[str, Any]]) -> set[str]:
+def exposed_people(rows: Iterable[dict[str, Any]]) -> set[str]:
     """Return every person whom an attack names."""
-    return {person for row in found for person in row["people"]}
+    return {person for row in rows for person in row["people"]}
 
 
-def plant(con: Any, rows: Sequence[tuple[Any, ...]]) -> None:
+def create_people_and_release(con: Any, rows: Sequence[tuple[Any, ...]]) -> None:
     """Create people(id, age, sex, disease) and safe(age, sex, disease): ages in tens, sex unchanged, by classes."""
     con.execute("CREATE OR REPLACE TABLE people (id INTEGER, age INTEGER, sex VARCHAR, disease VARCHAR)")
     con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", [(i, *row) for i, row in enumerate(rows)])
@@ -59,7 +64,7 @@ def plant(con: Any, rows: Sequence[tuple[Any, ...]]) -> None:
     )
 
 
-def declared(con: Any) -> Any:
+def declare_people(con: Any) -> Any:
     """Provide the connection with the policy of the planted people."""
     import dbanon
 
@@ -75,6 +80,6 @@ def random_people(seed: int, size: int, diseases: Sequence[str], weights: Sequen
     return [(rng.randrange(40), rng.choice("MF"), rng.choices(diseases, weights)[0]) for _ in range(size)]
 
 
-def is_calibrated(stated: float, hits: float, tried: float) -> bool:
+def is_calibrated(stated: float, hits: float, n_attempts: float) -> bool:
     """Return whether a share of hits equals the stated one, within four standard deviations of a binomial."""
-    return abs(hits / tried - stated) <= 4 * math.sqrt(max(stated * (1 - stated), 1 / tried) / tried)
+    return abs(hits / n_attempts - stated) <= 4 * math.sqrt(max(stated * (1 - stated), 1 / n_attempts) / n_attempts)

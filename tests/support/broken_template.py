@@ -10,14 +10,16 @@ import pytest
 from dbanon.sqltext import resources, templates
 
 
-def change(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
+def change_template(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
     """Replace one text in one template."""
     assert old in resources.sql(name), "the mutant no longer applies"
     wrapped = templates._templates.__wrapped__()
     real = resources.sql
 
-    def read(asked: str) -> str:
-        return templates._keep_line_ends(real(asked).replace(old, new) if asked == name else real(asked))
+    def read(template_name: str) -> str:
+        return templates._keep_line_ends(
+            real(template_name).replace(old, new) if template_name == name else real(template_name)
+        )
 
     wrapped.loader = jinja2.FunctionLoader(read)
     monkeypatch.setattr(templates, "_templates", cache(lambda: wrapped))

@@ -78,7 +78,7 @@ addEventListener('load', () => {
 
 
 @dataclass(frozen=True)
-class Seen:
+class PageMeasurement:
     """The measurements at each width, and the messages of the browser's console."""
 
     at: dict[int, dict[str, Any]]
@@ -93,7 +93,9 @@ def find_browser() -> str:
     return path
 
 
-def look(page: str, folder: Path, widths: tuple[int, ...] = (360, 1100), *, dark: bool = False) -> Seen:
+def measure_page(
+    page: str, folder: Path, widths: tuple[int, ...] = (360, 1100), *, dark: bool = False
+) -> PageMeasurement:
     """Show a page at some widths, in pixels, in a new profile in `folder`; return the measurements."""
     frames = "".join(
         f'<iframe style="border:0;width:{width}px;height:900px" srcdoc="{html.escape(page)}"></iframe>'
@@ -111,4 +113,4 @@ def look(page: str, folder: Path, widths: tuple[int, ...] = (360, 1100), *, dark
     assert match, f"the browser measured nothing: {ran.stderr[-500:]}"
     measured_document = json.loads(html.unescape(match.group(1)))
     console = [line for line in ran.stderr.splitlines() if ":CONSOLE" in line]
-    return Seen(dict(zip(widths, measured_document, strict=True)), console)
+    return PageMeasurement(dict(zip(widths, measured_document, strict=True)), console)

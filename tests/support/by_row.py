@@ -9,11 +9,11 @@ from dbanon.algorithms import RunLengthLabels
 from dbanon.encoding.encoded_table import Ints
 
 
-def run(*given: Any, **named: Any) -> Ints:
+def run_labels(*given: Any, **named: Any) -> Ints:
     """Run `cluster.run` and return its clusters by record."""
     return algorithms.run_algorithm(*given, **named).labels()
 
 
-def labels(found: RunLengthLabels | Ints) -> Ints:
+def labels(result: RunLengthLabels | Ints) -> Ints:
     """Return the labels of an algorithm, by record."""
-    return found.labels() if isinstance(found, RunLengthLabels) else found
+    return result.labels() if isinstance(result, RunLengthLabels) else result

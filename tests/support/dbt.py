@@ -34,7 +34,7 @@ print("\\n" + json.dumps(told))
 
 
 @cache
-def python() -> str:
+def dbt_python() -> str:
     """Return a Python that has dbt-duckdb; the test is skipped where there is none."""
     name_text = os.environ.get("DBANON_DBT_PYTHON")
     if name_text:
@@ -49,7 +49,7 @@ def python() -> str:
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """The results of one dbt command: by node its status and its message."""
 
     success: bool
@@ -59,7 +59,7 @@ class Ran:
     """The output of all commands of the process."""
 
 
-def run(project: Path, *commands: str) -> list[Ran]:
+def run(project: Path, *commands: str) -> list[CommandResult]:
     """Run commands such as `build --full-refresh` one after the other, in one process."""
     arguments_text = json.dumps([shlex.split(command) for command in commands])
     environment = os.environ | {
@@ -69,7 +69,7 @@ def run(project: Path, *commands: str) -> list[Ran]:
         "PYTHONWARNINGS": "",
     }
     done = subprocess.run(
-        [python(), "-c", _RUN, arguments_text],
+        [dbt_python(), "-c", _RUN, arguments_text],
         cwd=project,
         env=environment,
         capture_output=True,
@@ -78,4 +78,4 @@ def run(project: Path, *commands: str) -> list[Ran]:
     )
     text = done.stdout + done.stderr
     assert done.returncode == 0, text
-    return [Ran(**result, text=text) for result in json.loads(done.stdout.rstrip().rpartition("\n")[2])]
+    return [CommandResult(**result, text=text) for result in json.loads(done.stdout.rstrip().rpartition("\n")[2])]

@@ -27,7 +27,7 @@ _BLOCK = re.compile(
 
 
 @dataclass(frozen=True)
-class Step:
+class CodeBlock:
     """A code block, with its file name (from the line before it) and the cells of the table right below it."""
 
     file: str
@@ -36,9 +36,9 @@ class Step:
     table: list[list[str]]
 
 
-def small_demo(path: Path) -> Path:
+def create_small_demo(path: Path) -> Path:
     """Create the demo database with 1,000 patients."""
-    return kept.file(path, _small_demo)
+    return kept.copy_database(path, _small_demo)
 
 
 def _small_demo(path: Path) -> None:
@@ -57,10 +57,12 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return [(step.language, step.code) for step in steps(page)]
 
 
-def steps(page: Path) -> list[Step]:
+def steps(page: Path) -> list[CodeBlock]:
     """Return the code blocks of a page in order."""
     return [
-        Step(matche["file"] or "", matche["language"], textwrap.dedent(matche["code"]), _cells(matche["table"] or ""))
+        CodeBlock(
+            matche["file"] or "", matche["language"], textwrap.dedent(matche["code"]), _cells(matche["table"] or "")
+        )
         for matche in _BLOCK.finditer(text(page))
     ]
 

@@ -46,14 +46,14 @@ class Demo:
         self.tables = self._tables()
         self.before: tuple[str, ...] | None = ()
 
-    def ready(self, before: tuple[str, ...]) -> Any:
+    def ready(self, setup: tuple[str, ...]) -> Any:
         """Return the connection after these statements and no others."""
-        if self.before != before:
+        if self.before != setup:
             self._undo()
             self.before = None
-            for statement in before:
+            for statement in setup:
                 self.con.execute(statement)
-            self.before = before
+            self.before = setup
         return self.con
 
     def _tables(self) -> set[tuple[str, str, str]]:
@@ -90,26 +90,26 @@ class Demo:
                 self.con.execute(f"DELETE FROM dbanon.{name}")
 
 
-def ran(database: Demo, shown: Example) -> str:
+def run_example(database: Demo, example: Example) -> str:
     """Return the output or message of an example."""
-    con = database.ready(shown.setup)
-    if shown.language == "sh":
-        return CliRunner().invoke(main, shlex.split(shown.code.removeprefix("dbanon "))).output
+    con = database.ready(example.setup)
+    if example.language == "sh":
+        return CliRunner().invoke(main, shlex.split(example.code.removeprefix("dbanon "))).output
     try:
-        if shown.language == "python":
+        if example.language == "python":
             exec(
-                compile(shown.code, "example", "exec", dont_inherit=True),
+                compile(example.code, "example", "exec", dont_inherit=True),
                 {"con": con, "dbanon": dbanon, "__name__": "example"},
             )
             return ""
-        return "\n".join(str(cell) for row in con.execute(shown.code).fetchall() for cell in row)
+        return "\n".join(str(cell) for row in con.execute(example.code).fetchall() for cell in row)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 
 
-def words(shown: object) -> str:
+def words(text: object) -> str:
     """Return text on one line, so that it is found in any wrapping."""
-    return " ".join(str(shown).split())
+    return " ".join(str(text).split())
 
 
 @contextlib.contextmanager
@@ -127,7 +127,7 @@ def record_messages() -> Iterator[dict[str, list[str]]]:
         yield texts
 
 
-def message(output: str, texts: list[str]) -> str:
+def find_message(output: str, texts: list[str]) -> str:
     """Return the message in the output of an example that is one of these texts, with the values of the query."""
     for text in texts:
         parts = templates._PLACEHOLDER.split(text)[::2]
@@ -136,7 +136,7 @@ def message(output: str, texts: list[str]) -> str:
     raise ValueError(f"the example does not raise its error: {output}")
 
 
-def record(names: list[str]) -> None:
+def record_examples(names: list[str]) -> None:
     """Write the messages of errors to the file that the page is made from; those of `names`, or of all."""
     shown_examples_by_name = {
         name: kind.example for name, kind in documented_errors().items() if isinstance(kind.example, Example)
@@ -145,12 +145,12 @@ def record(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), record_messages() as texts:
         database = Demo(Path("dbanon_demo.duckdb"))
         for name in sorted(names or shown_examples_by_name, key=lambda name: shown_examples_by_name[name].setup):
-            output = words(ran(database, shown_examples_by_name[name]))
-            document[name] = message(output, texts.get(name, []))
+            output = words(run_example(database, shown_examples_by_name[name]))
+            document[name] = find_message(output, texts.get(name, []))
         database.con.close()
     lines = (f"{name} = {json.dumps(document[name], ensure_ascii=False)}\n" for name in shown_examples_by_name)
     error_page.MESSAGES_FILE.write_text("".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    record(sys.argv[1:])
+    record_examples(sys.argv[1:])

@@ -12,7 +12,7 @@ _folder = tempfile.TemporaryDirectory(prefix="dbanon_kept_")
 _states: dict[Hashable, tuple[Path, Any]] = {}
 
 
-def file(path: Path, make: Callable[..., Any], *given: Hashable) -> Path:
+def copy_database(path: Path, make: Callable[..., Any], *given: Hashable) -> Path:
     """Put the database that `make(path, *given)` makes and closes at a path."""
     named_values = make, path.name, *given
     if named_values not in _states:
@@ -22,20 +22,20 @@ def file(path: Path, make: Callable[..., Any], *given: Hashable) -> Path:
     return path
 
 
-def state(connection: Any, named: Hashable, make: Callable[[Any], Any]) -> Any:
+def restore_state(connection: Any, key: Hashable, make: Callable[[Any], Any]) -> Any:
     """Bring an attached, empty in-memory database to a state; return the value that `make` returned.
 
-    `make` creates tables and writes into those of the schema dbanon, and does nothing else; `named` identifies the
+    `make` creates tables and writes into those of the schema dbanon, and does nothing else; `key` identifies the
     state.
     """
     con = getattr(connection, "raw", connection)
-    if named not in _states:
-        gave, kept = make(connection), _place("kept.duckdb")
-        con.execute(f"ATTACH '{kept}' AS kept; COPY FROM DATABASE memory TO kept; DETACH kept")
-        _states[named] = kept, gave
+    if key not in _states:
+        gave, path = make(connection), _place("kept.duckdb")
+        con.execute(f"ATTACH '{path}' AS kept; COPY FROM DATABASE memory TO kept; DETACH kept")
+        _states[key] = path, gave
         return gave
-    kept, gave = _states[named]
-    con.execute(f"ATTACH '{kept}' AS kept (READ_ONLY)")
+    path, gave = _states[key]
+    con.execute(f"ATTACH '{path}' AS kept (READ_ONLY)")
     all_query = (
         "SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = 'kept' ORDER BY table_oid"
     )

@@ -45,7 +45,7 @@ CAUSE = [["work", "Accident", "*"], ["home", "Accident", "*"], ["other", "*"]]
 
 
 @dataclass(frozen=True)
-class Column:
+class SensitiveColumn:
     """A sensitive column: its values in their order, and its hierarchy, which then defines the order."""
 
     type: str
@@ -59,10 +59,10 @@ class Column:
 
 
 SENSITIVE = {
-    "disease": Column("VARCHAR", ("Flu", "HIV", "TB", "Cancer", "Stroke"), "illness", ILLNESS),
-    "cause": Column("VARCHAR", ("home", "work", "other"), "cause", CAUSE),
-    "plan": Column("VARCHAR", ("b", "a", "Z", "none")),
-    "score": Column("INTEGER", (10, 9, -1, 300, 0)),
+    "disease": SensitiveColumn("VARCHAR", ("Flu", "HIV", "TB", "Cancer", "Stroke"), "illness", ILLNESS),
+    "cause": SensitiveColumn("VARCHAR", ("home", "work", "other"), "cause", CAUSE),
+    "plan": SensitiveColumn("VARCHAR", ("b", "a", "Z", "none")),
+    "score": SensitiveColumn("INTEGER", (10, 9, -1, 300, 0)),
 }
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
@@ -99,7 +99,7 @@ MODELS = {**ASKS, "several": _several}
 
 
 @dataclass(frozen=True)
-class Case:
+class ModelCase:
     """A random table and its constraint."""
 
     name: str
@@ -119,7 +119,7 @@ class Case:
         )
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[SensitiveColumn]:
         return [SENSITIVE[name] for name in self.sensitive]
 
     @property
@@ -158,7 +158,7 @@ class Case:
         return models.first_meets(self.classes([group, rest]), self.asked, self.orders, self.trees)
 
 
-def case(model: str, seed: int, least_k: int = 1) -> Case:
+def random_case(model: str, seed: int, least_k: int = 1) -> ModelCase:
     """Return a case of 8 to 60 records with few distinct values.
 
     Sensitive values are skewed, in half of the tables in homogeneous runs.
@@ -185,7 +185,7 @@ def case(model: str, seed: int, least_k: int = 1) -> Case:
         {"multi_sensitive": multi} if multi else {}
     )
     levels = [rng.choice([None, None, None, 1, 2]) if has_name else None for has_name in name_text]
-    return Case(f"{model} {seed}", attributes, name_text, levels, records, sensitive, values, persons, parameters)
+    return ModelCase(f"{model} {seed}", attributes, name_text, levels, records, sensitive, values, persons, parameters)
 
 
 def _quasi(rng: random.Random) -> tuple[list[reference.Attribute], list[bool], list[list[Value]]]:
@@ -212,7 +212,7 @@ def _quasi(rng: random.Random) -> tuple[list[reference.Attribute], list[bool], l
     return attributes, name_text, pools
 
 
-def _sensitive(rng: random.Random, column: Column, n: int) -> list[Value]:
+def _sensitive(rng: random.Random, column: SensitiveColumn, n: int) -> list[Value]:
     """Return n skewed values of a sensitive column, some of them NULL."""
     values = column.values[: rng.randint(2, len(column.values))]
     skew = rng.choice([1.0, 0.7, 0.4])
@@ -224,17 +224,17 @@ def _sensitive(rng: random.Random, column: Column, n: int) -> list[Value]:
 # For the clustering
 
 
-def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
+def encode_case(case: ModelCase) -> tuple[encoded_table.EncodedTable, list[int]]:
     """Return the encoded table of a case, and its canonical order."""
-    columns = [encoded_column(a, [r[j] for r in made.records]) for j, a in enumerate(made.attributes)]
+    columns = [encoded_column(a, [r[j] for r in case.records]) for j, a in enumerate(case.attributes)]
     quasi = [
         (replace(a, max_level=level) if isinstance(a, encoded_table.CategoricalAttribute) else a, codes)
-        for (a, codes), level in zip(columns, made.max_levels, strict=True)
+        for (a, codes), level in zip(columns, case.max_levels, strict=True)
     ]
-    persons = None if made.persons is None else np.array([-1 if p is None else p for p in made.persons], np.int64)
+    persons = None if case.persons is None else np.array([-1 if p is None else p for p in case.persons], np.int64)
     sensitive: list[tuple[encoded_table.Codes, int, encoded_table.CategoricalAttribute | None]] = []
-    for i, column in enumerate(made.columns):
-        values = [row[i] for row in made.values]
+    for i, column in enumerate(case.columns):
+        values = [row[i] for row in case.values]
         kind: reference.Attribute = Number() if column.type == "INTEGER" else Category(reference.flat(values))
         if column.rows is not None:
             kind = Category(reference.Tree(column.rows))
@@ -243,20 +243,20 @@ def encoded(made: Case) -> tuple[encoded_table.EncodedTable, list[int]]:
             attribute if isinstance(attribute, encoded_table.CategoricalAttribute) and column.rows is not None else None
         )
         sensitive.append((codes, attribute.values, tree))
-    ties = np.random.default_rng(len(made.records)).integers(0, 2**63, len(made.records)).astype(np.uint64)
+    ties = np.random.default_rng(len(case.records)).integers(0, 2**63, len(case.records)).astype(np.uint64)
     built, order = encoded_table.encode_table(
         [a for a, _ in quasi], [c for _, c in quasi], ties, persons, sensitive=sensitive
     )
     return built, order.tolist()
 
 
-def constraint(made: Case) -> Constraint:
+def constraint(case: ModelCase) -> Constraint:
     """Return the constraint in the form of the package."""
-    model_requirements = model_request.model_requirements("a test", "t", made.asked, made.sensitive)
-    return Constraint(made.asked["k"], model_requirements, made.asked.get("multi_sensitive") == "joint")
+    model_requirements = model_request.model_requirements("a test", "t", case.asked, case.sensitive)
+    return Constraint(case.asked["k"], model_requirements, case.asked.get("multi_sensitive") == "joint")
 
 
-def demanded(**options: object) -> ModelRequirement:
+def model_requirement(**options: object) -> ModelRequirement:
     """Return the requirements of parameters on the first sensitive column."""
     return model_request.model_requirements("a test", "t", options, ["s"])[0]
 
@@ -275,45 +275,45 @@ def literal(value: object) -> str:
     return "[" + ", ".join(map(literal, value)) + "]" if isinstance(value, list) else repr(value)
 
 
-def table_of(con: Any, columns: Mapping[str, str], rows: Sequence[Sequence[Value]], name: str = "t") -> None:
+def create_table(con: Any, columns: Mapping[str, str], rows: Sequence[Sequence[Value]], name: str = "t") -> None:
     """Create a table of these columns with these rows."""
     con.execute(f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{c} {type_}' for c, type_ in columns.items())})")
     con.execute(f"INSERT INTO {name} VALUES " + ", ".join(f"({', '.join(map(literal, row))})" for row in rows))
 
 
-def call_of(function: str, arguments: Mapping[str, object], name: str = "t") -> str:
+def call_text(function: str, arguments: Mapping[str, object], name: str = "t") -> str:
     return f"{function}('{name}', " + ", ".join(f"{key} := {literal(value)}" for key, value in arguments.items()) + ")"
 
 
-def stored(con: Any, made: Case) -> list[str]:
+def create_case_table(con: Any, case: ModelCase) -> list[str]:
     """Create the table of a case; return the names of its quasi-identifiers."""
-    quasi = [f"q{j}" for j in range(len(made.attributes))]
-    types = ["BIGINT" if isinstance(a, Number) else "VARCHAR" for a in made.attributes]
+    quasi = [f"q{j}" for j in range(len(case.attributes))]
+    types = ["BIGINT" if isinstance(a, Number) else "VARCHAR" for a in case.attributes]
     columns = {"rid": "INTEGER", **dict(zip(quasi, types, strict=True)), "person": "INTEGER"}
-    columns |= {name: SENSITIVE[name].type for name in made.sensitive}
-    persons = made.persons or [None] * len(made.records)
-    parts = zip(made.records, persons, made.values, strict=True)
-    table_of(con, columns, [(rid, *record, person, *values) for rid, (record, person, values) in enumerate(parts)])
+    columns |= {name: SENSITIVE[name].type for name in case.sensitive}
+    persons = case.persons or [None] * len(case.records)
+    parts = zip(case.records, persons, case.values, strict=True)
+    create_table(con, columns, [(rid, *record, person, *values) for rid, (record, person, values) in enumerate(parts)])
     return quasi
 
 
-def arguments_of(made: Case, quasi: list[str]) -> dict[str, object]:
+def case_arguments(case: ModelCase, quasi: list[str]) -> dict[str, object]:
     """Return the arguments of a call with the constraint of the case."""
-    hierarchies = {q: "area" for q, name_text in zip(quasi, made.named, strict=True) if name_text}
-    if made.asked.get("ground_distance") in ("ordered", "hierarchical"):
-        hierarchies |= {name: str(SENSITIVE[name].hierarchy) for name in made.sensitive if SENSITIVE[name].hierarchy}
-    arguments: dict[str, object] = {"qi": quasi, "sensitive": made.sensitive, **made.asked}
+    hierarchies = {q: "area" for q, name_text in zip(quasi, case.named, strict=True) if name_text}
+    if case.asked.get("ground_distance") in ("ordered", "hierarchical"):
+        hierarchies |= {name: str(SENSITIVE[name].hierarchy) for name in case.sensitive if SENSITIVE[name].hierarchy}
+    arguments: dict[str, object] = {"qi": quasi, "sensitive": case.sensitive, **case.asked}
     if hierarchies:
         arguments["hierarchies"] = hierarchies
-    levels = {q: level for q, level in zip(quasi, made.max_levels, strict=True) if level is not None}
+    levels = {q: level for q, level in zip(quasi, case.max_levels, strict=True) if level is not None}
     if levels:
         arguments["max_level"] = levels
-    if made.persons is not None:
+    if case.persons is not None:
         arguments["person"] = "person"
     return arguments
 
 
-def blamed(error: Exception) -> str | None:
+def unmet_parameter(error: Exception) -> str | None:
     """Return the parameter that an error names as impossible; None for another error.
 
     It is `max_level` where that separates the records.
@@ -326,18 +326,18 @@ def blamed(error: Exception) -> str | None:
     return match[1] if match else None
 
 
-def grouped(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
+def published_groups(case: ModelCase, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
     """Return the records of each published class: clusters with equal published values are one."""
-    table = Table(made.records, made.attributes)
+    table = Table(case.records, case.attributes)
     classes: dict[tuple[Any, ...], list[int]] = {}
     for members in groups_of(labels):
         group = [order[row] for row in members]
-        (values,) = published_classes(table, made.records, [group])
+        (values,) = published_classes(table, case.records, [group])
         classes.setdefault(values, []).extend(group)
     return list(classes.values())
 
 
-def cannot(made: Case, records: Sequence[int]) -> set[str]:
+def missed_models(case: ModelCase, records: Sequence[int]) -> set[str]:
     """Return the models that these records miss together; `max_level` if only a block that it separates misses one."""
-    unmet = made.unmet([records])
-    return set(unmet) or {"max_level" for _ in made.unmet(made.blocks(records))}
+    unmet = case.unmet([records])
+    return set(unmet) or {"max_level" for _ in case.unmet(case.blocks(records))}

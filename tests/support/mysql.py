@@ -27,7 +27,7 @@ ROLES = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "
 
 
 @dataclass(frozen=True)
-class Server:
+class MySqlServer:
     """A running server, in its folder."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Server:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Server]:
+def running_mysql() -> Iterator[MySqlServer]:
     """Run a server in a folder of its own inside the block.
 
     The test is skipped where MariaDB is not installed.
@@ -80,18 +80,18 @@ def running() -> Iterator[Server]:
         ) as it:
             try:
                 _await(it, folder / "s", log)
-                yield Server(folder)
+                yield MySqlServer(folder)
             finally:
                 it.terminate()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _await(process: subprocess.Popen[bytes], socket: Path, log: Path) -> None:
+def _await(server_process: subprocess.Popen[bytes], socket: Path, log: Path) -> None:
     """Wait at most 60 seconds until the server listens."""
     until = time.monotonic() + 60
     while not socket.exists():
-        if process.poll() is not None or time.monotonic() > until:
+        if server_process.poll() is not None or time.monotonic() > until:
             raise RuntimeError(f"MariaDB did not start: {log.read_text('utf-8') if log.exists() else 'without a word'}")
         time.sleep(0.05)
 

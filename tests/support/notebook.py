@@ -64,7 +64,7 @@ def run_notebook() -> Any:
             cell.metadata["tags"] = ["raises-exception"]
         notebook.cells.append(cell)
     with tempfile.TemporaryDirectory() as folder:
-        documents.small_demo(Path(folder) / DATABASE)
+        documents.create_small_demo(Path(folder) / DATABASE)
         client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}, record_timing=False)
         client.execute(env={**os.environ, "PYTHONWARNINGS": "ignore"})
     notebook.metadata.pop("language_info", None)

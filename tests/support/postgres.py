@@ -40,7 +40,7 @@ def needs_scanner(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Server:
+class PostgresServer:
     """A running server, in its folder."""
 
     folder: Path
@@ -51,7 +51,7 @@ class Server:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Server]:
+def running_postgres() -> Iterator[PostgresServer]:
     """Run a server in a folder of its own inside the block.
 
     The test is skipped where PostgreSQL is not installed.
@@ -74,7 +74,7 @@ def running() -> Iterator[Server]:
         subprocess.run([*as_owner, *texts], cwd=folder, check=True, capture_output=True)
         subprocess.run([*control, "-o", options, "start"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         try:
-            yield Server(folder)
+            yield PostgresServer(folder)
         finally:
             subprocess.run([*control, "-m", "immediate", "stop"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     finally:

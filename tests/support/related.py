@@ -20,7 +20,7 @@ KINDS: tuple[tuple[Kind, ...], ...] = (("number", ZIPS), ("date", CODES), ("numb
 
 
 @dataclass(frozen=True)
-class Clinic:
+class RelatedClinic:
     """People by key, each with the rows of every table."""
 
     people: dict[int, Row]
@@ -28,7 +28,7 @@ class Clinic:
     labs: dict[int, list[Row]]
 
 
-def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
+def clinic(con: Any, seed: int, people: int, max_visits: int = 6) -> RelatedClinic:
     """Create patients, visits and labs, with their policy: rows in no order, NULLs, people without rows."""
     draw = random.Random(seed)
 
@@ -39,10 +39,10 @@ def clinic(con: Any, seed: int, people: int, most: int = 6) -> Clinic:
         return date(1969, 6, 1) + timedelta(days=draw.randrange(700))
 
     keys = draw.sample(range(-500, 500), people)
-    actual_clinic = Clinic(
+    actual_clinic = RelatedClinic(
         {key: (maybe(draw.randrange(18, 80)), maybe(draw.choice(list(ZIPS)))) for key in keys},
         {
-            key: [(maybe(day()), maybe(draw.choice(list(CODES)))) for _ in range(draw.randrange(most + 1))]
+            key: [(maybe(day()), maybe(draw.choice(list(CODES)))) for _ in range(draw.randrange(max_visits + 1))]
             for key in keys
         },
         {key: [(maybe(draw.randrange(1000) / 10),) for _ in range(draw.randrange(3))] for key in keys},

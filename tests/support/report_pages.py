@@ -69,7 +69,7 @@ class Page(HTMLParser):
             self.facts[self._fact[:2]] = (message + data.strip(), number)
 
 
-def dateless(page: str) -> str:
+def without_date(page: str) -> str:
     result, count = re.subn(r'<time id="made">[^<]*</time>', "", page)
     assert count == 1
     return result
@@ -98,8 +98,8 @@ def build(path: Path | str, rows: int = 160) -> Any:
     return con
 
 
-def same(said: str, value: Any) -> bool:
-    return said == ("NULL" if value is None else format_cell(value))
+def is_same_value(text: str, value: Any) -> bool:
+    return text == ("NULL" if value is None else format_cell(value))
 
 
 def check_numbers(page: Page, con: Any) -> int:
@@ -108,7 +108,7 @@ def check_numbers(page: Page, con: Any) -> int:
     for (section, element), (message, number) in page.facts.items():
         if number is not None:
             rows = con.execute(page.queries[number]).fetchall()
-            assert len(rows) == 1 and same(message, float(rows[0][0])), (section, element, message, rows)
+            assert len(rows) == 1 and is_same_value(message, float(rows[0][0])), (section, element, message, rows)
             checked += 1
     for number, cells in page.tables:
         rows = con.execute(page.queries[number]).fetchall()
@@ -116,6 +116,6 @@ def check_numbers(page: Page, con: Any) -> int:
             assert not rows
             continue
         for line, row in zip(cells[1:], rows[: len(cells) - 1], strict=True):
-            assert len(line) == len(row) and all(map(same, line, row)), (page.queries[number], line, row)
+            assert len(line) == len(row) and all(map(is_same_value, line, row)), (page.queries[number], line, row)
             checked += len(row)
     return checked

@@ -13,15 +13,15 @@ _EXHAUSTIVE = "DBANON_EXHAUSTIVE"
 _PART = "DBANON_PART"
 
 
-def choose(exhaustive: bool, part: int) -> None:
+def set_scale(exhaustive: bool, part: int) -> None:
     """Choose the number of cases of this process, before the tests are read."""
     os.environ[_EXHAUSTIVE] = "1" if exhaustive else ""
     os.environ[_PART] = str(part)
 
 
-def examples(many: int) -> int:
-    """Return the number of random tables for a test that tries at most `many`."""
-    return many if os.environ.get(_EXHAUSTIVE) else max(many // 10, 1)
+def n_examples(n: int) -> int:
+    """Return the number of random tables for a test that tries at most `n`."""
+    return n if os.environ.get(_EXHAUSTIVE) else max(n // 10, 1)
 
 
 def sample_cases(values: Sequence[T], share: int = 8) -> list[T]:
@@ -31,7 +31,7 @@ def sample_cases(values: Sequence[T], share: int = 8) -> list[T]:
     return list(values[int(os.environ.get(_PART, "0")) % min(share, len(values)) :: share])
 
 
-def one_of(values: Sequence[T], case: str) -> list[T]:
+def case_sample(values: Sequence[T], case: str) -> list[T]:
     """Return one value of a loop, a different one in each case of a sweep; all values if all is to run."""
     if os.environ.get(_EXHAUSTIVE):
         return list(values)

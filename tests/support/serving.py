@@ -40,7 +40,7 @@ SECRETS = ("Guinevere Pendragon", "Perceval of Wales")
 
 def clinic(path: Path) -> Path:
     """Create a database of sixty patients with one release, `safe`, and one unpublished table."""
-    return kept.file(path, _clinic)
+    return kept.copy_database(path, _clinic)
 
 
 def _clinic(path: Path) -> None:
@@ -66,7 +66,7 @@ def free_port() -> int:
         return int(connection.getsockname()[1])
 
 
-class Server:
+class DbanonServer:
     """A running `dbanon serve`, and a token for it."""
 
     def __init__(self, database: Path, role: str, *options: str) -> None:
@@ -109,9 +109,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(database: Path, role: str, *options: str) -> Iterator[Server]:
+def serving(database: Path, role: str, *options: str) -> Iterator[DbanonServer]:
     """Run a server inside the block."""
-    server = Server(database, role, *options)
+    server = DbanonServer(database, role, *options)
     try:
         yield server
     finally:
@@ -122,7 +122,7 @@ def serving(database: Path, role: str, *options: str) -> Iterator[Server]:
 class Client:
     """A plain DuckDB that queries a server."""
 
-    def __init__(self, server: Server, token: str | None = None) -> None:
+    def __init__(self, server: DbanonServer, token: str | None = None) -> None:
         self.server, self.token = server, token or server.token
         self.con = duckdb.connect(config={"threads": 1})
         extension.load(self.con, "client")
@@ -138,17 +138,17 @@ class Client:
         return str(caught.value).split("\n\nLINE ")[0]
 
 
-def together(many: int, asked: Any) -> list[Any]:
-    """Return the answers or errors of `many` threads that ask at once."""
+def run_concurrently(n_threads: int, request: Any) -> list[Any]:
+    """Return the answers or errors of `n_threads` threads that ask at once."""
     result: list[Any] = []
 
     def one() -> None:
         try:
-            result.append(asked())
+            result.append(request())
         except duckdb.Error as error:
             result.append(error)
 
-    threads = [threading.Thread(target=one) for _ in range(many)]
+    threads = [threading.Thread(target=one) for _ in range(n_threads)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -156,7 +156,7 @@ def together(many: int, asked: Any) -> list[Any]:
     return result
 
 
-def until(condition: Any, seconds: float = 20.0) -> None:
+def wait_until(condition: Any, seconds: float = 20.0) -> None:
     """Wait until a condition becomes true."""
     end = time.monotonic() + seconds
     while not condition():

@@ -1,6 +1,6 @@
 """The tests that take half a second or more, which run in turn, not every day.
 
-    python -m pytest --exhaustive --durations=0 -vv > durations.txt   # or the everyday ones: --turn 1/1
+    python -m pytest --exhaustive --durations=0 -vv > durations.txt   # or the everyday ones: --slow-part 1/1
     python -m tests.support.slow durations.txt
 
 rewrites the list, tests/slow.txt. It has one line per test, without its cases.
@@ -37,7 +37,7 @@ def listed_tests() -> frozenset[str]:
     return frozenset(LIST.read_text("utf-8").split())
 
 
-def slow(durations: Iterable[str]) -> list[str]:
+def slow_tests(durations: Iterable[str]) -> list[str]:
     """Return the slow tests of pytest's durations.
 
     >>> slow(["0.71s call     tests/a/test_b.py::test_c[1]", "0.20s call     tests/a/test_b.py::test_d"])
@@ -48,4 +48,6 @@ def slow(durations: Iterable[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    LIST.write_text("".join(f"{name}\n" for name in slow(Path(sys.argv[1]).read_text("utf-8").splitlines())), "utf-8")
+    LIST.write_text(
+        "".join(f"{name}\n" for name in slow_tests(Path(sys.argv[1]).read_text("utf-8").splitlines())), "utf-8"
+    )

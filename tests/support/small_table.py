@@ -21,19 +21,19 @@ def people(con: Any, *, disease: str = ONE_RARE, oldest: int | None = None) -> A
     return con
 
 
-def all_are_in_classes(con: Any, call: str, more: str, *, classes: int, values: int) -> None:
+def assert_classes(con: Any, call: str, extra_arguments: str, *, classes: int, values: int) -> None:
     """Assert that all people are in classes of at least five.
 
     There are at least `classes` classes, each with at least `values` diseases.
     """
-    sizes = con.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
+    sizes = con.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(extra_arguments)}").fetchall()
     assert sum(size for size, _ in sizes) == 60
     assert min(size for size, _ in sizes) >= 5
     assert len(sizes) >= classes
     assert min(result for _, result in sizes) >= values
 
 
-def drawn_by_the_seed(con: Any, call: str) -> None:
+def assert_seed_determines_release(con: Any, call: str) -> None:
     """Assert that equal seeds publish equal rows, and some other seeds do not."""
     one, same = (con.execute(f"FROM {call}{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
     others = [con.execute(f"FROM {call}{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]

@@ -43,42 +43,44 @@ def random_arrivals(
     return build_arrivals(attributes, codes, people, random.integers(-1, 3, (records, sensitive)))
 
 
-def refuse_broken(came: Arrivals, model: StreamModel, left: StreamState, delta: int, *, maybe: bool = False) -> None:
+def refuse_broken(
+    arrivals: Arrivals, model: StreamModel, state: StreamState, delta: int, *, allow_null_in_class: bool = False
+) -> None:
     """Assert that the published records keep the guarantees of a stream that has ended.
 
     Each record is published once, in time, covered by its class, and every class had k persons and enough sensitive
-    values when it was first published. `maybe`: a NULL may be in a class of values.
+    values when it was first published. `allow_null_in_class`: a NULL may be in a class of values.
     """
-    assert (left.class_ids != PENDING).all()
-    assert (left.class_ids >= SUPPRESSED).all()
-    assert (left.published_at >= came.arrived).all()
-    assert (left.published_at - came.arrived <= delta).all()
+    assert (state.class_ids != PENDING).all()
+    assert (state.class_ids >= SUPPRESSED).all()
+    assert (state.published_at >= arrivals.arrived).all()
+    assert (state.published_at - arrivals.arrived <= delta).all()
     members = defaultdict(list)
-    for record, number in enumerate(left.class_ids.tolist()):
+    for record, number in enumerate(state.class_ids.tolist()):
         if number != SUPPRESSED:
             members[number].append(record)
-    assert set(members) == set(range(len(left.made_at)))
+    assert set(members) == set(range(len(state.made_at)))
     for number, records in members.items():
-        first = min(left.published_at[records])
-        batch = [r for r in records if left.published_at[r] == first]
-        assert len({int(came.people[r]) for r in batch} - {-1}) >= model.k
+        first = min(state.published_at[records])
+        batch = [r for r in records if state.published_at[r] == first]
+        assert len({int(arrivals.people[r]) for r in batch} - {-1}) >= model.k
         for column, need in enumerate(model.min_values):
-            assert len({int(came.sensitive[r, column]) for r in batch} - {-1}) >= need
-        for a in range(came.values.shape[1]):
-            low, high = left.lows[number, a], left.highs[number, a]
-            known_values = [v for r in records if not np.isnan(v := came.values[r, a])]
+            assert len({int(arrivals.sensitive[r, column]) for r in batch} - {-1}) >= need
+        for a in range(arrivals.values.shape[1]):
+            low, high = state.lows[number, a], state.highs[number, a]
+            known_values = [v for r in records if not np.isnan(v := arrivals.values[r, a])]
             has_null = len(known_values) < len(records)
             if low == -np.inf and high == np.inf:
                 assert has_null and known_values
             elif low > high:
                 assert not known_values
             else:
-                assert maybe or not has_null
+                assert allow_null_in_class or not has_null
                 assert low <= min(known_values) and max(known_values) <= high
 
 
-def resumed(
-    came: Arrivals,
+def resume_at_cuts(
+    arrivals: Arrivals,
     run: Callable[[Arrivals, StreamState | None, bool], StreamState],
     cuts: Sequence[int],
     by_record: Sequence[str] = (),
@@ -87,14 +89,14 @@ def resumed(
 
     `cuts` is ascending; `by_record` are the arrays of `own` that have one element per record.
     """
-    out, step = np.full(came.n_records, PENDING), np.zeros(came.n_records, np.int64)
+    out, step = np.full(arrivals.n_records, PENDING), np.zeros(arrivals.n_records, np.int64)
     rows, old_copy = np.empty(0, np.int64), None
-    ends = [*cuts, came.n_records]
+    ends = [*cuts, arrivals.n_records]
     for turn, (start, end) in enumerate(zip((0, *cuts), ends, strict=True)):
         waiting, rows = len(rows), np.append(rows, np.arange(start, end))
-        columns = (a[rows] for a in (came.values, came.people, came.sensitive, came.arrived))
-        known_values = (None if a is None else a[rows] for a in (came.labels, came.meanings))
-        remaining = run(Arrivals(came.places, *columns, waiting, *known_values), old_copy, turn == len(cuts))
+        columns = (a[rows] for a in (arrivals.values, arrivals.people, arrivals.sensitive, arrivals.arrived))
+        known_values = (None if a is None else a[rows] for a in (arrivals.labels, arrivals.meanings))
+        remaining = run(Arrivals(arrivals.places, *columns, waiting, *known_values), old_copy, turn == len(cuts))
         out[rows], step[rows] = remaining.class_ids, remaining.published_at
         stays = remaining.class_ids == PENDING
         own_values_by_name = {name: a[stays] if name in by_record else a for name, a in remaining.own.items()}
@@ -122,21 +124,23 @@ def assert_equal_states(one: StreamState, other: StreamState) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
 
 
-def check_plain_loop(left: StreamState, plain: Any, seed: int) -> None:
+def check_plain_loop(state: StreamState, reference: Any, seed: int) -> None:
     """Assert that the state equals that of the algorithm's plain loop in records, times and published values."""
-    assert (left.class_ids.tolist(), left.published_at.tolist()) == (plain.out, plain.step), seed
-    classes = [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)]
-    assert classes == plain.classes, seed
-    assert left.reusable.tolist() == plain.kept, seed
+    assert (state.class_ids.tolist(), state.published_at.tolist()) == (reference.out, reference.step), seed
+    classes = [list(zip(*c, strict=True)) for c in zip(state.lows.tolist(), state.highs.tolist(), strict=True)]
+    assert classes == reference.classes, seed
+    assert state.reusable.tolist() == reference.kept, seed
 
 
 def check_cuts(
-    name: str, run: Callable[..., StreamState], seed: int, came: Arrivals, model: StreamModel, options: Any
+    name: str, run: Callable[..., StreamState], seed: int, arrivals: Arrivals, model: StreamModel, options: Any
 ) -> None:
     """Assert that a stream stored and restored at random positions publishes the same."""
 
-    def go_on(some: Arrivals, before: StreamState | None, ends: bool) -> StreamState:
-        return run(some, model, options, before, ends)
+    def resume(batch: Arrivals, state: StreamState | None, ends: bool) -> StreamState:
+        return run(batch, model, options, state, ends)
 
-    cut_result = resumed(came, go_on, random_cuts(seed, came.n_records), find(name).state_layout.by_record)
-    assert_equal_states(cut_result, run(came, model, options))
+    cut_result = resume_at_cuts(
+        arrivals, resume, random_cuts(seed, arrivals.n_records), find(name).state_layout.by_record
+    )
+    assert_equal_states(cut_result, run(arrivals, model, options))

@@ -14,12 +14,12 @@ from oracle import reference
 from oracle.reference import Attribute, Category, Node, Number, Persons, Record, Value
 
 from dbanon.encoding import encoded_table
-from support.scale import examples
+from support.scale import n_examples
 
-MANY = settings(max_examples=examples(400), deadline=None, derandomize=True, database=None)
+MANY = settings(max_examples=n_examples(400), deadline=None, derandomize=True, database=None)
 """Random tables, identical in every run."""
 
-SOME = settings(MANY, max_examples=examples(100))
+SOME = settings(MANY, max_examples=n_examples(100))
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Encoded:
     persons: list[Any] | None
 
 
-def encoded(table: Table) -> Encoded:
+def encode_records(table: Table) -> Encoded:
     """Return the table as the package sees it."""
     kinds: list[encoded_table.Attribute] = []
     columns: list[encoded_table.Codes] = []
@@ -132,7 +132,7 @@ def groups_of(labels: Sequence[int]) -> list[list[int]]:
 # Tables in SQL
 
 
-def stored(con: Any, table: Table) -> str:
+def create_table(con: Any, table: Table) -> str:
     """Create the table t(rid, q0, q1, ...) and return the arguments of a call that publishes it."""
     columns, hierarchies = [], []
     for j, attribute in enumerate(table.attributes):
@@ -193,9 +193,9 @@ FLOATS = st.one_of(
 
 
 @st.composite
-def trees(draw: st.DrawFn, most: int = 12) -> reference.Tree:
-    """Draw a ragged tree of up to `most` nodes below the root, one-child nodes among them."""
-    above = [draw(st.integers(0, i)) for i in range(draw(st.integers(0, most)))]
+def trees(draw: st.DrawFn, max_nodes: int = 12) -> reference.Tree:
+    """Draw a ragged tree of up to `max_nodes` nodes below the root, one-child nodes among them."""
+    above = [draw(st.integers(0, i)) for i in range(draw(st.integers(0, max_nodes)))]
     paths: list[list[str]] = [["*"]]
     for number, parent in enumerate(above, 1):
         paths.append([*paths[parent], f"n{number}"])

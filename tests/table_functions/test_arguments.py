@@ -24,7 +24,7 @@ from dbanon.table_functions.registry import table_functions
 
 
 @pytest.fixture(scope="module")
-def bound() -> Iterator[Callable[..., list[str]]]:
+def bind_arguments() -> Iterator[Callable[..., list[str]]]:
     """Return bound texts of the arguments of a call, as the macros of `dbanon.udf.install` collect them."""
     slots = ["a1", "a2", "a3"]
     capture = arguments.capture_sql(slots, arguments.CAPTURED)
@@ -88,8 +88,8 @@ READABLE = [
 
 
 @pytest.mark.parametrize(("call", "expected"), READABLE, ids=[call for call, _ in READABLE])
-def test_a_name_and_a_literal_are_read_back(bound: Any, call: str, expected: tuple[str, object]) -> None:
-    (text,) = bound(call)
+def test_bound_name_and_literal_parsed_back(bind_arguments: Any, call: str, expected: tuple[str, object]) -> None:
+    (text,) = bind_arguments(call)
     slot = arguments.parse_slot("kacpc", text)
     assert slot == expected
     assert type(slot[1]) is type(expected[1])
@@ -110,8 +110,8 @@ def test_a_name_and_a_literal_are_read_back(bound: Any, call: str, expected: tup
     ],
     ids=str,
 )
-def test_prepared_values_are_read_back(bound: Any, call: str, value: object) -> None:
-    (text,) = bound(call, value)
+def test_bound_prepared_values_parsed_back(bind_arguments: Any, call: str, value: object) -> None:
+    (text,) = bind_arguments(call, value)
     assert arguments.parse_slot("kacpc", text) == (call[:-2], value)
 
 
@@ -120,24 +120,24 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @MANY
 @given(st.dictionaries(NAMES, NAMES, min_size=1, max_size=3))
-def test_hostile_names_and_texts_are_read_back(bound: Any, given_names: dict[str, str]) -> None:
+def test_bound_hostile_names_and_texts_parsed_back(bind_arguments: Any, given_names: dict[str, str]) -> None:
     if len({name.lower() for name in given_names}) < len(given_names):
         return
     spelled = ", ".join(f"{quote.text(n)}: {quote.text(v)}" for n, v in given_names.items())
     ages_text = ", ".join(quote.text(n) for n in given_names)
-    struct, several = bound(f"hierarchies={{{spelled}}}, qi=[{ages_text}]")
+    struct, several = bind_arguments(f"hierarchies={{{spelled}}}, qi=[{ages_text}]")
     assert arguments.parse_slot("kacpc", struct) == ("hierarchies", given_names)
     assert arguments.parse_slot("kacpc", several) == ("qi", list(given_names))
 
 
-def test_arguments_read_in_any_order(bound: Any) -> None:
-    texts = bound("weights={'a': 1}, k=3, qi=['a']")
+def test_arguments_read_in_any_order(bind_arguments: Any) -> None:
+    texts = bind_arguments("weights={'a': 1}, k=3, qi=['a']")
     assert [arguments.parse_slot("kacpc", text) for text in texts] == [("weights", {"a": 1}), ("k", 3), ("qi", ["a"])]
 
 
-def test_long_arguments_are_not_cut_short(bound: Any) -> None:
+def test_bound_list_of_500_names_parsed_completely(bind_arguments: Any) -> None:
     columns = [f"column number {n}" for n in range(500)]
-    (text,) = bound(f"qi=[{', '.join(quote.text(c) for c in columns)}]")
+    (text,) = bind_arguments(f"qi=[{', '.join(quote.text(c) for c in columns)}]")
     assert arguments.parse_slot("kacpc", text) == ("qi", columns)
 
 
@@ -166,8 +166,8 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize("call", UNREADABLE)
-def test_unknown_arguments_refused(bound: Any, call: str) -> None:
-    (text,) = bound(call)
+def test_unknown_arguments_refused(bind_arguments: Any, call: str) -> None:
+    (text,) = bind_arguments(call)
     with pytest.raises(
         errors.UnreadableArgumentError, match=r"^kacpc: cannot read the argument .* Hint: arguments after"
     ):
@@ -175,8 +175,8 @@ def test_unknown_arguments_refused(bound: Any, call: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["k=0.25+1", "qi=['a']||['b']", "weights={'a': 1.5, 'b': {'c': 1}}"])
-def test_a_refused_argument_is_shown_with_its_brackets_in_pairs(bound: Any, call: str) -> None:
-    (text,) = bound(call)
+def test_refused_argument_shown_with_balanced_brackets(bind_arguments: Any, call: str) -> None:
+    (text,) = bind_arguments(call)
     with pytest.raises(errors.UnreadableArgumentError) as error_info:
         arguments.parse_slot("kacpc", text)
     shown_part = str(error_info.value).split("argument ", 1)[1].split(". Hint")[0]
@@ -187,7 +187,7 @@ def test_a_refused_argument_is_shown_with_its_brackets_in_pairs(bound: Any, call
     assert depth == 0, shown_part
 
 
-def test_an_empty_slot_is_no_argument() -> None:
+def test_null_slot_parsed_as_no_argument() -> None:
     assert arguments.parse_slot("kacpc", "NULL") is None
 
 
@@ -206,7 +206,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS)
-def test_texts_of_duckdb_1_5_and_2_0_are_read(text: str, expected: tuple[str, object]) -> None:
+def test_slot_texts_of_duckdb_1_5_and_2_0_parsed(text: str, expected: tuple[str, object]) -> None:
     slot = arguments.parse_slot("kacpc", text)
     assert slot == expected
     assert type(slot[1]) is type(expected[1])
@@ -229,19 +229,19 @@ def test_texts_of_duckdb_1_5_and_2_0_are_read(text: str, expected: tuple[str, ob
         "(k = 10; DROP TABLE t)",
     ],
 )
-def test_broken_texts_are_refused(text: str) -> None:
+def test_malformed_slot_text_refused(text: str) -> None:
     with pytest.raises(errors.UnreadableArgumentError):
         arguments.parse_slot("kacpc", text)
 
 
-def test_arguments_are_merged_by_name_and_null_is_not_given() -> None:
+def test_merge_arguments_by_name_ignores_null() -> None:
     slots = ["(k = 10)", "NULL", "(CAST(qi AS VARCHAR[]) = list_value('a'))"]
     named_mapping = {"nulls": "drop", "person": None}
     assert arguments.merge_arguments("kacpc", slots, named_mapping) == {"nulls": "drop", "k": 10, "qi": ["a"]}
 
 
 @pytest.mark.parametrize("slots", [["(k = 10)"], ["(K = 10)"]])
-def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
+def test_merge_arguments_refuses_repeated_argument(slots: list[str]) -> None:
     with pytest.raises(errors.RepeatedArgumentError, match="kacpc: k is given twice"):
         arguments.merge_arguments("kacpc", slots, {"k": 5})
     with pytest.raises(errors.RepeatedArgumentError, match="kacpc: k is given twice"):
@@ -273,17 +273,17 @@ GOOD: dict[type, Callable[[Any], list[object]]] = {
     ),
     parameter_types.Floats: lambda kind: [kind.low, [kind.low], [kind.low, kind.high], (kind.high,)],
     parameter_types.Codes: lambda kind: ["NA", ["NA", "?"], [999, "-"], [date(9999, 12, 31)], []],
-    parameter_types.ForColumns: lambda kind: [*good(kind.kind), {"a": good(kind.kind)[0]}],
+    parameter_types.ForColumns: lambda kind: [*valid_values(kind.kind), {"a": valid_values(kind.kind)[0]}],
     parameter_types.PerColumn: lambda kind: [
         {},
-        {"a": good(kind.kind)[0]},
-        {"a": good(kind.kind)[0], "b c": good(kind.kind)[-1]},
+        {"a": valid_values(kind.kind)[0]},
+        {"a": valid_values(kind.kind)[0], "b c": valid_values(kind.kind)[-1]},
     ],
 }
 """Accepted values of every kind; a new kind needs an entry."""
 
 
-def good(kind: Any) -> list[object]:
+def valid_values(kind: Any) -> list[object]:
     return GOOD[type(kind)](kind)
 
 
@@ -303,7 +303,7 @@ def test_every_parameter_refuses_its_invalid_values(parameter: Parameter) -> Non
 
 @PARAMETERS
 def test_every_parameter_accepts_valid_values_and_default(parameter: Parameter) -> None:
-    for value in good(parameter.kind):
+    for value in valid_values(parameter.kind):
         parameter.kind.check(value)
     if parameter.default is not None:
         assert parameter.kind.check(parameter.default) == parameter.default
@@ -321,7 +321,7 @@ def test_every_parameter_describes_accepted_values(parameter: Parameter) -> None
 
 
 @PARAMETERS
-def test_null_is_not_given(parameter: Parameter) -> None:
+def test_null_parameter_uses_default_or_is_missing(parameter: Parameter) -> None:
     if parameter.required:
         with pytest.raises(
             errors.MissingArgumentError, match=f"f: {parameter.name} is missing; .* Hint: {parameter.name} = "
@@ -354,14 +354,14 @@ def test_accepted_values_are_normalized() -> None:
     ) == (3, ("age",), "drop", {"Age": 2.0})
 
 
-def test_k_must_be_an_integer_of_at_least_2() -> None:
+def test_k_below_2_or_missing_refused() -> None:
     with pytest.raises(errors.InvalidArgumentError, match=r"^kacpc: k must be an integer of at least 2, got 1\.$"):
         parameters.validate_parameters("kacpc", COMMON, {"k": 1})
     with pytest.raises(errors.MissingArgumentError, match=r"^kacpc: k is missing; .* Hint: k = 10\.$"):
         parameters.validate_parameters("kacpc", COMMON, {})
 
 
-def test_an_unknown_parameter_is_refused_with_the_nearest_name() -> None:
+def test_unknown_parameter_error_suggests_nearest_name() -> None:
     with pytest.raises(
         errors.UnknownParameterError, match=r"there is no parameter 'heirarchies'\. Did you mean 'hierarchies'\?"
     ):
@@ -390,7 +390,7 @@ def test_long_values_are_shortened_in_messages() -> None:
         "k := NULL",
     ],
 )
-def test_a_bad_k_is_refused_in_sql(six: Any, arguments_: str) -> None:
+def test_invalid_k_refused_in_sql(six: Any, arguments_: str) -> None:
     with pytest.raises(Exception, match=r"kacpc: k (must be|is missing; it must be) an integer of at least 2"):
         six.execute(f"FROM kacpc('six', {arguments_})").fetchall()
 
@@ -436,7 +436,7 @@ def test_table_names_have_one_to_three_parts(text: str, parts: tuple[str, ...] |
 
 @MANY
 @given(st.lists(NAMES, min_size=1, max_size=3))
-def test_quoted_names_are_read_back(parts: list[str]) -> None:
+def test_quoted_table_name_parts_round_trip(parts: list[str]) -> None:
     assert names.table_parts(quote.qualified(*parts)) == tuple(parts)
 
 
@@ -451,7 +451,7 @@ def test_files_recognized_by_ending() -> None:
 
 
 @pytest.fixture(scope="module")
-def plain() -> Iterator[Any]:
+def plain_con() -> Iterator[Any]:
     connection = duckdb.connect()
     yield connection
     connection.close()
@@ -477,18 +477,18 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_stay_names(plain: Any, name: str) -> None:
+def test_quoted_hostile_identifier_names_table_and_column(plain_con: Any, name: str) -> None:
     table = quote.identifier(name)
-    plain.execute(f"CREATE OR REPLACE TABLE {table} ({quote.identifier(name + 'x')} INTEGER)")
-    description = plain.execute(f"FROM {quote.qualified('memory', 'main', name)}").description
+    plain_con.execute(f"CREATE OR REPLACE TABLE {table} ({quote.identifier(name + 'x')} INTEGER)")
+    description = plain_con.execute(f"FROM {quote.qualified('memory', 'main', name)}").description
     assert description[0][0] == name + "x"
-    plain.execute(f"DROP TABLE {table}")
+    plain_con.execute(f"DROP TABLE {table}")
 
 
 @MANY
 @given(NAMES)
-def test_every_name_round_trips_as_column(plain: Any, name: str) -> None:
-    assert plain.execute(f"SELECT 1 AS {quote.identifier(name)}").description[0][0] == name
+def test_every_name_round_trips_as_column(plain_con: Any, name: str) -> None:
+    assert plain_con.execute(f"SELECT 1 AS {quote.identifier(name)}").description[0][0] == name
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -496,38 +496,40 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 @MANY
 @given(TEXT)
-def test_every_text_round_trips_as_value(plain: Any, value: str) -> None:
+def test_every_text_round_trips_as_value(plain_con: Any, value: str) -> None:
     """Including the NUL character and JSON documents."""
-    assert plain.execute(f"SELECT {quote.text(value)}").fetchall() == [(value,)]
-    assert plain.execute(f"SELECT {quote.literal(value)} || 'x'").fetchall() == [(value + "x",)]
-    actual_value = plain.execute(f"SELECT {quote.as_json({value: [value, 1, None]})}").fetchall()[0][0]
+    assert plain_con.execute(f"SELECT {quote.text(value)}").fetchall() == [(value,)]
+    assert plain_con.execute(f"SELECT {quote.literal(value)} || 'x'").fetchall() == [(value + "x",)]
+    actual_value = plain_con.execute(f"SELECT {quote.as_json({value: [value, 1, None]})}").fetchall()[0][0]
     assert json.loads(actual_value) == {value: [value, 1, None]}
 
 
 @pytest.mark.parametrize("value", [None, True, False, 0, -7, 2**63, 2**127 - 1, -(2**127)])
-def test_literals_keep_value_and_type(plain: Any, value: object) -> None:
-    actual_value = plain.execute(f"SELECT {quote.literal(value)}").fetchall()[0][0]  # type: ignore[arg-type]
+def test_literals_keep_value_and_type(plain_con: Any, value: object) -> None:
+    actual_value = plain_con.execute(f"SELECT {quote.literal(value)}").fetchall()[0][0]  # type: ignore[arg-type]
     assert actual_value == value
     assert type(actual_value) is type(value)
 
 
 @MANY
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_float_round_trips(plain: Any, value: float) -> None:
-    assert plain.execute(f"SELECT {quote.literal(value)}::DOUBLE").fetchall() == [(value,)]
+def test_every_float_round_trips(plain_con: Any, value: float) -> None:
+    assert plain_con.execute(f"SELECT {quote.literal(value)}::DOUBLE").fetchall() == [(value,)]
 
 
-def test_a_float_of_17_digits_comes_back(plain: Any) -> None:
-    assert plain.execute(f"SELECT {quote.literal(0.09059673990867223)}::DOUBLE").fetchall() == [(0.09059673990867223,)]
+def test_float_of_17_digits_round_trips(plain_con: Any) -> None:
+    assert plain_con.execute(f"SELECT {quote.literal(0.09059673990867223)}::DOUBLE").fetchall() == [
+        (0.09059673990867223,)
+    ]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_numbers_that_have_no_literal_are_refused(value: float) -> None:
+def test_number_without_sql_literal_refused(value: float) -> None:
     with pytest.raises(ValueError, match="has no literal"):
         quote.literal(value)
 
 
-def test_a_name_with_a_nul_character_is_refused() -> None:
+def test_identifier_with_nul_character_refused() -> None:
     with pytest.raises(ValueError, match="NUL"):
         quote.identifier("a\0b")
 

@@ -28,14 +28,14 @@ WORDS = ("", "\0", "x" * 10_000, "'); DROP TABLE ten; --")
 
 
 @pytest.fixture(scope="module")
-def ten() -> Any:
+def ten_rows_con() -> Any:
     with duckdb.connect(config={"threads": 1}) as connection:
         dbanon.attach(connection)
         connection.execute(TEN)
         yield connection
 
 
-def swept() -> list[tuple[TableFunction, Parameter]]:
+def numeric_parameters() -> list[tuple[TableFunction, Parameter]]:
     """Yield each numeric parameter, once with each kind, in the first function that has it."""
     result: dict[tuple[str, str], tuple[TableFunction, Parameter]] = {}
     for function in table_functions().values():
@@ -83,8 +83,10 @@ def call_arguments(function: TableFunction, parameter: Parameter, value: Any) ->
     return arguments | {parameter.name: value}
 
 
-@pytest.mark.parametrize(("function", "parameter"), swept(), ids=lambda of: of.name)
-def test_extreme_parameter_values_end_soon(ten: Any, function: TableFunction, parameter: Parameter) -> None:
+@pytest.mark.parametrize(("function", "parameter"), numeric_parameters(), ids=lambda of: of.name)
+def test_extreme_parameter_values_end_within_time_limit(
+    ten_rows_con: Any, function: TableFunction, parameter: Parameter
+) -> None:
     positional = [
         {"tbl": "ten", "release": "ten", "source": "ten", "col": "age"}.get(p, "h") for p in function.positional
     ]
@@ -99,39 +101,39 @@ def test_extreme_parameter_values_end_soon(ten: Any, function: TableFunction, pa
             continue
         call = ", ".join([*("?" for _ in positional), *(f"{name} := ?" for name in arguments)])
         try:
-            ten.execute(f"FROM {function.name}({call})", [*positional, *arguments.values()]).fetchall()
+            ten_rows_con.execute(f"FROM {function.name}({call})", [*positional, *arguments.values()]).fetchall()
         except duckdb.Error as error:
-            assert ours(error), (value, str(error))
+            assert is_dbanon_error(error), (value, str(error))
     assert time.process_time() - began < SECONDS
 
 
-def ours(error: duckdb.Error) -> bool:
+def is_dbanon_error(error: duckdb.Error) -> bool:
     """Return whether dbanon raised an error: DuckDB reports it as an invalid input, and nothing else as one."""
     text = str(error)
     return text.startswith("Invalid Input Error: ") and "Python exception" not in text and "Error: " not in text[21:]
 
 
-def test_view_over_function_is_no_source_of_it(ten: Any) -> None:
-    made = "FROM {}('ten', k = 2, qi = ['age'], insensitive = ['sex'])"
-    ten.execute(f"CREATE OR REPLACE VIEW over AS SELECT * {made.format('kacpc')}")
-    ten.execute(
+def test_view_calling_same_function_refused_as_source(ten_rows_con: Any) -> None:
+    release_query = "FROM {}('ten', k = 2, qi = ['age'], insensitive = ['sex'])"
+    ten_rows_con.execute(f"CREATE OR REPLACE VIEW over AS SELECT * {release_query.format('kacpc')}")
+    ten_rows_con.execute(
         "CREATE OR REPLACE VIEW over_over AS FROM ten WHERE age::VARCHAR NOT IN (SELECT o.age FROM main.over AS o)"
     )
-    ten.execute(f"CREATE OR REPLACE MACRO made() AS TABLE SELECT * {made.format('kacpc')}")
-    ten.execute("CREATE OR REPLACE VIEW over_macro AS SELECT * FROM made()")
+    ten_rows_con.execute(f"CREATE OR REPLACE MACRO made() AS TABLE SELECT * {release_query.format('kacpc')}")
+    ten_rows_con.execute("CREATE OR REPLACE VIEW over_macro AS SELECT * FROM made()")
     for view in ("over", "over_over", "over_macro"):
         with pytest.raises(duckdb.Error, match=f"the view {view} calls kacpc, itself or through"):
-            ten.execute(f"FROM kacpc('{view}', k = 5, qi = ['sex'])")
-        assert ten.execute(f"FROM mondrian('{view}', k = 5, qi = ['sex'])").fetchall()
+            ten_rows_con.execute(f"FROM kacpc('{view}', k = 5, qi = ['sex'])")
+        assert ten_rows_con.execute(f"FROM mondrian('{view}', k = 5, qi = ['sex'])").fetchall()
 
 
-def test_view_mentioning_function_is_valid_source(ten: Any) -> None:
-    ten.execute("CREATE OR REPLACE VIEW speaks AS SELECT *, 'made by kacpc(' AS how FROM ten")
-    assert ten.execute("FROM kacpc('speaks', k = 5, qi = ['sex'])").fetchall()
+def test_view_mentioning_function_is_valid_source(ten_rows_con: Any) -> None:
+    ten_rows_con.execute("CREATE OR REPLACE VIEW speaks AS SELECT *, 'made by kacpc(' AS how FROM ten")
+    assert ten_rows_con.execute("FROM kacpc('speaks', k = 5, qi = ['sex'])").fetchall()
 
 
-def test_suggested_name_is_quoted_if_needed(ten: Any) -> None:
-    ten.execute('CREATE OR REPLACE TABLE "a.b" AS FROM ten')
+def test_suggested_name_is_quoted_if_needed(ten_rows_con: Any) -> None:
+    ten_rows_con.execute('CREATE OR REPLACE TABLE "a.b" AS FROM ten')
     with pytest.raises(duckdb.Error, match=re.escape("""Did you mean '"a.b"'?""")):
-        ten.execute("FROM kacpc('a.b', k = 5, qi = ['sex'])")
-    assert ten.execute("""FROM kacpc('"a.b"', k = 5, qi = ['sex'])""").fetchall()
+        ten_rows_con.execute("FROM kacpc('a.b', k = 5, qi = ['sex'])")
+    assert ten_rows_con.execute("""FROM kacpc('"a.b"', k = 5, qi = ['sex'])""").fetchall()

@@ -69,47 +69,47 @@ def con() -> Iterator[Any]:
     connection.close()
 
 
-def one(con: Any, expression: str) -> Any:
+def one_value(con: Any, expression: str) -> Any:
     return con.execute(f"SELECT {expression}").fetchall()[0][0]
 
 
-def moment(given: str | None) -> datetime | None:
-    return None if given is None else datetime.fromisoformat(given)
+def moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
-@pytest.mark.parametrize("published", ENDS)
-def test_the_ends_and_the_middle_of_every_form_of_a_number(con: Any, published: str) -> None:
-    low, high = ENDS[published]
-    assert one(con, f"lower_bound({text(published)})") == low
-    assert one(con, f"upper_bound({text(published)})") == high
+@pytest.mark.parametrize("published_text", ENDS)
+def test_bounds_and_midpoint_of_published_numbers(con: Any, published_text: str) -> None:
+    low, high = ENDS[published_text]
+    assert one_value(con, f"lower_bound({text(published_text)})") == low
+    assert one_value(con, f"upper_bound({text(published_text)})") == high
     middle = None if low is None or high is None else low / 2 + high / 2
-    assert one(con, f"midpoint({text(published)})") == middle
+    assert one_value(con, f"midpoint({text(published_text)})") == middle
 
 
-@pytest.mark.parametrize("published", DATES)
-def test_the_ends_of_every_form_of_a_date(con: Any, published: str) -> None:
-    low, high = DATES[published]
-    assert one(con, f"lower_date({text(published)})") == moment(low)
-    assert one(con, f"upper_date({text(published)})") == moment(high)
-    assert one(con, f"lower_bound({text(published)})") is None
+@pytest.mark.parametrize("published_text", DATES)
+def test_date_bounds_and_midpoint_of_published_dates(con: Any, published_text: str) -> None:
+    low, high = DATES[published_text]
+    assert one_value(con, f"lower_date({text(published_text)})") == moment(low)
+    assert one_value(con, f"upper_date({text(published_text)})") == moment(high)
+    assert one_value(con, f"lower_bound({text(published_text)})") is None
     if low is not None and high is not None:
         first, last = datetime.fromisoformat(low), datetime.fromisoformat(high)
-        assert one(con, f"midpoint_date({text(published)})") == first + (last - first) / 2
+        assert one_value(con, f"midpoint_date({text(published_text)})") == first + (last - first) / 2
 
 
-@pytest.mark.parametrize("published", NONE)
-def test_other_texts_have_no_ends(con: Any, published: str) -> None:
+@pytest.mark.parametrize("published_text", NONE)
+def test_bounds_of_other_texts_are_null(con: Any, published_text: str) -> None:
     for function in ("lower_bound", "upper_bound", "midpoint"):
-        assert one(con, f"{function}({text(published)})") is None
-    if published != "2020-01-31":
+        assert one_value(con, f"{function}({text(published_text)})") is None
+    if published_text != "2020-01-31":
         for function in ("lower_date", "upper_date", "midpoint_date"):
-            assert one(con, f"{function}({text(published)})") is None
-    assert one(con, f"share_within({text(published)}, -1e300, 1e300)") is None
-    assert one(con, f"covers({text(published)}, 'something else')") is (published == "*")
-    assert one(con, f"covers({text(published)}, {text(published)})") is True
+            assert one_value(con, f"{function}({text(published_text)})") is None
+    assert one_value(con, f"share_within({text(published_text)}, -1e300, 1e300)") is None
+    assert one_value(con, f"covers({text(published_text)}, 'something else')") is (published_text == "*")
+    assert one_value(con, f"covers({text(published_text)}, {text(published_text)})") is True
 
 
-def test_null_stays_null(con: Any) -> None:
+def test_scalar_functions_of_null_return_null(con: Any) -> None:
     calls = [
         f"{f.name}({', '.join(['NULL'] * len(form.arguments))})" for f in scalar_functions.FUNCTIONS for form in f.forms
     ]
@@ -117,26 +117,26 @@ def test_null_stays_null(con: Any) -> None:
     calls += ["covers('a', 'b', NULL)", "share_within('25', DATE '2020-01-01', DATE '2020-01-02')"]
     calls += ["share_within('2020-01-01', 1, 2)", "share_within('[29, 25]', 1, 99)", "share_within('25', 'x', 'y')"]
     for call in calls:
-        assert one(con, call) is None, call
+        assert one_value(con, call) is None, call
 
 
-def test_a_hierarchy_that_is_not_stored_is_named(con: Any) -> None:
+def test_covers_error_names_unknown_hierarchy(con: Any) -> None:
     with pytest.raises(duckdb.Error, match="covers: no hierarchy 'zip55' is stored"):
-        one(con, "covers('Boston', '02138', 'zip55')")
+        one_value(con, "covers('Boston', '02138', 'zip55')")
 
 
-def test_functions_return_declared_type(con: Any) -> None:
+def test_scalar_functions_return_declared_type(con: Any) -> None:
     for function in scalar_functions.FUNCTIONS:
         for form in function.forms:
             arguments_text = ", ".join(["'25'"] * len(form.arguments))
             if len(form.arguments) == 3 and function.name == "covers":
                 arguments_text = "'25', '25', 'none'"
-            assert one(con, f"typeof({function.name}({arguments_text}))") == function.returns
+            assert one_value(con, f"typeof({function.name}({arguments_text}))") == function.returns
         assert function.doc.endswith(".")
 
 
-def test_typed_values_are_read_too(con: Any) -> None:
-    for of, low, high in (
+def test_scalar_functions_read_structs_and_numbers(con: Any) -> None:
+    for value, low, high in (
         ("{'low': 25, 'high': 29}", 25, 29),
         ("{'low': 25.5::DECIMAL(5, 2), 'high': 29}", 25.5, 29),
         ("{'low': -1e20, 'high': 1e-20}", -1e20, 1e-20),
@@ -144,18 +144,18 @@ def test_typed_values_are_read_too(con: Any) -> None:
         ("0.25::DECIMAL(2, 2)", 0.25, 0.25),
         ("1e30", 1e30, 1e30),
     ):
-        assert (one(con, f"lower_bound({of})"), one(con, f"upper_bound({of})")) == (low, high)
-    assert one(con, "lower_bound(NULL::STRUCT(low INTEGER, high INTEGER))") is None
+        assert (one_value(con, f"lower_bound({value})"), one_value(con, f"upper_bound({value})")) == (low, high)
+    assert one_value(con, "lower_bound(NULL::STRUCT(low INTEGER, high INTEGER))") is None
     stamps = "{'low': TIMESTAMP '2020-01-01 10:00:00', 'high': TIMESTAMP '2020-01-02 10:00:00'}"
-    assert one(con, f"midpoint_date({stamps})") == datetime(2020, 1, 1, 22)
-    assert one(con, "upper_date({'low': DATE '2020-01-01', 'high': DATE '2020-01-31'})") == datetime(2020, 1, 31)
-    assert one(con, f"share_within({stamps}, '2020-01-02', '2020-01-03')") == pytest.approx(10 / 24)
-    assert one(con, "covers({'low': 25, 'high': 29}, 27)") is True
-    assert one(con, "covers({'low': 25, 'high': 29}, 30)") is False
+    assert one_value(con, f"midpoint_date({stamps})") == datetime(2020, 1, 1, 22)
+    assert one_value(con, "upper_date({'low': DATE '2020-01-01', 'high': DATE '2020-01-31'})") == datetime(2020, 1, 31)
+    assert one_value(con, f"share_within({stamps}, '2020-01-02', '2020-01-03')") == pytest.approx(10 / 24)
+    assert one_value(con, "covers({'low': 25, 'high': 29}, 27)") is True
+    assert one_value(con, "covers({'low': 25, 'high': 29}, 30)") is False
 
 
 @pytest.mark.parametrize(
-    ("published", "low", "high", "share"),
+    ("published_text", "low", "high", "share"),
     [
         ("25", "20", "30", 1),
         ("25", "25", "25", 1),
@@ -184,12 +184,12 @@ def test_typed_values_are_read_too(con: Any) -> None:
         ("[10:00:00, 12:00:00]", "TIME '11:00:00'", "TIME '18:00:00'", 1 / 2),
     ],
 )
-def test_the_share_that_lies_within(con: Any, published: str, low: str, high: str, share: float) -> None:
-    assert one(con, f"share_within({text(published)}, {low}, {high})") == pytest.approx(share, abs=1e-12)
+def test_share_within_of_published_numbers(con: Any, published_text: str, low: str, high: str, share: float) -> None:
+    assert one_value(con, f"share_within({text(published_text)}, {low}, {high})") == pytest.approx(share, abs=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("published", "value", "covered"),
+    ("published_text", "value", "is_covered"),
     [
         ("Flu", "'Flu'", True),
         ("Flu", "'flu'", False),
@@ -231,8 +231,8 @@ def test_the_share_that_lies_within(con: Any, published: str, low: str, high: st
         ("true", "true", True),
     ],
 )
-def test_published_value_coverage(con: Any, published: str, value: str, covered: bool) -> None:
-    assert one(con, f"covers({text(published)}, {value})") is covered
+def test_covers_published_values(con: Any, published_text: str, value: str, is_covered: bool) -> None:
+    assert one_value(con, f"covers({text(published_text)}, {value})") is is_covered
 
 
 def test_stored_hierarchy_node_covers_its_leaves(con: Any) -> None:
@@ -247,9 +247,9 @@ def test_stored_hierarchy_node_covers_its_leaves(con: Any) -> None:
     for leaf, covering in above.items():
         for name in names:
             if name != "A > x > a1":
-                assert one(con, f"covers('{name}', '{leaf}', 'wards')") is (name in covering), (name, leaf)
-    assert one(con, "covers('A', 'no leaf', 'wards')") is False
-    assert one(con, "covers('[25, 29]', 27, 'wards')") is True
+                assert one_value(con, f"covers('{name}', '{leaf}', 'wards')") is (name in covering), (name, leaf)
+    assert one_value(con, "covers('A', 'no leaf', 'wards')") is False
+    assert one_value(con, "covers('[25, 29]', 27, 'wards')") is True
     # Columns of the caller with the names of those of the catalog.
     con.execute(
         "CREATE OR REPLACE TABLE t AS SELECT 'A' AS name, 'a2' AS leaf, 'wards' AS path, 'A' AS label, 'x' AS n"
@@ -257,10 +257,10 @@ def test_stored_hierarchy_node_covers_its_leaves(con: Any) -> None:
     assert con.execute("SELECT covers(name, leaf, path), covers(label, leaf, 'wards'), covers(n, leaf, path) FROM t"
                        ).fetchall() == [(True, True, False)]  # fmt: skip
     with pytest.raises(duckdb.Error, match=r"covers: no hierarchy 'ward' is stored in dbanon\.hierarchy\. Hint: "):
-        one(con, "covers('A', 'a1', 'ward')")
+        one_value(con, "covers('A', 'a1', 'ward')")
 
 
-def test_a_release_can_be_queried(six: Any) -> None:
+def test_scalar_functions_query_stored_release(six: Any) -> None:
     six.execute("CREATE TABLE safe AS FROM kacpc('six', k=3)")
     rows = six.execute(
         "SELECT age, lower_bound(age), upper_bound(age), count(*) FROM safe GROUP BY ALL ORDER BY 2"
@@ -273,7 +273,7 @@ def test_a_release_can_be_queried(six: Any) -> None:
         assert count in (3, 6)
 
 
-def test_reading_functions_work_in_generated_columns(con: Any) -> None:
+def test_scalar_functions_work_in_generated_columns(con: Any) -> None:
     con.execute(
         "CREATE TABLE g (age VARCHAR, low DOUBLE AS (lower_bound(age)), middle DOUBLE AS (midpoint(age)), "
         "share DOUBLE AS (share_within(age, 20, 27)), has BOOLEAN AS (covers(age, 26)))"
@@ -286,7 +286,7 @@ def test_reading_functions_work_in_generated_columns(con: Any) -> None:
     ]
 
 
-def test_reading_functions_equal_plain_python(con: Any) -> None:
+def test_scalar_functions_equal_plain_python(con: Any) -> None:
     rng = random.Random(7)
     rows = []
     for _ in range(3000):
@@ -321,8 +321,8 @@ def test_reading_functions_equal_plain_python(con: Any) -> None:
         assert got[4] is ((open_low or c >= low) and (open_high or c <= high)), (published_text, c)
 
 
-@pytest.mark.exhaustive
-def test_random_text_has_ends_only_if_valid(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_random_text_has_bounds_only_if_valid(con: Any) -> None:
     rng = random.Random(11)
     pieces = ["[", "]", ", ", ">=", "<=", "-", "0", "1", "25", ".", "e", "+", "*", "'", " ", ")", "{'low': ", "}"]
     texts = sorted({"".join(rng.choice(pieces) for _ in range(rng.randint(1, 6))) for _ in range(20_000)})
@@ -366,7 +366,7 @@ INSTANT = "TIMESTAMPTZ '2020-02-28 23:30:00+00'"
         (f"lower_bound({INSTANT}::VARCHAR)", None),
     ],
 )
-def test_instants_are_read_in_utc_in_every_time_zone(con: Any, zone: str, expression: str, expected: object) -> None:
+def test_scalar_functions_read_instants_as_utc(con: Any, zone: str, expression: str, expected: object) -> None:
     con.execute(f"SET TimeZone = '{zone}'")
     try:
         assert con.execute(f"SELECT {expression}").fetchall() == [(expected,)]

@@ -64,7 +64,7 @@ def feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         cached.cache_clear()
 
 
-def test_function_is_declared_by_its_module_alone(feature: Any) -> None:
+def test_registry_finds_function_of_new_module(feature: Any) -> None:
     feature("numbers_of_a_column", MODULE)
     assert "occurrences" in table_functions()
     con = dbanon.attach(duckdb.connect())
@@ -82,13 +82,13 @@ def test_function_is_declared_by_its_module_alone(feature: Any) -> None:
     assert example in page
 
 
-def test_a_module_that_declares_no_function_is_not_imported(feature: Any) -> None:
+def test_registry_does_not_import_module_without_functions(feature: Any) -> None:
     feature("no_function", '"""Says FUNCTIONS, in a sentence."""\n\nraise AssertionError("imported")\n')
     assert "kacpc" in table_functions()
     assert "dbanon.audit.no_function" not in sys.modules
 
 
-def test_two_functions_cannot_have_one_name(feature: Any) -> None:
+def test_registry_refuses_function_name_declared_twice(feature: Any) -> None:
     feature("numbers_of_a_column", MODULE)
     feature("numbers_too", MODULE)
     with pytest.raises(
@@ -97,7 +97,7 @@ def test_two_functions_cannot_have_one_name(feature: Any) -> None:
         table_functions()
 
 
-def test_every_function_is_declared_in_a_folder_of_features() -> None:
+def test_registered_functions_belong_to_feature_packages() -> None:
     for function in table_functions().values():
         handler = getattr(function.handler, "func", function.handler)
         assert handler.__module__.split(".")[1] in registry.PACKAGES, function.name

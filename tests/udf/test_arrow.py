@@ -33,7 +33,7 @@ def test_integer_null_needs_named_replacement() -> None:
         to_numpy(pa.array([None, 1]))
 
 
-def test_items_are_those_of_one_list() -> None:
+def test_list_items_returns_items_of_single_list() -> None:
     lists = pa.array([[1, 2], None, [], [3, None]])
     assert [list_items(lists.slice(i, 1)).to_pylist() for i in range(4)] == [[1, 2], [], [], [3, None]]
 
@@ -60,6 +60,6 @@ CALL = textwrap.dedent(
 )
 
 
-def test_attaching_and_calling_import_no_more_than_they_need() -> None:
+def test_attach_and_call_import_only_required_modules() -> None:
     completed = subprocess.run([sys.executable, "-c", CALL], capture_output=True, text=True, check=True)
     assert completed.stdout.splitlines()[-1] == "[] []"

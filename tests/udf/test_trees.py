@@ -48,7 +48,7 @@ def random_hierarchy(seed: int) -> list[tuple[str, str | None, str, int]]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_nodes_are_those_of_the_view(con: Any, seed: int) -> None:
+def test_tree_nodes_equal_hierarchy_node_view(con: Any, seed: int) -> None:
     rows = random_hierarchy(seed)
     store(con, rows)
     content = read(con, [], escape=seed % 2 == 1)
@@ -123,7 +123,7 @@ def test_codes_belong_to_values_of_single_node(con: Any, seed: int, escape: bool
 
 
 @pytest.mark.parametrize("values", [[], ["one"], ["*", "\\x", "b", "a"]], ids=len)
-def test_values_without_a_hierarchy_stand_under_one_root(con: Any, values: list[str]) -> None:
+def test_values_without_hierarchy_have_one_root(con: Any, values: list[str]) -> None:
     content = read(con, values, stored=False, escape=True)
     assert [n["label"] for n in content["nodes"]] == ["*", *sorted(values)]
     assert [n["published"] for n in content["nodes"]] == [
@@ -155,14 +155,14 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_rows_are_counted(con: Any, name: str) -> None:
+def test_malformed_hierarchy_rows_are_counted(con: Any, name: str) -> None:
     rows, expected = MALFORMED[name]
     store(con, rows)
     facts = read(con, ["1", "x"])["facts"][0]
     assert {key: facts[key] for key in expected} == expected
 
 
-def test_a_deep_chain_and_a_wide_tree(con: Any) -> None:
+def test_deep_chain_and_wide_tree_are_read(con: Any) -> None:
     store(con, [("0", None, "*", 0), *((str(i), str(i - 1), f"n{i}", 0) for i in range(1, 800))])
     content = read(con, ["n799"])
     assert content["nodes"][799]["line"] == list(range(800)) and content["nodes"][0]["height"] == 799

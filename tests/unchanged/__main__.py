@@ -33,44 +33,46 @@ LEARNED = re.compile(r"simdiv(?!.*influence := 'weights')|influence\('|weights :
 """Cases that use a forest: they depend on the version of scikit-learn, and are only compared under the same one."""
 
 
-def on_small(asked: Callable[..., Iterator[str]], safe: bool = False, refused: bool = False) -> Iterator[Answer]:
+def small_answers(
+    statement_source: Callable[..., Iterator[str]], safe: bool = False, are_refused: bool = False
+) -> Iterator[Answer]:
     """Yield the answers to statements about the small tables; with `safe` there is a release of that name."""
     con = tables.small()
     if safe:
         con.execute("CREATE TABLE safe AS FROM kacpc('clinic', k := 4)")
-    yield from statements(con, asked, refused)
+    yield from statements(con, statement_source, are_refused)
     con.close()
 
 
-def on_adult(asked: Callable[..., Iterator[str]], safe: bool = False) -> Iterator[Answer]:
+def adult_answers(statement_source: Callable[..., Iterator[str]], safe: bool = False) -> Iterator[Answer]:
     """Yield the answers to statements about Adult."""
     con = tables.adult()
     if safe:
         con.execute("CREATE TABLE safe AS FROM kacpc('adult', k := 10)")
-    yield from statements(con, asked)
+    yield from statements(con, statement_source)
     con.close()
 
 
 GROUPS: dict[str, Callable[[], Iterator[Answer]]] = {
-    "six": lambda: on_small(cases.six),
-    "clinic": lambda: on_small(cases.clinic),
-    "functions": lambda: on_small(cases.functions),
-    "refused": lambda: on_small(cases.error_statements, refused=True),
+    "six": lambda: small_answers(cases.six_statements),
+    "clinic": lambda: small_answers(cases.clinic_statements),
+    "functions": lambda: small_answers(cases.function_statements),
+    "refused": lambda: small_answers(cases.error_statements, are_refused=True),
     "views": others.views,
 }
 MORE: dict[str, Callable[[], Iterator[Answer]]] = {
-    "models": lambda: on_small(cases.models),
-    "own": lambda: on_small(cases.own_statements),
-    "declared": lambda: on_small(cases.declared),
-    "options": lambda: on_small(cases.options),
-    "judged": lambda: on_small(cases.measure_statements, safe=True),
-    "learned": lambda: on_small(cases.forest_statements, safe=True),
+    "models": lambda: small_answers(cases.model_statements),
+    "own": lambda: small_answers(cases.algorithm_option_statements),
+    "declared": lambda: small_answers(cases.declared_statements),
+    "options": lambda: small_answers(cases.option_statements),
+    "judged": lambda: small_answers(cases.measure_statements, safe=True),
+    "learned": lambda: small_answers(cases.forest_statements, safe=True),
     "commands": others.commands,
 }
 ADULT: dict[str, Callable[[], Iterator[Answer]]] = {
-    "adult": lambda: on_adult(cases.adult),
-    "adult options": lambda: on_adult(cases.adult_options),
-    "adult judged": lambda: on_adult(cases.adult_judged, safe=True),
+    "adult": lambda: adult_answers(cases.adult_statements),
+    "adult options": lambda: adult_answers(cases.adult_option_statements),
+    "adult judged": lambda: adult_answers(cases.adult_metric_statements, safe=True),
 }
 
 
@@ -85,7 +87,7 @@ def selected_groups(small: bool, group: str | None) -> dict[str, Callable[[], It
     return groups
 
 
-def learner() -> str:
+def scikit_learn_version() -> str:
     """Return the version of scikit-learn, or "none"."""
     try:
         return importlib.metadata.version("scikit-learn")
@@ -97,7 +99,7 @@ def digest(lines: Lines) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
-def asked_anew(
+def compute_hashes(
     groups: dict[str, Callable[[], Iterator[Answer]]], forests: bool, only: str, show: bool
 ) -> dict[str, str]:
     """Return the new hashes of cases whose names have `only`; a case that raises has the error instead."""
@@ -126,20 +128,22 @@ def asked_anew(
 def recorded_answers() -> dict[str, Any]:
     """Return the recorded hashes, and the version of scikit-learn that they were made with."""
     if not RECORDED.exists():
-        return {"scikit-learn": learner(), "hashes": {}}
+        return {"scikit-learn": scikit_learn_version(), "hashes": {}}
     kept_document: dict[str, Any] = json.loads(RECORDED.read_text("utf-8"))
     return kept_document
 
 
-def record(found: dict[str, str], only: str) -> int:
+def record(hashes: dict[str, str], only: str) -> int:
     """Write the hashes of cases whose names have `only`, and report cases that raised, which are not written."""
     old_hashes = recorded_answers()["hashes"]
-    broken_errors_by_name = {name: error for name, error in found.items() if not re.fullmatch("[0-9a-f]{32}", error)}
-    groups = {name.split(": ")[0] for name in found}
+    broken_errors_by_name = {name: error for name, error in hashes.items() if not re.fullmatch("[0-9a-f]{32}", error)}
+    groups = {name.split(": ")[0] for name in hashes}
     kept_values = {n: h for n, h in old_hashes.items() if n.split(": ")[0] not in groups or only not in n}
-    kept_values |= {n: h for n, h in found.items() if only in n and n not in broken_errors_by_name}
+    kept_values |= {n: h for n, h in hashes.items() if only in n and n not in broken_errors_by_name}
     text = json.dumps(
-        {"scikit-learn": learner(), "hashes": dict(sorted(kept_values.items()))}, indent=1, ensure_ascii=False
+        {"scikit-learn": scikit_learn_version(), "hashes": dict(sorted(kept_values.items()))},
+        indent=1,
+        ensure_ascii=False,
     )
     RECORDED.write_text(text + "\n", encoding="utf-8")
     changed_total = sum(kept_values.get(n) != old_hashes.get(n) for n in kept_values | old_hashes)
@@ -149,17 +153,17 @@ def record(found: dict[str, str], only: str) -> int:
     return int(bool(broken_errors_by_name))
 
 
-def compare(found: dict[str, str], before: dict[str, str]) -> int:
+def compare(hashes: dict[str, str], recorded_hashes: dict[str, str]) -> int:
     """Print the differences; return the exit code."""
     differing = 0
-    for name in sorted(found.keys() | before.keys()):
-        was, current_result = before.get(name), found.get(name)
+    for name in sorted(hashes.keys() | recorded_hashes.keys()):
+        was, current_result = recorded_hashes.get(name), hashes.get(name)
         if was != current_result:
             differing += 1
             print(f"{'new' if was is None else 'gone' if current_result is None else 'CHANGED'}: {name}")
             if current_result is not None:
                 print(f"    {current_result}, recorded was {was}")
-    print(f"{len(found)} cases, {differing} of them not as recorded.")
+    print(f"{len(hashes)} cases, {differing} of them not as recorded.")
     return int(differing > 0)
 
 
@@ -176,11 +180,14 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ["COLUMNS"] = "100"  # the width of help texts
     remaining = recorded_answers()
     groups = selected_groups(args.small, args.group)
-    forests = learner() == remaining["scikit-learn"] or args.record == ""
+    forests = scikit_learn_version() == remaining["scikit-learn"] or args.record == ""
     if not forests:
-        print(f"Left out: forests, recorded with scikit-learn {remaining['scikit-learn']}; here it is {learner()}.")
+        print(
+            f"Not run: forests, recorded with scikit-learn {remaining['scikit-learn']}; "
+            f"here it is {scikit_learn_version()}."
+        )
     only = args.show or args.record or ""
-    result = asked_anew(groups, forests and learner() != "none", only, args.show is not None)
+    result = compute_hashes(groups, forests and scikit_learn_version() != "none", only, args.show is not None)
     if args.show is not None:
         return 0
     if args.record is not None:

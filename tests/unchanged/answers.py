@@ -14,11 +14,11 @@ Answer: TypeAlias = tuple[str, Callable[[], Lines]]
 """The name of a case, and a function that returns its lines; it is called before the next case is requested."""
 
 
-def statements(con: Any, asked: Callable[..., Iterator[str]], refused: bool = False) -> Iterator[Answer]:
+def statements(con: Any, statement_source: Callable[..., Iterator[str]], are_refused: bool = False) -> Iterator[Answer]:
     """Yield the answers of a connection; for statements that are to be refused, the messages."""
     names = [name for (name,) in con.execute("SELECT name FROM algorithms()").fetchall()]
-    for sql in asked(names) if inspect.signature(asked).parameters else asked():
-        yield sql, partial(refusal if refused else rows, con, sql)
+    for sql in statement_source(names) if inspect.signature(statement_source).parameters else statement_source():
+        yield sql, partial(refusal if are_refused else rows, con, sql)
 
 
 def rows(con: Any, sql: str, without: tuple[str, ...] = ()) -> Lines:

@@ -121,34 +121,34 @@ ATTACKS = ("homogeneity", "skewness", "similarity", "background", "downcoding", 
            "majority")  # fmt: skip
 
 
-def six(algorithms: list[str]) -> Iterator[str]:
+def six_statements(algorithms: list[str]) -> Iterator[str]:
     for name in algorithms:
         yield f"FROM {name}('six', k := 2)"
     yield "FROM anonymize('six', algorithm := 'mondrian', k := 2)"
     yield "SELECT * FROM kacpc_metrics('six', k := 2, with_kl_divergence := true)"
 
 
-def clinic(algorithms: list[str]) -> Iterator[str]:
+def clinic_statements(algorithms: list[str]) -> Iterator[str]:
     for name in algorithms:
         for form in FORMS if name in ALL_FORMS else FORMS[:1]:
             yield f"FROM {name}{form}('clinic', k := 4)"
 
 
-def declared() -> Iterator[str]:
+def declared_statements() -> Iterator[str]:
     for name in FAMILIES:
         yield f"FROM {name}('declared', k := 5)"
     for form in FORMS[1:]:
         yield f"FROM mondrian{form}('declared', k := 5, l := 2)"
 
 
-def models() -> Iterator[str]:
+def model_statements() -> Iterator[str]:
     for model in MODELS:
         for name in ("kacpc", "best"):
             yield f"FROM {name}('clinic', k := 4, {model})"
         yield f"FROM mondrian_metrics('clinic', k := 4, {model})"
 
 
-def options() -> Iterator[str]:
+def option_statements() -> Iterator[str]:
     """Yield calls with one common parameter each."""
     for option in OPTIONS:
         yield f"FROM kacpc('clinic', k := 4, {option})"
@@ -160,7 +160,7 @@ def options() -> Iterator[str]:
         yield f"FROM kmember_classes('clinic', k := 4, {option})"
 
 
-def own_statements() -> Iterator[str]:
+def algorithm_option_statements() -> Iterator[str]:
     """Yield calls with parameters of one algorithm."""
     for name, choices in OWN.items():
         for choice in choices:
@@ -169,7 +169,7 @@ def own_statements() -> Iterator[str]:
     yield "FROM mr_mondrian_metrics('clinic', k := 4, noise_epsilon := 2)"
 
 
-def functions() -> Iterator[str]:
+def function_statements() -> Iterator[str]:
     """Yield functions about policies, hierarchies and tables, and those that read published values."""
     yield "FROM profile('clinic')"
     yield "FROM profile('six')"
@@ -250,14 +250,14 @@ def error_statements() -> Iterator[str]:
     yield "FROM hierarchy_builtin('nothing')"
 
 
-def adult(algorithms: list[str]) -> Iterator[str]:
+def adult_statements(algorithms: list[str]) -> Iterator[str]:
     for name in algorithms:
         for form in FORMS if name in ALL_FORMS else FORMS[:1]:
             fewer = ", trees := 20" if name == "simdiv" else ""
             yield f"FROM {name}{form}('adult', k := 10{fewer})"
 
 
-def adult_options() -> Iterator[str]:
+def adult_option_statements() -> Iterator[str]:
     """Yield calls with parameters, on `adult`."""
     yield "FROM best('adult', k := 10, l := 2)"
     for name in ("kacpc", "mondrian"):
@@ -283,7 +283,7 @@ def adult_options() -> Iterator[str]:
     yield "FROM kmember('adult', k := 10, l := 2)"
 
 
-def adult_judged() -> Iterator[str]:
+def adult_metric_statements() -> Iterator[str]:
     """Yield statements on the table `safe` made of `adult`."""
     yield "FROM profile('adult')"
     yield "FROM anonymity('adult')"

@@ -34,7 +34,7 @@ def views() -> Iterator[Answer]:
             "materialize",
             lambda: release_lines(con, dbanon.create_release(con, "seen", "kacpc", "clinic", k=4, key="rid")),
         )
-        yield "certificate", lambda: certified(con, "seen")
+        yield "certificate", lambda: certificate_lines(con, "seen")
         for ending in (".csv", ".parquet"):
             yield f"publish {ending}", partial(file_lines, con, Path(folder) / f"seen{ending}")
         con.execute("DELETE FROM clinic WHERE rid % 5 = 0")
@@ -53,7 +53,7 @@ def views() -> Iterator[Answer]:
         )
         sql = "FROM composition('seen', 'other')"
         yield sql, partial(rows, con, sql)
-        yield "certificate of the other", lambda: certified(con, "other")
+        yield "certificate of the other", lambda: certificate_lines(con, "other")
     con.close()
 
 
@@ -66,7 +66,7 @@ def release_lines(con: Any, release: Any) -> Lines:
     return texts + rows(con, "FROM dbanon.membership ORDER BY ALL")
 
 
-def certified(con: Any, release: str) -> Lines:
+def certificate_lines(con: Any, release: str) -> Lines:
     """Return a certificate as text, without parts that may differ.
 
     Each number is followed by the result of its SQL, whose own text is not compared.
@@ -103,7 +103,7 @@ def commands() -> Iterator[Answer]:
     yield "--help", lambda: command("--help")
     with tempfile.TemporaryDirectory() as folder:
         yield "anonymize", partial(from_file_to_file, Path(folder))
-        yield "init", partial(proposed, Path(folder))
+        yield "init", partial(init_lines, Path(folder))
 
 
 def command(*arguments: str, folder: Path | None = None) -> Lines:
@@ -135,7 +135,7 @@ def from_file_to_file(folder: Path) -> Lines:
     ]
 
 
-def proposed(folder: Path) -> Lines:
+def init_lines(folder: Path) -> Lines:
     """Return the output of `dbanon init --yes`, and the policy that it writes."""
     file = folder / "clinic.duckdb"
     with dbanon.connect(file) as con:

@@ -100,7 +100,7 @@ def complete_version(con: Any) -> int | None:
     return int(version)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_process_leaves_complete_release(tmp_path: Path) -> None:
     """The first process measures the duration of a round; the others are killed somewhere in their first two."""
@@ -137,7 +137,7 @@ def test_killed_process_leaves_complete_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("on_file", [False, True])
-def test_a_reader_sees_the_old_version_or_the_new_one(tmp_path: Path, on_file: bool) -> None:
+def test_reader_transaction_sees_single_version(tmp_path: Path, on_file: bool) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb" if on_file else ":memory:")
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -155,8 +155,8 @@ def test_a_reader_sees_the_old_version_or_the_new_one(tmp_path: Path, on_file: b
     con.close()
 
 
-@pytest.mark.exhaustive
-def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_concurrent_readers_never_see_mixed_versions(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -186,7 +186,7 @@ def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
     con.close()
 
 
-def at_once(works: list[Any]) -> list[Any]:
+def run_at_once(works: list[Any]) -> list[Any]:
     """Return the results, or errors, of functions that start together."""
     results: list[Any] = [None] * len(works)
     start = threading.Barrier(len(works))
@@ -206,7 +206,7 @@ def at_once(works: list[Any]) -> list[Any]:
     return results
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_concurrent_refreshes_corrupt_nothing(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
@@ -215,7 +215,7 @@ def test_concurrent_refreshes_corrupt_nothing(tmp_path: Path) -> None:
     for i in range(4):
         con.execute(f"INSERT INTO patients SELECT {100 + 10 * i} + i, {60 + i}, 'Flu' FROM range(6) AS r (i)")
         with con.cursor() as first, con.cursor() as second:
-            results = at_once([lambda c=c: dbanon.refresh_release(c, "safe") for c in (first, second)])
+            results = run_at_once([lambda c=c: dbanon.refresh_release(c, "safe") for c in (first, second)])
         won = [r.version for r in results if isinstance(r, dbanon.Release)]
         assert all(isinstance(r, (dbanon.Release, errors.LedgerBusyError)) for r in results), results
         assert sorted(won) == list(range(version + 1, version + 1 + len(won)))
@@ -225,14 +225,14 @@ def test_concurrent_refreshes_corrupt_nothing(tmp_path: Path) -> None:
     con.close()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_concurrent_creates_make_one_release(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
     dbanon.declare(con, "patients", age="quasi")
     for _ in range(2):
         with con.cursor() as first, con.cursor() as second:
-            results = at_once(
+            results = run_at_once(
                 [lambda c=c: dbanon.create_release(c, "safe", "kacpc", "patients", k=5) for c in (first, second)]
             )
         actual_results = [r for r in results if isinstance(r, dbanon.Release)]
@@ -241,7 +241,7 @@ def test_concurrent_creates_make_one_release(tmp_path: Path) -> None:
         assert all(isinstance(r, (errors.LedgerBusyError, errors.ReleaseExistsError)) for r in failed), results
         complete_version(con)
         with con.cursor() as first, con.cursor() as second:
-            results = at_once([lambda c=c: dbanon.drop_release(c, "safe") for c in (first, second)])
+            results = run_at_once([lambda c=c: dbanon.drop_release(c, "safe") for c in (first, second)])
         assert results.count(None) >= 1
         assert all(r is None or isinstance(r, (errors.LedgerBusyError, errors.UnknownReleaseError)) for r in results), (
             results
@@ -250,8 +250,8 @@ def test_concurrent_creates_make_one_release(tmp_path: Path) -> None:
     con.close()
 
 
-@pytest.mark.exhaustive
-def test_second_writer_is_notified(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_second_writer_refused_as_ledger_busy(tmp_path: Path) -> None:
     """A transaction that already changed the release does not block the other one, which is refused."""
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)

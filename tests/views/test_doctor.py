@@ -30,14 +30,14 @@ def found_problems(con: Any) -> list[tuple[str, str]]:
     return [(p.kind, p.about) for p in doctor.problems(con)]
 
 
-def test_a_healthy_database_has_no_problems(clinic: Any) -> None:
+def test_doctor_finds_no_problems_in_healthy_database(clinic: Any) -> None:
     clinic.execute("CREATE VIEW young AS SELECT * FROM safe WHERE d = 'a'")
     clinic.execute("CREATE VIEW words AS SELECT 'FROM kacpc(1)' AS kacpc")
     assert doctor.problems(clinic) == []
 
 
-@pytest.mark.exhaustive
-def test_views_that_call_table_functions_are_listed(clinic: Any) -> None:
+@pytest.mark.not_everyday
+def test_doctor_lists_views_calling_table_functions(clinic: Any) -> None:
     clinic.execute("CREATE VIEW live AS SELECT * FROM kacpc('patients', k=4)")
     clinic.execute("CREATE VIEW above AS SELECT count(*) FROM live")
     clinic.execute(
@@ -47,33 +47,33 @@ def test_views_that_call_table_functions_are_listed(clinic: Any) -> None:
     assert "kacpc_classes()" in doctor.problems(clinic)[2].problem
 
 
-@pytest.mark.exhaustive
-def test_view_broken_for_other_reason_not_reported(clinic: Any) -> None:
+@pytest.mark.not_everyday
+def test_doctor_ignores_view_broken_for_other_reason(clinic: Any) -> None:
     clinic.execute("CREATE TABLE t (i INTEGER); CREATE VIEW v AS FROM t; DROP TABLE t")
     assert doctor.problems(clinic) == []
 
 
-def test_stale_releases_are_listed_with_what_changed(clinic: Any) -> None:
+def test_doctor_lists_stale_release_with_changes(clinic: Any) -> None:
     clinic.execute("INSERT INTO patients VALUES (100, 33, 'a'), (101, 34, 'b')")
     [problem] = doctor.problems(clinic)
     assert (problem.kind, problem.about) == ("release", "safe") and "2 records added" in problem.problem
 
 
-@pytest.mark.exhaustive
-def test_a_release_without_its_tables_is_listed(clinic: Any) -> None:
+@pytest.mark.not_everyday
+def test_doctor_lists_release_with_missing_table(clinic: Any) -> None:
     clinic.execute("DROP TABLE safe_metrics")
     assert ("release", "safe") in found_problems(clinic)
 
 
-@pytest.mark.exhaustive
-def test_policy_and_hierarchy_problems_are_listed(clinic: Any) -> None:
+@pytest.mark.not_everyday
+def test_doctor_lists_policy_and_hierarchy_problems(clinic: Any) -> None:
     clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('nothing', 'age', 'quasi')")
     clinic.execute("INSERT INTO dbanon.hierarchy VALUES ('two', 'a', NULL, 'a', 0), ('two', 'b', NULL, 'b', 0)")
     assert {kind for kind, _ in found_problems(clinic)} == {"policy", "hierarchy"}
 
 
-@pytest.mark.exhaustive
-def test_the_command_exits_with_1_if_there_are_problems(clinic: Any, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_doctor_command_exits_with_1_on_problems(clinic: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
     clinic.close()
     well = CliRunner().invoke(main, ["doctor", path])

@@ -41,8 +41,8 @@ def tables(con: Any) -> list[tuple[str, ...]]:
     ).fetchall()
 
 
-def nothing_left(con: Any, before: list[tuple[str, ...]]) -> None:
-    assert tables(con) == before
+def assert_nothing_left(con: Any, expected_tables: list[tuple[str, ...]]) -> None:
+    assert tables(con) == expected_tables
     for table in ("release", "membership"):
         assert con.execute(f"SELECT count(*) FROM dbanon.{table}").fetchall() == [(0,)]
 
@@ -76,7 +76,7 @@ def assert_consistent(con: Any, name: str, schema: str = "main", database: str =
 # --- created objects -------------------------------------------------------------------------------------
 
 
-def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
+def test_create_release_writes_tables_ledger_and_membership(con: Any) -> None:
     release = dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert (release.name, release.version, release.records) == ("safe", 1, 20)
     assert_consistent(con, "safe")
@@ -135,7 +135,7 @@ def test_roles_resolved_once_even_after_timed_search(con: Any, monkeypatch: pyte
     [("PRIMARY KEY", None, ["pid"]), ("UNIQUE", None, ["pid"]), ("", None, None), ("", "PID", ["pid"]),
      ("", ["pid", "note"], ["pid", "note"])],
 )  # fmt: skip
-def test_people_are_told_apart_by_a_key(column: str, key: Any, expected: list[str] | None) -> None:
+def test_ledger_person_key_from_key_or_primary_key(column: str, key: Any, expected: list[str] | None) -> None:
     con = dbanon.connect()
     patients(con, key=column)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5, key=key)
@@ -145,17 +145,17 @@ def test_people_are_told_apart_by_a_key(column: str, key: Any, expected: list[st
     con.close()
 
 
-def test_a_person_is_the_key(con: Any) -> None:
+def test_person_parameter_is_ledger_person_key(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5, person="note")
     assert con.execute("SELECT person_key FROM releases()").fetchall() == [(["note"],)]
     assert con.execute("SELECT min(person_key) FROM dbanon.membership").fetchall() == [("n0",)]
 
 
-def test_a_key_that_is_no_column_is_refused(con: Any) -> None:
+def test_unknown_key_column_refused(con: Any) -> None:
     old_tables = tables(con)
     with pytest.raises(errors.UnknownColumnError, match="nope"):
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5, key="nope")
-    nothing_left(con, old_tables)
+    assert_nothing_left(con, old_tables)
 
 
 # --- or nothing ------------------------------------------------------------------------------------------
@@ -175,28 +175,28 @@ def test_a_key_that_is_no_column_is_refused(con: Any) -> None:
         ({"k": 5, "name": "nowhere.safe"}, duckdb.Error),
     ],
 )
-def test_failed_release_leaves_nothing(con: Any, call: dict[str, Any], error: type[Exception]) -> None:
+def test_failed_create_release_leaves_no_tables(con: Any, call: dict[str, Any], error: type[Exception]) -> None:
     old_tables = tables(con)
     call = {"name": "safe", "algorithm": "kacpc", "source": "patients", **call}
     with pytest.raises(error):
         dbanon.create_release(con, **call)
-    nothing_left(con, old_tables)
+    assert_nothing_left(con, old_tables)
     assert dbanon.create_release(con, "safe", "kacpc", "patients", k=5).version == 1
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("kind", ["TABLE", "VIEW"])
-def test_no_table_or_view_is_overwritten(con: Any, kind: str, ending: str) -> None:
+def test_create_release_never_overwrites_table_or_view(con: Any, kind: str, ending: str) -> None:
     con.execute(f"CREATE {kind} Safe{ending} AS SELECT 42 AS x")
     old_tables = tables(con)
     for replace in (False, True):
         with pytest.raises(errors.ReleaseExistsError, match="choose another name"):
             dbanon.create_release(con, "safe", "kacpc", "patients", k=5, replace=replace)
-    nothing_left(con, old_tables)
+    assert_nothing_left(con, old_tables)
     assert con.execute(f"FROM Safe{ending}").fetchall() == [(42,)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_nondeterministic_view_refused(con: Any) -> None:
     con.execute("CREATE VIEW sampled AS SELECT * FROM patients WHERE random() < 0.7")
     con.execute(
@@ -208,19 +208,19 @@ def test_nondeterministic_view_refused(con: Any) -> None:
         dbanon.declare(con, view, age="quasi", disease="sensitive")
         with pytest.raises(errors.UnstableSourceError):
             dbanon.create_release(con, "safe", "kacpc", view, k=3)
-        nothing_left(con, old_tables)
+        assert_nothing_left(con, old_tables)
 
 
-def test_a_temporary_table_is_no_source(con: Any) -> None:
+def test_temporary_table_refused_as_release_source(con: Any) -> None:
     con.execute("CREATE TEMP TABLE gone AS FROM patients")
     old_tables = tables(con)
     con.execute("FROM kacpc('gone', k=5, qi=['age'])").fetchall()
     with pytest.raises(errors.DbanonError):
         dbanon.create_release(con, "safe", "kacpc", "gone", k=5, qi=["age"])
-    nothing_left(con, old_tables)
+    assert_nothing_left(con, old_tables)
 
 
-def test_an_open_transaction_is_refused(con: Any) -> None:
+def test_release_functions_refuse_open_transaction(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("BEGIN")
     con.execute("DELETE FROM patients WHERE pid = 3")
@@ -246,9 +246,9 @@ def test_an_open_transaction_is_refused(con: Any) -> None:
 HOSTILE = ["x'); DROP TABLE patients; --", 'a"b', "🦆 views", "select", "Ünï.codé", "with space ", "x" * 200]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("name", HOSTILE)
-def test_every_name_is_accepted(con: Any, name: str) -> None:
+def test_release_lifecycle_accepts_odd_name(con: Any, name: str) -> None:
     given_name = name if "." not in name else quoted(name)
     dbanon.create_release(con, given_name, "kacpc", "patients", k=5)
     assert_consistent(con, name)
@@ -258,11 +258,11 @@ def test_every_name_is_accepted(con: Any, name: str) -> None:
     dbanon.drop_release(con, given_name)
     assert tables(con) == [("memory", "main", "patients")]
     assert dbanon.forget_release(con, given_name) == 2
-    nothing_left(con, [("memory", "main", "patients")])
+    assert_nothing_left(con, [("memory", "main", "patients")])
 
 
-@pytest.mark.exhaustive
-def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_release_created_in_named_schema_and_database(con: Any) -> None:
     con.execute("CREATE SCHEMA out")
     dbanon.create_release(con, "out.safe", "kacpc", "patients", k=5)
     assert_consistent(con, "safe", "out")
@@ -276,7 +276,7 @@ def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
     assert dbanon.refresh_release(con, "safe").version == 3
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_release_stored_in_database_of_source(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS clinic")
     con.execute("USE clinic")
@@ -293,8 +293,8 @@ def test_release_stored_in_database_of_source(con: Any, tmp_path: Path) -> None:
     assert dbanon.refresh_release(con, "renamed.safe").version == 3
 
 
-@pytest.mark.exhaustive
-def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_release_of_file_or_view_has_status(con: Any, tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     con.execute(f"COPY patients TO '{path}' (FORMAT parquet)")
     parameters: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
@@ -310,7 +310,7 @@ def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
     assert con.execute("SELECT name, removed FROM release_status()").fetchall() == [("of_file", 10), ("of_view", 5)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_read_only_database_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
@@ -338,7 +338,7 @@ print("dbanon" in sys.modules)
 """
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_plain_duckdb_reads_release(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
@@ -351,7 +351,7 @@ def test_plain_duckdb_reads_release(tmp_path: Path) -> None:
 # --- replace, drop, forget -----------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_replace_creates_next_version_with_new_definition(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     with pytest.raises(errors.ReleaseExistsError, match="replace"):
@@ -373,7 +373,7 @@ def test_replace_creates_next_version_with_new_definition(con: Any) -> None:
     assert_consistent(con, "safe")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_drop_keeps_ledger_until_forgotten(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     dbanon.refresh_release(con, "safe")

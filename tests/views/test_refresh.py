@@ -48,7 +48,7 @@ def status(con: Any) -> tuple[Any, ...]:
     return rows[0]
 
 
-def everything(con: Any, *names: str) -> dict[str, Any]:
+def all_rows(con: Any, *names: str) -> dict[str, Any]:
     """Return all tables of the releases, the ledger and the membership."""
     tables = [name + ending for name in names for ending in ("", "_classes", "_metrics")]
     tables += ["dbanon.release", "dbanon.membership"]
@@ -57,19 +57,19 @@ def everything(con: Any, *names: str) -> dict[str, Any]:
     return rows
 
 
-def unchanged_by(con: Any, name: str, work: Callable[[], object], error: type[Exception]) -> Any:
+def assert_refused_unchanged(con: Any, name: str, work: Callable[[], object], error: type[Exception]) -> Any:
     """Assert that `work` is refused and changes nothing; return the error."""
-    previous = everything(con, name)
+    previous = all_rows(con, name)
     with pytest.raises(error) as error_info:
         work()
-    assert everything(con, name) == previous
+    assert all_rows(con, name) == previous
     return error_info.value
 
 
 # --- release_status --------------------------------------------------------------------------------------
 
 
-def test_a_release_is_fresh_until_its_source_changes(con: Any) -> None:
+def test_release_status_stale_after_source_change(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     assert status(con) == ("fresh", 0, 0, 0)
@@ -89,7 +89,7 @@ def test_change_without_key_is_removal_and_addition(con: Any) -> None:
     assert status(con) == ("stale", 2, 2, 0)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_unpublished_column_does_not_make_stale(con: Any) -> None:
     two_groups(con, disease="identifier")
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -97,7 +97,7 @@ def test_unpublished_column_does_not_make_stale(con: Any) -> None:
     assert status(con) == ("fresh", 0, 0, 0)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize(
     ("change", "column"),
     [
@@ -105,7 +105,7 @@ def test_unpublished_column_does_not_make_stale(con: Any) -> None:
         ("UPDATE dbanon.hierarchy SET label = 'X' WHERE label = 'Injury'", "hierarchy_changed"),
     ],
 )
-def test_a_changed_policy_or_hierarchy_makes_a_release_stale(con: Any, change: str, column: str) -> None:
+def test_release_status_stale_after_policy_change(con: Any, change: str, column: str) -> None:
     two_groups(con)
     dbanon.load_hierarchy(con, "illness", TREE)
     dbanon.declare(con, "patients", disease=("quasi", "illness"))
@@ -114,7 +114,7 @@ def test_a_changed_policy_or_hierarchy_makes_a_release_stale(con: Any, change: s
     assert con.execute(f"SELECT status, {column}, problem FROM release_status()").fetchall() == [("stale", True, None)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize(
     "change",
     [
@@ -124,21 +124,21 @@ def test_a_changed_policy_or_hierarchy_makes_a_release_stale(con: Any, change: s
         "ALTER TABLE patients RENAME TO people",
     ],
 )
-def test_missing_source_is_reported(con: Any, change: str) -> None:
+def test_release_status_reports_missing_source(con: Any, change: str) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute(change)
     ((state, problem),) = con.execute("SELECT status, problem FROM release_status()").fetchall()
     assert state == "stale"
     assert problem
-    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.DbanonError)
+    assert_refused_unchanged(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.DbanonError)
     dbanon.drop_release(con, "safe")
 
 
 # --- keep ------------------------------------------------------------------------------------------------
 
 
-def test_keep_leaves_published_rows_in_their_classes(con: Any) -> None:
+def test_refresh_keep_preserves_published_rows(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("CREATE TABLE old AS FROM safe")
@@ -150,7 +150,7 @@ def test_keep_leaves_published_rows_in_their_classes(con: Any) -> None:
     assert added == [("[40, 46]", "Flu")] * 7
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_refresh_without_changes_gives_same_rows(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=3, l=2, suppress=0.2)
@@ -160,7 +160,7 @@ def test_refresh_without_changes_gives_same_rows(con: Any) -> None:
     assert con.execute("FROM safe").fetchall() == con.execute("FROM old").fetchall()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_few_new_records_suppressed_if_allowed(con: Any) -> None:
     """The share of suppress is counted over the whole table."""
     patients(con, [(i, 20 + i % 10, DISEASES[i % 4]) for i in range(40)])
@@ -173,7 +173,7 @@ def test_few_new_records_suppressed_if_allowed(con: Any) -> None:
     assert dbanon.refresh_release(con, "safe").records == 46
 
 
-def test_shrunk_relabelled_class_hides_removed_member(con: Any) -> None:
+def test_refresh_of_shrunk_relabelled_class_refused(con: Any) -> None:
     """The five oldest of a class of ten, all with HIV, are removed.
 
     By published values all rows are new, and diverse; but a reader of both versions sees which five are missing.
@@ -185,11 +185,13 @@ def test_shrunk_relabelled_class_hides_removed_member(con: Any) -> None:
     assert con.execute("SELECT count(DISTINCT age) FROM safe").fetchall() == [(1,)]
     con.execute("DELETE FROM patients WHERE pid >= 5")
     assert con.execute("SELECT change, missed FROM refresh_problems('safe')").fetchall() == [("removed", ["l"])]
-    error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
+    error = assert_refused_unchanged(
+        con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError
+    )
     assert "refresh_problems" in str(error)
 
 
-def test_new_records_do_not_hide_small_removal(con: Any) -> None:
+def test_small_removal_refused_despite_new_records(con: Any) -> None:
     """Seven of ten are replaced by others with equal published values: three would be known to be in both."""
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
@@ -197,40 +199,46 @@ def test_new_records_do_not_hide_small_removal(con: Any) -> None:
     con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cut' FROM range(7) AS r (i)")
     rows = con.execute("SELECT change, sum(records) FROM refresh_problems('safe') GROUP BY ALL").fetchall()
     assert rows
-    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
+    assert_refused_unchanged(
+        con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError
+    )
 
 
-def test_group_added_together_is_not_removed_in_parts(con: Any) -> None:
+def test_partial_removal_of_records_of_same_version_refused(con: Any) -> None:
     """Six are added to a class, five of them removed: readers of the first and third version would see one more."""
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cut' FROM range(6) AS r (i)")
     assert dbanon.refresh_release(con, "safe").records == 16
     con.execute("DELETE FROM patients WHERE pid BETWEEN 100 AND 104")
-    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
+    assert_refused_unchanged(
+        con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError
+    )
 
 
-@pytest.mark.exhaustive
-def test_a_further_record_of_a_person_is_not_a_further_person(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_refresh_counts_persons_of_added_records(con: Any) -> None:
     con.execute("CREATE TABLE visits (person INTEGER, age INTEGER, disease VARCHAR)")
     con.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(i, 30, DISEASES[i % 4]) for i in range(8)])
     dbanon.declare(con, "visits", person="person", age="quasi", disease="sensitive")
     dbanon.create_release(con, "safe", "kacpc", "visits", k=4)
     con.execute("INSERT INTO visits SELECT 3, 30, 'Cut' FROM range(9)")
     assert con.execute("SELECT change, records, persons FROM refresh_problems('safe')").fetchall() == [("added", 9, 1)]
-    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
+    assert_refused_unchanged(
+        con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError
+    )
     con.execute("INSERT INTO visits SELECT i, 30, 'Cold' FROM range(8) AS r (i)")
     assert dbanon.refresh_release(con, "safe").records == 25
 
 
-@pytest.mark.exhaustive
-def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_refresh_keep_refused_if_t_closeness_is_missed(con: Any) -> None:
     """t-closeness compares with the whole table, which new records change under unchanged classes."""
     patients(con, [(i, 20 + i % 2, DISEASES[i // 2 % 2]) for i in range(20)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=4, t=0.2)
     con.execute("INSERT INTO patients SELECT 100 + i, 60 + i % 2, 'TB' FROM range(60) AS r (i)")
-    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError)
-    unchanged_by(
+    assert_refused_unchanged(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError)
+    assert_refused_unchanged(
         con,
         "safe",
         lambda: dbanon.refresh_release(con, "safe", allow_small_differences=True),
@@ -243,12 +251,14 @@ def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
     ).fetchall() == [("recluster", True)]
 
 
-@pytest.mark.exhaustive
-def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_refresh_keep_refused_if_published_columns_change(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")
-    error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError)
+    error = assert_refused_unchanged(
+        con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.CannotKeepClassesError
+    )
     assert "disease was sensitive and is withheld" in str(error)
     with pytest.warns(dbanon.DisclosureWarning) as caught:
         assert dbanon.refresh_release(con, "safe", mode="recluster").version == 2
@@ -256,14 +266,16 @@ def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
     assert [c[0] for c in con.execute("FROM safe").description] == ["age", "class_id"]
 
 
-@pytest.mark.exhaustive
-def test_allow_small_differences_is_in_the_ledger(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_allow_small_differences_recorded_in_ledger(con: Any) -> None:
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(12)])
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid IN (3, 4)")
-    error = unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError)
+    error = assert_refused_unchanged(
+        con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError
+    )
     assert all(word in str(error) for word in ("wait for more", "recluster", "allow_small_differences"))
-    unchanged_by(
+    assert_refused_unchanged(
         con,
         "safe",
         lambda: dbanon.refresh_release(con, "safe", mode="recluster"),
@@ -286,31 +298,31 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
     assert con.execute("SELECT refresh_mode FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_if_stale_skips_fresh_release(con: Any) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
-    previous = everything(con, "safe")
+    previous = all_rows(con, "safe")
     release = dbanon.refresh_release(con, "safe", if_stale=True)
     assert (release.version, release.records, release.classes) == (1, 20, 4)
     rows = con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (if_stale = true)").fetchall()
     assert rows == [("safe", 1, 20, 4)]
-    assert everything(con, "safe") == previous
+    assert all_rows(con, "safe") == previous
     con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
     assert dbanon.refresh_release(con, "safe", if_stale=True).version == 2
     con.execute("UPDATE dbanon.policy SET weight = 3 WHERE column_name = 'age'")
     assert dbanon.refresh_release(con, "safe", if_stale=True).version == 3
 
 
-@pytest.mark.exhaustive
-def test_a_failing_gate_leaves_the_old_version(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.not_everyday
+def test_failed_refresh_keeps_old_version(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     two_groups(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM patients WHERE pid > 3")
     for how in ("keep", "recluster"):
-        unchanged_by(con, "safe", lambda how=how: dbanon.refresh_release(con, "safe", mode=how), Exception)  # type: ignore[misc]
+        assert_refused_unchanged(con, "safe", lambda how=how: dbanon.refresh_release(con, "safe", mode=how), Exception)  # type: ignore[misc]
     con.execute("DELETE FROM patients")
-    unchanged_by(con, "safe", lambda: dbanon.refresh_release(con, "safe"), Exception)
+    assert_refused_unchanged(con, "safe", lambda: dbanon.refresh_release(con, "safe"), Exception)
 
 
 # --- many random changes -----------------------------------------------------------------------------------
@@ -328,7 +340,7 @@ ASKS: list[dict[str, Any]] = [
 ]
 
 
-class World:
+class ChangingTable:
     """A random table that changes, and the call that releases it."""
 
     def __init__(self, con: Any, seed: int) -> None:
@@ -416,38 +428,38 @@ class World:
         return [[(row[index],) for row in rows] for rows in result.values()]
 
 
-def missed_models(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[str, Any]) -> list[str]:
+def missed_models(part: Sequence[Any], table_counts: Mapping[Any, int], parameters: Mapping[str, Any]) -> list[str]:
     """Return the models that a set of sensitive values misses; records are persons of their own."""
     failed = []
-    (records,) = models.alone([[(value,) for (value,) in part]])
-    if models.size(records) < asked["k"]:
+    (records,) = models.records_as_persons([[(value,) for (value,) in part]])
+    if models.n_persons(records) < parameters["k"]:
         failed.append("k")
-    if "l" in asked:
-        measure = models.entropy_l if asked.get("diversity") == "entropy" else models.distinct_l
-        if measure([records]).table < asked["l"] - models.SLACK:
+    if "l" in parameters:
+        measure = models.entropy_l if parameters.get("diversity") == "entropy" else models.distinct_l
+        if measure([records]).table < parameters["l"] - models.SLACK:
             failed.append("l")
-    if "alpha" in asked and models.alpha([records]).table > asked["alpha"] + models.SLACK:
+    if "alpha" in parameters and models.alpha([records]).table > parameters["alpha"] + models.SLACK:
         failed.append("alpha")
-    total = sum(whole.values())
-    q = {value: models.Fraction(count, total) for value, count in whole.items()}
+    total = sum(table_counts.values())
+    q = {value: models.Fraction(count, total) for value, count in table_counts.items()}
     p = models.shares(records, 0)
-    if "t" in asked:
-        emd = asked.get("ground_distance", "equal")
+    if "t" in parameters:
+        emd = parameters.get("ground_distance", "equal")
         if emd == "equal":
-            distance = models.equal(p, q)
+            distance = models.equal_distance(p, q)
         elif emd == "ordered":
             ranked_values = [value for value in [*DISEASES, None] if value in q]
             distance = models.ordered_distance(p, q, ranked_values)
         else:
-            distance = models.hierarchical(p, q, TREE)
-        if distance > asked["t"] + models.SLACK:
+            distance = models.hierarchical_distance(p, q, TREE)
+        if distance > parameters["t"] + models.SLACK:
             failed.append("t")
-    if "beta" in asked and any((p[v] - q[v]) / q[v] > asked["beta"] + models.SLACK for v in p):
+    if "beta" in parameters and any((p[v] - q[v]) / q[v] > parameters["beta"] + models.SLACK for v in p):
         failed.append("beta")
     return failed
 
 
-def by_persons(con: Any, world: World, version: int, other: int, new: bool) -> list[str]:
+def missed_by_persons(con: Any, world: ChangingTable, version: int, other: int, new: bool) -> list[str]:
     """Return models missed by changed records and by those that remain in reduced clusters, from the ledger."""
     rows = con.execute(
         "SELECT version, cluster_id, value_hash, person_key, records FROM dbanon.membership "
@@ -459,26 +471,26 @@ def by_persons(con: Any, world: World, version: int, other: int, new: bool) -> l
         stored_mapping[number].setdefault(cluster, Counter())[(value, person if world.person else None)] += records
     failed = []
 
-    def few(members: Counter[Any]) -> bool:
+    def is_too_few(members: Counter[Any]) -> bool:
         size = len({p for _, p in members} - {None}) if world.person else sum(members.values())
         return bool(members) and size < world.asked["k"]
 
     for cluster, members in stored_mapping[version].items():
         moved_members = members - stored_mapping[other].get(cluster, Counter())
-        failed += ["moved"] if few(moved_members) else []
+        failed += ["moved"] if is_too_few(moved_members) else []
         if moved_members and not new:
-            failed += ["stayed"] if few(members - moved_members) else []
+            failed += ["stayed"] if is_too_few(members - moved_members) else []
     return failed
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("part", range(2))
 def test_version_differences_empty_or_meet_model(con: Any, part: int) -> None:
     dbanon.load_hierarchy(con, "wards", WARDS)
     dbanon.load_hierarchy(con, "illness", TREE)
     ends: Counter[str] = Counter()
     for seed in sample_cases(range(part, TABLES, 2), 2):
-        world = World(con, seed)
+        world = ChangingTable(con, seed)
         try:
             dbanon.create_release(con, "safe", world.algorithm, "t", **world.asked, **world.options)
         except (errors.DbanonError, duckdb.Error):
@@ -486,37 +498,39 @@ def test_version_differences_empty_or_meet_model(con: Any, part: int) -> None:
             continue
         for _ in range(4):
             world.change()
-            ends[refreshed(con, world, f"seed {seed}")] += 1
+            ends[refresh_and_check(con, world, f"seed {seed}")] += 1
         dbanon.drop_release(con, "safe")
         dbanon.forget_release(con, "safe")
     assert ends["released"] >= 1, ends
     assert ends["refused"] >= 1, ends
 
 
-def refreshed(con: Any, world: World, where: str) -> str:
+def refresh_and_check(con: Any, world: ChangingTable, context: str) -> str:
     """Refresh and check the result, whether it succeeds or not; return the outcome."""
     con.execute("CREATE OR REPLACE TEMP TABLE old AS FROM safe")
-    previous = everything(con, "safe")
+    previous = all_rows(con, "safe")
     problems: list[Any] | None = None
     try:
         problems = con.execute("FROM refresh_problems('safe')").fetchall()
         release = dbanon.refresh_release(con, "safe")
     except (errors.DbanonError, duckdb.Error) as error:
-        assert everything(con, "safe") == previous, where
-        assert not problems or isinstance(error, errors.SmallDifferencesRefusedError), f"{where}: {error}"
+        assert all_rows(con, "safe") == previous, context
+        assert not problems or isinstance(error, errors.SmallDifferencesRefusedError), f"{context}: {error}"
         return "refused"
-    assert problems == [], where
+    assert problems == [], context
     new, old = release.version, release.version - 1
-    where = f"{where}, version {new}, {world.asked} {world.options} person: {world.person}"
+    context = f"{context}, version {new}, {world.asked} {world.options} person: {world.person}"
     for version, other in (("safe", "old"), ("old", "safe")):
         full_values = [row[0] for row in con.execute(f"SELECT disease FROM {version}").fetchall()]
         for moves in world.sets(version, other):
             if world.person:  # persons are judged below; records are never fewer
-                assert len(moves) >= world.asked["k"], f"{where}: {version} {moves}"
+                assert len(moves) >= world.asked["k"], f"{context}: {version} {moves}"
                 if world.asked.keys() == {"k", "l"} and "diversity" not in world.asked:
-                    assert missed_models(moves, Counter(full_values), world.asked) == [], f"{where}: {version} {moves}"
+                    assert missed_models(moves, Counter(full_values), world.asked) == [], (
+                        f"{context}: {version} {moves}"
+                    )
             else:
-                assert missed_models(moves, Counter(full_values), world.asked) == [], f"{where}: {version} {moves}"
-    assert by_persons(con, world, new, old, True) == [], where
-    assert by_persons(con, world, old, new, False) == [], where
+                assert missed_models(moves, Counter(full_values), world.asked) == [], f"{context}: {version} {moves}"
+    assert missed_by_persons(con, world, new, old, True) == [], context
+    assert missed_by_persons(con, world, old, new, False) == [], context
     return "released"

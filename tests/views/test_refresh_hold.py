@@ -28,15 +28,17 @@ def con() -> Iterator[Any]:
 
 def patients(con: Any, person: bool = False, count: int = 10, **asked: Any) -> dbanon.Release:
     """Create patients of 20 to 29 years with alternating diseases, released with k = 5."""
-    return kept.state(con, (_patients, person, count, *asked.items()), lambda con: _patients(con, person, count, asked))
+    return kept.restore_state(
+        con, (_patients, person, count, *asked.items()), lambda con: _patients(con, person, count, asked)
+    )
 
 
-def _patients(con: Any, person: bool, count: int, asked: dict[str, Any]) -> dbanon.Release:
+def _patients(con: Any, person: bool, count: int, parameters: dict[str, Any]) -> dbanon.Release:
     key = "" if person else "PRIMARY KEY"
     con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
     insert_rows(con, [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
     dbanon.declare(con, "patients", pid="person" if person else "identifier", age="quasi", disease="sensitive")
-    return dbanon.create_release(con, "safe", "kacpc", "patients", k=5, **asked)
+    return dbanon.create_release(con, "safe", "kacpc", "patients", k=5, **parameters)
 
 
 def insert_rows(con: Any, rows: Sequence[tuple[int, int, str]]) -> None:
@@ -44,7 +46,7 @@ def insert_rows(con: Any, rows: Sequence[tuple[int, int, str]]) -> None:
         con.executemany("INSERT INTO patients VALUES (?, ?, ?)", list(rows))
 
 
-def flu(first: int, count: int, age: int = 40, disease: str = "Flu") -> list[tuple[int, int, str]]:
+def patients_with_disease(first: int, count: int, age: int = 40, disease: str = "Flu") -> list[tuple[int, int, str]]:
     """Return patients from a number on, all of them with one disease."""
     return [(first + i, age + i, disease) for i in range(count)]
 
@@ -55,7 +57,7 @@ def hold(con: Any, **asked: Any) -> tuple[int, int, int | None]:
     return release.version, release.records, release.waiting
 
 
-def waits(con: Any) -> list[tuple[Any, ...]]:
+def deferred_counts(con: Any) -> list[tuple[Any, ...]]:
     """Return the ledger's counts of pending records and persons, by version."""
     return con.execute("SELECT version, waiting, waiting_persons FROM releases()").fetchall()
 
@@ -84,20 +86,20 @@ def test_few_records_deferred_until_enough(con: Any) -> None:
     """Two, then two more are deferred in version 1; the fifth publishes all as one class, others stay unchanged."""
     patients(con)
     old_tables = tables(con)
-    insert_rows(con, flu(100, 2))
+    insert_rows(con, patients_with_disease(100, 2))
     with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.refresh_release(con, "safe")
     assert status(con) == ("stale", 2, 0, 0, 0)
     assert hold(con) == (1, 10, 2)
     assert status(con) == ("fresh", 0, 0, 0, 2)
-    insert_rows(con, flu(102, 2, 50))
+    insert_rows(con, patients_with_disease(102, 2, 50))
     assert status(con) == ("stale", 2, 0, 0, 2)
     assert hold(con) == (1, 10, 4)
     assert tables(con) == old_tables
-    assert waits(con) == [(1, 4, None)]
-    insert_rows(con, flu(104, 1, 60))
+    assert deferred_counts(con) == [(1, 4, None)]
+    insert_rows(con, patients_with_disease(104, 1, 60))
     assert hold(con) == (2, 15, 0)
-    assert waits(con) == [(1, 4, None), (2, 0, None)]
+    assert deferred_counts(con) == [(1, 4, None), (2, 0, None)]
     assert con.execute("SELECT count(*) FROM dbanon.membership WHERE waiting").fetchall() == [(0,)]
     old = con.execute("SELECT age, disease FROM safe WHERE age <> '[40, 60]' ORDER BY ALL").fetchall()
     assert old == sorted((age, disease) for age, disease, _ in old_tables[0])
@@ -109,7 +111,7 @@ def test_few_records_deferred_until_enough(con: Any) -> None:
 
 def test_deferred_then_removed_record_leaves_no_trace(con: Any) -> None:
     patients(con)
-    insert_rows(con, flu(100, 3))
+    insert_rows(con, patients_with_disease(100, 3))
     assert hold(con) == (1, 10, 3)
     con.execute("DELETE FROM patients WHERE pid = 101")
     assert status(con) == ("stale", 0, 1, 0, 3)
@@ -122,29 +124,29 @@ def test_deferred_then_removed_record_leaves_no_trace(con: Any) -> None:
 
 def test_records_missing_l_deferred_for_other_disease(con: Any) -> None:
     patients(con, l=2)
-    insert_rows(con, flu(100, 7))
+    insert_rows(con, patients_with_disease(100, 7))
     assert hold(con) == (1, 10, 7)
-    insert_rows(con, flu(200, 1, 50, "TB"))
+    insert_rows(con, patients_with_disease(200, 1, 50, "TB"))
     assert hold(con) == (2, 18, 0)
 
 
 @pytest.mark.parametrize("model", [{"t": 0.3}, {"alpha": 0.6}, {"beta": 0.9}, {"delta_disclosure": 1.0}, {"p": 2}])
-def test_every_model_can_defer_records(con: Any, model: dict[str, Any]) -> None:
+def test_refresh_hold_supports_every_model(con: Any, model: dict[str, Any]) -> None:
     """Six of one disease miss each of them; a mixture like the earlier one meets it."""
     patients(con, count=12, **model)
-    insert_rows(con, flu(100, 6))
+    insert_rows(con, patients_with_disease(100, 6))
     assert hold(con) == (1, 12, 6)
     insert_rows(con, [(200 + i, 40 + i % 6, DISEASES[1 + i % 3]) for i in range(18)])
     assert hold(con) == (2, 36, 0)
 
 
-def test_persons_are_counted_not_records(con: Any) -> None:
+def test_refresh_hold_counts_persons_not_records(con: Any) -> None:
     """Eight records of four new persons are deferred; a known person's record makes the fifth person of a class."""
     patients(con, person=True)
-    insert_rows(con, [*flu(100, 4), *flu(100, 4, 50, "TB")])
+    insert_rows(con, [*patients_with_disease(100, 4), *patients_with_disease(100, 4, 50, "TB")])
     assert hold(con) == (1, 10, 8)
-    assert waits(con) == [(1, 8, 4)]
-    insert_rows(con, flu(0, 1, 60))
+    assert deferred_counts(con) == [(1, 8, 4)]
+    insert_rows(con, patients_with_disease(0, 1, 60))
     assert hold(con) == (2, 19, 0)
     messages = con.execute("SELECT value FROM certificate('safe') WHERE section = 'left out'").fetchall()
     assert ("0",) in messages
@@ -154,11 +156,11 @@ def test_new_record_of_published_person_is_deferred(con: Any) -> None:
     """The person's first record is unchanged, and nothing reveals that the second is theirs."""
     patients(con, person=True)
     old_tables = tables(con)
-    insert_rows(con, flu(3, 1))
+    insert_rows(con, patients_with_disease(3, 1))
     assert hold(con) == (1, 10, 1)
-    assert waits(con) == [(1, 1, 1)]
+    assert deferred_counts(con) == [(1, 1, 1)]
     assert tables(con) == old_tables
-    insert_rows(con, flu(100, 4, 41))
+    insert_rows(con, patients_with_disease(100, 4, 41))
     assert hold(con) == (2, 15, 0)
 
 
@@ -175,7 +177,7 @@ def test_duplicate_of_published_record_deferred_by_count(con: Any) -> None:
     assert hold(con) == (2, 15, 0)
 
 
-def test_max_level_blocks_deferred_separately(con: Any) -> None:
+def test_refresh_hold_defers_each_max_level_block_separately(con: Any) -> None:
     """Five of the region 1 are a class; two of region 2 are deferred until there are three more."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, zip VARCHAR, disease VARCHAR)")
     con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, ZIPS[i % 5][0], DISEASES[i % 4]) for i in range(40)])
@@ -191,7 +193,7 @@ def test_max_level_blocks_deferred_separately(con: Any) -> None:
     con.execute("INSERT INTO patients SELECT 100 + i, '10' || (1 + i % 3), 'Flu' FROM range(5) AS r (i)")
     con.execute("INSERT INTO patients VALUES (200, '201', 'TB'), (201, '202', 'TB')")
     assert hold(con) == (2, 45, 2)
-    assert waits(con)[1:] == [(2, 2, None)]
+    assert deferred_counts(con)[1:] == [(2, 2, None)]
     con.execute("INSERT INTO patients SELECT 300 + i, '201', 'Flu' FROM range(3) AS r (i)")
     assert hold(con) == (3, 50, 0)
 
@@ -214,11 +216,11 @@ def test_rare_value_deferred_until_frequent(con: Any) -> None:
 def test_removal_refused_and_erasure_defers_new_records(con: Any) -> None:
     """One of three classes of five is removed for the deleted person; six new ones are deferred to the next version."""
     patients(con, count=15)
-    insert_rows(con, flu(100, 6))
+    insert_rows(con, patients_with_disease(100, 6))
     con.execute("DELETE FROM patients WHERE pid = 3")
     with pytest.raises(errors.SmallDifferencesRefusedError):
         hold(con)
-    assert waits(con) == [(1, None, None)]
+    assert deferred_counts(con) == [(1, None, None)]
     with pytest.warns(dbanon.DisclosureWarning, match="4 records are held back"):
         assert hold(con, erase=True) == (2, 10, 6)
     assert status(con) == ("fresh", 0, 0, 0, 6)
@@ -231,7 +233,7 @@ def test_removal_refused_and_erasure_defers_new_records(con: Any) -> None:
 
 def test_removed_class_creates_version_deferring_others(con: Any) -> None:
     patients(con, count=15)
-    insert_rows(con, flu(100, 2))
+    insert_rows(con, patients_with_disease(100, 2))
     con.execute("DELETE FROM patients WHERE age < 25")
     assert hold(con) == (2, 10, 2)
     assert hold(con) == (2, 10, 2)
@@ -244,10 +246,10 @@ def test_returning_people_deferred_if_absent_are_exposed(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE age < 25")
     assert hold(con) == (2, 10, 0)
     con.execute("INSERT INTO patients FROM went WHERE pid <> 2")
-    insert_rows(con, flu(100, 5))
+    insert_rows(con, patients_with_disease(100, 5))
     assert hold(con) == (3, 15, 4)
     con.execute("INSERT INTO patients FROM went WHERE pid = 2")
-    insert_rows(con, flu(200, 2, 50))
+    insert_rows(con, patients_with_disease(200, 2, 50))
     assert hold(con) == (4, 20, 2)
 
 
@@ -275,23 +277,23 @@ def test_returning_people_checked_against_former_classes(con: Any, how: str) -> 
 @pytest.mark.parametrize("how", ["keep", "recluster"])
 def test_deferred_records_are_new_to_other_refresh_modes(con: Any, how: str) -> None:
     patients(con)
-    insert_rows(con, flu(100, 3))
+    insert_rows(con, patients_with_disease(100, 3))
     assert hold(con) == (1, 10, 3)
     with pytest.raises(errors.SmallDifferencesRefusedError):
         dbanon.refresh_release(con, "safe", mode=how)
-    insert_rows(con, flu(103, 2))
+    insert_rows(con, patients_with_disease(103, 2))
     assert dbanon.refresh_release(con, "safe", mode=how).records == 15
-    assert waits(con) == [(1, 3, None), (2, None, None)]
+    assert deferred_counts(con) == [(1, 3, None), (2, None, None)]
     assert status(con) == ("fresh", 0, 0, 0, 0)
 
 
-def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
+def test_deferred_records_not_counted_as_suppressed(con: Any) -> None:
     """A share of the records may be suppressed; deferred records do not count in it, and suppressed ones stay so."""
     patients(con, count=20, suppress=0.2)
     remaining_value = con.execute("SELECT suppressed FROM releases()").fetchall()[0][0]
-    insert_rows(con, flu(100, 2))
+    insert_rows(con, patients_with_disease(100, 2))
     assert hold(con) == (1, 20 - remaining_value, 2)
-    insert_rows(con, flu(102, 8))
+    insert_rows(con, patients_with_disease(102, 8))
     version, records, waiting = hold(con)
     assert (version, waiting) == (2, 0)
     suppressed = con.execute("SELECT suppressed FROM releases() WHERE version = 2").fetchall()[0][0]
@@ -299,7 +301,7 @@ def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
-def test_hold_requires_keepable_classes(con: Any) -> None:
+def test_refresh_hold_requires_keepable_classes(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "safe", "simdiv", "patients", k=5, replace=True)
     with pytest.raises(errors.CannotKeepClassesError, match="publishes more of a class"):
@@ -308,7 +310,7 @@ def test_hold_requires_keepable_classes(con: Any) -> None:
 
 def test_unchanged_source_creates_no_version(con: Any) -> None:
     patients(con)
-    insert_rows(con, flu(100, 2))
+    insert_rows(con, patients_with_disease(100, 2))
     assert hold(con) == hold(con) == hold(con, if_stale=True) == (1, 10, 2)
     dbanon.declare(con, "patients", age={"role": "quasi", "weight": 2})
     assert hold(con) == (2, 10, 2)
@@ -324,7 +326,7 @@ def test_source_problem_raised_not_deferred(con: Any) -> None:
     con.execute("INSERT INTO patients VALUES (100, '999', 'Flu')")
     with pytest.raises(errors.CannotKeepClassesError, match="zip"):
         hold(con)
-    assert waits(con) == [(1, None, None)]
+    assert deferred_counts(con) == [(1, None, None)]
 
 
 # --- reported values ---------------------------------------------------------------------------------------------
@@ -332,12 +334,12 @@ def test_source_problem_raised_not_deferred(con: Any) -> None:
 
 def test_deferred_count_shown_to_custodian_only(con: Any, tmp_path: Path) -> None:
     patients(con, l=2)
-    insert_rows(con, flu(100, 5))
-    insert_rows(con, flu(105, 1, 50, "TB"))
+    insert_rows(con, patients_with_disease(100, 5))
+    insert_rows(con, patients_with_disease(105, 1, 50, "TB"))
     assert hold(con) == (2, 16, 0)
     files = {}
     for waiting in (0, 7):
-        insert_rows(con, flu(200, waiting))
+        insert_rows(con, patients_with_disease(200, waiting))
         assert hold(con) == (2, 16, waiting)
         messages = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
         assert ("waiting until enough have come", str(waiting)) in messages
@@ -350,9 +352,9 @@ def test_deferred_count_shown_to_custodian_only(con: Any, tmp_path: Path) -> Non
     assert files[0] == files[7]
 
 
-def test_the_statement_the_certificate_and_wrong_words(con: Any) -> None:
+def test_refresh_hold_statement_reports_deferred_records(con: Any) -> None:
     patients(con)
-    insert_rows(con, flu(100, 2))
+    insert_rows(con, patients_with_disease(100, 2))
     view = "REFRESH MATERIALIZED ANONYMIZED VIEW safe"
     result = con.execute(f"{view} WITH (mode = 'hold')")
     assert [column[0] for column in result.description] == ["name", "version", "records", "classes", "waiting"]
@@ -366,24 +368,24 @@ def test_the_statement_the_certificate_and_wrong_words(con: Any) -> None:
     assert dbanon.forget_release(con, "safe") == 0
 
 
-def test_a_ledger_of_an_earlier_version_gets_the_columns(con: Any) -> None:
+def test_earlier_ledger_gets_deferred_count_columns(con: Any) -> None:
     patients(con)
     for table, column in (("release", "waiting"), ("release", "waiting_persons"), ("membership", "waiting")):
         con.execute(f"ALTER TABLE dbanon.{table} DROP COLUMN {column}")
     assert con.execute("SELECT value FROM certificate('safe') WHERE item = 'k'").fetchall()
     assert status(con) == ("fresh", 0, 0, 0, 0)
-    insert_rows(con, flu(100, 2))
+    insert_rows(con, patients_with_disease(100, 2))
     assert hold(con) == (1, 10, 2)
-    assert waits(con) == [(1, 2, None)]
+    assert deferred_counts(con) == [(1, 2, None)]
 
 
 def test_published_and_deferred_rows_equal_source(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One record that is neither published nor counted as pending stops the version, and nothing is changed."""
     patients(con)
-    insert_rows(con, flu(100, 1))
+    insert_rows(con, patients_with_disease(100, 1))
     assert hold(con) == (1, 10, 1)
     lost_value = con.execute("SELECT row_hash FROM dbanon.membership WHERE waiting").fetchall()[0][0]
-    insert_rows(con, flu(200, 6, 60))
+    insert_rows(con, patients_with_disease(200, 6, 60))
     remember = deferred_records.defer_records
 
     def forgetful(cursor: Any, entry: Any, *given: Any) -> Any:
@@ -397,6 +399,6 @@ def test_published_and_deferred_rows_equal_source(con: Any, monkeypatch: pytest.
     monkeypatch.setattr(deferred_records, "defer_records", forgetful)
     with pytest.raises(errors.UnstableSourceError):
         hold(con)
-    assert waits(con) == [(1, 1, None)]
+    assert deferred_counts(con) == [(1, 1, None)]
     monkeypatch.undo()
     assert hold(con) == (2, 17, 0)

@@ -173,11 +173,11 @@ class History:
         """
         records = sorted({record for version in self.versions for record in version})
 
-        def separated(of: Mapping[Record, Hashable]) -> list[list[Record]]:
+        def separated(patterns: Mapping[Record, Hashable]) -> list[list[Record]]:
             sets: dict[Hashable, list[Record]] = defaultdict(list)
-            for record, pattern in of.items():
+            for record, pattern in patterns.items():
                 sets[pattern].append(record)
-            return [found for found in sets.values() if self.short(found)]
+            return [members for members in sets.values() if self.short(members)]
 
         if by_class:
             result = separated({r: tuple(version.get(r) for version in self.versions) for r in records})
@@ -205,7 +205,7 @@ class History:
 @pytest.mark.parametrize("by_person", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(WORLDS))
-def test_no_set_separated_by_versions_misses_model(con: Any, seed: int, kind: str, by_person: bool) -> None:
+def test_random_version_sequences_meet_model(con: Any, seed: int, kind: str, by_person: bool) -> None:
     history = History(con, seed, kind, by_person)
     ends = [history.release()]
     while len(ends) < STEPS and len(history.versions) < 10:
@@ -215,7 +215,7 @@ def test_no_set_separated_by_versions_misses_model(con: Any, seed: int, kind: st
     assert len(history.versions) > 1, ends
 
 
-def test_checker_finds_planted_differences(con: Any) -> None:
+def test_history_checker_finds_planted_differences(con: Any) -> None:
     """One person was removed, and one is in the classes of two versions with no one else."""
     history = History(con, 0, "hold", False)
     people = [(tag, DISEASES[tag % 3]) for tag in range(12)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from oracle.related import look_alikes
+from oracle.related import people_by_published_rows
 from support import broken_template
 from support.related import clinic
 
@@ -79,7 +79,7 @@ def test_related_tables_from_one_snapshot(con: Any) -> None:
     rows = by_pseudonym(con, "safe_a_part", "patient_id", "day, code")
     assert set(rows) <= set(people)
     assert len(people) == 30
-    assert min(look_alikes(people, [rows]).values()) >= 3
+    assert min(people_by_published_rows(people, [rows]).values()) >= 3
     joined_query = "FROM safe AS p JOIN safe_a_part AS r ON r.patient_id = p.id WHERE p.class_id <> r.class_id"
     assert con.execute(f"SELECT count(*) {joined_query}").fetchall() == [(0,)]
 
@@ -95,7 +95,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("statement", OTHERS)
 def test_other_release_of_same_people_refused(con: Any, statement: str) -> None:
     """By the same tables, by views over them, also with tables of others.
@@ -134,7 +134,7 @@ def test_other_release_of_same_people_refused(con: Any, statement: str) -> None:
     assert table_names(con) == []
 
 
-def test_others_are_released_as_ever(con: Any) -> None:
+def test_unrelated_tables_released_next_to_related_release(con: Any) -> None:
     con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
     con.execute("CREATE TABLE staff AS SELECT 20 + i AS age FROM range(12) AS r (i)")
     con.execute(f"{CREATE} other AS SELECT * FROM kacpc('staff', k=3, qi=['age'])")
@@ -163,21 +163,23 @@ def test_related_release_has_single_version(con: Any) -> None:
     assert con.execute("SELECT status FROM releases()").fetchall() == [("dropped",)]
 
 
-def test_a_release_that_was_changed_is_noticed(con: Any) -> None:
+def test_doctor_reports_modified_related_release(con: Any) -> None:
     con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
 
-    def found() -> list[str]:
+    def release_problems() -> list[str]:
         return [p.problem for p in doctor.problems(con) if p.kind == "release"]
 
-    assert found() == []
+    assert release_problems() == []
     con.execute("DELETE FROM safe_visits WHERE class_id = 1")
-    assert found() == ["table safe_visits has other rows, another order or other columns than it was made with"]
+    assert release_problems() == [
+        "table safe_visits has other rows, another order or other columns than it was made with"
+    ]
     con.execute("DROP TABLE safe_visits")
-    assert found() == ["table safe_visits is missing"]
+    assert release_problems() == ["table safe_visits is missing"]
 
 
-def test_gate_refusal_leaves_nothing(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    spoil = partial(broken_template.change, monkeypatch)
+def test_related_release_refused_by_gate_leaves_no_tables(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    spoil = partial(broken_template.change_template, monkeypatch)
     spoil("release/related/clustered_people.sql", "SELECT rid, class_id AS cluster", "SELECT rid, rid AS cluster")
     with pytest.raises(duckdb.Error, match="release gate refused"):
         con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
@@ -185,7 +187,7 @@ def test_gate_refusal_leaves_nothing(con: Any, monkeypatch: pytest.MonkeyPatch) 
     assert con.execute("FROM dbanon.related_release").fetchall() == []
 
 
-def test_a_table_without_published_rows_has_its_columns(con: Any) -> None:
+def test_related_table_without_published_rows_keeps_columns(con: Any) -> None:
     con.execute(
         "DELETE FROM visits WHERE patient_id NOT IN (SELECT patient_id FROM visits GROUP BY ALL "
         "HAVING count(*) > 1 LIMIT 2)"
@@ -207,7 +209,7 @@ def test_ledger_records_requested_model(con: Any) -> None:
     assert achieved >= 2
 
 
-def test_tables_of_several_databases_are_refused(con: Any) -> None:
+def test_related_tables_of_several_databases_refused(con: Any) -> None:
     """The ledger of one does not know the releases in the other."""
     con.execute("ATTACH ':memory:' AS elsewhere")
     con.execute("CREATE TABLE elsewhere.visits AS FROM visits; CREATE SCHEMA elsewhere.dbanon")
@@ -226,7 +228,7 @@ def test_tables_of_several_databases_are_refused(con: Any) -> None:
     assert table_names(con) == []
 
 
-def test_names(con: Any) -> None:
+def test_related_release_refuses_reserved_and_taken_names(con: Any) -> None:
     con.execute("CREATE TABLE classes AS FROM visits")
     con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('classes' AS table_name) FROM dbanon.policy "
                 "WHERE table_name = 'visits'")  # fmt: skip

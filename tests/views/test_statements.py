@@ -68,7 +68,7 @@ def call_of(con: Any, name: str) -> str:
 # --- effects ------------------------------------------------------------------------------------------------
 
 
-def test_create_makes_three_tables_and_reports_them(con: Any) -> None:
+def test_create_statement_creates_three_tables(con: Any) -> None:
     result = con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=5, l=2)")
     assert [column[0] for column in result.description] == ["name", "version", "records", "classes"]
     (row,) = result.fetchall()
@@ -96,8 +96,8 @@ def test_refresh_creates_version_and_drop_removes_tables(con: Any) -> None:
     assert releases(con) == [("safe", 1, "replaced"), ("safe", 2, "dropped")]
 
 
-@pytest.mark.exhaustive
-def test_case_comments_and_semicolon_are_ignored(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_statements_ignore_case_comments_and_semicolons(con: Any) -> None:
     con.execute(
         "-- make; it\n/* 'now */ create Materialized /* ; */ ANONYMIZED view -- here\n Safe as /* '(' */ select * from "
         "KACPC( /* the ; table */ 'patients', k=5 -- )\n ) ; -- done"
@@ -108,8 +108,8 @@ def test_case_comments_and_semicolon_are_ignored(con: Any) -> None:
     assert releases(con)[-1] == ("Safe", 2, "dropped")
 
 
-@pytest.mark.exhaustive
-def test_several_statements_run_in_order(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_several_statements_in_single_call_run_in_order(con: Any) -> None:
     rows = con.execute(
         f"CREATE TABLE other AS FROM patients; {CREATE} a KEY (pid) AS FROM kacpc('other', k=5, {ROLES}); "
         f"{REFRESH} a; INSERT INTO other SELECT 99, 1, 'F', 'a;b'; SELECT count(*), 'x;y' FROM a"
@@ -121,16 +121,16 @@ def test_several_statements_run_in_order(con: Any) -> None:
     assert relation.fetchall()[0][:3] == ("b", 1, 40)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("method", ["sql", "query", "from_query"])
-def test_relations_work_too(con: Any, method: str) -> None:
+def test_sql_and_query_methods_run_statements(con: Any, method: str) -> None:
     run = getattr(con, method)
     assert run(f"{CREATE} safe AS FROM kacpc('patients', k=$1)", params=[5]).fetchall()[0][:3] == ("safe", 1, 40)
     assert run(f"{REFRESH} safe").filter("version = 2").fetchall()[0][0] == "safe"
     assert run(f"{DROP} safe").fetchall() == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize(
     ("arguments", "parameters"),
     [
@@ -151,8 +151,8 @@ def test_arguments_evaluated_by_duckdb(con: Any, arguments: str, parameters: Any
     assert con.execute("FROM safe").fetchall() == con.execute("FROM told").fetchall()
 
 
-@pytest.mark.exhaustive
-def test_prepared_values_belong_to_the_last_statement(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_prepared_values_apply_to_last_statement(con: Any) -> None:
     con.execute(f"CREATE TABLE t (i INTEGER); {CREATE} safe AS FROM kacpc('patients', k=?)", [7])
     assert '"k": 7' in call_of(con, "safe")
     for query in (f"{REFRESH} safe", f"{DROP} safe"):
@@ -163,8 +163,8 @@ def test_prepared_values_belong_to_the_last_statement(con: Any) -> None:
     assert releases(con) == [("safe", 1, "published")]
 
 
-@pytest.mark.exhaustive
-def test_options_are_those_of_the_functions(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_statement_options_equal_function_options(con: Any) -> None:
     con.execute(f"{CREATE} a AS FROM kacpc('patients', k=5)")
     with pytest.raises(errors.CompositionRefusedError):
         con.execute(f"{CREATE} b WITH (composition = 'refuse') AS FROM mondrian('patients', k=3)")
@@ -181,17 +181,17 @@ def test_options_are_those_of_the_functions(con: Any) -> None:
     assert last == [(2, "recluster", True)]
 
 
-@pytest.mark.exhaustive
-def test_key_columns_tell_people_apart(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_key_clause_sets_person_key_columns(con: Any) -> None:
     con.execute("CREATE VIEW half AS FROM patients WHERE pid % 2 = 0")
     dbanon.declare(con, "half", pid="identifier", age="quasi", sex="quasi", disease="sensitive")
     con.execute(f"{CREATE} a KEY (\"PID\", sex) AS FROM kacpc('half', k=5, {ROLES})")
     assert con.execute("SELECT person_key FROM releases()").fetchall() == [(["pid", "sex"],)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("query", ["{} safe AS FROM mondrian('patients', k=3)"])
-def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> None:
+def test_statement_warning_points_at_calling_line(con: Any, query: str) -> None:
     con.execute(f"{CREATE} first AS FROM kacpc('patients', k=5)")
     with pytest.warns(dbanon.DisclosureWarning) as caught:
         con.execute(query.format(CREATE))
@@ -207,9 +207,9 @@ def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> 
 # --- names --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("name", HOSTILE)
-def test_every_quoted_name_is_accepted(con: Any, name: str) -> None:
+def test_statements_accept_odd_release_name(con: Any, name: str) -> None:
     old_tables = tables(con)
     quoted = '"' + name.replace('"', '""') + '"'
     assert con.execute(f"{CREATE} {quoted} AS FROM kacpc('patients', k=5)").fetchall()[0][0] == name
@@ -219,9 +219,9 @@ def test_every_quoted_name_is_accepted(con: Any, name: str) -> None:
     assert tables(con) == old_tables
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("name", HOSTILE)
-def test_every_quoted_source_is_accepted(con: Any, name: str) -> None:
+def test_statements_accept_odd_source_name(con: Any, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
     con.execute(f"CREATE TABLE {quoted} AS FROM patients")
     source = quoted.replace("'", "''")
@@ -230,8 +230,8 @@ def test_every_quoted_source_is_accepted(con: Any, name: str) -> None:
     assert releases(con) == [("safe", 1, "replaced"), ("safe", 2, "published")]
 
 
-@pytest.mark.exhaustive
-def test_schemas_are_found_in_any_case(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_statement_schema_names_ignore_case(con: Any) -> None:
     con.execute('CREATE SCHEMA "odd s"')
     con.execute(f"{CREATE} \"ODD s\".safe AS FROM kacpc('patients', k=5)")
     assert con.execute("SELECT schema_name, name FROM releases()").fetchall() == [("odd s", "safe")]
@@ -241,7 +241,7 @@ def test_schemas_are_found_in_any_case(con: Any) -> None:
     assert releases(con)[-1] == ("safe", 2, "dropped")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_attached_database_keeps_own_releases(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'second.duckdb'}' AS \"second one\"")
     patients(con, '"second one".people')
@@ -258,7 +258,7 @@ def test_attached_database_keeps_own_releases(con: Any, tmp_path: Path) -> None:
     assert rows == [("clinic", "safe"), ("second one", "here")]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_ambiguous_schema_or_database_name_raises(con: Any) -> None:
     con.execute("CREATE SCHEMA clinic")
     with pytest.raises(errors.AmbiguousTableError):
@@ -269,7 +269,7 @@ def test_ambiguous_schema_or_database_name_raises(con: Any) -> None:
 # --- OR REPLACE, IF EXISTS, IF NOT EXISTS -------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_or_replace_only_replaces_release(con: Any) -> None:
     con.execute("CREATE TABLE mine AS SELECT 1 AS i")
     with pytest.raises(errors.ReleaseExistsError, match="not tables of a release"):
@@ -292,7 +292,7 @@ def test_or_replace_only_replaces_release(con: Any) -> None:
     ]
 
 
-def test_if_not_exists_leaves_a_release_alone(con: Any) -> None:
+def test_if_not_exists_keeps_existing_release(con: Any) -> None:
     con.execute(f"{CREATE} IF NOT EXISTS safe AS FROM kacpc('patients', k=5)")
     second_result = con.execute(f"{CREATE} IF NOT EXISTS SAFE AS FROM kacpc('patients', k=8)")
     assert second_result.fetchall() == []
@@ -421,7 +421,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
 
 
 @pytest.fixture(scope="module")
-def kept() -> Iterator[Any]:
+def kept_release_con() -> Iterator[Any]:
     """Create a database in memory with a release `kept`."""
     with dbanon.connect() as connection:
         patients(connection, "patients")
@@ -431,16 +431,26 @@ def kept() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("query", "kind", "says"), MISTAKES, ids=[query for query, _, _ in MISTAKES])
-def test_a_mistake_is_one_error_and_changes_nothing(kept: Any, query: str, kind: type[Exception], says: str) -> None:
-    old_values = (tables(kept), releases(kept), kept.execute("FROM kept").fetchall())
-    for run in (kept.execute, kept.sql):
+def test_invalid_statement_refused_without_changes(
+    kept_release_con: Any, query: str, kind: type[Exception], says: str
+) -> None:
+    old_values = (
+        tables(kept_release_con),
+        releases(kept_release_con),
+        kept_release_con.execute("FROM kept").fetchall(),
+    )
+    for run in (kept_release_con.execute, kept_release_con.sql):
         with pytest.raises(kind, match=says):
             run(query)
-    assert (tables(kept), releases(kept), kept.execute("FROM kept").fetchall()) == old_values
+    assert (
+        tables(kept_release_con),
+        releases(kept_release_con),
+        kept_release_con.execute("FROM kept").fetchall(),
+    ) == old_values
 
 
-@pytest.mark.exhaustive
-def test_the_statement_is_refused_inside_a_transaction(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_statement_refused_inside_transaction(con: Any) -> None:
     con.execute(f"{CREATE} kept AS {FINE}")
     con.execute("BEGIN; CREATE TABLE t (i INTEGER)")
     for query in (f"{CREATE} s AS {FINE}", f"{REFRESH} kept", f"{DROP} kept"):
@@ -454,8 +464,8 @@ def test_the_statement_is_refused_inside_a_transaction(con: Any) -> None:
     con.execute(f"{CREATE} s AS FROM kacpc('patients', k=5)")
 
 
-@pytest.mark.exhaustive
-def test_a_read_only_database_is_not_written(con: Any, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_statement_refused_in_read_only_database(con: Any, tmp_path: Path) -> None:
     con.execute(f"{CREATE} kept AS {FINE}")
     con.close()
     with dbanon.connect(tmp_path / "clinic.duckdb", read_only=True) as reader:
@@ -466,7 +476,7 @@ def test_a_read_only_database_is_not_written(con: Any, tmp_path: Path) -> None:
         reader.execute(f"{DROP} IF EXISTS s")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_connection_local_source_refused(con: Any) -> None:
     frame = con.execute("FROM patients").df()
     con.execute("CREATE TEMP TABLE passing AS FROM patients")
@@ -477,7 +487,7 @@ def test_connection_local_source_refused(con: Any) -> None:
     assert releases(con) == []
 
 
-def test_a_plain_connection_has_a_parser_error() -> None:
+def test_statement_on_plain_connection_raises_parser_error() -> None:
     with duckdb.connect() as plain_con, pytest.raises(duckdb.ParserException):
         dbanon.attach(plain_con).execute(f"{CREATE} s AS {FINE}")
 
@@ -485,7 +495,7 @@ def test_a_plain_connection_has_a_parser_error() -> None:
 # --- connections --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_statements_work_in_memory_and_on_cursors() -> None:
     with dbanon.connect() as memory:
         patients(memory, "patients")
@@ -496,7 +506,7 @@ def test_statements_work_in_memory_and_on_cursors() -> None:
         assert len(releases(memory)) == 3
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_no_state_kept_after_statement(con: Any) -> None:
     for query in (
         f"{CREATE} s AS FROM kacpc('patients', 5)",
@@ -518,6 +528,6 @@ def test_no_state_kept_after_statement(con: Any) -> None:
         "SELECT $x$; DROP MATERIALIZED ANONYMIZED VIEW s; $x$",
     ],
 )
-def test_texts_names_and_comments_are_no_statements(con: Any, query: str) -> None:
+def test_statement_words_in_texts_and_comments_ignored(con: Any, query: str) -> None:
     assert len(con.execute(query).fetchall()) == 1
     assert releases(con) == []

@@ -34,17 +34,17 @@ def insert_rows(con: Any, first: int, last: int) -> None:
     con.execute(f"INSERT INTO events {rows}")
 
 
-def run_after(written: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
+def run_after(function_name: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
     """Run one more statement after a function of `stream_refresh` has written its tables."""
-    real = getattr(stream_refresh, written)
+    real = getattr(stream_refresh, function_name)
 
-    def spoilt(cursor: Any, *given: Any) -> Any:
+    def run_wrong_statement(cursor: Any, *given: Any) -> Any:
         result = real(cursor, *given)
         cursor.execute("USE memory")
         cursor.execute(wrong)
         return result
 
-    return lambda monkeypatch: monkeypatch.setattr(stream_refresh, written, spoilt)
+    return lambda monkeypatch: monkeypatch.setattr(stream_refresh, function_name, run_wrong_statement)
 
 
 LAST = "(SELECT max(rowid) FROM safe)"
@@ -70,9 +70,9 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("wrong", WRONG)
-def test_tables_that_are_written_wrongly_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+def test_stream_refresh_refuses_wrongly_written_rows(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     old_rows = con.execute("FROM safe").fetchall()
     run_after(*WRONG[wrong])(monkeypatch)
     with pytest.raises(errors.GateRefusedError, match=r"refresh_stream: the release gate refused the result"):
@@ -82,8 +82,8 @@ def test_tables_that_are_written_wrongly_are_refused(con: Any, monkeypatch: pyte
     assert streaming.refresh_stream(con, "safe").read == 40
 
 
-def test_rows_in_the_order_of_their_arrival_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def published(cursor: Any, grows: Any, statement: Any, *given: Any) -> Any:
+def test_stream_refresh_refuses_rows_in_arrival_order(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def publish_in_order(cursor: Any, grows: Any, statement: Any, *given: Any) -> Any:
         result = real(cursor, grows, statement, *given)
         cursor.execute("USE memory")
         cursor.execute("DELETE FROM safe WHERE rowid > ?", [first])
@@ -94,6 +94,6 @@ def test_rows_in_the_order_of_their_arrival_are_refused(con: Any, monkeypatch: p
 
     real = stream_refresh._publish
     first = con.execute("SELECT max(rowid) FROM safe").fetchall()[0][0]
-    monkeypatch.setattr(stream_refresh, "_publish", published)
+    monkeypatch.setattr(stream_refresh, "_publish", publish_in_order)
     with pytest.raises(errors.GateRefusedError, match="rows of the view that are in the order of their arrival"):
         streaming.refresh_stream(con, "safe")

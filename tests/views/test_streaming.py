@@ -76,7 +76,7 @@ def rows(con: Any, query: str) -> list[tuple[Any, ...]]:
     return sorted(con.execute(query).fetchall(), key=repr)
 
 
-def grew(con: Any) -> list[tuple[Any, ...]]:
+def view_rows(con: Any) -> list[tuple[Any, ...]]:
     """Return the rows of the view without class numbers, which differ for classes published at the end."""
     shown_query = "SELECT DISTINCT * EXCLUDE (disease, class_id, suppressed) FROM safe WHERE NOT suppressed"
     numbers = f"SELECT (SELECT count(DISTINCT class_id) FROM safe), (SELECT count(*) FROM ({shown_query}))"
@@ -85,7 +85,7 @@ def grew(con: Any) -> list[tuple[Any, ...]]:
     return rows(con, "SELECT * EXCLUDE (class_id) FROM safe")
 
 
-def replayed(con: Any, system: str, call: dict[str, Any]) -> list[tuple[Any, ...]]:
+def function_rows(con: Any, system: str, call: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Return the rows that the table function publishes of all records, likewise."""
     arguments = ", ".join(f"{name} := {value!r}" for name, value in call.items())
     return rows(
@@ -112,14 +112,14 @@ def test_refreshes_in_pieces_equal_function(system: str, case: str) -> None:
     for first, last in zip([0, *ends], [*ends, 230], strict=True):
         insert_rows(con, 1, first, last)
         done = streaming.refresh_stream(con, "safe")
-        assert (done.read, done.waiting) == (last - first, waiting(con))
+        assert (done.read, done.waiting) == (last - first, n_pending(con))
         present_rows = con.execute("FROM safe").fetchall()
         assert present_rows[: len(previous)] == previous  # published rows never change
         previous = present_rows
     done = streaming.refresh_stream(con, "safe", flush=True)
-    assert (done.waiting, waiting(con)) == (0, 0)
+    assert (done.waiting, n_pending(con)) == (0, 0)
     if not next(s for s in streams() if s.name == system).widens:
-        assert grew(con) == replayed(con, system, call)
+        assert view_rows(con) == function_rows(con, system, call)
     remaining_row = con.execute("SELECT count(*), count(class_id) FROM safe").fetchall()[0]
     ledger = con.execute(
         "SELECT arrived, published, suppressed, waiting, longest_delay FROM stream_status()"
@@ -129,25 +129,25 @@ def test_refreshes_in_pieces_equal_function(system: str, case: str) -> None:
     assert remaining_row[0] == (remaining_row[1] if call.get("suppress") == "drop" else 230)
 
 
-def waiting(con: Any) -> int:
+def n_pending(con: Any) -> int:
     (count,) = con.execute('SELECT count(*) FROM dbanon."waiting main.safe"').fetchall()[0]
     return int(count)
 
 
 @SYSTEMS
-def test_every_visible_class_has_k_persons_and_covers(system: str) -> None:
+def test_stream_classes_have_k_persons_and_cover_records(system: str) -> None:
     """Compared with the source and the rows of each refresh alone; a unique sensitive value identifies each record."""
     con = open_stream_database()
     call = CALL | {"person": "name", "qi": ["age", "ward"]}
     streaming.create_stream(con, "safe", system, "events", **call)
     people: dict[int, set[str | None]] = defaultdict(set)
     display: dict[int, tuple[Any, ...]] = {}
-    of: dict[str, tuple[Any, ...]] = {}
+    source_rows: dict[str, tuple[Any, ...]] = {}
     seen_number = 0
     wards = {ward: above for ward, above, _ in TREE}
     for first in range(0, 240, 40):
         for number, row in enumerate(events(4, first, first + 40), first):
-            of[f"d{number}"] = row
+            source_rows[f"d{number}"] = row
             con.execute(f"INSERT INTO events VALUES ({', '.join('?' * 8)})", [*row[:-1], f"d{number}"])
         streaming.refresh_stream(con, "safe", flush=first == 200)
         added = con.execute("SELECT age, ward, disease, class_id FROM safe OFFSET ?", [seen_number]).fetchall()
@@ -156,7 +156,7 @@ def test_every_visible_class_has_k_persons_and_covers(system: str) -> None:
             if number is None:
                 assert (age, ward, disease) == ("*", "*", None)
                 continue
-            true = of.pop(disease)
+            true = source_rows.pop(disease)
             people[number].add(true[1])
             assert display.setdefault(number, (age, ward)) == (age, ward)
             assert ward in ("*", true[5], wards[true[5]])
@@ -175,12 +175,12 @@ def test_every_visible_class_has_k_persons_and_covers(system: str) -> None:
     assert seen_number == 240
 
 
-class Killed(BaseException):
+class SimulatedCrash(BaseException):
     """A simulated end of the process."""
 
 
-@pytest.mark.parametrize("at", ["_publish", "_update_pending", "_update_ledger"])
-def test_failure_during_refresh_changes_nothing(at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("function_name", ["_publish", "_update_pending", "_update_ledger"])
+def test_failed_stream_refresh_changes_nothing(function_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     con = open_stream_database()
     insert_rows(con, 2, 0, 60)
     streaming.create_stream(con, "safe", "castle", "events", **CALL)
@@ -190,19 +190,19 @@ def test_failure_during_refresh_changes_nothing(at: str, monkeypatch: pytest.Mon
         tables = ("safe", "safe_classes", 'dbanon."waiting main.safe"', "dbanon.stream")
         return [rows(con, f"FROM {table}") for table in tables]
 
-    previous, real = everything(), getattr(stream_refresh, at)
+    previous, real = everything(), getattr(stream_refresh, function_name)
 
     def dies(*given: Any) -> Any:
         real(*given)
-        raise Killed
+        raise SimulatedCrash
 
     with monkeypatch.context() as patched:
-        patched.setattr(stream_refresh, at, dies)
-        with pytest.raises(Killed):
+        patched.setattr(stream_refresh, function_name, dies)
+        with pytest.raises(SimulatedCrash):
             streaming.refresh_stream(con, "safe")
     assert everything() == previous
     streaming.refresh_stream(con, "safe", flush=True)
-    assert grew(con) == replayed(con, "castle", CALL)
+    assert view_rows(con) == function_rows(con, "castle", CALL)
 
 
 FOLLOWS = """
@@ -235,16 +235,16 @@ def test_killed_process_resumes_from_last_commit(tmp_path: Path) -> None:
     (have,) = con.execute("SELECT count(*) FROM events").fetchall()[0]
     insert_rows(con, 3, have, have + 20)
     streaming.refresh_stream(con, "safe", flush=True)
-    assert grew(con) == replayed(con, "fads", CALL)
+    assert view_rows(con) == function_rows(con, "fads", CALL)
     con.close()
 
 
-def grown_view(system: str = "fads", **more: Any) -> Any:
+def create_grown_view(system: str = "fads", **more: Any) -> Any:
     """Create a view of sixty records, some of which are pending."""
     con = open_stream_database()
     insert_rows(con, 5, 0, 60)
     streaming.create_stream(con, "safe", system, "events", **(CALL | more))
-    assert waiting(con)
+    assert n_pending(con)
     return con
 
 
@@ -258,8 +258,8 @@ def grown_view(system: str = "fads", **more: Any) -> Any:
         ("TRUNCATE events", "lost or moved 60 rows"),
     ],
 )  # fmt: skip
-def test_a_source_that_was_rewritten_is_refused(rewritten: str, why: str) -> None:
-    con = grown_view()
+def test_stream_refresh_refuses_rewritten_source(rewritten: str, why: str) -> None:
+    con = create_grown_view()
     old_rows = rows(con, "FROM safe")
     con.execute(rewritten)
     insert_rows(con, 5, 60, 70)
@@ -268,7 +268,7 @@ def test_a_source_that_was_rewritten_is_refused(rewritten: str, why: str) -> Non
     assert rows(con, "FROM safe") == old_rows
 
 
-def test_the_time_zone_of_a_session_is_no_change_of_the_source(tmp_path: Path) -> None:
+def test_stream_refresh_accepts_other_session_time_zone(tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
     for zone, first in (("UTC", 0), ("Asia/Tokyo", 30), ("America/New_York", 60)):
         con = dbanon.attach(duckdb.connect(path))
@@ -285,7 +285,7 @@ def test_the_time_zone_of_a_session_is_no_change_of_the_source(tmp_path: Path) -
 
 
 def test_published_rows_deletable_with_pruned() -> None:
-    con = grown_view()
+    con = create_grown_view()
     waits = 'rowid IN (SELECT "dbanon row" FROM dbanon."waiting main.safe")'
     con.execute(f"DELETE FROM events WHERE NOT {waits} AND rowid < 40")
     with pytest.raises(errors.SourceNotAppendOnlyError):
@@ -298,8 +298,8 @@ def test_published_rows_deletable_with_pruned() -> None:
         streaming.refresh_stream(con, "safe", allow_deleted_rows=True)
 
 
-def test_late_record_arrives_when_read() -> None:
-    con = grown_view()
+def test_record_with_early_timestamp_read_on_next_refresh() -> None:
+    con = create_grown_view()
     con.execute("UPDATE events SET ts = 99 WHERE false")
     con.executemany(
         f"INSERT INTO events VALUES ({', '.join('?' * 8)})", [(-1000, *row[1:]) for row in events(5, 60, 100)]
@@ -309,7 +309,7 @@ def test_late_record_arrives_when_read() -> None:
 
 
 def test_unreadable_record_reported_and_nothing_lost() -> None:
-    con = grown_view()
+    con = create_grown_view()
     old_rows = rows(con, "FROM safe")
     wrong = {"ward": "'q'", "weight": "'NaN'::DOUBLE", "ts": "NULL"}
     for column, value in wrong.items():
@@ -321,11 +321,11 @@ def test_unreadable_record_reported_and_nothing_lost() -> None:
         con.execute("DELETE FROM events WHERE rowid = (SELECT max(rowid) FROM events)")  # it has not been read
     insert_rows(con, 5, 60, 100)
     streaming.refresh_stream(con, "safe", flush=True)
-    assert grew(con) == replayed(con, "fads", CALL)
+    assert view_rows(con) == function_rows(con, "fads", CALL)
 
 
-def test_a_hierarchy_may_get_nodes_and_not_lose_them() -> None:
-    con = grown_view("castle")
+def test_stream_hierarchy_may_gain_but_not_lose_nodes() -> None:
+    con = create_grown_view("castle")
     dbanon.load_hierarchy(con, "wards", [*TREE, ["ab", "x", "*"], ["i", "v", "*"]])
     con.execute("INSERT INTO events SELECT * REPLACE ('i' AS ward) FROM events WHERE rowid < 30")
     assert streaming.refresh_stream(con, "safe").read == 30
@@ -335,7 +335,7 @@ def test_a_hierarchy_may_get_nodes_and_not_lose_them() -> None:
         streaming.refresh_stream(con, "safe")
 
 
-def test_other_roles_are_refused() -> None:
+def test_stream_refresh_refuses_changed_roles() -> None:
     con = open_stream_database()
     dbanon.declare(con, "events", age="quasi", disease="sensitive")
     insert_rows(con, 5, 0, 40)
@@ -345,28 +345,28 @@ def test_other_roles_are_refused() -> None:
         streaming.refresh_stream(con, "safe")
 
 
-def test_mistakes() -> None:
+def test_create_stream_refuses_invalid_arguments() -> None:
     con = open_stream_database()
     insert_rows(con, 5, 0, 40)
     con.execute("CREATE VIEW seen AS FROM events")
     con.execute('CREATE TABLE numbered AS SELECT ts AS "rowid", * FROM events')
 
-    def refused(
+    def creation_error(
         kind: type[Exception], source: str = "events", name: str = "safe", system: str = "fads", **more: Any
     ) -> str:
         with pytest.raises(kind) as caught:
             streaming.create_stream(con, name, system, source, **(CALL | more))
         return str(caught.value)
 
-    assert "seen is no table of a DuckDB database" in refused(errors.StreamSourceNotATableError, "seen")
-    assert "has a column of the name rowid" in refused(errors.StreamSourceNotATableError, "numbered")
-    assert "'name' of events would be published as it is" in refused(
+    assert "seen is no table of a DuckDB database" in creation_error(errors.StreamSourceNotATableError, "seen")
+    assert "has a column of the name rowid" in creation_error(errors.StreamSourceNotATableError, "numbered")
+    assert "'name' of events would be published as it is" in creation_error(
         errors.CannotCheckRareValuesError, insensitive=["name"]
     )
-    assert "delta must be at least 30" in refused(errors.InvalidArgumentError, k=30)
-    refused(errors.UnknownAlgorithmError, system="kacpc")
-    refused(errors.ReleaseExistsError, name="seen")
-    refused(errors.UnknownParameterError, life2=1)
+    assert "delta must be at least 30" in creation_error(errors.InvalidArgumentError, k=30)
+    creation_error(errors.UnknownAlgorithmError, system="kacpc")
+    creation_error(errors.ReleaseExistsError, name="seen")
+    creation_error(errors.UnknownParameterError, life2=1)
     with pytest.raises(errors.StreamAlgorithmNotAllowedError, match="create_release: fads is a stream system"):
         dbanon.create_release(con, "safe", "fads", "events", k=3)
     with pytest.raises(duckdb.Error, match="tradeoffs: fads is a stream system"):
@@ -386,7 +386,7 @@ def test_mistakes() -> None:
     con.execute("ROLLBACK")
 
 
-def test_statements() -> None:
+def test_stream_statements_create_refresh_and_drop_view() -> None:
     con = dbanon.connect()
     hostile = """x"'); DROP TABLE t; --"""
     con.execute(f"CREATE TABLE events ({COLUMNS})")
@@ -418,7 +418,7 @@ def test_statements() -> None:
 
 
 def test_releases_and_streams_of_same_people_warned() -> None:
-    con = grown_view()
+    con = create_grown_view()
     with pytest.warns(dbanon.DisclosureWarning, match="the streaming views safe published the same people"):
         dbanon.create_release(con, "whole", "kacpc", "events", k=3, qi=["age"])
     with pytest.raises(errors.OverlappingStreamError):
@@ -431,17 +431,17 @@ def test_releases_and_streams_of_same_people_warned() -> None:
         streaming.create_stream(con, "again", "fads", "events", **CALL)
 
 
-def overdue(state: StreamState) -> StreamState:
+def defer_all_records(state: StreamState) -> StreamState:
     """Keep all records pending."""
     return replace(state, class_ids=np.full(len(state.class_ids), PENDING))
 
 
-def not_covered(state: StreamState) -> StreamState:
+def assign_first_class(state: StreamState) -> StreamState:
     """Publish all records in the class that was published first."""
     return replace(state, class_ids=np.where(state.class_ids >= 0, 0, state.class_ids))
 
 
-def too_small(state: StreamState) -> StreamState:
+def publish_single_record(state: StreamState) -> StreamState:
     """Publish the first record in a class of its own, with the values of an earlier class."""
     out, removed_positions = state.class_ids.copy(), np.flatnonzero(state.class_ids >= 0)
     out[removed_positions[0]] = len(state.made_at)
@@ -452,18 +452,20 @@ def too_small(state: StreamState) -> StreamState:
     )
 
 
-def left_before_it_came(state: StreamState) -> StreamState:
+def publish_before_arrival(state: StreamState) -> StreamState:
     step, removed_positions = state.published_at.copy(), np.flatnonzero(state.class_ids >= 0)
     step[removed_positions[-1]] = 1
     return replace(state, published_at=step)
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize("spoil", [overdue, not_covered, too_small, left_before_it_came])
-def test_the_gate_refuses_what_breaks_a_promise_later(
+@pytest.mark.all_cases
+@pytest.mark.parametrize(
+    "spoil", [defer_all_records, assign_first_class, publish_single_record, publish_before_arrival]
+)
+def test_gate_refuses_altered_stream_algorithm_results(
     spoil: Callable[[StreamState], StreamState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    con = grown_view()
+    con = create_grown_view()
     old_values = rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")
     insert_rows(con, 5, 60, 120)
     real = stream_algorithms.find
@@ -478,11 +480,11 @@ def test_the_gate_refuses_what_breaks_a_promise_later(
             streaming.refresh_stream(con, "safe")
     assert (rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")) == old_values
     streaming.refresh_stream(con, "safe", flush=True)
-    assert grew(con) == replayed(con, "fads", CALL)
+    assert view_rows(con) == function_rows(con, "fads", CALL)
 
 
-def test_two_at_once_do_not_publish_twice() -> None:
-    con = grown_view()
+def test_concurrent_stream_refresh_refused() -> None:
+    con = create_grown_view()
     insert_rows(con, 5, 60, 90)
     other = dbanon.attach(con.cursor())
     other.execute("BEGIN")

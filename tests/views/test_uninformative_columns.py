@@ -46,7 +46,7 @@ def test_share_of_uninformative_records_per_column(con: Any) -> None:
     assert list(message.values()) == [1, 0, 0, 1], "what is alike in all records is published as it is"
 
 
-def test_single_class_release_is_warned_not_error(con: Any) -> None:
+def test_single_class_release_warns_without_error(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT 20 + i AS age, ['Flu', 'HIV'][1 + (i < 7)::INTEGER] AS disease "
         "FROM range(20) AS r (i)"
@@ -94,7 +94,7 @@ def test_cli_names_uninformative_columns(people: Path) -> None:
     assert json.loads(done.stdout.splitlines()[-1])["metrics"]["is_single_class"] == 1
 
 
-def test_shares_are_never_rounded_up_to_all() -> None:
+def test_share_below_100_percent_never_shown_as_all() -> None:
     assert (
         "age (99 %)"
         in views_warnings.describe_generalized({"fully_generalized:age": 0.9999, "is_single_class": 0.0})[0]

@@ -28,40 +28,40 @@ def literals(attempt: Attempt) -> str:
     return "".join(f", {name} := {argument(value)}" for name, value in attempt.parameters.items())
 
 
-def run(con: Any, query: str) -> list[str]:
+def forbidden_rows(con: Any, query: str) -> list[str]:
     """Return the rows of a query that the policy forbids."""
     result = con.execute(query)
     return problems([column[0] for column in result.description], result.fetchall())
 
 
-def materialized(con: Any, attempt: Attempt, table: str) -> list[str]:
+def forbidden_materialized_rows(con: Any, attempt: Attempt, table: str) -> list[str]:
     dbanon.create_release(con, "safe", "mondrian", table, k=K, **attempt.parameters)
-    return run(con, "FROM safe")
+    return forbidden_rows(con, "FROM safe")
 
 
-def created(con: Any, attempt: Attempt, table: str) -> list[str]:
+def forbidden_statement_rows(con: Any, attempt: Attempt, table: str) -> list[str]:
     con.execute(
         f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM mondrian('{table}', k := {K}{literals(attempt)})"
     )
-    return run(con, "FROM safe")
+    return forbidden_rows(con, "FROM safe")
 
 
-def view(con: Any, attempt: Attempt, table: str) -> list[str]:
+def forbidden_view_rows(con: Any, attempt: Attempt, table: str) -> list[str]:
     con.execute(f"CREATE OR REPLACE VIEW seen AS FROM mondrian('{table}', k := {K}{literals(attempt)})")
-    return run(con, "FROM seen")
+    return forbidden_rows(con, "FROM seen")
 
 
 def forbidden_copied_rows(con: Any, attempt: Attempt, table: str) -> list[str]:
     con.execute(f"CREATE OR REPLACE TABLE copied AS FROM mondrian('{table}', k := {K}{literals(attempt)})")
-    return run(con, "FROM copied")
+    return forbidden_rows(con, "FROM copied")
 
 
-def prepared(con: Any, attempt: Attempt, table: str) -> list[str]:
+def forbidden_prepared_rows(con: Any, attempt: Attempt, table: str) -> list[str]:
     con.execute(f"PREPARE release AS FROM mondrian('{table}', k := {K}{literals(attempt)})")
-    return run(con, "EXECUTE release")
+    return forbidden_rows(con, "EXECUTE release")
 
 
-def classes(con: Any, attempt: Attempt, table: str) -> list[str]:
+def forbidden_class_rows(con: Any, attempt: Attempt, table: str) -> list[str]:
     con.execute(f"FROM mondrian_classes('{table}', k := {K}{literals(attempt)})").fetchall()
     return []
 
@@ -72,18 +72,18 @@ def forbidden_explained_rows(con: Any, attempt: Attempt, table: str) -> list[str
 
 
 INTERFACES: dict[str, Callable[[Any, Attempt, str], list[str]]] = {
-    "materialize": materialized,
-    "CREATE MATERIALIZED ANONYMIZED VIEW": created,
-    "CREATE VIEW": view,
+    "materialize": forbidden_materialized_rows,
+    "CREATE MATERIALIZED ANONYMIZED VIEW": forbidden_statement_rows,
+    "CREATE VIEW": forbidden_view_rows,
     "CREATE TABLE AS": forbidden_copied_rows,
-    "PREPARE": prepared,
-    "classes": classes,
+    "PREPARE": forbidden_prepared_rows,
+    "classes": forbidden_class_rows,
     "EXPLAIN": forbidden_explained_rows,
 }
 
 
 @pytest.mark.parametrize("interface", INTERFACES)
-def test_interface_refuses_looser_parameters(con: Any, interface: str) -> None:
+def test_release_interfaces_refuse_looser_parameters(con: Any, interface: str) -> None:
     clinic(con)
     for attempt in sample_cases(ATTEMPTS, 16):
         with pytest.raises((duckdb.Error, dbanon.errors.DbanonError), match=REFUSAL):

@@ -15,9 +15,9 @@ Options = dict[str, int]
 
 
 def run(
-    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, options: Options, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("b_castle").run(came, model, options, lambda: None, before, ends)
+    return find("b_castle").run(came, model, options, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
@@ -43,9 +43,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     return came, model, {**options, "alpha": model.k + int(random.integers(0, 8))}
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_b_castle_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -54,14 +54,14 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
         refuse_broken(came, model, remaining, options["delta"])
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(2))
-def test_result_independent_of_batching(part: int) -> None:
+def test_b_castle_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 300, 2):
         check_cuts("b_castle", run, seed, *case(seed))
 
 
-def of_numbers(values: list[int]) -> Arrivals:
+def number_arrivals(values: list[int]) -> Arrivals:
     """Return arrivals of one number from 0 to 10."""
     codes = np.array(values, np.int32)[:, None]
     return build_arrivals(
@@ -69,7 +69,7 @@ def of_numbers(values: list[int]) -> Arrivals:
     )
 
 
-def test_a_stream_traced_by_hand() -> None:
+def test_b_castle_equals_hand_traced_stream() -> None:
     """k = 2, delta = 6, beta = 2, mu = 2, alpha = 3, one number.
 
     1: 0 opens A; 2: 10 opens B. 3: 4 and 4: 6 join A, which they widen least. Each time 0 is farthest from the center
@@ -80,7 +80,9 @@ def test_a_stream_traced_by_hand() -> None:
     not stored. The stream ends: D is class 3, 2-3, and 8 is suppressed.
     """
     remaining = run(
-        of_numbers([0, 10, 4, 6, 5, 7, 9, 1, 2, 8, 3]), StreamModel(2), {"delta": 6, "beta": 2, "mu": 2, "alpha": 3}
+        number_arrivals([0, 10, 4, 6, 5, 7, 9, 1, 2, 8, 3]),
+        StreamModel(2),
+        {"delta": 6, "beta": 2, "mu": 2, "alpha": 3},
     )
     assert remaining.class_ids.tolist() == [0, 1, 0, 0, 2, 2, 1, 2, 3, SUPPRESSED, 3]
     assert remaining.published_at.tolist() == [7, 8, 7, 7, 11, 11, 8, 11, 11, 11, 11]
@@ -89,19 +91,19 @@ def test_a_stream_traced_by_hand() -> None:
     assert remaining.reusable.tolist() == [0, 1, 3]
 
 
-def test_clusters_that_are_k_records_together_are_merged() -> None:
+def test_b_castle_merges_small_clusters_reaching_k() -> None:
     """4, 10, 0, 3 and 7 open clusters, and two more records join the cluster of 7.
 
     The 4 is due: with 3 it would lose 0.1, but be two records short of four; with the three 7 it loses 0.3 and is four.
     The remaining clusters are too small.
     """
     options = {"delta": 6, "beta": 5, "mu": 2, "alpha": 8}
-    remaining = run(of_numbers([4, 10, 0, 3, 7, 7, 7]), StreamModel(4), options)
+    remaining = run(number_arrivals([4, 10, 0, 3, 7, 7, 7]), StreamModel(4), options)
     assert remaining.class_ids.tolist() == [0, SUPPRESSED, SUPPRESSED, SUPPRESSED, 0, 0, 0]
 
 
 def test_published_cluster_is_not_split() -> None:
-    came, options = of_numbers([1, 9, 1, 9]), {"delta": 4, "beta": 1, "mu": 2}
+    came, options = number_arrivals([1, 9, 1, 9]), {"delta": 4, "beta": 1, "mu": 2}
     assert run(came, StreamModel(2), {**options, "alpha": 8}).class_ids.tolist() == [0, 0, 0, 0]
     assert find("castle").run(came, StreamModel(2), options, lambda: None, None, True).class_ids.tolist() == [
         0,
@@ -111,7 +113,7 @@ def test_published_cluster_is_not_split() -> None:
     ]
 
 
-def test_alpha_is_no_less_than_a_class() -> None:
+def test_b_castle_alpha_below_k_refused_and_defaults_to_2k() -> None:
     assert excluded_parameter({"alpha": 3}, 4) == ("alpha", "at least 4, as many records as a class needs")
     assert excluded_parameter({"alpha": 4}, 4) is None
     assert excluded_parameter({"alpha": None}, 4) is None

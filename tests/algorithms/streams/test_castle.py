@@ -14,9 +14,9 @@ Options = dict[str, int]
 
 
 def run(
-    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, options: Options, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("castle").run(came, model, options, lambda: None, before, ends)
+    return find("castle").run(came, model, options, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
@@ -41,9 +41,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     return came, model, {"delta": delta, "beta": int(random.integers(1, 8)), "mu": int(random.integers(1, 8))}
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_castle_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -52,14 +52,14 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
         refuse_broken(came, model, remaining, options["delta"])
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(2))
-def test_result_independent_of_batching(part: int) -> None:
+def test_castle_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 300, 2):
         check_cuts("castle", run, seed, *case(seed))
 
 
-def of_numbers(values: list[int], sensitive: list[int] | None = None) -> Arrivals:
+def number_arrivals(values: list[int], sensitive: list[int] | None = None) -> Arrivals:
     """Return arrivals of one number from 0 to 10, with the sensitive values if given."""
     attribute = NumericAttribute(np.arange(11.0), integral=True)
     codes = np.array(values, np.int32)[:, None]
@@ -67,7 +67,7 @@ def of_numbers(values: list[int], sensitive: list[int] | None = None) -> Arrival
     return build_arrivals([attribute], codes, None, others)
 
 
-def test_a_stream_traced_by_hand() -> None:
+def test_castle_equals_hand_traced_stream() -> None:
     """k = 2, delta = 4, beta = 2, mu = 2, one number.
 
     1: 0 opens A. 2: 1 would widen it by all that was seen, which is more than no loss, so it opens B. 3: 10 widens B
@@ -82,7 +82,7 @@ def test_a_stream_traced_by_hand() -> None:
     and split: the 3 and the oldest 5, then the two next; the last 5 joins the first of these. Class 4, 3-5, is not
     stored, class 5, 5-5, is. 17: 2 opens G. The stream ends, and it is suppressed.
     """
-    came = of_numbers([0, 1, 10, 2, 0, 0, 9, 8, 7, 6, 9, 3, 5, 5, 5, 5, 2])
+    came = number_arrivals([0, 1, 10, 2, 0, 0, 9, 8, 7, 6, 9, 3, 5, 5, 5, 5, 2])
     remaining = run(came, StreamModel(2), {"delta": 4, "beta": 2, "mu": 2})
     assert remaining.class_ids.tolist() == [0, 1, 1, 1, 0, 0, 2, 3, 3, 3, 2, 4, 4, 5, 5, 4, SUPPRESSED]
     assert remaining.published_at.tolist() == [5, 6, 6, 6, 5, 10, 11, 11, 11, 11, 11, 16, 16, 16, 16, 16, 17]
@@ -93,7 +93,7 @@ def test_a_stream_traced_by_hand() -> None:
 
 def test_outlier_suppressed_if_most_clusters_are_larger() -> None:
     """0, 5 and 10 open clusters, of which 5 and 10 grow before the 0 is due."""
-    remaining = run(of_numbers([0, 5, 10, 5, 10]), StreamModel(2), {"delta": 4, "beta": 3, "mu": 2})
+    remaining = run(number_arrivals([0, 5, 10, 5, 10]), StreamModel(2), {"delta": 4, "beta": 3, "mu": 2})
     assert remaining.class_ids.tolist() == [SUPPRESSED, 0, 1, 0, 1]
     assert remaining.published_at.tolist() == [5, 5, 5, 5, 5]
 
@@ -102,7 +102,7 @@ def test_split_takes_share_of_every_sensitive_value() -> None:
     """One cluster, 0 (x), 0 (x), 1 (y), 5 (y), 6 (x). By persons alone the two 0 and then 1 and 5 would be pieces; by
     shares of a piece of two the first 0 and the nearest y, 1, then the second 0 and 5; the 6 widens 0-5 least."""
     values, options = [0, 0, 1, 5, 6], {"delta": 9, "beta": 1, "mu": 2}
-    remaining = run(of_numbers(values, [0, 0, 1, 1, 0]), StreamModel(2, (2,)), options)
+    remaining = run(number_arrivals(values, [0, 0, 1, 1, 0]), StreamModel(2, (2,)), options)
     assert remaining.class_ids.tolist() == [0, 1, 0, 1, 1]
     assert (remaining.lows.tolist(), remaining.highs.tolist()) == ([[0], [0]], [[1], [6]])
-    assert run(of_numbers(values), StreamModel(2), options).class_ids.tolist() == [0, 0, 1, 1, 1]
+    assert run(number_arrivals(values), StreamModel(2), options).class_ids.tolist() == [0, 0, 1, 1, 1]

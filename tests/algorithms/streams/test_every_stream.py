@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.streams import assert_equal_states, random_arrivals, refuse_broken, resumed
+from support.streams import assert_equal_states, random_arrivals, refuse_broken, resume_at_cuts
 
 from dbanon.algorithms.streams import PENDING, Arrivals, StreamAlgorithm, StreamModel, StreamState, streams
 
@@ -16,11 +16,11 @@ def options(system: StreamAlgorithm) -> dict[str, object]:
 
 
 @SYSTEMS
-def test_a_stream_may_be_put_aside_after_its_last_record(system: StreamAlgorithm) -> None:
+def test_stream_saved_after_last_record_resumes_equally(system: StreamAlgorithm) -> None:
     """The last call adds no record and often finds none pending: it publishes everything at the last arrival."""
 
-    def run(some: Arrivals, before: StreamState | None, ends: bool) -> StreamState:
-        return system.run(some, model, options(system), lambda: None, before, ends)
+    def run(arrivals: Arrivals, initial_state: StreamState | None, ends: bool) -> StreamState:
+        return system.run(arrivals, model, options(system), lambda: None, initial_state, ends)
 
     waited = 0
     for seed in range(30):
@@ -31,12 +31,12 @@ def test_a_stream_may_be_put_aside_after_its_last_record(system: StreamAlgorithm
         refuse_broken(came, model, remaining, DELTA, maybe=system.maybe)
         waited += int((run(came, None, False).class_ids == PENDING).sum())
         for cuts in ([came.n_records], [came.n_records, came.n_records], [7, 7, 40, came.n_records]):
-            assert_equal_states(resumed(came, run, cuts, system.state_layout.by_record), remaining)
+            assert_equal_states(resume_at_cuts(came, run, cuts, system.state_layout.by_record), remaining)
     assert waited > 0
 
 
 @SYSTEMS
-def test_a_stream_of_no_records_ends(system: StreamAlgorithm) -> None:
+def test_empty_stream_ends_without_classes(system: StreamAlgorithm) -> None:
     came = random_arrivals(0, 0)
     remaining = system.run(came, StreamModel(3), options(system), lambda: None, None, True)
     assert (

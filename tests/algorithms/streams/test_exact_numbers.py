@@ -57,7 +57,7 @@ def published_rows(con: Any, query: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_view_equals_function(system: str, kind: str) -> None:
+def test_stream_view_equals_function_for_exact_numbers(system: str, kind: str) -> None:
     con, seed = connection(kind), len(system) + len(kind)
     call = {**CALL, "intervals": ["bounds", "text"][seed % 2]}
     insert(con, kind, seed, 0, 30)
@@ -85,7 +85,7 @@ def check_covered(con: Any, view: str) -> None:
     assert con.execute(f"SELECT count(*) {query}").fetchone() == (0,)
 
 
-def test_records_beyond_a_class_do_not_join_it() -> None:
+def test_k_varp_suppresses_record_outside_class_interval() -> None:
     con = dbanon.connect()
     con.execute("CREATE TABLE b (r INTEGER, a BIGINT)")
     minimum = -9223372036854775808
@@ -100,7 +100,7 @@ def test_records_beyond_a_class_do_not_join_it() -> None:
     con.close()
 
 
-def test_gate_refuses_intervals_beyond_what_had_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_refuses_interval_beyond_arrived_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers with the same position count as one value, as in earlier versions."""
     con = dbanon.connect()
     con.execute("CREATE TABLE b (r INTEGER, a BIGINT)")
@@ -112,7 +112,7 @@ def test_gate_refuses_intervals_beyond_what_had_arrived(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("system", ["castle", "fads", "swaf", "ubdsa"])
-def test_state_of_an_earlier_version_goes_on(system: str) -> None:
+def test_stream_state_of_earlier_version_is_resumed(system: str) -> None:
     """Its classes have positions instead of exact values; they cover less than the published intervals, never more."""
     con = connection("BIGINT")
     insert(con, "BIGINT", 3, 0, 40)

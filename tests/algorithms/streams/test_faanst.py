@@ -15,9 +15,9 @@ Options = dict[str, object]
 
 
 def run(
-    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, options: Options, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("faanst").run(came, model, options, lambda: None, before, ends)
+    return find("faanst").run(came, model, options, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
@@ -48,9 +48,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     )
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_faanst_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -59,16 +59,16 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
         refuse_broken(came, model, remaining, int(str(options["delta"])))
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(2))
-def test_result_independent_of_batching(part: int) -> None:
+def test_faanst_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 200, 2):
         check_cuts("faanst", run, seed, *case(seed))
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("mode", ["base", "passive"])
-def test_a_stream_traced_by_hand(mode: str) -> None:
+def test_faanst_equals_hand_traced_stream(mode: str) -> None:
     """k = 2, mu = 3, delta = 4, one number, threshold 0.5.
 
     Three records are pending, which makes one cluster: 0, 10 and 4 are published as class 0, 0-10, which loses 1 and is
@@ -93,7 +93,7 @@ def test_a_stream_traced_by_hand(mode: str) -> None:
     assert remaining.reusable.tolist() == [1, 2, 3]
 
 
-def test_exclusive_parameters_raise() -> None:
+def test_faanst_mu_must_lie_between_k_and_delta() -> None:
     assert excluded_parameter({"delta": 10, "mu": 4}, 5) == ("mu", "at least 5, as many records as a class needs")
     assert excluded_parameter({"delta": 10, "mu": 11}, 5) == ("mu", "at most 10, as more records never wait")
     assert excluded_parameter({"delta": 10, "mu": 10}, 10) is None

@@ -15,9 +15,9 @@ Options = dict[str, int]
 
 
 def run(
-    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, options: Options, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("fads").run(came, model, options, lambda: None, before, ends)
+    return find("fads").run(came, model, options, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
@@ -42,9 +42,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     return came, model, {"delta": delta, "reuse_window": int(random.choice([0, 1, 5, 30, 1000]))}
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_fads_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -54,19 +54,19 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
         refuse_broken(came, model, remaining, options["delta"])
 
 
-def test_more_records_wait_than_are_looked_at_together() -> None:
+def test_fads_with_pending_beyond_batch_equals_plain_loop() -> None:
     came = random_arrivals(5, 700, nulls=True, persons=True, values=200)
     remaining = run(came, StreamModel(5), {"delta": BATCH_RECORDS + 130, "reuse_window": 50})
     plain_fads = Fads(came, 5, (), BATCH_RECORDS + 130, 50)
     assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (plain_fads.out, plain_fads.step)
 
 
-def test_result_independent_of_batching() -> None:
+def test_fads_result_independent_of_batching() -> None:
     for seed in range(200):
         check_cuts("fads", run, seed, *case(seed))
 
 
-def test_a_stream_traced_by_hand() -> None:
+def test_fads_equals_hand_traced_stream() -> None:
     """k = 2, delta = 3, reuse_window = 4, one number.
 
     1: 0; 2: 4; 3: 1, and the 0 is due: with the 1 it is class 0, 0-1. 4: 5, with the 4 that is due class 1, 4-5. 5: 4;
@@ -88,7 +88,7 @@ def test_a_stream_traced_by_hand() -> None:
     assert remaining.reusable.tolist() == [2, 3]
 
 
-def test_sensitive_values_come_from_further_away() -> None:
+def test_fads_adds_farther_record_for_second_value() -> None:
     """0 (x), 1 (x), 1 (NULL), 7 (y), 2 (x) of the person of the first.
 
     The nearest of another person is 1, and then the nearest with another value, 7.

@@ -15,9 +15,9 @@ Options = dict[str, int]
 
 
 def run(
-    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, options: Options, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("fast").run(came, model, {"workers": 1, **options}, lambda: None, before, ends)
+    return find("fast").run(came, model, {"workers": 1, **options}, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
@@ -43,9 +43,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     return came, model, {"delta": delta, "reuse_window": int(random.choice([0, 1, 5, 30, 1000])), "lookahead": ahead}
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_fast_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -55,14 +55,14 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
         refuse_broken(came, model, remaining, options["delta"])
 
 
-def test_result_independent_of_batching() -> None:
+def test_fast_result_independent_of_batching() -> None:
     for seed in range(200):
         check_cuts("fast", run, seed, *case(seed))
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("workers", [2, 3])
-def test_result_independent_of_workers(workers: int) -> None:
+def test_fast_result_independent_of_workers(workers: int) -> None:
     for seed in range(100):
         came, model, options = case(seed)
         assert_equal_states(run(came, model, {**options, "workers": workers}), run(came, model, options))
@@ -73,14 +73,14 @@ def test_result_independent_of_workers(workers: int) -> None:
     )
 
 
-def test_without_rounds_it_is_fads() -> None:
+def test_fast_without_lookahead_equals_fads() -> None:
     for seed in range(100):
         came, model, options = case(seed)
         fads = find("fads").run(came, model, options, lambda: None, None, True)
         assert_equal_states(run(came, model, {**options, "lookahead": 0}), fads)
 
 
-def test_a_stream_traced_by_hand() -> None:
+def test_fast_equals_hand_traced_stream() -> None:
     """k = 2, delta = 5, lookahead = 2, reuse_window = 4, one number.
 
     1: 0; 2: 9; 3: 4; 4: 8; 5: 1, and the 0 is due: with 1 it is class 0, 0-1. Those up to 3 would be due before two
@@ -97,7 +97,7 @@ def test_a_stream_traced_by_hand() -> None:
     assert remaining.highs.tolist() == [[1], [9], [5], [9], [9]]
 
 
-def test_a_round_leaves_enough_records_to_wait() -> None:
+def test_fast_lookahead_is_at_most_delta_minus_k() -> None:
     assert excluded_parameter({"delta": 9, "lookahead": 6}, 4) == (
         "lookahead",
         "at most 5, delta less as many records as a class needs",

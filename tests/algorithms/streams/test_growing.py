@@ -17,11 +17,11 @@ SYSTEMS = pytest.mark.parametrize("system", streams(), ids=lambda system: system
 DELTA = 30
 
 
-def left_by(
-    system: StreamAlgorithm, came: Arrivals, model: StreamModel, before: StreamState | None, ends: bool
+def run_stream(
+    system: StreamAlgorithm, came: Arrivals, model: StreamModel, initial_state: StreamState | None, ends: bool
 ) -> StreamState:
     options = {**{p.name: p.default for p in system.parameters}, "delta": DELTA}
-    return system.run(came, model, options, lambda: None, before, ends)
+    return system.run(came, model, options, lambda: None, initial_state, ends)
 
 
 def meaning(came: Arrivals) -> NumberMeaning:
@@ -33,11 +33,11 @@ def meaning(came: Arrivals) -> NumberMeaning:
 
 
 @SYSTEMS
-def test_stored_state_is_restored_unchanged(system: StreamAlgorithm) -> None:
+def test_stored_stream_state_is_restored_unchanged(system: StreamAlgorithm) -> None:
     for seed in range(20):
         came = random_arrivals(seed, 150, nulls=bool(seed % 2), persons=bool(seed % 3), sensitive=seed % 2)
         model = StreamModel(3, (2,) * (seed % 2))
-        state, one_meaning = left_by(system, came, model, None, False), meaning(came)
+        state, one_meaning = run_stream(system, came, model, None, False), meaning(came)
         segment = StreamSegment(None, 0, False)
         segment.save(system, state, one_meaning)
         numbers = {int(c): 10 * int(c) for c in state.reusable}
@@ -66,16 +66,17 @@ def test_stored_state_is_restored_unchanged(system: StreamAlgorithm) -> None:
             own=own_values_by_name,
         )
         assert_equal_states(
-            left_by(system, rest, model, taken_initial_state, True), left_by(system, rest, model, kept_state, True)
+            run_stream(system, rest, model, taken_initial_state, True),
+            run_stream(system, rest, model, kept_state, True),
         )
 
 
 @SYSTEMS
-def test_nodes_identified_by_name(system: StreamAlgorithm) -> None:
+def test_stream_state_identifies_nodes_by_name(system: StreamAlgorithm) -> None:
     """A new leaf precedes the others, so all their numbers change; stored again, they have the same names."""
     came = random_arrivals(7, 300, values=20)
     one_meaning = meaning(came)
-    put = save_state(system, left_by(system, came, StreamModel(3), None, False), one_meaning)
+    put = save_state(system, run_stream(system, came, StreamModel(3), None, False), one_meaning)
     extra_categorical_attribute = CategoricalAttribute(
         np.append(FLAT.parent, 0), np.arange(1, len(FLAT.parent) + 1, dtype=np.int32)
     )
@@ -88,7 +89,7 @@ def test_nodes_identified_by_name(system: StreamAlgorithm) -> None:
     share = np.append(np.ones(1), came.places.share)
     places = replace(came.places, first=came.places.first + (np.arange(5) > 2), nodes=nodes, share=share)
     other = NumberMeaning(places, names, one_meaning.people)
-    waiting = int((left_by(system, came, StreamModel(3), None, False).class_ids == PENDING).sum())
+    waiting = int((run_stream(system, came, StreamModel(3), None, False).class_ids == PENDING).sum())
     taken_state = restore_state(system, put, other, waiting)
     second = save_state(system, taken_state, other)
     assert second.keys() == put.keys()
@@ -97,16 +98,16 @@ def test_nodes_identified_by_name(system: StreamAlgorithm) -> None:
             np.testing.assert_array_equal(second[name], array, name)
 
 
-def test_a_name_that_is_gone_is_an_error() -> None:
+def test_stream_state_with_removed_node_name_raises() -> None:
     system = next(s for s in streams() if s.name == "castle")
     came = random_arrivals(7, 300, values=20)
-    put = save_state(system, left_by(system, came, StreamModel(3), None, False), meaning(came))
+    put = save_state(system, run_stream(system, came, StreamModel(3), None, False), meaning(came))
     removed_meaning = replace(meaning(came), nodes=[None, None, ["other"], ["other"]])
     with pytest.raises(KeyError):
         restore_state(system, put, removed_meaning, 0)
 
 
-def test_segment_found_by_key_while_read() -> None:
+def test_stream_segment_found_by_key_until_deleted() -> None:
     segment = StreamSegment.from_bytes(None, 0, is_last=False)
     key = segment.key
     assert StreamSegment.find(key) is segment

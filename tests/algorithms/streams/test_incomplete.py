@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 from oracle.stream_incomplete import ByPattern, Idea
-from support.streams import assert_equal_states, random_arrivals, random_cuts, refuse_broken, resumed
+from support.streams import assert_equal_states, random_arrivals, random_cuts, refuse_broken, resume_at_cuts
 
 import dbanon
 from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState, build_arrivals, find
@@ -23,10 +23,10 @@ def run(
     came: Arrivals,
     model: StreamModel,
     options: dict[str, Any],
-    before: StreamState | None = None,
+    initial_state: StreamState | None = None,
     ends: bool = True,
 ) -> StreamState:
-    return find(name).run(came, model, options, lambda: None, before, ends)
+    return find(name).run(came, model, options, lambda: None, initial_state, ends)
 
 
 def plain_algorithm(name: str, came: Arrivals, model: StreamModel, options: dict[str, Any]) -> Idea | ByPattern:
@@ -64,9 +64,9 @@ def case(seed: int, name: str) -> tuple[Arrivals, StreamModel, dict[str, Any]]:
     return came, model, options
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @SYSTEMS
-def test_equals_plain_loop_and_keeps_promises(name: str) -> None:
+def test_incomplete_streams_equal_plain_loops_within_delta(name: str) -> None:
     joined_number = 0
     for seed in range(250):
         came, model, options = case(seed, name)
@@ -82,32 +82,33 @@ def test_equals_plain_loop_and_keeps_promises(name: str) -> None:
 
 
 @SYSTEMS
-def test_result_independent_of_batching(name: str) -> None:
+def test_incomplete_streams_independent_of_batching(name: str) -> None:
     for seed in range(150):
         came, model, options = case(seed, name)
         cuts = random_cuts(seed, came.n_records)
 
-        def some(
-            of: Arrivals,
-            before: StreamState | None,
+        def run_with_state(
+            arrivals: Arrivals,
+            initial_state: StreamState | None,
             ends: bool,
             model: StreamModel = model,
             options: dict[str, Any] = options,
         ) -> StreamState:
-            return run(name, of, model, options, before, ends)
+            return run(name, arrivals, model, options, initial_state, ends)
 
         assert_equal_states(
-            resumed(came, some, cuts, find(name).state_layout.by_record), run(name, came, model, options)
+            resume_at_cuts(came, run_with_state, cuts, find(name).state_layout.by_record),
+            run(name, came, model, options),
         )
 
 
-def two_numbers(rows: list[tuple[int, int]]) -> Arrivals:
+def two_number_arrivals(rows: list[tuple[int, int]]) -> Arrivals:
     """Return records of two numbers from 0 to 9, one person per record; 10 stands for NULL."""
     numbers = [NumericAttribute(np.arange(10.0), integral=True), NumericAttribute(np.arange(10.0), integral=True)]
     return build_arrivals(numbers, np.array(rows, np.int32), None, np.zeros((len(rows), 0), np.int64))
 
 
-def test_idea_traced_by_hand() -> None:
+def test_idea_equals_hand_traced_stream() -> None:
     """k = 2, delta = 3; 0 to 8 and 0 to 8 have been seen when the first is due, so each attribute counts half.
 
     (0, 0) is due at 3. (8, 8) has both attributes and is far in both: 1 - 1 = 0. (0, -) has one, at no distance: 0.5.
@@ -116,7 +117,7 @@ def test_idea_traced_by_hand() -> None:
     6 / 8 = 0.25; with (2, 2) it is published as (2-8, 2-8), which loses 0.75, no less than theta, so it is not stored.
     At 6 all are published: (-, 1) may not be (0, 0), and with (3, 1) it is (3, 1), which loses nothing.
     """
-    came = two_numbers([(0, 0), (8, 8), (0, 10), (10, 1), (2, 2), (3, 1)])
+    came = two_number_arrivals([(0, 0), (8, 8), (0, 10), (10, 1), (2, 2), (3, 1)])
     remaining = run("idea", came, StreamModel(2), {"delta": 4, "theta": 0.5, "max_stored_classes": 5})
     assert remaining.class_ids.tolist() == [0, 1, 0, 2, 1, 2]
     assert remaining.published_at.tolist() == [4, 5, 4, 6, 5, 6]
@@ -125,14 +126,14 @@ def test_idea_traced_by_hand() -> None:
     assert remaining.reusable.tolist() == [0, 2]
 
 
-def test_k_varp_traced_by_hand() -> None:
+def test_k_varp_equals_hand_traced_stream() -> None:
     """k = 2, delta = 4; patterns of missing values are merged.
 
     (0, 0) is due at 4, alone with its pattern. Of (1, -) and (-, 0), both half similar, the older is merged: (0-1, *).
     At 6 (-, 0) is due and is published with (-, 1): (NULL, 0-1) is stored. Then the stream ends, and (-, 2) is alone:
     only (5, 5) is pending, half similar: (*, 2-5).
     """
-    came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 5), (10, 1)])
+    came = two_number_arrivals([(0, 0), (1, 10), (10, 0), (10, 2), (5, 5), (10, 1)])
     remaining = run("k_varp", came, StreamModel(2), {"delta": 4, "max_stored_classes": 5})
     assert remaining.class_ids.tolist() == [0, 0, 1, 2, 2, 1]
     assert remaining.published_at.tolist() == [4, 4, 6, 6, 6, 6]
@@ -141,9 +142,9 @@ def test_k_varp_traced_by_hand() -> None:
     assert remaining.reusable.tolist() == [1]
 
 
-def test_iot_anonymity_merges_the_largest_partition() -> None:
+def test_iot_anonymity_merges_largest_partition() -> None:
     """(0, 0) is due at 4: (1, -) is older, but there are two of (-, 0)."""
-    came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 10)])
+    came = two_number_arrivals([(0, 0), (1, 10), (10, 0), (10, 2), (5, 10)])
     remaining = run("iot_anonymity", came, StreamModel(2), {"delta": 4})
     assert remaining.class_ids.tolist()[:4] == [0, 1, 0, -1]
 
@@ -164,7 +165,7 @@ CALL = "'events', k := 4, delta := 40, order_by := 'ts', qi := ['age', 'city'], 
 
 @SYSTEMS
 @pytest.mark.parametrize("form", ["text", "bounds"])
-def test_in_sql(con: Any, name: str, form: str) -> None:
+def test_incomplete_streams_in_sql_meet_k_and_delta(con: Any, name: str, form: str) -> None:
     call = f"{CALL}, l := 2, intervals := '{form}'"
     rows = con.execute(f"SELECT count(*), count(class_id) FROM {name}({call})").fetchall()
     assert rows[0][0] == 300

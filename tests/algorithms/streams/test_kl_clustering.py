@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle.stream_kl import KLClustering
-from support.streams import assert_equal_states, random_arrivals, random_cuts, refuse_broken, resumed
+from support.streams import assert_equal_states, random_arrivals, random_cuts, refuse_broken, resume_at_cuts
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.algorithms.streams.kl_clustering import excluded_parameter
@@ -13,9 +13,9 @@ from dbanon.encoding.encoded_table import NumericAttribute
 
 
 def run(
-    came: Arrivals, model: StreamModel, delta: int, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, delta: int, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("kl_clustering").run(came, model, {"delta": delta}, lambda: None, before, ends)
+    return find("kl_clustering").run(came, model, {"delta": delta}, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
@@ -37,9 +37,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
     return came, model, model.k + int(random.integers(0, 40))
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_kl_clustering_equals_plain_loop_within_delta(part: int) -> None:
     for seed in range(part, 300, 3):
         came, model, delta = case(seed)
         remaining = run(came, model, delta)
@@ -55,18 +55,18 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
         refuse_broken(came, model, remaining, delta)
 
 
-def test_result_independent_of_batching() -> None:
+def test_kl_clustering_independent_of_batching() -> None:
     for seed in range(150):
         came, model, delta = case(seed)
-        assert_equal_states(_resumed(seed, came, model, delta), run(came, model, delta))
+        assert_equal_states(_run_in_batches(seed, came, model, delta), run(came, model, delta))
 
 
-def _resumed(seed: int, came: Arrivals, model: StreamModel, delta: int) -> StreamState:
+def _run_in_batches(seed: int, came: Arrivals, model: StreamModel, delta: int) -> StreamState:
     cuts = random_cuts(seed, came.n_records)
-    return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts)
+    return resume_at_cuts(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts)
 
 
-def test_person_stays_with_same_group() -> None:
+def test_kl_clustering_keeps_same_persons_together() -> None:
     came = random_arrivals(4, 400, persons=True)
     came = Arrivals(came.places, came.values, came.people % 30, came.sensitive, came.arrived)
     remaining = run(came, StreamModel(3), 40)
@@ -78,7 +78,7 @@ def test_person_stays_with_same_group() -> None:
             assert others.setdefault(person, set(group)) == set(group)
 
 
-def test_a_stream_traced_by_hand() -> None:
+def test_kl_clustering_equals_hand_traced_stream() -> None:
     """k = 2, delta = 4, one number; sensitive values in brackets, of which two are needed.
 
     1: A 0 (x); 2: B 1 (x); 3: C 9 (y); 4: D 3 (y). With 4 the first is due: B is nearest to A but has its value, so D
@@ -98,7 +98,7 @@ def test_a_stream_traced_by_hand() -> None:
     assert remaining.highs.tolist() == [[3], [9], [7]]
 
 
-def test_exclusive_parameters_raise() -> None:
+def test_kl_clustering_l_is_at_most_k() -> None:
     assert excluded_parameter({"l": 4}, 3) == ("l", "at most 3, as a group is exactly k records")
     assert excluded_parameter({"l": 3}, 3) is None
     assert excluded_parameter({"l": None}, 3) is None

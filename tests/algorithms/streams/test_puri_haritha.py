@@ -19,9 +19,9 @@ Options = dict[str, object]
 
 
 def run(
-    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, options: Options, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("puri_haritha").run(came, model, options, lambda: None, before, ends)
+    return find("puri_haritha").run(came, model, options, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
@@ -49,9 +49,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     return came, model, options
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_puri_haritha_equals_plain_loop_within_delta(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -61,14 +61,14 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
             refuse_broken(replace(came, sensitive=sensitive), model, remaining, int(str(options["delta"])) - 1)
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(2))
-def test_result_independent_of_batching(part: int) -> None:
+def test_puri_haritha_independent_of_batching(part: int) -> None:
     for seed in range(part, 200, 2):
         check_cuts("puri_haritha", run, seed, *case(seed))
 
 
-def test_a_stream_traced_by_hand() -> None:
+def test_puri_haritha_equals_hand_traced_stream() -> None:
     """k = 2, two kinds, delta = 5, beta = 1, the last group remembered; values 0 and 1 are of kind A, 2 of B.
 
     1: 6 (0) and 2: 4 (1) are in one group, of kind A alone, which has two of it; 3: 0 (0) opens another. 4: 9 (2) makes
@@ -103,28 +103,29 @@ ASKED = "'visits', k := 3, delta := 40, order_by := 'ts', qi := 'age', sensitive
 TREE = "flu;lung;*\ncold;lung;*\nasthma;lung;*\nulcer;gut;*\ngastritis;gut;*"
 
 
-def kinds(con: Any, more: str) -> int:
+def least_kinds_per_class(con: Any, extra_arguments: str) -> int:
     """Return the least number of kinds in a class when it is first published."""
     return int(
         con.execute(
             "SELECT min(kinds) FROM (SELECT count(DISTINCT disease IN ('ulcer', 'gastritis')) AS kinds FROM ("
-            f"SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM puri_haritha({ASKED}{more})) "
+            "SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun "
+            f"FROM puri_haritha({ASKED}{extra_arguments})) "
             "WHERE NOT suppressed AND published_at = begun GROUP BY class_id)"
         ).fetchall()[0][0]
     )
 
 
-def test_an_ontology_is_named_or_declared(con: Any) -> None:
-    assert kinds(con, "") == 1
+def test_ontology_from_argument_or_policy_requires_two_kinds(con: Any) -> None:
+    assert least_kinds_per_class(con, "") == 1
     for parameter in ("value_hierarchy", "hierarchies"):
-        assert kinds(con, f", {parameter} := {{'disease': '{TREE}'}}") == 2
+        assert least_kinds_per_class(con, f", {parameter} := {{'disease': '{TREE}'}}") == 2
     measured_query = f"SELECT value FROM puri_haritha_metrics({ASKED}, value_hierarchy := {{'DISEASE': '{TREE}'}})"
     assert con.execute(f"{measured_query} WHERE metric = 'l:disease'").fetchall()[0][0] >= 2
     dbanon.declare(con, "visits", age={"role": "quasi"}, disease={"role": "sensitive", "hierarchy": TREE})
-    assert kinds(con, "") == 2
+    assert least_kinds_per_class(con, "") == 2
 
 
-def test_only_true_values_are_published(con: Any) -> None:
+def test_puri_haritha_publishes_original_values(con: Any) -> None:
     remaining_rows = con.execute(
         f"SELECT arrived_at, disease FROM puri_haritha({ASKED}) WHERE NOT suppressed"
     ).fetchall()
@@ -134,7 +135,7 @@ def test_only_true_values_are_published(con: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("extra_arguments", "message"),
     [
         (
             ", value_hierarchy := {'age': 'age'}",
@@ -144,6 +145,6 @@ def test_only_true_values_are_published(con: Any) -> None:
         (", value_hierarchy := {'disease': 'flu;lung;*'}", "disease"),
     ],
 )
-def test_invalid_ontology_raises(con: Any, more: str, said: str) -> None:
-    with pytest.raises(duckdb.Error, match=said):
-        con.execute(f"FROM puri_haritha({ASKED}{more})").fetchall()
+def test_invalid_ontology_raises(con: Any, extra_arguments: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match=message):
+        con.execute(f"FROM puri_haritha({ASKED}{extra_arguments})").fetchall()

@@ -32,20 +32,22 @@ def con() -> Any:
     con.close()
 
 
-def call(name: str, more: str = "", table: str = "visits") -> str:
-    return f"{name}('{table}', k := 4, delta := 40, order_by := 'ts', {ASKED}{more})"
+def call(name: str, extra_arguments: str = "", table: str = "visits") -> str:
+    return f"{name}('{table}', k := 4, delta := 40, order_by := 'ts', {ASKED}{extra_arguments})"
 
 
-@pytest.mark.parametrize("more", ["", ", person := 'person', l := 2", ", intervals := 'bounds', suppress := 'drop'"])
+@pytest.mark.parametrize(
+    "extra_arguments", ["", ", person := 'person', l := 2", ", intervals := 'bounds', suppress := 'drop'"]
+)
 @pytest.mark.parametrize("name", NAMES)
-def test_record_published_once_in_time_with_k_persons(con: Any, name: str, more: str) -> None:
-    own_query = f"SELECT class_id, arrived_at, published_at, delay, suppressed FROM {call(name, more)}"
+def test_record_published_once_in_time_with_k_persons(con: Any, name: str, extra_arguments: str) -> None:
+    own_query = f"SELECT class_id, arrived_at, published_at, delay, suppressed FROM {call(name, extra_arguments)}"
     rows = con.execute(own_query).fetchall()
     arrived = [row[1] for row in rows]
-    assert sorted(arrived) == list(range(1, 241)) or ("drop" in more and len(set(arrived)) == len(arrived))
+    assert sorted(arrived) == list(range(1, 241)) or ("drop" in extra_arguments and len(set(arrived)) == len(arrived))
     assert [row[2] for row in rows] == sorted(row[2] for row in rows)
     assert all(0 <= delay == output - came <= 40 for _, came, output, delay, _ in rows)
-    person = {i + 1: (i * 17) % 80 if "person" in more else i for i in range(240)}
+    person = {i + 1: (i * 17) % 80 if "person" in extra_arguments else i for i in range(240)}
     for number in {row[0] for row in rows if not row[4]}:
         members = [row for row in rows if row[0] == number]
         first = min(row[2] for row in members)
@@ -53,7 +55,7 @@ def test_record_published_once_in_time_with_k_persons(con: Any, name: str, more:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_classes_and_metrics_match_rows(con: Any, name: str) -> None:
+def test_stream_classes_and_metrics_match_rows(con: Any, name: str) -> None:
     con.execute(f"CREATE TEMP TABLE left_ AS FROM {call(name, ', l := 2')}")
     classes = con.execute(f"SELECT class_id, size FROM {call(name + '_classes', ', l := 2')} ORDER BY ALL").fetchall()
     assert classes == con.execute("SELECT class_id, count(*) FROM left_ GROUP BY ALL ORDER BY ALL").fetchall()
@@ -69,7 +71,7 @@ def test_classes_and_metrics_match_rows(con: Any, name: str) -> None:
     assert 0 <= mapping.get("reuse", 0) < 1
 
 
-def test_storage_order_is_not_revealed(con: Any) -> None:
+def test_stream_output_independent_of_storage_order(con: Any) -> None:
     con.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(ts)")
     con.execute("UPDATE visits SET ts = ts // 10")
     con.execute("UPDATE shuffled SET ts = ts // 10")
@@ -78,7 +80,7 @@ def test_storage_order_is_not_revealed(con: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("invalid_call", "message"),
     [
         ("fads('visits', k := 4, delta := 3, order_by := 'ts', qi := 'age')", "delta must be at least 4"),
         ("fads('visits', k := 4, delta := 40, qi := 'age')", "order_by is missing"),
@@ -92,20 +94,20 @@ def test_storage_order_is_not_revealed(con: Any) -> None:
         ("fads('visits', k := 1000, delta := 2000, order_by := 'ts', qi := 'age')", "k must be between 2 and 240"),
     ],
 )  # fmt: skip
-def test_invalid_calls_state_accepted_values(con: Any, asked: str, said: str) -> None:
+def test_invalid_stream_call_states_accepted_values(con: Any, invalid_call: str, message: str) -> None:
     con.execute("ALTER TABLE visits ADD COLUMN gone INTEGER")
-    with pytest.raises((duckdb.Error, errors.DbanonError), match=said):
-        con.execute(f"FROM {asked}").fetchall()
+    with pytest.raises((duckdb.Error, errors.DbanonError), match=message):
+        con.execute(f"FROM {invalid_call}").fetchall()
 
 
-def test_a_declared_max_level_is_refused(con: Any) -> None:
+def test_stream_refuses_declared_max_level(con: Any) -> None:
     dbanon.load_hierarchy(con, "sex")
     dbanon.declare(con, "visits", sex={"role": "quasi", "hierarchy": "sex", "max_level": 0})
     with pytest.raises(duckdb.Error, match="a stream cannot promise"):
         con.execute("FROM fads('visits', k := 4, delta := 40, order_by := 'ts')").fetchall()
 
 
-def test_both_forms_of_arguments_views_and_copies_work(con: Any) -> None:
+def test_argument_forms_views_and_copies_give_equal_rows(con: Any) -> None:
     options_text = "k=4, delta=40, order_by='ts', qi=['age', 'sex'], sensitive='disease', reuse_window=10"
     expected = con.execute(f"FROM {call('fads', ', reuse_window := 10')}").fetchall()
     con.execute(f"CREATE VIEW later AS SELECT * FROM fads('visits', {options_text})")
@@ -113,7 +115,7 @@ def test_both_forms_of_arguments_views_and_copies_work(con: Any) -> None:
     assert con.execute("FROM later").fetchall() == con.execute("FROM copied").fetchall() == expected
 
 
-def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
+def test_stream_columns_may_use_names_of_statement(con: Any) -> None:
     names = ["l", "s", "r", "v", "c", "g", "p", "arrived_at", "published_at", "delay", "suppressed", "source"]
     text = ", ".join(f'ts % 3 AS "{name}"' for name in names)
     con.execute(f"CREATE OR REPLACE TABLE named AS SELECT ts, age, {text} FROM visits")
@@ -128,7 +130,7 @@ def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
 # --- the gate ----------------------------------------------------------------------------------------------
 
 
-def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[StreamState], StreamState]) -> None:
+def patch_stream_results(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[StreamState], StreamState]) -> None:
     """Change the state that every stream algorithm returns with `spoil`, before it is published."""
     real = stream_algorithms.find
 
@@ -139,21 +141,21 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[StreamState], Stre
     monkeypatch.setattr(stream.streams, "find", find)
 
 
-def too_small(state: StreamState) -> StreamState:
+def isolate_first_record(state: StreamState) -> StreamState:
     alone = state.class_ids.copy()
     alone[0] = state.class_ids.max() + 1
     return replace(state, class_ids=alone)
 
 
-def too_late(state: StreamState) -> StreamState:
+def publish_record_after_delta(state: StreamState) -> StreamState:
     return replace(state, published_at=np.where(np.arange(len(state.published_at)) == 0, 200, state.published_at))
 
 
-def too_early(state: StreamState) -> StreamState:
+def publish_record_before_arrival(state: StreamState) -> StreamState:
     return replace(state, published_at=np.where(np.arange(len(state.published_at)) == 100, 3, state.published_at))
 
 
-def in_pieces(state: StreamState) -> StreamState:
+def publish_class_in_two_parts(state: StreamState) -> StreamState:
     """Publish the first class in two parts, of which the first is too small."""
     members = np.flatnonzero(state.class_ids == state.class_ids[0])
     step = state.published_at.copy()
@@ -161,7 +163,7 @@ def in_pieces(state: StreamState) -> StreamState:
     return replace(state, published_at=step)
 
 
-def left_out(state: StreamState) -> StreamState:
+def suppress_last_class(state: StreamState) -> StreamState:
     """Suppress the last class, which breaks no guarantee."""
     return replace(
         state,
@@ -170,17 +172,20 @@ def left_out(state: StreamState) -> StreamState:
 
 
 @pytest.mark.parametrize("kind", ["", "_classes", "_metrics"])
-@pytest.mark.parametrize("spoil", [too_small, too_late, too_early, in_pieces])
-def test_the_gate_refuses_what_breaks_a_promise(
+@pytest.mark.parametrize(
+    "spoil",
+    [isolate_first_record, publish_record_after_delta, publish_record_before_arrival, publish_class_in_two_parts],
+)
+def test_gate_refuses_small_late_or_split_stream_classes(
     con: Any, monkeypatch: pytest.MonkeyPatch, kind: str, spoil: Callable[[StreamState], StreamState]
 ) -> None:
-    spoiled(monkeypatch, spoil)
+    patch_stream_results(monkeypatch, spoil)
     with pytest.raises(duckdb.Error, match=REFUSED):
         con.execute(f"SELECT count(*) FROM {call('fads' + kind)}").fetchall()
 
 
 @pytest.mark.parametrize(
-    ("template", "was", "broken"),
+    ("template", "original", "replacement"),
     [
         ("release/streams/pipeline.sql", "'*' ELSE c.p", "'F' ELSE c.p"),
         ("release/streams/pipeline.sql", "CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END", "s.u{{ u.i }}"),
@@ -189,8 +194,8 @@ def test_the_gate_refuses_what_breaks_a_promise(
         ("release/plan/generalize.sql", "v{{ q.i }}.published WHEN", "'[20, 21]' WHEN"),
     ],
 )
-def test_the_gate_refuses_what_is_published_untrue(
-    con: Any, monkeypatch: pytest.MonkeyPatch, template: str, was: str, broken: str
+def test_gate_refuses_untrue_stream_values(
+    con: Any, monkeypatch: pytest.MonkeyPatch, template: str, original: str, replacement: str
 ) -> None:
     from dbanon.sqltext import resources, templates as filling
 
@@ -198,10 +203,10 @@ def test_the_gate_refuses_what_is_published_untrue(
 
     def text(path: str) -> str:
         result = real(path)
-        assert path != template or was in result
-        return result.replace(was, broken) if path == template else result
+        assert path != template or original in result
+        return result.replace(original, replacement) if path == template else result
 
-    spoiled(monkeypatch, left_out)
+    patch_stream_results(monkeypatch, suppress_last_class)
     assert (True,) in con.execute(f"SELECT suppressed FROM {call('fads')}").fetchall()
     filling._templates.cache_clear()
     monkeypatch.setattr(resources, "sql", text)

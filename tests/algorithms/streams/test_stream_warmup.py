@@ -25,7 +25,7 @@ def con() -> Any:
 
 
 @pytest.mark.parametrize("system", [system.name for system in streams()])
-def test_warmup_leaves_nothing_to_compile(con: Any, system: str) -> None:
+def test_stream_call_after_warmup_compiles_nothing(con: Any, system: str) -> None:
     dbanon.warmup([system])
     compiled: list[str] = []
     shared = {"k": 4, "delta": 40, "order_by": "ts", "qi": ["a", "c"]}

@@ -5,16 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle.stream_swaf import Swaf
-from support.streams import assert_equal_states, check_plain_loop, random_arrivals, random_cuts, refuse_broken, resumed
+from support.streams import (
+    assert_equal_states,
+    check_plain_loop,
+    random_arrivals,
+    random_cuts,
+    refuse_broken,
+    resume_at_cuts,
+)
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.encoding.encoded_table import NumericAttribute
 
 
 def run(
-    came: Arrivals, model: StreamModel, delta: int, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, delta: int, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("swaf").run(came, model, {"delta": delta}, lambda: None, before, ends)
+    return find("swaf").run(came, model, {"delta": delta}, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
@@ -33,9 +40,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, int]:
     return came, model, model.k + int(random.integers(0, 60))
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_swaf_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, delta = case(seed)
         remaining = run(came, model, delta)
@@ -44,18 +51,18 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
         refuse_broken(came, model, remaining, delta)
 
 
-def test_result_independent_of_batching() -> None:
+def test_swaf_result_independent_of_batching() -> None:
     for seed in range(200):
         came, model, delta = case(seed)
-        assert_equal_states(_resumed(seed, came, model, delta), run(came, model, delta))
+        assert_equal_states(_run_in_batches(seed, came, model, delta), run(came, model, delta))
 
 
-def _resumed(seed: int, came: Arrivals, model: StreamModel, delta: int) -> StreamState:
+def _run_in_batches(seed: int, came: Arrivals, model: StreamModel, delta: int) -> StreamState:
     cuts, by_record = random_cuts(seed, came.n_records), find("swaf").state_layout.by_record
-    return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts, by_record)
+    return resume_at_cuts(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts, by_record)
 
 
-def test_most_records_join_a_region_that_was_published_before() -> None:
+def test_swaf_reuses_published_regions_for_most_records() -> None:
     came = random_arrivals(3, 3000, values=60)
     remaining = run(came, StreamModel(5), 200)
     assert (remaining.class_ids >= 0).all()
@@ -63,7 +70,7 @@ def test_most_records_join_a_region_that_was_published_before() -> None:
     assert len(remaining.reusable) > 10
 
 
-def test_a_stream_traced_by_hand() -> None:
+def test_swaf_equals_hand_traced_stream() -> None:
     """k = 2, delta = 5, one number.
 
     1, 9, 2 and 8 are cut at the median: up to 2, and from 8. 4 belongs to the latter, beyond what it spans. At 5 the 1

@@ -14,9 +14,9 @@ Options = dict[str, object]
 
 
 def run(
-    came: Arrivals, model: StreamModel, options: Options, before: StreamState | None = None, ends: bool = True
+    came: Arrivals, model: StreamModel, options: Options, initial_state: StreamState | None = None, ends: bool = True
 ) -> StreamState:
-    return find("ubdsa").run(came, model, options, lambda: None, before, ends)
+    return find("ubdsa").run(came, model, options, lambda: None, initial_state, ends)
 
 
 def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
@@ -41,9 +41,9 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     return came, model, options
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(3))
-def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
+def test_ubdsa_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
     for seed in range(part, 400, 3):
         came, model, options = case(seed)
         remaining = run(came, model, options)
@@ -52,14 +52,14 @@ def test_equals_plain_loop_and_keeps_promises(part: int) -> None:
         refuse_broken(came, model, remaining, int(str(options["delta"])) - 1)
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("part", range(2))
-def test_result_independent_of_batching(part: int) -> None:
+def test_ubdsa_result_independent_of_batching(part: int) -> None:
     for seed in range(part, 200, 2):
         check_cuts("ubdsa", run, seed, *case(seed))
 
 
-def test_equal_records_published_as_soon_as_enough() -> None:
+def test_ubdsa_publishes_equal_records_once_k_arrived() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(1.0), integral=True)], np.zeros((9, 1), np.int32), None, np.zeros((9, 0), np.int64)
     )
@@ -68,7 +68,7 @@ def test_equal_records_published_as_soon_as_enough() -> None:
     assert remaining.published_at.tolist() == [3, 3, 3, 4, 5, 6, 7, 8, 9]
 
 
-def test_a_stream_traced_by_hand() -> None:
+def test_ubdsa_equals_hand_traced_stream() -> None:
     """k = 2, delta = 4, one number, theta = 0.3, at most two open clusters, one stored class; width 10 from 2 on.
 
     1: 0 opens A; 2: 10 would make A lose 1 and opens B. 3: 2 joins A, which loses 0.2 and is published, class 0, 0-2.

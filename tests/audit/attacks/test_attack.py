@@ -9,7 +9,15 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.attacking import attack, declared, exposed, is_calibrated, plant, random_people, summary
+from support.attacking import (
+    attack,
+    create_people_and_release,
+    declare_people,
+    exposed_people,
+    is_calibrated,
+    random_people,
+    summary,
+)
 
 import dbanon
 from dbanon.audit.attacks import attack_kinds
@@ -25,7 +33,7 @@ def block(age: int, sex: str, *diseases: str) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def clinic(con: Any) -> Any:
-    return declared(con)
+    return declare_people(con)
 
 
 # --- victims planted, and none planted -------------------------------------------------------------------
@@ -39,10 +47,10 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("kind", PLANTED)
-def test_an_attack_on_a_class_names_exactly_the_planted_people(clinic: Any, kind: str) -> None:
+def test_class_attack_names_exactly_planted_people(clinic: Any, kind: str) -> None:
     diseases, extra, guess, confidence, people = PLANTED[kind]
     varied = [*VALUES, *VALUES] * 3
-    plant(clinic, [*block(10, "F", *diseases), *block(20, "M", *varied), *block(30, "F", *varied)])
+    create_people_and_release(clinic, [*block(10, "F", *diseases), *block(20, "M", *varied), *block(30, "F", *varied)])
     rows = [row for row in attack(clinic, kind, more=extra.lstrip(", ")) if row["guess"] == guess]
     (row,) = rows
     assert (row["attribute"], row["class"]) == ("disease", {"age": "[10, 19]", "sex": "F"})
@@ -56,7 +64,7 @@ def test_an_attack_on_a_class_names_exactly_the_planted_people(clinic: Any, kind
 
 @pytest.mark.parametrize("kind", PLANTED)
 def test_class_attack_finds_no_one_without_exposure(clinic: Any, kind: str) -> None:
-    plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES, *VALUES)])
+    create_people_and_release(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES, *VALUES)])
     assert attack(clinic, kind) == []
     actual_summary = summary(clinic, kind)
     assert (
@@ -66,8 +74,10 @@ def test_class_attack_finds_no_one_without_exposure(clinic: Any, kind: str) -> N
     ) == (0, 0, None)
 
 
-def test_more_facts_expose_more(clinic: Any) -> None:
-    plant(clinic, [*block(10, "F", "Flu", "Flu", "Flu", "HIV", "HIV", "Cancer"), *block(20, "M", *VALUES)])
+def test_background_attack_with_more_facts_exposes_more(clinic: Any) -> None:
+    create_people_and_release(
+        clinic, [*block(10, "F", "Flu", "Flu", "Flu", "HIV", "HIV", "Cancer"), *block(20, "M", *VALUES)]
+    )
     by_facts = [
         {(r["class"]["sex"], r["guess"]) for r in attack(clinic, "background", more=f"known_negatives={m}")}
         for m in range(4)
@@ -83,22 +93,22 @@ def test_more_facts_expose_more(clinic: Any) -> None:
 
 
 def test_person_fitting_two_classes_is_not_named(clinic: Any) -> None:
-    plant(clinic, [*block(10, "F", "HIV", "HIV"), *block(20, "F", "Flu", "HIV")])
+    create_people_and_release(clinic, [*block(10, "F", "HIV", "HIV"), *block(20, "F", "Flu", "HIV")])
     clinic.execute("UPDATE safe SET age = '[11, 29]' WHERE age = '[20, 29]'")
     (row,) = attack(clinic, "homogeneity")
     assert row["people"] == ["0"]
     assert (row["records"], row["actual_accuracy"]) == (2, 1)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("kind", PLANTED)
-def test_confidence_in_classes_is_the_share_of_right_guesses(clinic: Any, kind: str) -> None:
+def test_class_attack_confidence_equals_hit_rate(clinic: Any, kind: str) -> None:
     """Over real releases of random tables, compared with the true values of each person."""
     by_confidence: dict[float, list[float]] = defaultdict(lambda: [0, 0])
     node = {"Flu": "Infectious", "HIV": "Infectious", "Cancer": "Oncology", "Lymphoma": "Oncology"}
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
     for seed in range(12):
-        plant(clinic, random_people(seed, 150, VALUES, [5, 2, 2, 1]))
+        create_people_and_release(clinic, random_people(seed, 150, VALUES, [5, 2, 2, 1]))
         clinic.execute("CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=4)")
         threshold = 0.1 if kind == "skewness" else 0.6
         has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
@@ -120,8 +130,8 @@ def test_confidence_in_classes_is_the_share_of_right_guesses(clinic: Any, kind: 
 # --- linkage ----------------------------------------------------------------------------------------------
 
 
-def test_linkage_names_exactly_the_planted_people(clinic: Any) -> None:
-    plant(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES), (35, "F", "Flu")])
+def test_linkage_names_exactly_planted_people(clinic: Any) -> None:
+    create_people_and_release(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES), (35, "F", "Flu")])
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people WHERE id <> 5")
     clinic.execute("INSERT INTO register VALUES (100, 36, 'F'), (101, 99, 'F')")
     rows = attack(clinic, "linkage", more="register='register'")
@@ -138,8 +148,8 @@ def test_linkage_names_exactly_the_planted_people(clinic: Any) -> None:
     assert summary(clinic, "linkage", more="register='register'")["exact_matches"]["raw_baseline"] == 5
 
 
-def test_linkage_finds_nobody_in_large_classes(clinic: Any) -> None:
-    plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
+def test_linkage_finds_no_one_in_large_classes(clinic: Any) -> None:
+    create_people_and_release(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
     assert attack(clinic, "linkage", more="register='register'") == []
     actual_summary = summary(clinic, "linkage", more="register='register'")
@@ -147,23 +157,23 @@ def test_linkage_finds_nobody_in_large_classes(clinic: Any) -> None:
     assert actual_summary["candidates_least"]["value"] == 4
 
 
-def test_one_record_that_many_of_the_register_fit_is_nobodys(clinic: Any) -> None:
-    plant(clinic, [(15, "F", "HIV")])
+def test_linkage_confidence_is_divided_among_fitting_people(clinic: Any) -> None:
+    create_people_and_release(clinic, [(15, "F", "HIV")])
     clinic.execute("CREATE TABLE register AS SELECT i AS id, 15 AS age, 'F' AS sex FROM range(8) AS r (i)")
     rows = attack(clinic, "linkage", more="register='register', threshold=0")
     assert {(r["confidence"], r["actual_accuracy"]) for r in rows} == {(0.125, 0), (0.125, 1)}
     assert sum(r["actual_accuracy"] for r in rows) == 1
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("larger", ["register", "release"])
-def test_confidence_of_linkage_is_the_share_of_right_links(clinic: Any, larger: str) -> None:
+def test_linkage_confidence_equals_hit_rate(clinic: Any, larger: str) -> None:
     """The attacker links at random; the register has more people than the release, or fewer."""
     rng = random.Random(larger)
     by_confidence: dict[float, list[float]] = defaultdict(lambda: [0, 0])
     for seed in range(25):
         everybody = random_people(seed, 60, VALUES, [1, 1, 1, 1])
-        plant(clinic, everybody if larger == "release" else everybody[:20])
+        create_people_and_release(clinic, everybody if larger == "release" else everybody[:20])
         clinic.execute("CREATE OR REPLACE TABLE register (id INTEGER, age INTEGER, sex VARCHAR)")
         listed_everybody = everybody[:20] if larger == "release" else everybody
         clinic.executemany(
@@ -183,8 +193,8 @@ def test_confidence_of_linkage_is_the_share_of_right_links(clinic: Any, larger: 
         assert is_calibrated(confidence, hits, n_attempts), (confidence, hits, n_attempts)
 
 
-def test_linkage_without_names_hides_errors(clinic: Any) -> None:
-    plant(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES)])
+def test_linkage_without_person_column_reports_no_errors(clinic: Any) -> None:
+    create_people_and_release(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES)])
     clinic.execute("CREATE TABLE register AS SELECT age, sex FROM people")
     clinic.execute("DELETE FROM dbanon.policy WHERE column_name = 'id'")
     (row,) = attack(clinic, "linkage", more="register='register'")
@@ -192,8 +202,8 @@ def test_linkage_without_names_hides_errors(clinic: Any) -> None:
     assert summary(clinic, "linkage", more="register='register'")["wrong_matches"]["value"] is None
 
 
-def test_linkage_tries_a_sample_of_the_register(clinic: Any) -> None:
-    plant(clinic, random_people(3, 200, VALUES, [1, 1, 1, 1]))
+def test_linkage_sample_limits_tried_people(clinic: Any) -> None:
+    create_people_and_release(clinic, random_people(3, 200, VALUES, [1, 1, 1, 1]))
     extra_options = "register='people', threshold=0"
     full_summary = summary(clinic, "linkage", more=extra_options)
     actual_summary = summary(clinic, "linkage", more=f"{extra_options}, sample=50")
@@ -209,7 +219,7 @@ def test_linkage_tries_a_sample_of_the_register(clinic: Any) -> None:
     by_who = {r["people"][0]: (r["records"], r["confidence"]) for r in attack(clinic, "linkage", more=extra_options)}
     assert all(by_who[r["people"][0]] == (r["records"], r["confidence"]) for r in rows) and len(rows) == 50
     other = attack(clinic, "linkage", more=f"{extra_options}, sample=50, seed=2")
-    assert exposed(other) != exposed(rows)
+    assert exposed_people(other) != exposed_people(rows)
     assert attack(clinic, "linkage", more=f"{extra_options}, sample=1000") == [
         row | {"note": row["note"].split(",")[0]} for row in attack(clinic, "linkage", more=extra_options)
     ]
@@ -220,8 +230,8 @@ def test_linkage_tries_a_sample_of_the_register(clinic: Any) -> None:
 # --- majority ---------------------------------------------------------------------------------------------
 
 
-def told_by_majority(
-    people: list[tuple[Any, ...]], safe: list[tuple[Any, ...]], shown: Callable[[tuple[Any, ...], Any, Any], bool]
+def majority_accuracies(
+    people: list[tuple[Any, ...]], safe: list[tuple[Any, ...]], is_match: Callable[[tuple[Any, ...], Any, Any], bool]
 ) -> tuple[float, float, float, int]:
     """Return three shares of right guesses and the number of people.
 
@@ -229,9 +239,9 @@ def told_by_majority(
     """
     common = Counter(value for *_, value in safe if value is not None)
 
-    def most(held: Counter[Any]) -> Any:
-        known_values = [(-n, -common[value], value) for value, n in held.items() if value is not None]
-        return min(known_values)[2] if known_values else most(common)
+    def most_frequent(counts: Counter[Any]) -> Any:
+        known_values = [(-n, -common[value], value) for value, n in counts.items() if value is not None]
+        return min(known_values)[2] if known_values else most_frequent(common)
 
     right, number = [0, 0, 0], 0
     for person in people:
@@ -239,18 +249,20 @@ def told_by_majority(
         if value is None:
             continue
         number += 1
-        fits = Counter(row[2] for row in safe if shown(row, age, sex))
+        fits = Counter(row[2] for row in safe if is_match(row, age, sex))
         equal_counts = Counter(p[3] for p in people if p[1:3] == (age, sex))
-        for i, guess in enumerate((most(fits), most(common), most(equal_counts))):
+        for i, guess in enumerate((most_frequent(fits), most_frequent(common), most_frequent(equal_counts))):
             right[i] += guess == value
     return right[0] / number, right[1] / number, right[2] / number, number
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int) -> None:
+def test_majority_accuracy_equals_plain_loop(clinic: Any, seed: int) -> None:
     """Classes overlap in this release, some of the people are suppressed, and some have no value."""
     rng = random.Random(seed)
-    plant(clinic, [(*p[:2], rng.choice([p[2], None, p[2]])) for p in random_people(seed, 90, VALUES, [4, 2, 2, 1])])
+    create_people_and_release(
+        clinic, [(*p[:2], rng.choice([p[2], None, p[2]])) for p in random_people(seed, 90, VALUES, [4, 2, 2, 1])]
+    )
     clinic.execute("DELETE FROM safe WHERE age = '[30, 39]' AND sex = 'F'")
     clinic.execute("UPDATE safe SET age = '[5, 29]' WHERE age = '[10, 19]'")
     people = clinic.execute("SELECT id, age, sex, disease FROM people").fetchall()
@@ -261,7 +273,7 @@ def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int)
         return low <= age <= high and row[1] == sex
 
     actual_summary = summary(clinic, "majority")
-    expected = told_by_majority(people, safe, fits)
+    expected = majority_accuracies(people, safe, fits)
     accuracy = actual_summary["accuracy"]
     assert (accuracy["value"], accuracy["majority_baseline"], accuracy["raw_baseline"]) == pytest.approx(expected[:3])
     assert actual_summary["asked"]["value"] == expected[3]
@@ -269,7 +281,7 @@ def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int)
         if row["class"] is not None:
             low, high = map(int, row["class"]["age"][1:-1].split(", "))
             assert all(low <= people[int(person)][1] <= high for person in row["people"])
-    everybody = exposed(attack(clinic, "majority", more="threshold=0"))
+    everybody = exposed_people(attack(clinic, "majority", more="threshold=0"))
     assert everybody == {str(p[0]) for p in people if p[1] < 30 or p[2] == "M"}
     sampled = summary(clinic, "majority", more="sample=30")
     assert sampled["asked"]["value"] <= 30 and abs(sampled["accuracy"]["value"] - accuracy["value"]) < 0.4
@@ -277,7 +289,7 @@ def test_majority_is_right_as_often_as_a_plain_loop_says(clinic: Any, seed: int)
 
 
 def test_majority_reveals_single_value_but_not_missing(clinic: Any) -> None:
-    plant(clinic, [*block(10, "F", *["HIV"] * 4), *block(20, "M", *VALUES)])
+    create_people_and_release(clinic, [*block(10, "F", *["HIV"] * 4), *block(20, "M", *VALUES)])
     (row,) = attack(clinic, "majority")
     assert (row["guess"], row["confidence"], row["actual_accuracy"], row["people"]) == (
         "HIV",
@@ -296,7 +308,7 @@ def test_majority_reveals_single_value_but_not_missing(clinic: Any) -> None:
 # --- reconstruction ---------------------------------------------------------------------------------------
 
 
-def test_the_worked_reconstruction(six: Any) -> None:
+def test_reconstruction_equals_hand_computed_confidences(six: Any) -> None:
     tree = [["Private", "Any"], ["Self-emp-not-inc", "Self-emp", "Any"], ["Self-emp-inc", "Self-emp", "Any"]]
     tree += [[f"{level}-gov", "Gov", "Any"] for level in ("Federal", "Local", "State")] + [["Without-pay", "Any"]]
     dbanon.load_hierarchy(six, "work", tree)
@@ -314,22 +326,22 @@ def test_the_worked_reconstruction(six: Any) -> None:
     assert (success["majority_baseline"], success["raw_baseline"]) == (pytest.approx(1 / 6), 1)
 
 
-def test_reconstruction_names_exactly_the_planted_people(clinic: Any) -> None:
-    plant(clinic, [(15, "F", "HIV"), (15, "F", "HIV"), *block(20, "M", *VALUES)])
+def test_reconstruction_names_exactly_planted_people(clinic: Any) -> None:
+    create_people_and_release(clinic, [(15, "F", "HIV"), (15, "F", "HIV"), *block(20, "M", *VALUES)])
     (row,) = attack(clinic, "reconstruction")
     assert (row["people"], row["confidence"], row["actual_accuracy"]) == (["0", "1"], 1, 1)
-    plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
+    create_people_and_release(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
     assert attack(clinic, "reconstruction") == []
 
 
-@pytest.mark.exhaustive
-def test_reconstruction_confidence_is_share_of_hits(clinic: Any) -> None:
+@pytest.mark.not_everyday
+def test_reconstruction_confidence_equals_hit_rate(clinic: Any) -> None:
     """An attacker draws a value of each published cell and a disease as frequent as in the class, many times."""
     stated = hits = tried_number = 0.0
     rng = random.Random(5)
     for seed in range(20):
         people = random_people(seed, 60, VALUES, [5, 2, 2, 1])
-        plant(clinic, people)
+        create_people_and_release(clinic, people)
         ages = sorted({p[0] for p in people})
         by_class = defaultdict(list)
         for p in people:
@@ -350,7 +362,7 @@ def test_reconstruction_confidence_is_share_of_hits(clinic: Any) -> None:
 
 
 def test_tight_pairs_are_downcoded_and_named(clinic: Any) -> None:
-    plant(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), *((20 + i, "M", "Flu") for i in range(10))])
+    create_people_and_release(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), *((20 + i, "M", "Flu") for i in range(10))])
     clinic.execute("UPDATE safe SET age = '[11, 18]' WHERE age = '[10, 19]'")
     pair, wide_result = attack(clinic, "downcoding", more="threshold=0")
     assert (pair["attribute"], pair["guess"], pair["confidence"], pair["actual_accuracy"]) == ("age", "11 or 18", 1, 1)
@@ -362,7 +374,7 @@ def test_tight_pairs_are_downcoded_and_named(clinic: Any) -> None:
 
 
 def test_snapped_intervals_and_coarse_nodes_are_not_downcoded(clinic: Any) -> None:
-    plant(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), (21, "M", "Flu"), (25, "M", "Flu")])
+    create_people_and_release(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), (21, "M", "Flu"), (25, "M", "Flu")])
     assert attack(clinic, "downcoding", more="threshold=0") == []
     assert summary(clinic, "downcoding")["tight"]["value"] == 0
     dbanon.load_hierarchy(clinic, "sexes", [["M", "any", "*"], ["F", "any", "*"]])
@@ -371,7 +383,7 @@ def test_snapped_intervals_and_coarse_nodes_are_not_downcoded(clinic: Any) -> No
     assert attack(clinic, "downcoding", more="threshold=0, qi=['sex']") == []
 
 
-def test_an_unlikely_child_that_must_be_occupied_is_guessed(clinic: Any) -> None:
+def test_downcoding_guesses_child_that_must_occur(clinic: Any) -> None:
     zips = [[f"a{i}", "A", "*"] for i in range(9)] + [["b", "B", "*"]]
     dbanon.load_hierarchy(clinic, "zips", zips)
     clinic.execute("CREATE TABLE t AS FROM (VALUES (1, 'a1'), (2, 'b')) AS v (id, zip)")
@@ -383,7 +395,7 @@ def test_an_unlikely_child_that_must_be_occupied_is_guessed(clinic: Any) -> None
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
-def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: int) -> None:
+def test_downcoding_confidence_equals_hit_rate(con: Any, size: int) -> None:
     """Classes of uniformly drawn values; by published interval and by published node."""
     rng = random.Random(size)
     tree = [[f"a{i}", "A", "*"] for i in range(6)] + [["b1", "B", "*"], ["b2", "B", "*"]]
@@ -417,9 +429,9 @@ def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: 
 # --- any attack -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_attack_rows_independent_of_order(clinic: Any) -> None:
-    plant(clinic, random_people(1, 80, VALUES, [5, 2, 2, 1]))
+    create_people_and_release(clinic, random_people(1, 80, VALUES, [5, 2, 2, 1]))
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
     extra_parameters = {"linkage": "register='register', threshold=0"}
     for kind in KINDS:
@@ -435,9 +447,9 @@ KINDS = [k for k in attack_kinds.KINDS if k not in ("prediction", "minimality")]
 HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "class", "select", "é\n;", "{% if %}", "value"]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_are_names(con: Any, name: str) -> None:
+def test_attack_accepts_hostile_names(con: Any, name: str) -> None:
     con.execute(
         f"CREATE TABLE {identifier(name)} AS SELECT i % 9 AS {identifier(name)}, "
         f"'n' || i % 2 AS {identifier(name + '2')}, "
@@ -465,15 +477,15 @@ def test_hostile_names_are_names(con: Any, name: str) -> None:
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(30,)]
 
 
-def test_missing_values_are_no_guess(con: Any) -> None:
+def test_class_attacks_never_guess_null(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT NULL::VARCHAR AS a, NULL::VARCHAR AS s FROM range(4)")
     for kind in ("homogeneity", "skewness", "background"):
         assert attack(con, kind, "t", "t", "qi=['a'], sensitive=['s'], threshold=0") == []
 
 
-@pytest.mark.exhaustive
-def test_every_published_form_is_attacked_equally(clinic: Any) -> None:
-    plant(clinic, random_people(3, 90, VALUES, [5, 2, 2, 1]))
+@pytest.mark.not_everyday
+def test_attack_result_independent_of_interval_form(clinic: Any) -> None:
+    create_people_and_release(clinic, random_people(3, 90, VALUES, [5, 2, 2, 1]))
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
     values = []
@@ -510,8 +522,8 @@ def test_every_published_form_is_attacked_equally(clinic: Any) -> None:
          "known_negatives=-1)", "known_negatives must be an integer"),
     ],
 )  # fmt: skip
-def test_mistakes_are_clear_errors(clinic: Any, call: str, says: str) -> None:
-    plant(clinic, block(10, "F", *VALUES))
+def test_invalid_attack_call_raises(clinic: Any, call: str, says: str) -> None:
+    create_people_and_release(clinic, block(10, "F", *VALUES))
     clinic.execute("ALTER TABLE safe ADD COLUMN plain VARCHAR DEFAULT 'x'")
     clinic.execute("CREATE TABLE noone AS SELECT age, sex, disease FROM people LIMIT 0")
     clinic.execute("CREATE TABLE undeclared AS FROM safe")

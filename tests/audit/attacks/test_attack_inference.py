@@ -14,7 +14,15 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from support.attacking import attack, declared, exposed, is_calibrated, plant, random_people, summary
+from support.attacking import (
+    attack,
+    create_people_and_release,
+    declare_people,
+    exposed_people,
+    is_calibrated,
+    random_people,
+    summary,
+)
 
 import dbanon
 from dbanon.audit import prediction
@@ -26,17 +34,17 @@ OTHERS = [f"d{i}" for i in range(30)]
 
 @pytest.fixture
 def clinic(con: Any) -> Any:
-    return declared(con)
+    return declare_people(con)
 
 
 # --- minimality -------------------------------------------------------------------------------------------
 
 
-def by_counting(sizes: Sequence[int], limits: Sequence[int], held: int) -> list[Fraction] | None:
-    """Return the posterior by enumerating every distribution of `held` records with the value over the sides."""
+def posterior_by_enumeration(sizes: Sequence[int], limits: Sequence[int], n_with_value: int) -> list[Fraction] | None:
+    """Return the posterior by enumerating all distributions of `n_with_value` records with the value over the sides."""
     total, sums = 0, [0] * len(sizes)
     for counts in itertools.product(*(range(n + 1) for n in sizes)):
-        if sum(counts) == held and any(x > limit for x, limit in zip(counts, limits, strict=True)):
+        if sum(counts) == n_with_value and any(x > limit for x, limit in zip(counts, limits, strict=True)):
             ways = math.prod(math.comb(n, x) for n, x in zip(sizes, counts, strict=True))
             total += ways
             sums = [s + ways * x for s, x in zip(sums, counts, strict=True)]
@@ -44,13 +52,13 @@ def by_counting(sizes: Sequence[int], limits: Sequence[int], held: int) -> list[
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_posterior_of_a_cut_is_that_of_counting(seed: int) -> None:
+def test_cut_posterior_equals_enumeration(seed: int) -> None:
     rng = random.Random(seed)
     sizes = [rng.randint(1, 8) for _ in range(rng.randint(2, 4))]
     limits = [rng.randint(0, n) for n in sizes]
     stored_number = rng.randint(1, sum(sizes))
     expected, posteriors = (
-        by_counting(sizes, limits, stored_number),
+        posterior_by_enumeration(sizes, limits, stored_number),
         cut_posterior.posteriors(sizes, limits, stored_number),
     )
     if expected is None:
@@ -59,7 +67,7 @@ def test_the_posterior_of_a_cut_is_that_of_counting(seed: int) -> None:
         assert posteriors == pytest.approx([float(e) for e in expected], abs=1e-9)
 
 
-def test_the_posterior_of_large_classes_stays_a_chance() -> None:
+def test_cut_posterior_of_large_classes_does_not_overflow() -> None:
     posteriors = cut_posterior.posteriors([1000, 4000], [500, 2000], 600)
     assert posteriors is None  # five hundred and one of a thousand hardly ever happens
     posteriors = cut_posterior.posteriors([10, 4000], [5, 2000], 900)
@@ -68,14 +76,14 @@ def test_the_posterior_of_large_classes_stays_a_chance() -> None:
     assert 10 * posteriors[0] + 4000 * posteriors[1] == pytest.approx(900)
 
 
-def minimal(con: Any, women: Sequence[str], men: Sequence[str]) -> None:
+def plant_uncut_class(con: Any, women: Sequence[str], men: Sequence[str]) -> None:
     """Create a class that contains both sexes."""
-    plant(con, [*((10, "F", d) for d in women), *((10, "M", d) for d in men)])
+    create_people_and_release(con, [*((10, "F", d) for d in women), *((10, "M", d) for d in men)])
     con.execute("UPDATE safe SET sex = '*'")
 
 
 def test_avoided_cut_names_planted_people(clinic: Any) -> None:
-    minimal(clinic, ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16])
+    plant_uncut_class(clinic, ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16])
     (row,) = attack(clinic, "minimality", more="alpha=0.5, k=4")
     # Of 4 among 20 with HIV only the women can exceed the limit: 3 or all 4 of them.
     three, four = math.comb(4, 3) * 16, 1
@@ -93,12 +101,12 @@ def test_avoided_cut_names_planted_people(clinic: Any) -> None:
 
 def test_minimality_silent_if_k_or_data_explain_class(clinic: Any) -> None:
     women, men = ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16]
-    minimal(clinic, women, men)
+    plant_uncut_class(clinic, women, men)
     assert attack(clinic, "minimality", more="alpha=0.5, k=5") == [], "k forbids the cut"
-    minimal(clinic, [*women, "d0", "d0", "d0"], [*men, "d0"])
+    plant_uncut_class(clinic, [*women, "d0", "d0", "d0"], [*men, "d0"])
     assert attack(clinic, "minimality", more="alpha=0.4, k=4") == [], "one of two values forbids it"
     assert summary(clinic, "minimality", more="alpha=0.4, k=4")["n_undecidable"]["value"] == 1
-    minimal(clinic, ["HIV", *OTHERS[:5]], OTHERS[5:])
+    plant_uncut_class(clinic, ["HIV", *OTHERS[:5]], OTHERS[5:])
     assert attack(clinic, "minimality", more="alpha=0.5, k=4") == []
     assert summary(clinic, "minimality", more="alpha=0.5, k=4")["n_contradictions"]["value"] == 1
     clinic.execute("UPDATE safe SET sex = 'M' WHERE disease = 'HIV'")
@@ -123,7 +131,7 @@ def test_medians_nodes_and_missing_cut_like_mondrian(con: Any) -> None:
     assert rows_of == {"age missing": 4, "age not missing": 12, "ward A": 4, "ward B": 12}
 
 
-def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> None:
+def test_minimality_confidence_equals_hit_rate(con: Any) -> None:
     """An algorithm that cuts whenever k and alpha allow it, on many small groups with independent diseases."""
     rng = random.Random(7)
     rows, output = [], []
@@ -162,13 +170,13 @@ def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> Non
         assert is_calibrated(stated / n_attempts, hits / 4, n_attempts / 4), (hits, n_attempts, stated)
 
 
-@pytest.mark.exhaustive
-def test_a_release_of_mondrian_can_be_attacked(clinic: Any) -> None:
+@pytest.mark.not_everyday
+def test_minimality_never_contradicted_by_mondrian_release(clinic: Any) -> None:
     """Real classes: the data never contradict a conclusion, since Mondrian cuts whatever it may."""
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
     checked_number = 0.0
     for seed in range(6):
-        plant(clinic, random_people(seed, 120, ["HIV", *OTHERS], [12, *[1] * 30]))
+        create_people_and_release(clinic, random_people(seed, 120, ["HIV", *OTHERS], [12, *[1] * 30]))
         clinic.execute("CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=4, alpha=0.4, sensitive=['disease'])")
         actual_summary = summary(clinic, "minimality", more="alpha=0.4, k=4, person='id'")
         assert actual_summary["n_contradictions"]["value"] == 0
@@ -179,7 +187,7 @@ def test_a_release_of_mondrian_can_be_attacked(clinic: Any) -> None:
 # --- prediction -------------------------------------------------------------------------------------------
 
 
-def planned(size: int, seed: int = 1) -> list[tuple[Any, ...]]:
+def dependent_people(size: int, seed: int = 1) -> list[tuple[Any, ...]]:
     """Return people whose disease depends on decade and sex."""
     rng = random.Random(seed)
     rows = [(rng.randrange(40), rng.choice("MF")) for _ in range(size)]
@@ -187,23 +195,23 @@ def planned(size: int, seed: int = 1) -> list[tuple[Any, ...]]:
     return [(age, sex, values[(age // 10 + (sex == "F")) % 4]) for age, sex in rows]
 
 
-@pytest.mark.exhaustive
-def test_prediction_names_the_people_whose_disease_follows(clinic: Any) -> None:
-    plant(clinic, planned(300))
+@pytest.mark.not_everyday
+def test_prediction_names_people_with_determined_disease(clinic: Any) -> None:
+    create_people_and_release(clinic, dependent_people(300))
     rows = attack(clinic, "prediction", more="threshold=0.9")
     has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
     assert all(has[row["people"][0]] == row["guess"] and row["actual_accuracy"] == 1 for row in rows)
     actual_summary = summary(clinic, "prediction", more="threshold=0.9")
     assert actual_summary["accuracy"]["value"] == actual_summary["accuracy"]["raw_baseline"] == 1
     assert actual_summary["accuracy"]["majority_baseline"] < 0.5
-    assert actual_summary["asked"]["value"] == len(rows) == len(exposed(rows))
+    assert actual_summary["asked"]["value"] == len(rows) == len(exposed_people(rows))
     assert actual_summary["asked"]["value"] + actual_summary["learned"]["value"] == 300
     assert 0.27 < actual_summary["asked"]["value"] / 300 < 0.39
-    assert {row["people"][0] for row in attack(clinic, "prediction", more="seed=2")} != exposed(rows)
+    assert {row["people"][0] for row in attack(clinic, "prediction", more="seed=2")} != exposed_people(rows)
     assert summary(clinic, "prediction", more="train := 0.9")["asked"]["value"] < 60
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_prediction_reports_progress() -> None:
     result: list[tuple[float, float]] = []
     with dbanon.connect(progress=lambda *far: result.append(far)) as con:
@@ -224,22 +232,22 @@ def test_prediction_reports_progress() -> None:
 
 
 def test_prediction_names_no_one_without_dependence(clinic: Any) -> None:
-    plant(clinic, random_people(1, 300, ["Flu", "HIV", "Cancer", "Lymphoma"], [1, 1, 1, 1]))
+    create_people_and_release(clinic, random_people(1, 300, ["Flu", "HIV", "Cancer", "Lymphoma"], [1, 1, 1, 1]))
     assert attack(clinic, "prediction") == []
     accuracy = summary(clinic, "prediction")["accuracy"]
     assert accuracy["value"] < 0.45
 
 
-@pytest.mark.exhaustive
-def test_confidence_of_prediction_is_the_share_of_right_guesses(clinic: Any) -> None:
+@pytest.mark.not_everyday
+def test_prediction_confidence_equals_hit_rate(clinic: Any) -> None:
     tallies: dict[float, list[float]] = defaultdict(lambda: [0, 0, 0])
     for seed in range(10):
         rng = random.Random(seed)
         mixed = [
             (a, s, d if rng.random() < 0.15 + a / 50 else rng.choice(["Flu", "HIV", "Cancer"]))
-            for a, s, d in planned(400, seed)
+            for a, s, d in dependent_people(400, seed)
         ]
-        plant(clinic, mixed)
+        create_people_and_release(clinic, mixed)
         for row in attack(clinic, "prediction", more="threshold=0"):
             tally = tallies[round(row["confidence"] * 5) / 5]
             tally[0] += row["actual_accuracy"]
@@ -252,8 +260,8 @@ def test_confidence_of_prediction_is_the_share_of_right_guesses(clinic: Any) -> 
         assert is_calibrated(stated / n_attempts, hits / 8, n_attempts / 8), (hits, n_attempts, stated)
 
 
-def test_unseen_people_can_be_given(clinic: Any) -> None:
-    plant(clinic, planned(200))
+def test_prediction_accepts_register_of_unseen_people(clinic: Any) -> None:
+    create_people_and_release(clinic, dependent_people(200))
     clinic.execute("CREATE TABLE unseen (id INTEGER, age BIGINT, disease VARCHAR)")
     clinic.executemany("INSERT INTO unseen VALUES (?, ?, ?)", [(900, 5, "Flu"), (901, 25, "Cancer"), (902, 99, "Flu")])
     rows = attack(clinic, "prediction", more="register='unseen', threshold=0, qi=['age']")
@@ -291,8 +299,8 @@ def test_numbers_guessed_by_range_rare_texts_never(con: Any) -> None:
     assert len(names) <= 50
 
 
-def test_prediction_is_seeded_and_does_not_depend_on_order(clinic: Any) -> None:
-    plant(clinic, random_people(1, 200, ["Flu", "HIV", "Cancer"], [3, 2, 1]))
+def test_prediction_depends_on_seed_but_not_on_row_order(clinic: Any) -> None:
+    create_people_and_release(clinic, random_people(1, 200, ["Flu", "HIV", "Cancer"], [3, 2, 1]))
     first = attack(clinic, "prediction", more="threshold=0")
     for table in ("people", "safe"):
         clinic.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {table} ORDER BY random()")
@@ -303,8 +311,8 @@ def test_prediction_is_seeded_and_does_not_depend_on_order(clinic: Any) -> None:
     assert attack(clinic, "prediction", more="threshold=0, seed=9") != first
 
 
-def test_uncommitted_people_are_guessed_too(clinic: Any) -> None:
-    plant(clinic, planned(150))
+def test_prediction_includes_uncommitted_people(clinic: Any) -> None:
+    create_people_and_release(clinic, dependent_people(150))
     clinic.execute("BEGIN")
     clinic.execute("INSERT INTO people SELECT 1000 + id, age, sex, disease FROM people")
     clinic.execute("INSERT INTO safe FROM safe")
@@ -313,8 +321,8 @@ def test_uncommitted_people_are_guessed_too(clinic: Any) -> None:
     assert actual_summary["asked"]["value"] + actual_summary["learned"]["value"] == 300
 
 
-def test_without_scikit_learn_the_extra_is_named(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(clinic, planned(60))
+def test_prediction_without_scikit_learn_names_extra(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_people_and_release(clinic, dependent_people(60))
     monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     with pytest.raises(duckdb.Error, match=r"needs scikit-learn, which is not installed. .*dbanon\[learn\]"):
         attack(clinic, "prediction")
@@ -322,7 +330,7 @@ def test_without_scikit_learn_the_extra_is_named(clinic: Any, monkeypatch: pytes
         summary(clinic, "prediction")
 
 
-def test_shares_of_few_records_are_drawn_to_the_whole() -> None:
+def test_label_probabilities_shrink_towards_overall_share() -> None:
     """Labels that follow from features keep their share; other labels have the overall share."""
     features = np.repeat(np.arange(40.0), 2)[:, None]
     labels = np.tile([0, 1], 40)
@@ -361,9 +369,9 @@ def test_small_class_guesses_are_not_overconfident(follows: float, off: float) -
 
 
 def test_no_training_or_target_people_gives_no_row(clinic: Any) -> None:
-    plant(clinic, [(15, "F", "HIV")])
+    create_people_and_release(clinic, [(15, "F", "HIV")])
     assert attack(clinic, "prediction", more="threshold=0") == []
-    plant(clinic, [(15, "F", "HIV")] * 30)
+    create_people_and_release(clinic, [(15, "F", "HIV")] * 30)
     rows = attack(clinic, "prediction")
     assert {(row["guess"], row["confidence"]) for row in rows} == {("HIV", 1)}
 
@@ -374,7 +382,7 @@ HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "class", "select", 
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_are_names(con: Any, name: str) -> None:
+def test_inference_attacks_accept_hostile_names(con: Any, name: str) -> None:
     con.execute(
         f"CREATE TABLE {identifier(name)} AS SELECT i % 9 AS {identifier(name)}, "
         f"'n' || i % 2 AS {identifier(name + '2')}, "
@@ -404,8 +412,8 @@ def test_hostile_names_are_names(con: Any, name: str) -> None:
         ("kind='prediction', sensitive=['more']", "people has no column 'more'"),
     ],
 )
-def test_mistakes_are_clear_errors(clinic: Any, call: str, says: str) -> None:
-    plant(clinic, planned(20))
+def test_invalid_inference_attack_call_raises(clinic: Any, call: str, says: str) -> None:
+    create_people_and_release(clinic, dependent_people(20))
     clinic.execute("ALTER TABLE safe ADD COLUMN more VARCHAR DEFAULT 'x'")
     with pytest.raises(duckdb.Error, match=says):
         clinic.execute(f"FROM attack('safe', source='people', {call})").fetchall()

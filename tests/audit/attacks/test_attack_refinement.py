@@ -44,10 +44,10 @@ MEN = ("M", "[20, 60]", (20, 41, 60))
 """They make the range of ages 40, and no other class covers them."""
 
 
-def metric_values(con: Any, more: str = QI) -> dict[str, float]:
+def metric_values(con: Any, extra_arguments: str = QI) -> dict[str, float]:
     """Return the numbers of the summary that belong to no attribute."""
     rows = con.execute(
-        f"FROM attack_summary('safe', kind='refinement', source='people', {more}) WHERE attribute IS NULL"
+        f"FROM attack_summary('safe', kind='refinement', source='people', {extra_arguments}) WHERE attribute IS NULL"
     ).fetchall()
     return {row[0]: row[2] for row in rows}
 
@@ -55,7 +55,7 @@ def metric_values(con: Any, more: str = QI) -> dict[str, float]:
 # --- planted, and none planted -----------------------------------------------------------------------------------
 
 
-def test_values_of_a_cheaper_class_are_ruled_out(clinic: Any) -> None:
+def test_refinement_rules_out_values_of_cheaper_class(clinic: Any) -> None:
     """A woman of 25 to 30 loses 5/40 in one class and 20/40 in the other, which can spare one."""
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
@@ -71,7 +71,7 @@ def test_values_of_a_cheaper_class_are_ruled_out(clinic: Any) -> None:
     assert by_column["ruled_out"]["value"] == pytest.approx(6 / 21)
 
 
-def test_class_grows_until_another_is_cheaper(clinic: Any) -> None:
+def test_refinement_bounds_records_of_cheaper_class(clinic: Any) -> None:
     """The class of 5/40 grows by one or two records until the other class is cheaper.
 
     With one record more it may lose below (30 + 3 * 5) / 4 / 40, which is from 25 to 36 and from 19 on; with two more
@@ -90,7 +90,7 @@ def test_class_grows_until_another_is_cheaper(clinic: Any) -> None:
     assert rows[1]["note"] == "more than 1 record of these values would lose less in another class"
 
 
-def test_bounds_are_taken_together(clinic: Any) -> None:
+def test_refinement_combines_bounds_of_intervals(clinic: Any) -> None:
     """From 20 to 30 there is one record at most, and one person is 20: so none is 21 to 30."""
     men = ("M", "[20, 33]", (20, 21, 33))
     publish(clinic, ("F", "[20, 40]", (20, 35, 38, 39, 40)), ("F", "[25, 30]", (25, 27, 30)), men, MEN)
@@ -98,7 +98,7 @@ def test_bounds_are_taken_together(clinic: Any) -> None:
     assert (row["guess"], row["confidence"], row["actual_accuracy"]) == ("not 21 to 33", 1, 1)
 
 
-def test_class_without_spare_filled_from_nested_one(clinic: Any) -> None:
+def test_class_without_spare_record_filled_from_nested_class(clinic: Any) -> None:
     wide_values, cheap = ("F", "[20, 40]", (20, 38, 40)), ("F", "[25, 30]", (25, 27, 30))
     publish(clinic, wide_values, cheap, MEN)
     assert attack(clinic, "refinement", more=QI) == []
@@ -148,7 +148,7 @@ def test_values_without_hierarchy_reveal_nothing(clinic: Any) -> None:
     assert attack(clinic, "refinement", more="qi=['sex'], sensitive=['id'], threshold=0") == []
 
 
-def test_a_guess_that_is_wrong_is_shown_to_be(clinic: Any) -> None:
+def test_wrong_refinement_guess_has_lower_observed_share(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 26, 29, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
     assert (row["guess"], row["confidence"], row["actual_accuracy"]) == ("not 25 to 30", 1, 0.5)
@@ -162,7 +162,7 @@ def test_contradicting_class_reveals_nothing(clinic: Any) -> None:
     assert metric_values(clinic)["n_contradictions"] == 1
 
 
-def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
+def test_refinement_rules_out_nodes_and_missing_values(con: Any) -> None:
     tree = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"], ["c1", "C", "*"]]
     dbanon.load_hierarchy(con, "wards", tree)
     wards = ["a1", "b1", "b2", "c1", *["a1", "a2", "a1"], *[None] * 3]
@@ -185,7 +185,7 @@ def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
 # --- properties of every release of minimal loss -----------------------------------------------------------------
 
 
-def by_counting(size: int, low: int, high: int, spans: Sequence[Span]) -> np.ndarray[Any, Any] | None:
+def max_records_by_enumeration(size: int, low: int, high: int, spans: Sequence[Span]) -> np.ndarray[Any, Any] | None:
     """Return the most records between two places, over all distributions of the records over the values."""
     width, maximum = high - low, None
     for counts in itertools.product(range(size + 1), repeat=width):
@@ -201,7 +201,7 @@ def by_counting(size: int, low: int, high: int, spans: Sequence[Span]) -> np.nda
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_the_optimum_of_the_program_is_that_of_counting(seed: int) -> None:
+def test_interval_program_optimum_equals_enumeration(seed: int) -> None:
     rng = random.Random(seed)
     size, low, width = rng.randint(1, 5), rng.randint(-3, 3), rng.randint(1, 5)
     spans = []
@@ -209,8 +209,8 @@ def test_the_optimum_of_the_program_is_that_of_counting(seed: int) -> None:
         first = rng.randrange(width)
         spans.append(Span(low + first, low + rng.randint(first + 1, width), rng.choice([-1, -1, 0, 1, 2])))
     known_spans, bounds = [s for s in spans if s.max_records < 0], [s for s in spans if s.max_records >= 0]
-    expected = by_counting(size, low, low + width, spans)
-    if by_counting(size, low, low + width, known_spans) is None:
+    expected = max_records_by_enumeration(size, low, low + width, spans)
+    if max_records_by_enumeration(size, low, low + width, known_spans) is None:
         return
     solve = IntervalProgram.solve((low, low + width), size, known_spans, bounds)
     if expected is None:
@@ -258,7 +258,7 @@ def moves(classes: list[list[Person]], k: int) -> Iterator[dict[int, list[Person
                         }
 
 
-def at_a_least(seed: int, k: int, size: int) -> list[list[Person]]:
+def locally_optimal_classes(seed: int, k: int, size: int) -> list[list[Person]]:
     """Return classes of random people whose loss no such change lowers."""
     rng = random.Random(seed)
     people = [(rng.randrange(rng.choice([3, 12, 12])), rng.choice(TREE)[0], i) for i in range(size)]
@@ -286,12 +286,12 @@ LEAVES = [line[0] for line in TREE]
 ENDS = {"*": (-np.inf, np.inf), "A": (0, 1), "B": (2, 4)} | {leaf: (i, i) for i, leaf in enumerate(LEAVES)}
 
 
-def test_inferences_hold_under_optimality() -> None:
+def test_refinement_inferences_hold_at_local_optimum() -> None:
     """The search of the test shares no code with the attack, and includes every change that the attack considers."""
     columns = [KnownColumn(is_number=True), KnownColumn(is_number=False, nodes=NODES)]
     number, ruled_out = 0, 0
     for seed in range(70):
-        classes = at_a_least(seed, 3, 14 + seed % 4)
+        classes = locally_optimal_classes(seed, 3, 14 + seed % 4)
         ages = [[p[0] for p in each_class] for each_class in classes]
         ends = [ENDS[published_values(each_class)[1]] for each_class in classes]
         low = np.array([[min(a), e[0]] for a, e in zip(ages, ends, strict=True)], float)
@@ -337,7 +337,7 @@ def visits() -> Iterator[Any]:
         yield con
 
 
-def test_releases_of_the_ledger_are_attacked_by_their_k(visits: Any) -> None:
+def test_refinement_attack_reads_k_from_ledger(visits: Any) -> None:
     numbers = {}
     for name in ("best", "mondrian"):
         rows = visits.execute(f"FROM attack_summary('{name}', kind='refinement')").fetchall()
@@ -352,7 +352,7 @@ def test_releases_of_the_ledger_are_attacked_by_their_k(visits: Any) -> None:
     assert numbers["mondrian"]["resolved_accuracy"] is None
 
 
-def test_guesses_do_not_depend_on_the_records_behind_a_release(visits: Any) -> None:
+def test_refinement_guesses_depend_only_on_release(visits: Any) -> None:
     """The release is fixed; another source table that it covers as tightly gives equal guesses."""
     columns = "attribute, class, records, guess, confidence, baseline_confidence"
     call = "attack('{}', kind='refinement', source='{}', qi=['age', 'sex', 'ward', 'zip'], sensitive=[], k=3, "
@@ -430,7 +430,7 @@ def test_every_value_type_shown_unchanged(con: Any, type_: str, value: str, gues
     assert (row["guess"], row["confidence"], row["actual_accuracy"]) == (guess, 1, 1)
 
 
-def test_weights_are_part_of_the_loss(clinic: Any) -> None:
+def test_refinement_loss_uses_declared_weights(clinic: Any) -> None:
     """A class of both sexes is cheaper than one of twenty years where sex has a small weight."""
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("*", "[25, 30]", (25, 27, 30)), MEN)
     clinic.execute("UPDATE people SET sex = 'F' WHERE sex = '*'")

@@ -31,7 +31,7 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def test_rows_match_releases_of_their_statements(people: Any) -> None:
+def test_tradeoffs_rows_match_releases_of_statements(people: Any) -> None:
     actual_rows = rows(people, f"FROM tradeoffs({CALL}, algorithms := ['kacpc', 'mdav'], queries := 60)")
     assert [(r["algorithm"], r["k"], r["l"], r["t"]) for r in actual_rows] == [
         (*axes, 1) for axes in product(("kacpc", "mdav"), (4, 12), (1, 2, 3))
@@ -50,18 +50,20 @@ def test_rows_match_releases_of_their_statements(people: Any) -> None:
         assert row["problem"] is None
 
 
-@pytest.mark.parametrize(("algorithm", "own"), [("mckl", ("l", 2)), ("eld", ("l", 2)), ("kapp", ("t", 0.1))])
-def test_algorithm_defaults_are_in_row(people: Any, algorithm: str, own: tuple[str, float]) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "default_parameter"), [("mckl", ("l", 2)), ("eld", ("l", 2)), ("kapp", ("t", 0.1))]
+)
+def test_algorithm_defaults_are_in_row(people: Any, algorithm: str, default_parameter: tuple[str, float]) -> None:
     call = CALL.replace("l := [1, 2, 3]", "queries := 0")
     row = rows(people, f"FROM tradeoffs({call.replace('[4, 12]', '[4]')}, algorithms := ['{algorithm}'])")[0]
-    assert row[own[0]] == pytest.approx(own[1])
+    assert row[default_parameter[0]] == pytest.approx(default_parameter[1])
     called = row["statement"].removeprefix("SELECT * FROM ").replace("(", "_metrics(", 1)
     measured_metrics = dict(people.execute(f"SELECT metric, value FROM {called}").fetchall())
     assert row["precision"] == pytest.approx(measured_metrics["precision"])
 
 
 @pytest.mark.parametrize(("cost", "queries"), [("precision", 0), ("ncp", 0), ("query_error", 40)])
-def test_the_frontier_is_what_no_other_beats_in_both(people: Any, cost: str, queries: int) -> None:
+def test_tradeoffs_frontier_rows_are_not_dominated(people: Any, cost: str, queries: int) -> None:
     text = f"algorithms := ['kacpc', 'mdav', 'mondrian'], queries := {queries}, cost := '{cost}'"
     actual_rows = rows(people, f"FROM tradeoffs({CALL}, {text})")
 
@@ -76,7 +78,7 @@ def test_the_frontier_is_what_no_other_beats_in_both(people: Any, cost: str, que
     assert all((r["query_error"] is None) == (queries == 0) for r in actual_rows)
 
 
-def test_attacks_are_those_of_attack_summary(people: Any) -> None:
+def test_tradeoffs_attacks_equal_attack_summary(people: Any) -> None:
     call = "'people', qi := ['age', 'city'], sensitive := ['disease'], k := 6, queries := 0"
     (row,) = rows(people, f"FROM tradeoffs({call}, attacks := ['prediction', 'reconstruction'])")
     people.execute(f"CREATE TABLE safe AS {row['statement']}")
@@ -103,7 +105,7 @@ def test_impossible_release_row_states_reason(people: Any) -> None:
     assert actual_rows[1]["precision"] is None
 
 
-def test_t_and_other_models_and_settings_are_in_the_statement(people: Any) -> None:
+def test_tradeoffs_statement_contains_models_and_settings(people: Any) -> None:
     dbanon.declare(
         people, "people", age={"role": "quasi", "rounding": 5}, city="quasi", disease="sensitive", who="identifier"
     )
@@ -136,7 +138,7 @@ def test_progress_independent_of_earlier_comparison(people: Any) -> None:
             assert result[-1] == 1, query
 
 
-def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
+def test_tradeoffs_accept_temporary_tables_and_odd_names(people: Any) -> None:
     name = "x'); DROP TABLE t; --"
     with dbanon.connect() as con:
         con.execute(f'CREATE TEMP TABLE "{name}" AS SELECT range % 40 AS "a""b", range % 3 AS "Ö" FROM range(200)')
@@ -147,7 +149,7 @@ def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("k := [5], l := [1, 2]", "l is about sensitive values, and no column of people is sensitive"),
         ("k := [5], t := [0.5, 0.2]", "t must be a list of different numbers from 0 to 1, ascending"),
@@ -157,7 +159,7 @@ def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
         ("k := [5], cost := 'query_error', queries := 0", "queries must be an integer of at least 1 where cost ="),
     ],
 )
-def test_meaningless_call_states_accepted_values(people: Any, call: str, said: str) -> None:
+def test_meaningless_tradeoffs_call_states_accepted_values(people: Any, call: str, message: str) -> None:
     with pytest.raises(duckdb.Error) as caught:
         people.execute(f"FROM tradeoffs('people', {call}, qi := ['age', 'city'])")
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -46,7 +46,7 @@ def released_metrics(con: Any, algorithm: str, table: str, options: str) -> dict
 
 @pytest.mark.parametrize("persons", ["", ", person := 'who'"])
 @pytest.mark.parametrize("algorithm", ["kacpc", "datafly", "simdiv", "ldiversity_mondrian", "best"])
-def test_figures_match_releases_with_persons(people: Any, algorithm: str, persons: str) -> None:
+def test_compare_metrics_match_releases_with_persons(people: Any, algorithm: str, persons: str) -> None:
     """Algorithms that publish more than clusters span, suppress records, read sensitive values or search."""
     options = f"{QI}, sensitive := ['disease']{persons}, suppress := 0.05"
     call = f"'people', k := [4], algorithms := '{algorithm}', metrics := {NAMES}, {options}"
@@ -61,7 +61,7 @@ def test_figures_match_releases_with_persons(people: Any, algorithm: str, person
     } == {(algorithm, 4, 2, None, 240)}
 
 
-def test_extra_columns_of_algorithms_change_no_other(people: Any) -> None:
+def test_compare_runs_independent_of_other_algorithms(people: Any) -> None:
     """Values of numbers, sensitive values, influence: each run equals a run on its own."""
     people.execute("ALTER TABLE people ADD born DATE")
     people.execute("UPDATE people SET born = DATE '1950-01-01' + (who * 37 % 9000)::INTEGER")
@@ -79,7 +79,7 @@ def test_extra_columns_of_algorithms_change_no_other(people: Any) -> None:
         )
 
 
-def test_every_combination_is_a_row_in_the_order_of_the_call(people: Any) -> None:
+def test_compare_rows_follow_order_of_call(people: Any) -> None:
     call = (
         "algorithms := ['mdav', 'kacpc'], k := [3, 5], n_quasi_identifiers := [1, 2], sample_sizes := [60, "
         "240], metrics := ['ncp', 'k']"
@@ -98,7 +98,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_call(people: Any) -> Non
     assert means == [pytest.approx(one["ncp"]), one["k"]]
 
 
-def test_sample_is_own_table_and_nested(people: Any) -> None:
+def test_compare_samples_are_nested_separate_tables(people: Any) -> None:
     """Its ranges are those of its records, in any order of the table."""
     first = rows(
         people, f"FROM compare('people', k := 3, sample_sizes := [30, 90], metrics := 'information_loss', {QI})"
@@ -135,7 +135,7 @@ def test_several_seeds_give_mean_and_deviation(people: Any) -> None:
     assert [r["runs"] for r in always] == [1, 1]
 
 
-def test_refusal_row_states_reason_and_others_continue(people: Any) -> None:
+def test_compare_refusal_row_states_reason_and_runs_continue(people: Any) -> None:
     actual_rows = rows(
         people,
         f"FROM compare('people', algorithms := ['organized', 'mdav'], k := [3, 500], metrics := ['k'], {QI})",
@@ -153,7 +153,7 @@ def test_refusal_row_states_reason_and_others_continue(people: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("k := [5], algorithms := ['kacp']", "there is no algorithm 'kacp'. Did you mean 'kacpc'"),
         ("k := [5], metrics := ['lost']", "metrics must be a list of some of precision, ncp"),
@@ -166,20 +166,20 @@ def test_refusal_row_states_reason_and_others_continue(people: Any) -> None:
         ("k := [5], algorithms := ['mdav', 'MDAV']", "a list of different names of algorithms"),
     ],
 )
-def test_meaningless_call_states_accepted_values(people: Any, call: str, said: str) -> None:
+def test_meaningless_compare_call_states_accepted_values(people: Any, call: str, message: str) -> None:
     with pytest.raises(duckdb.Error) as caught:
         people.execute(f"FROM compare('people', {call}{', ' if call else ''}{QI})")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_scalars_accepted_and_tables_created(people: Any) -> None:
+def test_compare_accepts_scalars_and_creates_tables(people: Any) -> None:
     people.execute(f"CREATE TABLE runs AS FROM compare('people', k = 5, algorithms = 'mdav', {QI})")
     assert people.execute("SELECT algorithm, k, metric FROM runs").fetchall() == [
         ("mdav", 5, "precision"), ("mdav", 5, "ncp"),
     ]  # fmt: skip
 
 
-def test_reports_progress_and_ends_on_ctrl_c(people: Any) -> None:
+def test_compare_reports_progress_and_ends_on_ctrl_c(people: Any) -> None:
     result: list[float] = []
     with dbanon.connect(progress=lambda done, saved: result.append(done)) as con:
         con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(500)")
@@ -198,7 +198,7 @@ def test_reports_progress_and_ends_on_ctrl_c(people: Any) -> None:
             con.execute(f"FROM compare('t', k := [3, 4], algorithms := ['kacpc', 'mondrian'], {QI})")
 
 
-def test_roles_and_settings_are_those_of_the_policy(people: Any) -> None:
+def test_compare_uses_roles_and_settings_of_policy(people: Any) -> None:
     grid = {"role": "quasi", "rounding": 10}
     dbanon.declare(people, "people", age=grid, city="quasi", disease="sensitive", who="person")
     call = "'people', k := 4, algorithms := 'kacpc', metrics := ['ncp', 'homogeneous_share']"

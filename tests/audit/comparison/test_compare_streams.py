@@ -35,7 +35,7 @@ def events(con: Any) -> Any:
     return con
 
 
-def compared(con: Any, call: str, columns: str = "algorithm, metric, mean") -> list[tuple[Any, ...]]:
+def comparison_rows(con: Any, call: str, columns: str = "algorithm, metric, mean") -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = con.execute(f"SELECT {columns} FROM compare({call})").fetchall()
     return rows
 
@@ -46,11 +46,11 @@ def released_metrics(con: Any, system: str, options: str, table: str = "events")
 
 @pytest.mark.parametrize("sensitive", ["sensitive := 'disease', l := 2", ""])
 @pytest.mark.parametrize("persons", ["person := 'who'", ""])
-def test_figures_are_those_of_the_streams_metrics(events: Any, persons: str, sensitive: str) -> None:
+def test_stream_comparison_equals_stream_metrics(events: Any, persons: str, sensitive: str) -> None:
     """All stream algorithms on one encoding; two of them read sensitive values."""
     options = ", ".join(part for part in ("k := 5", ARRIVING, persons, sensitive) if part)
     names = [name for name in SYSTEMS if sensitive or name != "puri_haritha"]  # it requires l itself
-    result = compared(events, f"'events', algorithms := {names}, metrics := {NAMES}, {options}")
+    result = comparison_rows(events, f"'events', algorithms := {names}, metrics := {NAMES}, {options}")
     for name in names:
         expected = released_metrics(events, name, options)
         figures = {metric: mean for system, metric, mean in result if system == name}
@@ -58,12 +58,12 @@ def test_figures_are_those_of_the_streams_metrics(events: Any, persons: str, sen
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_class_loss_matches_rows(events: Any, name: str) -> None:
+def test_stream_class_metrics_match_rows(events: Any, name: str) -> None:
     """Metrics of tables, computed from the published rows only."""
     options = f"k := 4, {ARRIVING}, sensitive := 'disease', l := 2"
     metrics = ["classes", "class_size_greatest", "class_size_average", "discernibility", "suppressed", "risk_highest"]
     mapping = dict(
-        compared(events, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean")
+        comparison_rows(events, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean")
     )
     sizes = events.execute(f"SELECT class_id, count(*) FROM {name}('events', {options}) GROUP BY ALL").fetchall()
     kept_sizes = [size for number, size in sizes if number is not None]
@@ -75,10 +75,10 @@ def test_class_loss_matches_rows(events: Any, name: str) -> None:
     }  # fmt: skip
 
 
-def test_streams_and_tables_stand_in_one_statement(events: Any) -> None:
+def test_streams_and_tables_compared_in_one_statement(events: Any) -> None:
     metrics = ["ncp", "average_loss", "average_delay", "suppression", "reuse"]
     call = f"'events', k := [3, 6], algorithms := ['fads', 'mdav'], n_quasi_identifiers := [1, 2], metrics := {metrics}"
-    result = compared(
+    result = comparison_rows(
         events,
         f"{call}, delta := 60, order_by := 'ts', {QI}",
         "algorithm, k, n_quasi_identifiers, n, metric, mean, problem",
@@ -96,8 +96,8 @@ def test_streams_and_tables_stand_in_one_statement(events: Any) -> None:
     assert values["fads", "average_loss"] == pytest.approx(alone["average_loss"])
 
 
-def test_a_sample_is_a_stream_of_its_own(events: Any) -> None:
-    result = compared(
+def test_compared_sample_is_separate_stream(events: Any) -> None:
+    result = comparison_rows(
         events, f"'events', k := 5, algorithms := 'castle', sample_sizes := 100, metrics := {NAMES}, {ARRIVING}"
     )
     order = "md5_number_lower(e::VARCHAR || '0'), e::VARCHAR"
@@ -108,7 +108,7 @@ def test_a_sample_is_a_stream_of_its_own(events: Any) -> None:
 
 def test_randomized_systems_run_with_successive_seeds(events: Any) -> None:
     call = f"'events', k := 5, algorithms := ['faanst', 'fads'], metrics := 'average_loss', seed := 4, {ARRIVING}"
-    rows = {row[0]: row[1:] for row in compared(events, f"{call}, repeat := 3", "algorithm, mean, stddev, runs")}
+    rows = {row[0]: row[1:] for row in comparison_rows(events, f"{call}, repeat := 3", "algorithm, mean, stddev, runs")}
     each_average_loss = [
         released_metrics(events, "faanst", f"k := 5, seed := {seed}, {ARRIVING}")["average_loss"] for seed in (4, 5, 6)
     ]
@@ -121,7 +121,7 @@ def test_randomized_systems_run_with_successive_seeds(events: Any) -> None:
     assert rows["fads"][1:] == (None, 1)
 
 
-def test_metrics_null_when_everything_suppressed(con: Any) -> None:
+def test_stream_metrics_null_if_all_records_suppressed(con: Any) -> None:
     """One person after another: no one is ever hidden among others in time."""
     con.execute("CREATE TABLE events AS SELECT range // 100 AS who, range % 7 AS age, range AS ts FROM range(600)")
     options = "k := 5, delta := 10, order_by := 'ts', qi := 'age', person := 'who'"
@@ -139,7 +139,7 @@ def test_metrics_null_when_everything_suppressed(con: Any) -> None:
     ]
     for name in SYSTEMS:
         mapping = dict(
-            compared(con, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean")
+            comparison_rows(con, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean")
         )
         if mapping == {None: None}:
             continue  # requires l
@@ -151,7 +151,7 @@ def test_metrics_null_when_everything_suppressed(con: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ("k := 5, t := 0.3, sensitive := 'disease'", "t has no effect, because streams promise k persons and l values"),
         ("k := 5, nulls := 'drop'", "nulls must be 'keep' or 'error' for a stream, got 'drop'"),
@@ -160,21 +160,21 @@ def test_metrics_null_when_everything_suppressed(con: Any) -> None:
         ("k := 61", "delta must be at least 61, as many records as a class needs, got 60"),
     ],
 )
-def test_unpromised_model_row_states_reason(events: Any, options: str, said: str) -> None:
-    (only,) = compared(events, f"'events', algorithms := 'castle', {options}, {ARRIVING}", "mean, runs, problem")
+def test_unsupported_stream_model_row_states_reason(events: Any, options: str, message: str) -> None:
+    (only,) = comparison_rows(events, f"'events', algorithms := 'castle', {options}, {ARRIVING}", "mean, runs, problem")
     assert only[:2] == (None, 0)
-    assert said in only[2]
+    assert message in only[2]
 
 
 def test_k_above_stream_row_states_reason(events: Any) -> None:
     call = f"'events', k := [5, 501], algorithms := 'fads', metrics := 'k', delta := 600, order_by := 'ts', {QI}"
-    first, second = compared(events, call, "mean, problem")
+    first, second = comparison_rows(events, call, "mean, problem")
     assert first[0] >= 5
     assert "k must be between 2 and 500 (events has 500 rows), got 501" in second[1]
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("algorithms := 'castle', order_by := 'ts'", "delta is missing"),
         ("algorithms := 'castle', delta := 9, order_by := 'ts', l := 2", "no column of events is sensitive"),
@@ -184,16 +184,16 @@ def test_k_above_stream_row_states_reason(events: Any) -> None:
         ("algorithms := ['castle', 'castel'], delta := 9, order_by := 'ts'", "Did you mean 'castle'"),
     ],
 )
-def test_meaningless_call_states_accepted_values(events: Any, call: str, said: str) -> None:
+def test_meaningless_stream_comparison_states_accepted_values(events: Any, call: str, message: str) -> None:
     with pytest.raises(duckdb.Error) as caught:
-        compared(events, f"'events', k := 5, {QI}, {call}")
-    assert said in str(caught.value)
+        comparison_rows(events, f"'events', k := 5, {QI}, {call}")
+    assert message in str(caught.value)
 
 
-def test_a_record_without_a_time_is_refused(events: Any) -> None:
+def test_stream_comparison_refuses_null_time(events: Any) -> None:
     events.execute("UPDATE events SET ts = NULL WHERE who = 3")
     with pytest.raises(duckdb.Error, match=r"events\.ts has NULLs, and records arrive in its order"):
-        compared(events, f"'events', k := 5, algorithms := 'fads', {ARRIVING}")
+        comparison_rows(events, f"'events', k := 5, algorithms := 'fads', {ARRIVING}")
 
 
 def test_stored_stream_comparison_resumes(events: Any) -> None:

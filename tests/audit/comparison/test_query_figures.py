@@ -11,7 +11,7 @@ TREE = "north,coast,*\nsouth,coast,*\nhill,inland,*\nvalley,inland,*\nlake,inlan
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_error_of_a_release_is_found_from_codes(con: Any, seed: int) -> None:
+def test_compared_query_error_equals_query_error_function(con: Any, seed: int) -> None:
     """Numbers, decimals, floats, dates, months, categories with and without a hierarchy, NULLs, suppressed records."""
     rnd = random.Random(seed)
     nulls = rnd.choice([0, 0.1])
@@ -53,7 +53,7 @@ def test_the_error_of_a_release_is_found_from_codes(con: Any, seed: int) -> None
     assert mapping["query_error"] == pytest.approx(expected, abs=1e-8), call
 
 
-def test_no_question_is_no_error(con: Any) -> None:
+def test_compare_without_queries_gives_null_query_error(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT range % 9 AS age FROM range(90)")
     result = con.execute("SELECT mean FROM compare('t', k := 3, metrics := 'query_error', qi := ['age'], queries := 0)")
     assert {row[0] for row in result.fetchall()} == {None}

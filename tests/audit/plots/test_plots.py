@@ -18,7 +18,7 @@ from dbanon.audit.plots import drawing
 NAMES = [algorithm.name for algorithm in algorithms.algorithms()][:12]
 
 
-def run(algorithm: str, k: int, metric: str, mean: float | None, n: int = 1000, stddev: float | None = None) -> Any:
+def run_row(algorithm: str, k: int, metric: str, mean: float | None, n: int = 1000, stddev: float | None = None) -> Any:
     seconds = None if mean is None else k / 100
     return {
         "algorithm": algorithm, "k": k, "n_quasi_identifiers": 6, "sample_size": None, "n": n,
@@ -34,7 +34,7 @@ def texts(figure: Any) -> list[str]:
 
 def test_one_panel_per_metric_one_line_per_algorithm() -> None:
     rows = [
-        run(name, k, metric, k * place, stddev=0.5)
+        run_row(name, k, metric, k * place, stddev=0.5)
         for place, name in enumerate(NAMES, 1) for k in (5, 10, 20) for metric in ("precision", "ncp")
     ]  # fmt: skip
     figure = dbanon.plot(rows).figure
@@ -55,8 +55,8 @@ def test_one_panel_per_metric_one_line_per_algorithm() -> None:
     assert [text.get_text() for text in legend.get_texts()] == NAMES
 
 
-def test_axis_has_most_values_and_others_distinguished() -> None:
-    rows = [run("mdav", k, "ncp", n * k, n=n) for k in (5, 10) for n in (1000, 2000, 5000)]
+def test_plot_axis_is_parameter_with_most_values() -> None:
+    rows = [run_row("mdav", k, "ncp", n * k, n=n) for k in (5, 10) for n in (1000, 2000, 5000)]
     (panel, _) = dbanon.plot(rows).figure.axes[:2]
     assert panel.get_xlabel() == "records"
     assert [line.get_label() for line in panel.lines] == ["mdav, k = 5", "mdav, k = 10"]
@@ -64,7 +64,7 @@ def test_axis_has_most_values_and_others_distinguished() -> None:
 
 
 def test_single_axis_value_drawn_as_labelled_bars() -> None:
-    figure = dbanon.plot([run("mdav", 5, "ncp", 12.5), run("kacpc", 5, "ncp", 10.25, stddev=1.0)]).figure
+    figure = dbanon.plot([run_row("mdav", 5, "ncp", 12.5), run_row("kacpc", 5, "ncp", 10.25, stddev=1.0)]).figure
     panel = figure.axes[0]
     assert [label.get_text() for label in panel.get_yticklabels()] == ["kacpc", "mdav"]
     assert sorted(bar.get_width() for bar in panel.patches) == [10.25, 12.5]
@@ -72,7 +72,7 @@ def test_single_axis_value_drawn_as_labelled_bars() -> None:
 
 
 def test_better_direction_shown_for_compared_metrics() -> None:
-    figure = dbanon.plot([run("mdav", 5, metric, 1.0) for metric in STREAM_METRICS]).figure
+    figure = dbanon.plot([run_row("mdav", 5, metric, 1.0) for metric in STREAM_METRICS]).figure
     panels = [panel for panel in figure.axes if panel.axison]
     actual_texts = {
         panel.get_title(loc="left"): [t.get_text() for t in panel.texts if "better" in t.get_text()] for panel in panels
@@ -83,13 +83,13 @@ def test_better_direction_shown_for_compared_metrics() -> None:
 
 
 def test_refused_runs_are_not_drawn() -> None:
-    rows = [run("mdav", 5, "ncp", 1.0), {**run("oka", 5, "ncp", None), "metric": None}]
+    rows = [run_row("mdav", 5, "ncp", 1.0), {**run_row("oka", 5, "ncp", None), "metric": None}]
     assert "oka" not in texts(dbanon.plot(rows).figure)
     with pytest.raises(errors.InvalidArgumentError, match="1 without one"):
         dbanon.plot(rows[1:])
 
 
-def choice(algorithm: str, k: int, precision: float | None, frontier: bool | None, share: float | None) -> Any:
+def tradeoff_row(algorithm: str, k: int, precision: float | None, frontier: bool | None, share: float | None) -> Any:
     return {
         "algorithm": algorithm, "k": k, "l": 1, "t": 1.0, "precision": precision, "ncp": 1.0, "query_error": None,
         "risk_highest": 1 / k, "risk_average": 0.5 / k, "homogeneous_share": share, "suppressed": 0.0,
@@ -98,8 +98,12 @@ def choice(algorithm: str, k: int, precision: float | None, frontier: bool | Non
 
 
 def test_choices_plotted_as_risk_utility_with_frontier() -> None:
-    rows = [choice("mdav", 5, 0.9, True, 0.2), choice("mdav", 10, 0.8, True, 0.1), choice("oka", 10, 0.7, False, 0.3)]
-    figure = dbanon.plot(pd.DataFrame([*rows, choice("oka", 20, None, None, None)])).figure
+    rows = [
+        tradeoff_row("mdav", 5, 0.9, True, 0.2),
+        tradeoff_row("mdav", 10, 0.8, True, 0.1),
+        tradeoff_row("oka", 10, 0.7, False, 0.3),
+    ]
+    figure = dbanon.plot(pd.DataFrame([*rows, tradeoff_row("oka", 20, None, None, None)])).figure
     panels = [panel for panel in figure.axes if panel.axison]
     assert [panel.get_title(loc="left") for panel in panels] == [
         "highest risk of re-identification", "average risk of re-identification",
@@ -115,16 +119,16 @@ def test_choices_plotted_as_risk_utility_with_frontier() -> None:
     assert len(dbanon.plot([{**row, "homogeneous_share": None} for row in rows]).figure.axes) == 2
 
 
-def test_some_rows_of_the_choices_can_be_drawn_alone() -> None:
-    beaten = [choice("oka", 10, 0.7, False, 0.3), choice("oka", 20, 0.6, False, None)]
+def test_plot_accepts_subset_of_tradeoffs_rows() -> None:
+    beaten = [tradeoff_row("oka", 10, 0.7, False, 0.3), tradeoff_row("oka", 20, 0.6, False, None)]
     assert "oka" in texts(dbanon.plot(beaten).figure)
-    mixed = [choice("mdav", 5, 0.9, True, None), choice("mdav", 10, 0.8, True, 0.1)]
+    mixed = [tradeoff_row("mdav", 5, 0.9, True, None), tradeoff_row("mdav", 10, 0.8, True, 0.1)]
     assert len(dbanon.plot([*beaten, *mixed]).figure.axes) == 3
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
 def test_plot_saved_atomically_and_reproducibly(tmp_path: Path, ending: str) -> None:
-    rows = [run("mdav", k, "ncp", math.sqrt(k)) for k in (5, 10)]
+    rows = [run_row("mdav", k, "ncp", math.sqrt(k)) for k in (5, 10)]
     one = dbanon.plot(rows).save(tmp_path / f"one.{ending}")
     begins = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[ending]
     assert one.read_bytes().startswith(begins)
@@ -134,28 +138,28 @@ def test_plot_saved_atomically_and_reproducibly(tmp_path: Path, ending: str) -> 
     assert {path.name for path in tmp_path.iterdir()} <= {f"one.{ending}", f"two.{ending}"}
 
 
-def test_texts_of_an_svg_are_texts_and_a_notebook_shows_it() -> None:
-    plot = dbanon.plot([run("mdav", k, "ncp", k) for k in (5, 10)])
+def test_svg_plot_keeps_texts_for_notebook() -> None:
+    plot = dbanon.plot([run_row("mdav", k, "ncp", k) for k in (5, 10)])
     actual_texts = {element.text for element in ElementTree.fromstring(plot._repr_svg_()).iter() if element.text}
     assert {"ncp", "mdav", "seconds of clustering"} <= actual_texts
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("rows", "message"),
     [
         ([], "got no rows"),
         ([{"a": 1}], "rows of compare() or tradeoffs(), at least one, got a"),
         (pd.DataFrame({"algorithm": ["mdav"]}), "got algorithm"),
     ],
 )
-def test_other_rows_are_refused(found: Any, said: str) -> None:
+def test_plot_refuses_other_rows(rows: Any, message: str) -> None:
     with pytest.raises(errors.InvalidArgumentError) as caught:
-        dbanon.plot(found)
-    assert said in str(caught.value)
+        dbanon.plot(rows)
+    assert message in str(caught.value)
 
 
-def test_other_files_and_a_missing_library_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plot = dbanon.plot([run("mdav", 5, "ncp", 1.0)])
+def test_plot_names_invalid_files_and_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plot = dbanon.plot([run_row("mdav", 5, "ncp", 1.0)])
     (tmp_path / "folder.svg").mkdir()
     with pytest.raises(errors.InvalidArgumentError, match=r"a file that ends in \.svg, \.png, \.pdf"):
         plot.save(tmp_path / "out.gif")
@@ -165,6 +169,6 @@ def test_other_files_and_a_missing_library_are_told(tmp_path: Path, monkeypatch:
         plot.save(tmp_path / "folder.svg")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(errors.MissingExtraError, match=r"pip install 'dbanon\[plot\]'"):
-        dbanon.plot([run("mdav", 5, "ncp", 1.0)])
+        dbanon.plot([run_row("mdav", 5, "ncp", 1.0)])
     with pytest.raises(errors.MissingExtraError):
         drawing.check_plot_path(tmp_path / "out.svg")

@@ -14,7 +14,7 @@ from dbanon.privacy_models import registry
 from dbanon.release.plan import metrics
 from dbanon.table_functions.registry import table_functions
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 SOURCES = {
     **{f"algorithm {a.name}": a.source for a in algorithms()},
@@ -37,19 +37,19 @@ def texts() -> dict[Path, str]:
     return {path: re.sub(r"\s+(?:-- )?", " ", documents.text(path)) for path in [*READ, documents.README]}
 
 
-def test_every_source_names_an_entry() -> None:
+def test_every_algorithm_source_names_bibliography_entry() -> None:
     assert len(SOURCES) > 50
     assert [name for name, source in SOURCES.items() if not bibliography.cited_papers(source)] == []
 
 
-def test_papers_have_the_names_that_readers_know(texts: dict[Path, str]) -> None:
+def test_papers_are_cited_by_author_and_not_by_number(texts: dict[Path, str]) -> None:
     numbered_pattern = re.compile(r"\bS[0-4]\b(?!:)")
     assert [str(path) for path, text in texts.items() if numbered_pattern.search(text)] == []
     for function in table_functions().values():
         assert not numbered_pattern.search(f"{function.doc} {[p.doc for p in function.parameters]}"), function.name
 
 
-def test_every_citation_has_entry(texts: dict[Path, str]) -> None:
+def test_every_citation_has_bibliography_entry(texts: dict[Path, str]) -> None:
     name = r"[A-Z][a-z]+(?:-[A-Z][a-z]+)?"
     citation = re.compile(rf"\b({name} (?:et al\.|and {name})) \(?((?:19|20)\d\d)\b")
     known_citeds = [work.cited for work in bibliography.PAPERS]
@@ -58,7 +58,7 @@ def test_every_citation_has_entry(texts: dict[Path, str]) -> None:
     assert [(str(path), cited) for path, cited in values if not any(k.endswith(cited) for k in known_citeds)] == []
 
 
-def test_every_entry_is_cited(texts: dict[Path, str]) -> None:
+def test_every_bibliography_entry_is_cited(texts: dict[Path, str]) -> None:
     all_text = " ".join(texts.values()).lower()
     for work in bibliography.WORKS:
         year = re.sub(r" (\d{4})$", r" \(?\1", re.escape(work.cited.lower()).replace(r"\ ", " "))

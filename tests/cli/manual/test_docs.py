@@ -21,7 +21,7 @@ from dbanon.cli.commands.docs import documented_commands
 from dbanon.cli.manual import pages
 from dbanon.publishing.report import report
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 OWN = ("dbt", "spark", "sqlalchemy", "tutorial")  # tests of their own run these
 PAGES = [page for page in documents.GUIDES if page.stem not in OWN]
@@ -29,9 +29,9 @@ DATABASE = "dbanon_demo.duckdb"
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create the demo database with fewer patients."""
-    return documents.small_demo(tmp_path_factory.mktemp("docs") / DATABASE)
+    return documents.create_small_demo(tmp_path_factory.mktemp("docs") / DATABASE)
 
 
 class Reader:
@@ -77,10 +77,10 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cache the sections of a report, in however many ways a page shows how to create it."""
     real, known_values = report._sections, dict[Any, Any]()
 
-    def sections(asking: Any, before: Any, population: str | None) -> Any:
-        values = (asking.entry.display_name, asking.entry.version, asking.outgoing, before is None, population)
+    def sections(asking: Any, previous_entry: Any, population: str | None) -> Any:
+        values = (asking.entry.display_name, asking.entry.version, asking.outgoing, previous_entry is None, population)
         if values not in known_values:
-            known_values[values] = real(asking, before, population)
+            known_values[values] = real(asking, previous_entry, population)
         return known_values[values]
 
     monkeypatch.setattr(report, "_sections", sections)
@@ -89,8 +89,8 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("read_once")
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_code_of_a_page_runs_in_order(
-    small: Path, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_page_code_runs_in_order(
+    small_database: Path, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = documents.steps(page)
     if page.stem == "alembic":
@@ -99,7 +99,7 @@ def test_the_code_of_a_page_runs_in_order(
         return
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    shutil.copy(small, DATABASE)
+    shutil.copy(small_database, DATABASE)
     reader = Reader()
     for step in steps:
         if step.file:
@@ -122,11 +122,11 @@ def test_tutorial_output_matches_page(tmp_path: Path, monkeypatch: pytest.Monkey
             reader.type(step.language, step.code)
             continue
         for statement in documents.statements(step.code):
-            repairs.discard(unquoted(statement))
+            repairs.discard(normalize_statement(statement))
             result = reader.names["con"].execute(statement)
             names, rows = [column[0] for column in result.description], result.fetchall()
         if names[-1] == "repair":
-            repairs = {unquoted(row[-1]) for row in rows}
+            repairs = {normalize_statement(row[-1]) for row in rows}
             assert len(repairs) == 2
         if step.table:
             assert step.table == [names, *[["" if cell is None else str(cell) for cell in row] for row in rows]]
@@ -137,7 +137,7 @@ def test_tutorial_output_matches_page(tmp_path: Path, monkeypatch: pytest.Monkey
     assert Path("safe_visits.parquet").exists()
 
 
-def unquoted(statement: str) -> str:
+def normalize_statement(statement: str) -> str:
     """Return a statement without quotes, blanks and the place of its table."""
     return re.sub(r'clinic\.main\.|[\s";]', "", statement.replace('"', ""))
 
@@ -178,7 +178,7 @@ def test_nightly_job_exits_with_code_of_failure(codes: list[int], ends: int, cal
     [documents.README, documents.CONTRIBUTING, *documents.GUIDES, *sorted(documents.MANUAL.glob("*.md"))],
     ids=lambda page: f"{page.parent.name}/{page.stem}",
 )
-def test_links_of_a_page_lead_to_a_file_and_a_heading(page: Path) -> None:
+def test_page_links_lead_to_existing_file_and_heading(page: Path) -> None:
     for link in documents.links(page):
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
@@ -194,13 +194,13 @@ def test_paths_named_on_pages_exist() -> None:
             assert (documents.ROOT / present_part).exists(), f"{page.name}: {path}"
 
 
-def test_the_contents_name_every_page() -> None:
+def test_contents_page_links_every_page() -> None:
     contents = documents.ROOT / "docs" / "README.md"
     pages = {page.relative_to(contents.parent).as_posix() for page in documents.GUIDES if page != contents}
     assert set(documents.links(contents)) >= pages
 
 
-def test_the_manual_in_docs_is_that_of_the_code() -> None:
+def test_manual_in_docs_equals_generated_manual() -> None:
     written_values = {
         p.relative_to(documents.MANUAL).as_posix(): documents.text(p) for p in documents.MANUAL.rglob("*.md")
     }

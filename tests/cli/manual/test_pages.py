@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from support.examples import Demo, ran, words
+from support.examples import Demo, run_example, words
 
 import dbanon
 from dbanon.algorithms import algorithms
@@ -43,25 +43,25 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 
 @pytest.fixture(scope="module")
-def linked() -> dict[str, str]:
+def linked_pages() -> dict[str, str]:
     return pages.manual_pages(documented_commands(main))
 
 
 @pytest.fixture(scope="module")
-def made(linked: dict[str, str]) -> dict[str, str]:
+def unlinked_pages(linked_pages: dict[str, str]) -> dict[str, str]:
     """Return the pages without the links to the bibliography."""
     link = r"\[([^\]]*)\]\((?:\.\./)?bibliography\.md#[^)]*\)"
-    return {path: re.sub(link, r"\1", page) for path, page in linked.items()}
+    return {path: re.sub(link, r"\1", page) for path, page in linked_pages.items()}
 
 
 # --- nothing is missing -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("name", [*table_functions(), *SCALARS])
-def test_function_page_lists_parameters_and_example(made: dict[str, str], name: str) -> None:
-    page = made[f"functions/{name}.md"]
-    assert f"functions/{name}.md" in made["index.md"]
+def test_function_page_lists_parameters_and_example(unlinked_pages: dict[str, str], name: str) -> None:
+    page = unlinked_pages[f"functions/{name}.md"]
+    assert f"functions/{name}.md" in unlinked_pages["index.md"]
     example = EXAMPLES[name]
     assert re.search(rf"\b{name}\(", example.code)
     assert example.code in page
@@ -70,7 +70,7 @@ def test_function_page_lists_parameters_and_example(made: dict[str, str], name: 
     function = table_functions()[name]
     assert function.doc
     assert function_page.escape_markdown(function.doc) in page
-    common = made["parameters.md"] if "](../parameters.md)" in page else ""
+    common = unlinked_pages["parameters.md"] if "](../parameters.md)" in page else ""
     for parameter in function.parameters:
         assert parameter.doc, parameter.name
         row = rf"^\| `{parameter.name}` \| .+ \| (.*) \| {re.escape(function_page.escape_markdown(parameter.doc))} \|$"
@@ -89,18 +89,18 @@ def test_standalone_page_has_all_parameters() -> None:
             assert page.count(f"\n| `{parameter.name}` | ") == 1, f"{function.name}: {parameter.name}"
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.name)
-def test_algorithm_page_names_source(made: dict[str, str], algorithm: Any) -> None:
-    page = made[f"functions/{algorithm.name}.md"]
+def test_algorithm_page_names_source(unlinked_pages: dict[str, str], algorithm: Any) -> None:
+    page = unlinked_pages[f"functions/{algorithm.name}.md"]
     for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.evidence_text):
         assert fact
         assert function_page.escape_markdown(fact) in page
 
 
-def test_every_metric_is_described(made: dict[str, str]) -> None:
+def test_manual_describes_every_metric(unlinked_pages: dict[str, str]) -> None:
     for one in metrics.all_metrics():
-        section = made["metrics.md"].split(f"\n## {one.name}\n")[1].split("\n## ")[0]
+        section = unlinked_pages["metrics.md"].split(f"\n## {one.name}\n")[1].split("\n## ")[0]
         assert one.description
         assert function_page.escape_markdown(one.description.replace("{unit}", "records (persons)")) in section, (
             one.name
@@ -109,9 +109,9 @@ def test_every_metric_is_described(made: dict[str, str]) -> None:
         assert one.source == "-" or f"- source: {function_page.escape_markdown(one.source)}" in section, one.name
 
 
-def test_every_command_and_option_is_described(made: dict[str, str]) -> None:
+def test_manual_describes_every_command_and_option(unlinked_pages: dict[str, str]) -> None:
     for path, command in documented_commands(main).walk():
-        section = made["commands.md"].split(f"\n## {path}\n")[1].split("\n## ")[0]
+        section = unlinked_pages["commands.md"].split(f"\n## {path}\n")[1].split("\n## ")[0]
         assert command.help, path
         for parameter in command.params:
             if isinstance(parameter, click.Option) and not parameter.hidden:
@@ -120,12 +120,12 @@ def test_every_command_and_option_is_described(made: dict[str, str]) -> None:
             elif isinstance(parameter, click.Argument):
                 assert (parameter.metavar or str(parameter.name).upper()) in section, f"{path} {parameter.name}"
     for dot in COMMANDS.values():
-        assert function_page.escape_markdown(dot.usage) in made["commands.md"]
+        assert function_page.escape_markdown(dot.usage) in unlinked_pages["commands.md"]
 
 
-def test_every_error_documented_with_example_or_reason(made: dict[str, str]) -> None:
+def test_every_error_documented_with_example_or_reason(unlinked_pages: dict[str, str]) -> None:
     for name, kind in documented_errors().items():
-        section = made["errors.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
+        section = unlinked_pages["errors.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
         assert kind.__doc__
         assert kind.example is not None
         shown_code = kind.example.code if isinstance(kind.example, Example) else kind.example.text
@@ -133,12 +133,12 @@ def test_every_error_documented_with_example_or_reason(made: dict[str, str]) -> 
         assert error_messages()[name] in section
 
 
-def test_links_lead_somewhere(linked: dict[str, str]) -> None:
-    for path, page in linked.items():
+def test_manual_links_lead_to_existing_pages(linked_pages: dict[str, str]) -> None:
+    for path, page in linked_pages.items():
         for target in re.findall(r"\]\(([^)]+)\)", re.sub(r"```.*?```", "", page, flags=re.DOTALL)):
             if not target.startswith("https://doi.org/"):
                 result = posixpath.normpath(posixpath.join(posixpath.dirname(path), target.partition("#")[0]))
-                assert result in linked, f"{path}: {target}"
+                assert result in linked_pages, f"{path}: {target}"
 
 
 # --- statements of the pages are true ----------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_links_lead_somewhere(linked: dict[str, str]) -> None:
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: EXAMPLES[name].setup))
-def test_the_example_of_a_function_runs(database: Demo, name: str) -> None:
+def test_function_example_runs(database: Demo, name: str) -> None:
     if "'pg." in EXAMPLES[name].code:
         pytest.skip("needs a server of PostgreSQL: tests/policy/profiling/test_foreign_labels.py has one")
     con = database.ready(EXAMPLES[name].setup)
@@ -161,26 +161,26 @@ SHOWN = {name: kind.example for name, kind in documented_errors().items() if isi
 def test_error_example_raises_its_message(database: Demo, name: str) -> None:
     if "sqlalchemy" in SHOWN[name].code:
         pytest.importorskip("duckdb_sqlalchemy")
-    assert words(error_messages()[name]) in words(ran(database, SHOWN[name]))
+    assert words(error_messages()[name]) in words(run_example(database, SHOWN[name]))
 
 
 # --- the command -------------------------------------------------------------------------------------------------
 
 
-def test_the_command_prints_and_writes_the_same_pages(linked: dict[str, str], tmp_path: Path) -> None:
+def test_docs_command_prints_and_writes_manual_pages(linked_pages: dict[str, str], tmp_path: Path) -> None:
     run = CliRunner()
-    assert run.invoke(main, ["docs"]).output == linked["index.md"]
-    assert run.invoke(main, ["docs", "KACPC"]).output == linked["functions/kacpc.md"]
-    assert run.invoke(main, ["docs", "KOutOfRangeError"]).output in linked["errors.md"]
+    assert run.invoke(main, ["docs"]).output == linked_pages["index.md"]
+    assert run.invoke(main, ["docs", "KACPC"]).output == linked_pages["functions/kacpc.md"]
+    assert run.invoke(main, ["docs", "KOutOfRangeError"]).output in linked_pages["errors.md"]
     assert run.invoke(main, ["docs", "precision"]).output.startswith("## precision\n")
     assert "--storage-version" in run.invoke(main, ["docs", "publish"]).output
     result = run.invoke(main, ["docs", "--output", str(tmp_path / "manual")])
     assert result.exit_code == 0
     written_values = {p.relative_to(tmp_path / "manual").as_posix(): p.read_text() for p in tmp_path.rglob("*.md")}
-    assert written_values == linked
+    assert written_values == linked_pages
 
 
-def test_unknown_page_and_bad_folder_are_one_line(tmp_path: Path) -> None:
+def test_docs_command_errors_are_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["docs", "kacpd"])
     assert result.exit_code == 1
     assert "nothing about 'kacpd'. Did you mean 'kacpc'?" in result.output
@@ -195,9 +195,9 @@ PACKAGE = Path(dbanon.__file__).parent
 SHOWING = [p for p in sorted(PACKAGE.rglob("*.py")) if "\n    >>> " in p.read_text(encoding="utf-8")]
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("path", SHOWING, ids=lambda path: path.stem)
-def test_examples_in_docstrings_are_true(path: Path) -> None:
+def test_docstring_examples_pass_doctest(path: Path) -> None:
     name = ".".join(("dbanon", *path.relative_to(PACKAGE).with_suffix("").parts))
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0

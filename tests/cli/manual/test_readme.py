@@ -18,7 +18,7 @@ from dbanon.release.plan import metrics
 from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.scalar_functions import FUNCTIONS
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 
 def blocks(language: str) -> list[str]:
@@ -35,12 +35,12 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create the demo database with fewer patients."""
-    return documents.small_demo(tmp_path_factory.mktemp("small") / "dbanon_demo.duckdb")
+    return documents.create_small_demo(tmp_path_factory.mktemp("small") / "dbanon_demo.duckdb")
 
 
-def test_every_statement_of_the_tour_runs_in_order(hospital: Path, tmp_path: Path) -> None:
+def test_readme_tour_statements_run_in_order(hospital: Path, tmp_path: Path) -> None:
     shutil.copy(hospital, tmp_path / "tour.duckdb")
     with dbanon.connect(tmp_path / "tour.duckdb") as con:
         statements = [s for block in blocks("sql") for s in documents.statements(block)]
@@ -51,13 +51,15 @@ def test_every_statement_of_the_tour_runs_in_order(hospital: Path, tmp_path: Pat
         assert con.execute("FROM policy_problems()").fetchall() == []
 
 
-def test_ten_statements_lead_from_a_csv_to_a_file(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ten_readme_statements_turn_csv_into_release_file(
+    small_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from click.testing import CliRunner
 
     from dbanon.cli import main
 
     monkeypatch.chdir(tmp_path)
-    with duckdb.connect(str(small), read_only=True) as con:
+    with duckdb.connect(str(small_database), read_only=True) as con:
         con.execute("COPY patients TO 'patients.csv'")
     statements, command = blocks("")
     given_statements = documents.statements(statements)
@@ -72,24 +74,24 @@ def test_ten_statements_lead_from_a_csv_to_a_file(small: Path, tmp_path: Path, m
     assert (tmp_path / "safe_visits.parquet").exists()
 
 
-def test_the_ten_statements_can_be_typed_into_the_shell(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_ten_readme_statements_run_in_shell(
+    small_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from click.testing import CliRunner
 
     from dbanon.cli import main
 
     monkeypatch.chdir(tmp_path)
-    with duckdb.connect(str(small), read_only=True) as con:
+    with duckdb.connect(str(small_database), read_only=True) as con:
         con.execute("COPY patients TO 'patients.csv'")
     result = CliRunner().invoke(main, ["shell", "visits.duckdb"], input=blocks("")[0])
     assert result.exit_code == 0, result.output
     assert "kind,predicates,queries" in result.output
 
 
-@pytest.mark.exhaustive
-def test_tour_runs_on_attached_connection(small: Path, tmp_path: Path) -> None:
-    shutil.copy(small, tmp_path / "tour.duckdb")
+@pytest.mark.not_everyday
+def test_readme_tour_runs_on_attached_connection(small_database: Path, tmp_path: Path) -> None:
+    shutil.copy(small_database, tmp_path / "tour.duckdb")
     con = dbanon.attach(duckdb.connect(str(tmp_path / "tour.duckdb")))
     for block in blocks("sql"):
         for statement in documents.statements(block):
@@ -113,14 +115,14 @@ def test_demo_never_replaces_foreign_file(tmp_path: Path) -> None:
         assert con.execute("FROM patients").fetchall() == []
 
 
-def test_the_readme_fits() -> None:
+def test_readme_has_at_most_240_lines_of_120_characters() -> None:
     lines = documents.text(documents.README).splitlines()
     n_generated = sum(section.text.count("\n") for section in generated.sections()[documents.README])
     assert len(lines) - n_generated <= 240
     assert [line for line in lines if len(line) > 120] == []
 
 
-def test_every_function_is_in_the_readme() -> None:
+def test_readme_lists_every_function() -> None:
     text, by_family = documents.text(documents.README), {a.name for a in algorithms()} | {s.name for s in streams()}
     of_system = [f.name for f in table_functions().values() if f.system is not None]
     single = [name for name, function in table_functions().items() if function.kind not in ("classes", "metrics")]
@@ -135,7 +137,7 @@ def test_generated_sections_are_current(page: Path) -> None:
     assert documents.text(page) == generated.pages()[page], "python -m tests.support.generated"
 
 
-def test_common_parameters_are_in_the_documentation() -> None:
+def test_guides_document_common_parameters() -> None:
     """An algorithm's own parameters are on its page of the manual."""
     text = "\n".join(documents.text(page) for page in documents.GUIDES)
     common = {p.name for a in algorithms() for p in a.parameters if p not in a.own}
@@ -157,7 +159,7 @@ def test_every_metric_has_description_and_direction() -> None:
     assert len(set(positions)) == len(positions)
 
 
-def test_the_commands_of_the_readme_are_the_ones_that_ci_runs() -> None:
+def test_ci_runs_commands_of_readme() -> None:
     install, test = (block.strip() for block in blocks("sh"))
     assert "pip install -e" in install and install.endswith("dbanon demo")
     assert test == ".venv/bin/python -m pytest"

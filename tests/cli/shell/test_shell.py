@@ -71,7 +71,7 @@ def test_statement_ends_only_at_unquoted_semicolon(text: str, done: list[str], r
     assert split_statements(text) == (done, rest)
 
 
-def test_a_script_is_statements_and_dot_commands() -> None:
+def test_script_splits_into_statements_and_dot_commands() -> None:
     text = "-- first\n.mode csv\nSELECT 1;SELECT\n.5;\n  .tables\n.timer on\nSELECT '\n.quit\n'"
     assert list(script_steps(text.splitlines(keepends=True))) == [
         ".mode csv",
@@ -94,10 +94,10 @@ def names() -> Any:
         return known_names.read_catalog(lambda query: con.raw.execute(query).fetchall())
 
 
-def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
+def completion_texts(text: str, names: Any, *, is_requested: bool = False) -> list[str]:
     """Return the completions at the mark `|`."""
     previous, following = text.split("|")
-    return [c.text for c in completions(previous, following, names, is_requested=asked)]
+    return [c.text for c in completions(previous, following, names, is_requested=is_requested)]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
         (".schema pat|", ["patients"]),
     ],
 )
-def test_completion_offers_what_fits(text: str, first: list[str], names: Any) -> None:
-    result = offered(text, names)
+def test_completion_offers_matching_names(text: str, first: list[str], names: Any) -> None:
+    result = completion_texts(text, names)
     assert result[: len(first)] == first
     assert result or not first
 
@@ -154,12 +154,12 @@ def test_completion_offers_what_fits(text: str, first: list[str], names: Any) ->
     "text", ["SELECT '|", "SELECT -- s|", "SELECT 12|", "SELECT * |", "SELECT 'a'|", "FROM t /* s|"]
 )
 def test_completion_silent_without_candidates(text: str, names: Any) -> None:
-    assert offered(text, names) == []
+    assert completion_texts(text, names) == []
 
 
 def test_tab_offers_candidates_on_empty_input(names: Any) -> None:
-    assert "SELECT" in offered("|", names, asked=True)
-    assert offered("|", names) == []
+    assert "SELECT" in completion_texts("|", names, is_requested=True)
+    assert completion_texts("|", names) == []
 
 
 def test_functions_and_parameters_offered_with_meaning(names: Any) -> None:
@@ -174,19 +174,19 @@ def test_functions_and_parameters_offered_with_meaning(names: Any) -> None:
             assert metas == {f"{p.name}=": p.doc for p in function.parameters}
 
 
-def test_names_stay_known_while_a_transaction_is_aborted() -> None:
+def test_completion_keeps_names_in_aborted_transaction() -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE wards (ward VARCHAR)")
         shell = memory_shell(con)
         fresh = known_names.CatalogCache(shell.try_query)
         shell.on_change = fresh.mark_stale
-        assert offered("FROM wa|", fresh.get()) == ["wards"]
+        assert completion_texts("FROM wa|", fresh.get()) == ["wards"]
         shell.run("BEGIN")
         shell.run("SELECT error('no')")
-        assert offered("FROM wa|", fresh.get()) == ["wards"]
+        assert completion_texts("FROM wa|", fresh.get()) == ["wards"]
         shell.run("ROLLBACK")
         shell.run("CREATE TABLE waiting (i INTEGER)")
-        assert offered("FROM wa|", fresh.get()) == ["waiting", "wards"]
+        assert completion_texts("FROM wa|", fresh.get()) == ["waiting", "wards"]
         shell.close()
 
 
@@ -212,7 +212,7 @@ def written_text(
     return out.getvalue()
 
 
-def on_screen(con: Any, query: str, mode: str = "table") -> list[str]:
+def screen_lines(con: Any, query: str, mode: str = "table") -> list[str]:
     """Return the output of a statement on a terminal of 80 columns."""
     screen = io.StringIO()
     shell = Shell(con, screen, io.StringIO(), mode=mode, watched=True, dot_command=run_dot_command)
@@ -235,20 +235,20 @@ def test_release_shows_quasi_identifiers_first_untruncated() -> None:
             "qi=['age', 'born'], sensitive=['illness'], insensitive=['ward', 'score', 'note', 'room'], "
             "rounding={'born': 'year'}"
         )
-        head = on_screen(con, f"FROM kacpc('people', k=4, {roles})")
+        head = screen_lines(con, f"FROM kacpc('people', k=4, {roles})")
         assert re.findall(r"\w+", head[1])[:3] == ["age", "born", "ward"]
         assert "│ [1926, 1929] │" in head[4] and "0.3 │" in head[4]
         assert max(map(cell_len, head)) <= 80
         assert re.search(r"8 columns, [4-7] shown", head[-1])
         # Columns asked for by name keep their positions, also of a table that is no release.
-        selection = on_screen(con, f"SELECT ward, age FROM kacpc('people', k=4, {roles})")
+        selection = screen_lines(con, f"SELECT ward, age FROM kacpc('people', k=4, {roles})")
         assert re.findall(r"\w+", selection[1]) == ["ward", "age"]
-        assert re.findall(r"\w+", on_screen(con, "SELECT ward, age FROM people")[1]) == ["ward", "age"]
+        assert re.findall(r"\w+", screen_lines(con, "SELECT ward, age FROM people")[1]) == ["ward", "age"]
         # Exported rows are in the order of the source, and have all digits.
-        csv = on_screen(con, f"FROM kacpc('people', k=4, {roles})", "csv")
+        csv = screen_lines(con, f"FROM kacpc('people', k=4, {roles})", "csv")
         assert csv[0] == "ward,score,illness,note,born,age,room,class_id"
         assert "0.30000000000000004" in csv[1]
-        assert "0.30000000000000004" in on_screen(con, "SELECT score FROM people LIMIT 1", "json")[0]
+        assert "0.30000000000000004" in screen_lines(con, "SELECT score FROM people LIMIT 1", "json")[0]
 
 
 def test_pinned_columns_are_not_truncated() -> None:
@@ -258,7 +258,7 @@ def test_pinned_columns_are_not_truncated() -> None:
     assert remaining == [0, 1] and sum(widths) + 7 <= 80
 
 
-def test_a_table_of_two_columns() -> None:
+def test_two_column_table_is_drawn_with_types() -> None:
     assert written_text([(1, "Flu"), (None, "[b]HIV")], "n disease", "table", types="INTEGER VARCHAR") == (
         "╭─────────┬─────────╮\n"
         "│       n │ disease │\n"
@@ -273,7 +273,7 @@ def test_a_table_of_two_columns() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 119, 200])
 @pytest.mark.parametrize("columns", [1, 2, 3, 8, 60])
-def test_a_table_is_never_wider_than_the_screen(width: int, columns: int) -> None:
+def test_table_is_never_wider_than_screen(width: int, columns: int) -> None:
     rows = [tuple("x" * (7 * i % 90 + 1) for i in range(columns)), tuple("日本" * (i % 20) for i in range(columns))]
     text = written_text(rows, " ".join(f"column_{i}" for i in range(columns)), "table", width=width)
     lines = text.splitlines()
@@ -287,13 +287,13 @@ def test_columns_truncated_before_dropped_ends_kept() -> None:
     assert remaining[0] == 0 and remaining[-1] == 19 and remaining.count(None) == 1
 
 
-def test_a_long_result_says_how_much_is_not_shown() -> None:
+def test_long_result_states_number_of_hidden_rows() -> None:
     text = written_text([(i,) for i in range(2_000)], "i", "table", types="INTEGER", limit=7)
     assert text.splitlines()[-1] == "2,000 rows, 7 shown (.rows all shows the other 1,993)"
     assert len(text.splitlines()) == 7 + 6
 
 
-def test_a_cell_cannot_command_the_terminal() -> None:
+def test_control_characters_of_cells_are_escaped() -> None:
     evil = "a\x1b[2Jb\nc\x9b1m"
     for mode in ("table", "markdown", "line", "json", "csv"):
         text = written_text([(evil,)], "e\x1bvil", mode)
@@ -302,12 +302,12 @@ def test_a_cell_cannot_command_the_terminal() -> None:
     assert single_line(evil) == "a\\x1b[2Jb\\nc\\x9b1m"
 
 
-def test_csv_tells_null_from_an_empty_text_as_copy_does() -> None:
+def test_csv_distinguishes_null_from_empty_text_like_copy() -> None:
     rows = [(None, ""), ('say "x"', "a,b"), (True, 1.5)]
     assert written_text(rows, "a b", "csv") == 'a,b\n,""\n"say ""x""","a,b"\ntrue,1.5\n'
 
 
-def test_json_is_json_whatever_the_values() -> None:
+def test_json_output_is_valid_for_every_value() -> None:
     rows = [(1, "é", None), (float("nan"), [{"a": Decimal("1.50")}], datetime.date(2020, 1, 2))]
     assert json.loads(written_text(rows, "a a c", "json", watched=False)) == [
         {"a": 1, "a_1": "é", "c": None},
@@ -317,14 +317,14 @@ def test_json_is_json_whatever_the_values() -> None:
     assert unique_names(["a", "a", "a_1", "a"]) == ["a", "a_2", "a_1", "a_3"]
 
 
-def test_markdown_and_line() -> None:
+def test_markdown_and_line_modes_format_rows() -> None:
     assert written_text([("a|b", 1)], "x n", "markdown", types="VARCHAR INTEGER") == (
         "| x | n |\n| --- | --: |\n| a\\|b | 1 |\n"
     )
     assert written_text([("a", 1), ("b", None)], "name n", "line") == "name = a\n   n = 1\n\nname = b\n   n = NULL\n"
 
 
-def test_values_are_shown_as_sql_shows_them() -> None:
+def test_values_are_formatted_like_sql() -> None:
     assert format_value({"a": [True, None], "b": b"\x00a"}) == "{a: [true, NULL], b: \\x00a}"
     assert format_value(datetime.datetime(2020, 1, 2, 3)) == "2020-01-02 03:00:00"
     assert as_json({1: (1, 2)}) == '{"1": [1, 2]}'
@@ -351,7 +351,7 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         made_shell.close()
 
 
-def out(shell: Any) -> str:
+def shell_output(shell: Any) -> str:
     """Return the output since the previous call."""
     text = shell.console.file.getvalue()
     shell.console.file.seek(0)
@@ -369,7 +369,7 @@ def error_output(shell: Any) -> str:
 
 def test_rowless_statements_silent_in_pipe(shell: Any) -> None:
     assert shell.script(["CREATE TABLE t AS FROM range(3); INSERT INTO t VALUES (9);\n", "SELECT count(*) AS n FROM t"])
-    assert out(shell) == "n\n4\n"
+    assert shell_output(shell) == "n\n4\n"
 
 
 def test_interactive_statements_report_outcome() -> None:
@@ -377,9 +377,9 @@ def test_interactive_statements_report_outcome() -> None:
         shell = memory_shell(con, mode="table", watched=True)
         for step in ("CREATE TABLE t AS FROM range(1500)", "DROP TABLE t", "CREATE VIEW v AS SELECT 1 AS Count"):
             assert shell.run(step)
-        assert out(shell).splitlines() == ["Done: 1,500 rows.", "Done.", "Done."]
+        assert shell_output(shell).splitlines() == ["Done: 1,500 rows.", "Done.", "Done."]
         assert shell.run("FROM v")
-        assert "1 row" in out(shell)
+        assert "1 row" in shell_output(shell)
         shell.close()
 
 
@@ -392,20 +392,20 @@ def test_compiling_notice_once_and_not_among_rows(watched: bool) -> None:
     with dbanon.connect() as con:
         con.create_function("compiled", compiled, ["BIGINT"], "BIGINT")
         shell = memory_shell(con, mode="table" if watched else "csv", watched=watched)
-        assert shell.run("SELECT 1 AS n") and "Compiling" not in error_output(shell) + out(shell)
+        assert shell.run("SELECT 1 AS n") and "Compiling" not in error_output(shell) + shell_output(shell)
         assert shell.run("SELECT compiled(7) AS n") and shell.run("SELECT compiled(8) AS n")
-        message, rows = error_output(shell), out(shell)
+        message, rows = error_output(shell), shell_output(shell)
         assert message.count(COMPILING_MESSAGE) == 1
         assert watched or (message, rows) == (COMPILING_MESSAGE + "\n", "n\n7\nn\n8\n")
         shell.close()
 
 
-def test_the_functions_work_as_on_a_connection_of_ours(shell: Any) -> None:
+def test_shell_runs_table_functions(shell: Any) -> None:
     assert shell.run("SELECT count(*) AS n, min(class_id) AS c FROM kacpc('patients', k=4, nulls='drop')")
-    assert out(shell) == "n,c\n8,1\n"
+    assert shell_output(shell) == "n,c\n8,1\n"
 
 
-def test_an_error_is_one_block_without_a_traceback(shell: Any) -> None:
+def test_shell_error_has_message_without_traceback(shell: Any) -> None:
     assert not shell.run("FROM kacpc('patients', k=50)")
     assert error_output(shell) == (
         "Error: kacpc: k must be between 2 and 8 (patients has 8 rows), got 50.\n"
@@ -419,23 +419,23 @@ def test_an_error_is_one_block_without_a_traceback(shell: Any) -> None:
     assert shell.run("SELECT 1")
 
 
-def test_a_script_ends_at_the_first_error(shell: Any) -> None:
+def test_script_ends_at_first_error(shell: Any) -> None:
     assert not shell.script(["SELECT 1 AS a; SELECT nope; SELECT 2 AS b;"])
-    assert out(shell) == "a\n1\n"
+    assert shell_output(shell) == "a\n1\n"
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_mode(shell: Any, mode: str) -> None:
+def test_mode_command_sets_output_mode(shell: Any, mode: str) -> None:
     assert shell.run(f".mode {mode}")
     assert shell.mode == mode
     assert shell.run("SELECT 1 AS a")
-    assert "a" in out(shell)
+    assert "a" in shell_output(shell)
 
 
 def test_settings_documented_and_validated(shell: Any) -> None:
     for line in (".mode", ".timer", ".rows"):
         assert shell.run(line)
-    assert out(shell).splitlines() == [
+    assert shell_output(shell).splitlines() == [
         "The mode is csv; there are table, csv, json, markdown, line.",
         "The timer is off.",
         "All rows are shown.",
@@ -450,37 +450,37 @@ def test_settings_documented_and_validated(shell: Any) -> None:
     )
 
 
-def test_timer_and_rows(shell: Any) -> None:
+def test_timer_and_rows_commands_change_output(shell: Any) -> None:
     shell.script([".timer on\n", ".mode table\n", ".rows 3\n", "FROM patients;"])
-    assert re.search(r"\(5 more rows\)\nTime: \d+\.\d{3} s\n$", out(shell))
+    assert re.search(r"\(5 more rows\)\nTime: \d+\.\d{3} s\n$", shell_output(shell))
     shell.script([".rows all\n", "FROM patients;"])
-    assert "more rows" not in out(shell)
+    assert "more rows" not in shell_output(shell)
 
 
-def test_tables_and_schema(shell: Any) -> None:
+def test_tables_and_schema_commands_list_objects(shell: Any) -> None:
     shell.run("CREATE TEMP TABLE mine (i INTEGER, d DECIMAL(9, 2))")
     assert shell.run(".tables")
-    lines = out(shell).splitlines()
+    lines = shell_output(shell).splitlines()
     assert {"patients,table,3,8", "old,view,3,", "mine,temporary table,2,0"} <= set(lines)
     assert any(line.startswith("dbanon.policy,table") for line in lines)
     assert shell.run(".tables PATI")
-    assert len(out(shell).splitlines()) == 2
+    assert len(shell_output(shell).splitlines()) == 2
     assert shell.run(".schema PATIENTS")
-    assert out(shell) == "CREATE TABLE patients(\n    pid BIGINT,\n    age BIGINT,\n    disease VARCHAR\n);\n"
+    assert shell_output(shell) == "CREATE TABLE patients(\n    pid BIGINT,\n    age BIGINT,\n    disease VARCHAR\n);\n"
     assert shell.run(".schema mine")
-    assert "d DECIMAL(9,2)\n)" in out(shell).replace("(9, 2)", "(9,2)")
+    assert "d DECIMAL(9,2)\n)" in shell_output(shell).replace("(9, 2)", "(9,2)")
     assert shell.run(".schema")
-    text = out(shell)
+    text = shell_output(shell)
     assert "CREATE VIEW" in text and "old" in text and "policy" not in text
     assert not shell.run(".schema nope")
 
 
-def test_read_runs_a_file_up_to_its_first_error(shell: Any, tmp_path: Path) -> None:
+def test_read_command_runs_file_up_to_first_error(shell: Any, tmp_path: Path) -> None:
     inner, outer = tmp_path / "inner file.sql", tmp_path / "outer.sql"
     inner.write_text("SELECT 'é' AS a;\nSELECT nope;\nSELECT 'never' AS b;\n", encoding="utf-8")
     outer.write_text(f".read '{inner}'\nSELECT 'nor this' AS c;\n", encoding="utf-8")
     assert not shell.run(f".read {outer}")
-    assert out(shell) == "a\né\n"
+    assert shell_output(shell) == "a\né\n"
     outer.write_text(f".read {outer}\n")
     assert not shell.run(f".read {outer}")
     assert "deep" in error_output(shell)
@@ -492,40 +492,42 @@ def test_read_runs_a_file_up_to_its_first_error(shell: Any, tmp_path: Path) -> N
     assert "not UTF-8" in error_output(shell)
 
 
-@pytest.mark.parametrize("of", ["kacpc('patients', k=4)", "FROM kacpc_classes('patients', k = 4);", "safe", '"safe"'])
-def test_metrics_are_the_eight_to_look_at_first(shell: Any, of: str) -> None:
+@pytest.mark.parametrize(
+    "release", ["kacpc('patients', k=4)", "FROM kacpc_classes('patients', k = 4);", "safe", '"safe"']
+)
+def test_metrics_command_lists_eight_key_metrics(shell: Any, release: str) -> None:
     shell.run("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=4)")
-    out(shell)
-    assert shell.run(f".metrics {of}")
-    lines = out(shell).splitlines()
+    shell_output(shell)
+    assert shell.run(f".metrics {release}")
+    lines = shell_output(shell).splitlines()
     assert lines[0] == "metric,value,description" and len(lines) == 9
     assert lines[1].startswith("records,8.0,") and lines[3].startswith("k,4.0,")
     for wrong in ("", "risk('patients')", "kacpc('patients', k=4) WHERE true", "nothing"):
         assert not shell.run(f".metrics {wrong}")
 
 
-def test_quit_leaves(shell: Any) -> None:
+def test_quit_commands_leave_shell(shell: Any) -> None:
     for line in (".quit", ".exit", ".q"):
         with pytest.raises(LeaveShellError):
             shell.run(line)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_help_lists_every_command_and_function(shell: Any) -> None:
     assert shell.run(".help")
-    text = out(shell)
+    text = shell_output(shell)
     for command in COMMANDS.values():
         assert command.usage in text and command.doc in text
         assert shell.run(f".help {command.name}")
-        assert command.doc in " ".join(out(shell).split())
+        assert command.doc in " ".join(shell_output(shell).split())
     for function in table_functions().values():
         assert function.kind in ("classes", "metrics") or function.name in text
 
 
 @pytest.mark.parametrize("name", function_page.function_names())
-def test_help_of_a_function_is_its_page(shell: Any, name: str) -> None:
+def test_help_command_shows_function_page(shell: Any, name: str) -> None:
     assert shell.run(f".help {name}")
-    text = " ".join(out(shell).split())
+    text = " ".join(shell_output(shell).split())
     function = table_functions().get(name)
     assert f"{name}(" in text
     assert "Example" in text
@@ -533,9 +535,9 @@ def test_help_of_a_function_is_its_page(shell: Any, name: str) -> None:
         assert parameter.name in text
 
 
-def test_help_of_kacpc_names_the_paper(shell: Any) -> None:
+def test_help_of_kacpc_names_algorithm_of_paper(shell: Any) -> None:
     assert shell.run(".help KACPC")
-    text = out(shell)
+    text = shell_output(shell)
     assert "kacpc('patients'" in text
     assert "Algorithm 1" in text
     assert not shell.run(".help kacp")
@@ -585,11 +587,11 @@ def test_history_private_and_skips_leading_blank(tmp_path: Path, monkeypatch: py
 # --- the command -----------------------------------------------------------------------------------------
 
 
-def ran(*arguments: str, given: str = "", code: str = MAIN) -> subprocess.CompletedProcess[str]:
+def run_shell(*arguments: str, stdin_text: str = "", code: str = MAIN) -> subprocess.CompletedProcess[str]:
     """Run `dbanon shell` in a process of its own, without a terminal."""
     return subprocess.run(
         [sys.executable, "-c", code, "shell", *arguments],
-        input=given,
+        input=stdin_text,
         capture_output=True,
         text=True,
         timeout=120,
@@ -600,45 +602,49 @@ def ran(*arguments: str, given: str = "", code: str = MAIN) -> subprocess.Comple
 
 def test_dash_c_runs_statements_and_sets_exit_code(tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
-    done = ran(path, "-c", "CREATE TABLE t AS FROM range(3)", "-c", "SELECT sum(range) AS s FROM t; SELECT 1 AS a")
+    done = run_shell(
+        path, "-c", "CREATE TABLE t AS FROM range(3)", "-c", "SELECT sum(range) AS s FROM t; SELECT 1 AS a"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "s\n3\na\n1\n", "")
-    failed = ran(path, "-c", "SELECT 1 AS a; SELECT nope; SELECT 2", "-c", "SELECT 3")
+    failed = run_shell(path, "-c", "SELECT 1 AS a; SELECT nope; SELECT 2", "-c", "SELECT 3")
     assert (failed.returncode, failed.stdout) == (1, "a\n1\n")
     assert failed.stderr.startswith("Error: Binder Error") and "Traceback" not in failed.stderr
 
 
-@pytest.mark.exhaustive
-def test_piped_input_has_no_prompt_and_a_mode(tmp_path: Path) -> None:
-    done = ran("--mode", "table", given="SELECT 1 AS a,\n '<b>' AS b;\n.mode json\nSELECT 2 AS a\n")
+@pytest.mark.not_everyday
+def test_piped_input_has_no_prompt_and_selectable_mode(tmp_path: Path) -> None:
+    done = run_shell("--mode", "table", stdin_text="SELECT 1 AS a,\n '<b>' AS b;\n.mode json\nSELECT 2 AS a\n")
     assert done.returncode == 0, done.stderr
     table, _, rest = done.stdout.rpartition("+\n")
     assert "| integer | varchar |" in table and rest == '[{"a": 2}]\n'
     assert "\x1b" not in done.stdout
-    assert ran(given="SELECT nope;\nSELECT 1 AS never;\n").returncode == 1
-    assert ran(given=".quit\nSELECT nope;\n").returncode == 0
-    assert ran("--mode", "cvs").returncode == 2
+    assert run_shell(stdin_text="SELECT nope;\nSELECT 1 AS never;\n").returncode == 1
+    assert run_shell(stdin_text=".quit\nSELECT nope;\n").returncode == 0
+    assert run_shell("--mode", "cvs").returncode == 2
 
 
-@pytest.mark.exhaustive
-def test_readonly_reads_only(tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_readonly_shell_refuses_writes(tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
-    assert ran(path, "--readonly", "-c", "SELECT 1").returncode == 1
+    assert run_shell(path, "--readonly", "-c", "SELECT 1").returncode == 1
     assert not Path(path).exists()
-    assert ran(path, "-c", "CREATE TABLE t AS SELECT range % 3 AS a FROM range(12)").returncode == 0
-    assert ran(path, "--readonly", "-c", "SELECT count(*) AS n FROM kacpc('t', k=4, qi=['a'])").stdout == "n\n12\n"
-    outcome = ran(path, "--readonly", "-c", "DROP TABLE t")
+    assert run_shell(path, "-c", "CREATE TABLE t AS SELECT range % 3 AS a FROM range(12)").returncode == 0
+    assert (
+        run_shell(path, "--readonly", "-c", "SELECT count(*) AS n FROM kacpc('t', k=4, qi=['a'])").stdout == "n\n12\n"
+    )
+    outcome = run_shell(path, "--readonly", "-c", "DROP TABLE t")
     assert outcome.returncode == 1 and "read-only" in outcome.stderr
 
 
 def test_pipe_works_without_prompt_library() -> None:
     without = "import sys; sys.modules['prompt_toolkit'] = sys.modules['pygments'] = None\n"
-    assert ran("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
+    assert run_shell("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
     seen_without = without + "from dbanon.cli.shell.command import _prompt_loop\n_prompt_loop(False)"
-    outcome = ran(code=seen_without)
+    outcome = run_shell(code=seen_without)
     assert "pip install 'dbanon[shell]'" in outcome.stderr
 
 
-def test_closed_output_is_no_error() -> None:
+def test_closed_output_pipe_is_no_error() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", MAIN, "shell", "-c", "FROM range(3_000_000)"],
         stdout=subprocess.PIPE,
@@ -693,8 +699,8 @@ def terminal(tmp_path: Path) -> Iterator[tuple[Callable[[str], None], Callable[[
     os.close(ours)
 
 
-@pytest.mark.exhaustive
-def test_ctrl_c_stops_statement_ctrl_d_leaves(terminal: Any, tmp_path: Path) -> None:
+@pytest.mark.not_everyday
+def test_ctrl_c_stops_statement_and_ctrl_d_ends_shell(terminal: Any, tmp_path: Path) -> None:
     send, until, child = terminal
     until("clinic>")
     send("CREATE TABLE big AS SELECT random() AS a, random() AS b, random() AS c FROM range(1_000_000);\r")
@@ -736,9 +742,9 @@ def test_long_statement_reports_progress() -> None:
     assert lines[1:] == ["2 s, Ctrl-C stops it ", "3 s, 40% done, Ctrl-C stops it ", "", "2 s, Ctrl-C stops it "]
 
 
-def test_plan_shows_what_the_functions_of_a_statement_run(shell: Any) -> None:
+def test_plan_command_shows_statement_of_function(shell: Any) -> None:
     assert shell.script([".plan SELECT age FROM kacpc('patients', k=2) WHERE age <> '>';\n"])
-    message = out(shell)
+    message = shell_output(shell)
     assert message.startswith("-- What kacpc runs.\nWITH RECURSIVE\n-- The source, read once:")
     assert '"age: domain" AS MATERIALIZED (' in message
     shell.script([".plan SELECT 1"])
@@ -747,11 +753,11 @@ def test_plan_shows_what_the_functions_of_a_statement_run(shell: Any) -> None:
     assert ".plan SELECT ..." in error_output(shell)
 
 
-def test_csv_of_the_shell_executes_nothing_in_a_spreadsheet() -> None:
+def test_shell_csv_escapes_formulas() -> None:
     query = "SELECT '=1' AS a, -1 AS \"-b\", -0.5 AS c, '-x' AS d, NULL AS e, '' AS f, '''@x' AS g, ['=1'] AS h"
-    done = ran("-c", query)
+    done = run_shell("-c", query)
     assert done.stdout == "a,'-b,c,d,e,f,g,h\n'=1,-1,-0.5,'-x,,\"\",''@x,[=1]\n"
     kept_text = 'a,-b,c,d,e,f,g,h\n=1,-1,-0.5,-x,,"",\'@x,[=1]\n'
-    assert ran("--csv-formulas", "keep", "-c", query).stdout == kept_text
-    assert ran(given=f".csv_formulas\n.csv_formulas KEEP\n{query};\n").stdout.endswith(kept_text)
-    assert "Accepted: .csv_formulas escape|keep" in ran("-c", ".csv_formulas no").stderr
+    assert run_shell("--csv-formulas", "keep", "-c", query).stdout == kept_text
+    assert run_shell(stdin_text=f".csv_formulas\n.csv_formulas KEEP\n{query};\n").stdout.endswith(kept_text)
+    assert "Accepted: .csv_formulas escape|keep" in run_shell("-c", ".csv_formulas no").stderr

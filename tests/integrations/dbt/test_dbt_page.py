@@ -13,8 +13,8 @@ import dbanon
 from dbanon.cli import main
 
 
-def test_the_commands_of_the_page_run_on_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dbt.python()
+def test_dbt_page_commands_run_on_page_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dbt.dbt_python()
     monkeypatch.chdir(tmp_path)
     typed = []
     for step in documents.steps(documents.ROOT / "docs" / "how-to" / "dbt.md"):

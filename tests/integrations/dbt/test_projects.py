@@ -15,7 +15,7 @@ from support import dbt
 import dbanon
 from dbanon.integrations.dbt import dbt_package
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 PROFILE = """
 clinic:
@@ -62,13 +62,13 @@ FROM range({{ var('n', 300) }}) AS r (i)
 SEEDS = "-- depends_on: {{ ref('policy') }} {{ ref('hierarchy') }}\n"
 
 
-def write(project: Path, files: dict[str, str]) -> None:
+def write_files(project: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text, encoding="utf-8")
 
 
-def model(query: str, **config: object) -> str:
+def model_source(query: str, **config: object) -> str:
     settings = ", ".join(f"{name}={value!r}" for name, value in config.items())
     return f"{{{{ config({settings}) }}}}\n{query}\n"
 
@@ -76,10 +76,10 @@ def model(query: str, **config: object) -> str:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create a project with the package, in a schema of its own."""
-    dbt.python()
+    dbt.dbt_python()
     folder = tmp_path_factory.mktemp("clinic")
     quoted = "SELECT * FROM kacpc({{ dbanon.name(ref('patients')) }}, k=10, l=2)"
-    write(
+    write_files(
         folder,
         {
             "profiles.yml": PROFILE,
@@ -87,18 +87,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "packages.yml": dbt_package.packages_yml("copied"),
             "seeds/policy.csv": POLICY,
             "seeds/hierarchy.csv": HIERARCHY,
-            "models/patients.sql": model(PATIENTS, materialized="table"),
-            "models/safe.sql": model(
+            "models/patients.sql": model_source(PATIENTS, materialized="table"),
+            "models/safe.sql": model_source(
                 SEEDS + quoted,
                 materialized="anonymized",
                 composition="refuse",
                 persist_docs={"relation": True},
                 post_hook="CREATE OR REPLACE TABLE {{ this.schema }}.hooked AS FROM {{ this }}",
             ),
-            "models/ages.sql": model(
+            "models/ages.sql": model_source(
                 SEEDS + """SELECT * FROM kacpc('{{ ref("patients") }}', k=10, l=2)""", materialized="table"
             ),
-            "models/seen.sql": model(SEEDS + quoted, materialized="view"),
+            "models/seen.sql": model_source(SEEDS + quoted, materialized="view"),
             "models/read.sql": "SELECT zip, count(*) AS patients FROM {{ ref('safe') }} GROUP BY ALL",
             "models/schema.yml": """
 models:
@@ -119,7 +119,7 @@ models:
 
 
 @pytest.fixture(scope="module")
-def ran(project: Path) -> dict[str, dbt.Ran]:
+def command_results(project: Path) -> dict[str, dbt.CommandResult]:
     """Return the results of dbt, command by command."""
     commands = {
         "deps": "deps",
@@ -136,10 +136,12 @@ def rows(project: Path, query: str) -> list[Any]:
         return list(con.execute(query).fetchall())
 
 
-def test_build_creates_and_tests_tables_views_releases(project: Path, ran: dict[str, dbt.Ran]) -> None:
-    assert ran["deps"].success, ran["deps"].text
-    assert ran["first"].success, ran["first"].text
-    nodes = ran["first"].nodes
+def test_build_creates_and_tests_tables_views_releases(
+    project: Path, command_results: dict[str, dbt.CommandResult]
+) -> None:
+    assert command_results["deps"].success, command_results["deps"].text
+    assert command_results["first"].success, command_results["first"].text
+    nodes = command_results["first"].nodes
     assert nodes["safe"] == ["success", "version 1, 300 records"]
     assert [status for name, (status, _) in nodes.items() if name.startswith("dbanon_")].count("pass") == 3
     assert nodes["too_much"][0] == "warn"
@@ -151,7 +153,7 @@ def test_build_creates_and_tests_tables_views_releases(project: Path, ran: dict[
     assert published_rows == [("wards", "safe")]
 
 
-def test_seeds_are_the_policy_and_the_hierarchies(project: Path, ran: dict[str, dbt.Ran]) -> None:
+def test_dbt_seeds_load_policy_and_hierarchies(project: Path, command_results: dict[str, dbt.CommandResult]) -> None:
     policy = rows(project, "SELECT schema_name, column_name, role, top, weight FROM dbanon.policy ORDER BY column_name")
     assert policy[0] == ("wards", "age", "quasi", "75", 2.0)
     assert {row[:1] + row[3:] for row in policy[1:]} == {("wards", None, 1.0)}
@@ -162,9 +164,11 @@ def test_seeds_are_the_policy_and_the_hierarchies(project: Path, ran: dict[str, 
     assert rows(project, "SELECT count(*) FROM hierarchy_to_arx('zip3')") == [(3,)]
 
 
-def test_second_run_refreshes_release_with_ledger_checks(project: Path, ran: dict[str, dbt.Ran]) -> None:
-    assert ran["more"].nodes["safe"] == ["success", "version 2, 330 records"]
-    status, message = ran["few"].nodes["safe"]
+def test_second_run_refreshes_release_with_ledger_checks(
+    project: Path, command_results: dict[str, dbt.CommandResult]
+) -> None:
+    assert command_results["more"].nodes["safe"] == ["success", "version 2, 330 records"]
+    status, message = command_results["few"].nodes["safe"]
     assert status == "error"
     assert "too few records (persons)" in message
     assert rows(project, "SELECT version, records FROM dbanon.release WHERE name = 'safe' ORDER BY ALL") == [
@@ -175,56 +179,62 @@ def test_second_run_refreshes_release_with_ledger_checks(project: Path, ran: dic
     assert rows(project, "SELECT count(*) FROM certificate('wards.safe')")[0][0] > 0
 
 
-def test_docs_are_generated(project: Path, ran: dict[str, dbt.Ran]) -> None:
-    assert ran["docs"].success, ran["docs"].text
+def test_dbt_docs_list_model_and_column_descriptions(
+    project: Path, command_results: dict[str, dbt.CommandResult]
+) -> None:
+    assert command_results["docs"].success, command_results["docs"].text
     nodes = json.loads((project / "target" / "catalog.json").read_text())["nodes"]
     assert nodes["model.clinic.safe"]["metadata"]["comment"] == "What others may read."
     assert "disease" in nodes["model.clinic.seen"]["columns"]
 
 
-def test_dbt_artifacts_contain_no_source_cell(project: Path, ran: dict[str, dbt.Ran]) -> None:
+def test_dbt_artifacts_contain_no_source_cell(project: Path, command_results: dict[str, dbt.CommandResult]) -> None:
     """Names are put together in SQL, so that the text of no model contains one."""
     written_paths = [path for folder in ("target", "logs") for path in (project / folder).rglob("*") if path.is_file()]
     assert len(written_paths) > 10
     assert [path for path in written_paths if b"gibson" in path.read_bytes()] == []
-    assert "gibson" not in ran["first"].text
+    assert "gibson" not in command_results["first"].text
     assert rows(project, "SELECT count(*) FROM wards.patients WHERE name LIKE 'gibson%'") == [(331,)]
 
 
-def call(function: str, of: str = "patients", qi: str = "['age']") -> str:
-    return f"""SELECT * FROM {function}('{{{{ ref("{of}") }}}}', k=10, qi={qi})"""
+def release_query(function: str, model: str = "patients", qi: str = "['age']") -> str:
+    return f"""SELECT * FROM {function}('{{{{ ref("{model}") }}}}', k=10, qi={qi})"""
 
 
 REFUSED = {
-    "models/patients.sql": model(PATIENTS, materialized="table"),
-    "models/cast_away.sql": model("SELECT name::INTEGER AS age FROM {{ ref('patients') }}", materialized="view"),
-    "models/unread.sql": model(call("kacpc", "cast_away"), materialized="anonymized"),
-    "models/misspelled.sql": model(call("kacpc"), materialized="anonymized", compositon="refuse"),
-    "models/one.sql": model(call("kacpc", qi="['age', 'zip']"), materialized="anonymized", key="number"),
-    "models/two.sql": model(call("mondrian", qi="['age', 'zip']"), materialized="anonymized", key="number"),
-    "models/odd.sql": model("SELECT * FROM {{ ref('patients') }}", materialized="table", alias="o'x); --"),
-    "models/safe_odd.sql": model(
+    "models/patients.sql": model_source(PATIENTS, materialized="table"),
+    "models/cast_away.sql": model_source("SELECT name::INTEGER AS age FROM {{ ref('patients') }}", materialized="view"),
+    "models/unread.sql": model_source(release_query("kacpc", "cast_away"), materialized="anonymized"),
+    "models/misspelled.sql": model_source(release_query("kacpc"), materialized="anonymized", compositon="refuse"),
+    "models/one.sql": model_source(
+        release_query("kacpc", qi="['age', 'zip']"), materialized="anonymized", key="number"
+    ),
+    "models/two.sql": model_source(
+        release_query("mondrian", qi="['age', 'zip']"), materialized="anonymized", key="number"
+    ),
+    "models/odd.sql": model_source("SELECT * FROM {{ ref('patients') }}", materialized="table", alias="o'x); --"),
+    "models/safe_odd.sql": model_source(
         "SELECT * FROM kacpc({{ dbanon.name(ref('odd')) }}, k=10, qi=['age'])",
         materialized="anonymized",
         alias="safe 'o'",
     ),
-    "models/appended.sql": model(call('"KACPC" '), materialized="incremental"),
+    "models/appended.sql": model_source(release_query('"KACPC" '), materialized="incremental"),
     "snapshots/kept.sql": "{% snapshot kept %}\n"
-    + model(call("kacpc_classes"), unique_key="class_id", strategy="check", check_cols="all")
+    + model_source(release_query("kacpc_classes"), unique_key="class_id", strategy="check", check_cols="all")
     + "{% endsnapshot %}\n",
 }
 
 
 @pytest.fixture(scope="module")
-def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dbt.Ran]]:
+def failing_project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dbt.CommandResult]]:
     """Run dbt on a project of mistakes, and return its results."""
-    dbt.python()
+    dbt.dbt_python()
     folder = tmp_path_factory.mktemp("mistakes")
     named_text = PROFILE.replace("{module: dbanon.dbt}", "{module: dbanon.dbt, alias: anon}").replace(
         "schema: wards", "schema: main"
     )
-    write(folder, {"profiles.yml": named_text, "dbt_project.yml": PROJECT.partition("seeds:")[0], **REFUSED})
-    write(folder, {"packages.yml": dbt_package.packages_yml(dbt_package.FOLDER)})
+    write_files(folder, {"profiles.yml": named_text, "dbt_project.yml": PROJECT.partition("seeds:")[0], **REFUSED})
+    write_files(folder, {"packages.yml": dbt_package.packages_yml(dbt_package.FOLDER)})
     commands = {
         "deps": "deps",
         "appended": "build -s +appended",
@@ -233,42 +243,44 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, d
         "run": "run --exclude appended",
         "plain": "run -s one --profiles-dir plain",
     }
-    write(folder, {"plain/profiles.yml": named_text.partition("      plugins")[0]})
+    write_files(folder, {"plain/profiles.yml": named_text.partition("      plugins")[0]})
     return folder, dict(zip(commands, dbt.run(folder, *commands.values()), strict=True))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("name", ["appended", "kept"])
-def test_models_storing_duplicate_release_refused(name: str, refused: Any) -> None:
-    ran = refused[1][name]
+def test_models_storing_duplicate_release_refused(name: str, failing_project: Any) -> None:
+    ran = failing_project[1][name]
     assert not ran.success
     assert f"{name} calls kacpc and keeps what it has" in ran.error.lower()
     assert not ran.nodes
 
 
-@pytest.mark.exhaustive
-def test_mistakes_are_errors_of_their_model(refused: Any) -> None:
-    nodes = refused[1]["run"].nodes
+@pytest.mark.not_everyday
+def test_invalid_model_configuration_fails_its_model(failing_project: Any) -> None:
+    nodes = failing_project[1]["run"].nodes
     assert "Did you mean 'composition'" in nodes["misspelled"][1]
     assert "could not be read or converted" in nodes["unread"][1]
-    assert "the profile has no plugin dbanon.dbt" in refused[1]["plain"].error + str(refused[1]["plain"].nodes)
-    written_paths = [path for path in (refused[0] / "logs").rglob("*") if path.is_file()]
+    assert "the profile has no plugin dbanon.dbt" in failing_project[1]["plain"].error + str(
+        failing_project[1]["plain"].nodes
+    )
+    written_paths = [path for path in (failing_project[0] / "logs").rglob("*") if path.is_file()]
     assert written_paths
     assert [path for path in written_paths if b"gibson" in path.read_bytes()] == []
 
 
-@pytest.mark.exhaustive
-def test_second_model_of_table_checked_against_first(refused: Any) -> None:
+@pytest.mark.not_everyday
+def test_second_model_of_table_checked_against_first(failing_project: Any) -> None:
     """Two threads would create them at once."""
-    assert [refused[1]["run"].nodes[name][0] for name in ("one", "two")] == ["success", "success"]
-    assert "beside other releases of the same people, candidate sets fall below k" in refused[1]["run"].text
+    assert [failing_project[1]["run"].nodes[name][0] for name in ("one", "two")] == ["success", "success"]
+    assert "beside other releases of the same people, candidate sets fall below k" in failing_project[1]["run"].text
 
 
-@pytest.mark.exhaustive
-def test_names_may_hold_quotes(refused: Any) -> None:
-    assert refused[1]["run"].nodes["safe_odd"] == ["success", "version 1, 300 records"]
+@pytest.mark.not_everyday
+def test_model_name_with_quotes_is_released(failing_project: Any) -> None:
+    assert failing_project[1]["run"].nodes["safe_odd"] == ["success", "version 1, 300 records"]
 
 
-@pytest.mark.exhaustive
-def test_no_release_is_made_of_no_rows(refused: Any) -> None:
-    assert "a release is not made of no rows" in refused[1]["empty"].nodes["one"][1]
+@pytest.mark.not_everyday
+def test_model_without_rows_creates_no_release(failing_project: Any) -> None:
+    assert "a release is not made of no rows" in failing_project[1]["empty"].nodes["one"][1]

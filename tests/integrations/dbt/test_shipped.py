@@ -20,12 +20,12 @@ from dbanon.integrations.dbt import dbt_package
 MACROS = sorted((dbt_package.FOLDER / "macros").glob("*.sql"))
 
 
-def test_the_package_has_the_version_of_dbanon() -> None:
+def test_dbt_package_version_equals_dbanon_version() -> None:
     message = (dbt_package.FOLDER / "dbt_project.yml").read_text()
     assert re.findall(r'^version: "(.*)"$', message, re.MULTILINE) == [dbanon.__version__]
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("path", MACROS, ids=lambda path: path.stem)
 def test_macros_have_documentation_and_valid_jinja(path: Path) -> None:
     text = path.read_text()
@@ -35,7 +35,7 @@ def test_macros_have_documentation_and_valid_jinja(path: Path) -> None:
     jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False).parse(text)
 
 
-def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
+def test_dbt_command_prints_path_or_copies_package(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(main, ["dbt"])
     assert (outcome.exit_code, outcome.output) == (0, f"packages:\n  - local: {dbt_package.FOLDER}\n")
     one_path = tmp_path / "it's"

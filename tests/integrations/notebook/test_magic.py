@@ -51,7 +51,7 @@ def error_text(shell: Any, capsys: pytest.CaptureFixture[str], code: str) -> str
     return captured.out + captured.err
 
 
-def test_a_release_is_shown_with_its_metrics(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_magic_displays_release_with_metrics(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_cell("%dbanon con")
     assert capsys.readouterr().out == "The connection is con.\n"
     output = shell.run_cell_magic("dbanon", "", f"{RELEASE};\n")
@@ -63,7 +63,7 @@ def test_a_release_is_shown_with_its_metrics(shell: Any, capsys: pytest.CaptureF
     assert rows.df()["age"][0] == "[20, 22]" and rows.arrow().num_rows == 12
 
 
-def test_rows_are_assigned_as_dataframes(shell: Any) -> None:
+def test_magic_assigns_rows_as_dataframe(shell: Any) -> None:
     shell.run_line_magic("dbanon", "con")
     shell.user_ns["least"] = 3
     assert shell.run_cell("%%dbanon safe <<\n" + RELEASE).result is None
@@ -79,13 +79,13 @@ def test_rows_are_assigned_as_dataframes(shell: Any) -> None:
     assert shell.run_line_magic("dbanon", "DROP TABLE t") is None
 
 
-def test_dataframes_of_the_notebook_are_sources(shell: Any) -> None:
+def test_magic_accepts_notebook_dataframe_as_source(shell: Any) -> None:
     shell.user_ns["folk"] = pd.DataFrame({"age": range(8)})
     for query in ("FROM mondrian('folk', k=2, qi=['age'])", "SELECT age FROM mondrian('folk', k=2, qi=['age'])"):
         assert "8 rows" in repr(shell.run_cell_magic("dbanon", "con", query))
 
 
-def test_files_are_opened_and_closed(shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_magic_opens_and_closes_database_files(shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_line_magic("dbanon", "")
     assert "There is no connection." in capsys.readouterr().out
     shell.run_line_magic("dbanon", "'my clinic.duckdb'")
@@ -103,7 +103,7 @@ def test_files_are_opened_and_closed(shell: Any, tmp_path: Path, capsys: pytest.
         assert plain_con.execute("SELECT 1").fetchall() == [(1,)]
 
 
-def test_errors_are_one_message(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_magic_errors_have_no_traceback(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_line_magic("dbanon", "--close")
     assert "%dbanon: there is no connection." in error_text(shell, capsys, "%dbanon FROM t")
     assert "'clinic' is no variable with a connection" in error_text(shell, capsys, "%dbanon clinic")
@@ -122,7 +122,7 @@ def test_errors_are_one_message(shell: Any, capsys: pytest.CaptureFixture[str]) 
     assert shell.run_cell("%dbanon SELECT 1 AS one").success
 
 
-def test_values_are_inert_in_html(shell: Any, con: Any) -> None:
+def test_magic_html_escapes_hostile_values(shell: Any, con: Any) -> None:
     rows = shell.run_cell_magic("dbanon", "con", f"SELECT '{HOSTILE.replace(chr(39), chr(39) * 2)}' AS \"<b>\"")
     shown_html = rows._repr_html_()
     assert "<script>" not in shown_html and "<b>" not in shown_html and "&lt;script&gt;" in shown_html
@@ -159,8 +159,8 @@ def test_progress_bar_shows_and_disappears(shell: Any, monkeypatch: pytest.Monke
     assert bar.end not in shell.events.callbacks["post_run_cell"]
 
 
-@pytest.mark.exhaustive
-def test_jupysql_runs_sql_on_an_attached_connection(shell: Any, con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.not_everyday
+def test_jupysql_runs_sql_on_attached_connection(shell: Any, con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLOOMBER_STATS_ENABLED", "false")
     pytest.importorskip("sql", reason="jupysql is not installed")
     shell.run_line_magic("load_ext", "sql")

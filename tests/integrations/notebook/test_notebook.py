@@ -14,7 +14,7 @@ from support import notebook  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_notebook_cells_reproduce_output() -> None:
     import nbformat
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.serving import Client, Server, needs_quack, serving
+from support.serving import Client, DbanonServer, needs_quack, serving
 
 import dbanon
 from dbanon.integrations.quack import published_copy, tokens
 from dbanon.ledger import permissions
 from dbanon.ledger.permissions import Permission, ReleaseRequest
 
-pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
+pytestmark = [pytest.mark.all_cases, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 
 CANARY = "canary"
 """Part of every text that no reader may see."""
@@ -31,7 +31,7 @@ PRIVATE: dict[str, Any] = {
 """Parameters that name secrets of the custodian; the calls need not be possible."""
 
 
-def clinic_of_canaries(path: Path) -> Path:
+def create_canary_clinic(path: Path) -> Path:
     """Create a database with one release and two permissions; all unpublished names contain "canary"."""
     with dbanon.connect(path) as con:
         con.execute(
@@ -74,9 +74,9 @@ def clinic_of_canaries(path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DbanonServer]:
     needs_quack()
-    database = clinic_of_canaries(tmp_path_factory.mktemp("canaries") / "clinic.duckdb")
+    database = create_canary_clinic(tmp_path_factory.mktemp("canaries") / "clinic.duckdb")
     tokens.add_token(tokens.token_file(database), "bob", "custodian")
     with serving(database, "reader") as server:
         yield server
@@ -122,9 +122,9 @@ FROM certificate('nothing')
 """.strip().split("\n")
 
 
-def test_readers_see_no_canary(server: Server) -> None:
+def test_reader_answers_contain_no_canary(server: DbanonServer) -> None:
     client = Client(server)
-    for statement in (*STATEMENTS, *_attach()):
+    for statement in (*STATEMENTS, *_attach_queries()):
         try:
             answer = json.dumps([[str(c) for c in row] for row in client.rows(statement)])
         except Exception as error:  # the message of a refusal that the reader sees
@@ -133,14 +133,14 @@ def test_readers_see_no_canary(server: Server) -> None:
         assert answer.lower().count(CANARY) <= own_count, (statement, answer)
 
 
-def _attach() -> list[str]:
+def _attach_queries() -> list[str]:
     """Return the SQL that ATTACH sends, word for word."""
     from dbanon.integrations.quack.reader_process import CATALOG_QUERIES
 
     return list(CATALOG_QUERIES)
 
 
-def test_permissions_show_bounds_only(server: Server) -> None:
+def test_permissions_function_lists_bounds_only(server: DbanonServer) -> None:
     shown_rows = [("patients", ["mondrian", "kacpc"], 5, '{"l": 2}')]
     assert Client(server).rows("FROM permissions()") == shown_rows
     described_rows = Client(server).rows("SELECT column_name, column_type FROM (DESCRIBE FROM permissions())")
@@ -152,14 +152,14 @@ def test_permissions_show_bounds_only(server: Server) -> None:
     ]
 
 
-def test_the_served_copy_contains_no_canary(server: Server) -> None:
+def test_served_copy_contains_no_canary(server: DbanonServer) -> None:
     copies = published_copy.current_copy(published_copy.copy_folder(server.database))
     assert copies is not None and copies.omitted == ()
     content = copies.path.read_bytes().lower()
     assert CANARY.encode() not in content
 
 
-def test_redacted_permissions_find_the_releases_of_their_calls() -> None:
+def test_redacted_permissions_match_same_requests() -> None:
     mine = Permission("patients", ("kacpc",), 5, {"l": 2, **PRIVATE})
     plain_permission, other = Permission("patients", ("best",), 5), Permission("visits", ("kacpc",), 5, {"seed": 1})
     listed_values = [mine, plain_permission, other]

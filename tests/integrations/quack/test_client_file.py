@@ -14,19 +14,19 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from support.serving import Server, clinic, needs_quack, serving, until
+from support.serving import DbanonServer, clinic, needs_quack, serving, wait_until
 
 import dbanon
 from dbanon.cli import main
 from dbanon.integrations.quack import client_file
 from dbanon.table_functions.registry import table_functions
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 README = Path(__file__).resolve().parents[3] / "README.md"
 
 
-def command_line() -> str:
+def duckdb_command() -> str:
     """Return the official command line of the running DuckDB."""
     spec = importlib.util.find_spec("duckdb_cli")
     path = None if spec is None or spec.origin is None else Path(spec.origin).with_name("duckdb")
@@ -38,17 +38,17 @@ def command_line() -> str:
     return str(path)
 
 
-class Shell:
+class ClientShell:
     """A running command line with a client's file."""
 
-    def __init__(self, server: Server, folder: Path) -> None:
+    def __init__(self, server: DbanonServer, folder: Path) -> None:
         self.server, self.file = server, folder / f"{server.role}.sql"
         outcome = CliRunner().invoke(
             main,
             ["write-client", "--output", str(self.file), "--role", server.role, "--server", f"127.0.0.1:{server.port}"],
         )
         assert outcome.exit_code == 0, outcome.output
-        self.command = command_line()
+        self.command = duckdb_command()
 
     def run(self, *statements: str, form: str = "-json") -> subprocess.CompletedProcess[str]:
         parts = [part for statement in statements for part in ("-c", statement)]
@@ -69,41 +69,41 @@ class Shell:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     needs_quack()
-    command_line()
+    duckdb_command()
     path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
     subprocess.run([sys.executable, "-m", "dbanon", "demo", "--database", str(path)], check=True, capture_output=True)
     return path
 
 
 @pytest.fixture(scope="module")
-def custodian(demo: Path) -> Iterator[Shell]:
+def custodian_shell(demo: Path) -> Iterator[ClientShell]:
     with serving(demo, "custodian") as server:
-        yield Shell(server, demo.parent)
+        yield ClientShell(server, demo.parent)
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+def reader_shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientShell]:
     needs_quack()
-    command_line()
+    duckdb_command()
     database = clinic(tmp_path_factory.mktemp("reader") / "clinic.duckdb")
     with serving(database, "reader") as server:
-        yield Shell(server, database.parent)
+        yield ClientShell(server, database.parent)
 
 
-def test_parameters_are_understood_in_every_spelling(custodian: Shell) -> None:
+def test_client_file_accepts_all_parameter_spellings(custodian_shell: ClientShell) -> None:
     for call in (
         "kacpc('patients', k=200, qi=['zip', 'sex'])",
         "kacpc('patients', k := 200, qi := ['zip', 'sex'])",
         "kacpc('patients', k => 200, qi => ['zip', 'sex'])",
         "kacpc('patients', k=200, qi=['zip', 'sex'], weights={'zip': 1.0})",
     ):
-        assert custodian.rows(f"SELECT count(*) AS n FROM {call}") == [{"n": 20000}]
-    stderr = custodian.run("FROM kacpc('patients', k=5, roundin={'zip': 'x''y'})").stderr
+        assert custodian_shell.rows(f"SELECT count(*) AS n FROM {call}") == [{"n": 20000}]
+    stderr = custodian_shell.run("FROM kacpc('patients', k=5, roundin={'zip': 'x''y'})").stderr
     assert "there is no parameter 'roundin'. Did you mean 'rounding'?" in stderr
-    assert "k must be between 2 and 20000" in custodian.run("FROM kacpc('patients', k=1000000)").stderr
+    assert "k must be between 2 and 20000" in custodian_shell.run("FROM kacpc('patients', k=1000000)").stderr
 
 
-def test_the_tour_of_the_readme_can_be_typed(custodian: Shell) -> None:
+def test_client_file_runs_readme_tour_statements(custodian_shell: ClientShell) -> None:
     """Unchanged, except that statements about tables of the server are passed to it as text."""
     tour = README.read_text(encoding="utf-8").partition("## A five-minute tour")[2].partition("### From a CSV")[0]
     blocks = re.findall(r"```sql\n(.*?)```", tour, re.DOTALL)
@@ -112,68 +112,72 @@ def test_the_tour_of_the_readme_can_be_typed(custodian: Shell) -> None:
     for statement in statements:
         present_result = "dbanon." in statement
         typed = f"FROM clinic.query($tour${statement}$tour$)" if present_result else statement
-        done = custodian.run(typed)
+        done = custodian_shell.run(typed)
         assert done.returncode == 0, (statement, done.stderr)
         if not statement.startswith("CREATE"):
             assert statement.startswith("FROM policy_problems") or json.loads(done.stdout), statement
-    kept_rows = custodian.rows(
+    kept_rows = custodian_shell.rows(
         "CREATE TABLE safe_patients AS FROM best('patients', k=10)", "SELECT count(*) AS n FROM safe_patients"
     )
     assert kept_rows == [{"n": 20000}]
 
 
-def test_a_call_works_wherever_a_table_does(custodian: Shell) -> None:
-    described_rows = custodian.rows("DESCRIBE FROM kacpc_classes('patients', k=100)")
+def test_client_file_call_works_in_join_and_subquery(custodian_shell: ClientShell) -> None:
+    described_rows = custodian_shell.rows("DESCRIBE FROM kacpc_classes('patients', k=100)")
     assert [row["column_name"] for row in described_rows][:2] == ["class_id", "size"]
-    assert custodian.rows(
+    assert custodian_shell.rows(
         "SELECT a.value >= b.value AS more FROM kacpc_metrics('patients', k=100) AS a "
         "JOIN kacpc_metrics('patients', k=200) AS b USING (metric) WHERE metric = 'precision'"
     ) == [{"more": True}]
-    done = custodian.run("SELECT count(*) AS n FROM kacpc('patients', k=100)", form="-csv")
+    done = custodian_shell.run("SELECT count(*) AS n FROM kacpc('patients', k=100)", form="-csv")
     assert done.stdout == "n\n20000\n"
-    assert custodian.rows("SELECT count(*) AS n FROM clinic.patients") == [{"n": 20000}]
+    assert custodian_shell.rows("SELECT count(*) AS n FROM clinic.patients") == [{"n": 20000}]
 
 
-def test_client_file_has_every_function_and_no_token(custodian: Shell) -> None:
-    content = custodian.file.read_text(encoding="utf-8")
-    assert custodian.server.token not in content
+def test_client_file_has_every_function_and_no_token(custodian_shell: ClientShell) -> None:
+    content = custodian_shell.file.read_text(encoding="utf-8")
+    assert custodian_shell.server.token not in content
     for function in table_functions().values():
         (macro,) = re.findall(rf'MACRO "{function.name}"\(([^)]*)\) AS TABLE', content)
         assert all(f'"{parameter.name}" := NULL' in macro for parameter in function.parameters)
 
 
-def test_without_a_token_nothing_is_answered(custodian: Shell) -> None:
+def test_client_file_without_token_fails_authentication(custodian_shell: ClientShell) -> None:
     done = subprocess.run(
-        [custodian.command, "-init", str(custodian.file), "-c", "FROM releases()"],
+        [custodian_shell.command, "-init", str(custodian_shell.file), "-c", "FROM releases()"],
         capture_output=True,
         text=True,
-        env={"HOME": str(custodian.file.parent)},
+        env={"HOME": str(custodian_shell.file.parent)},
         check=False,
     )
     assert done.returncode != 0 and "authentication token" in done.stderr
 
 
-def test_a_reader_reads_releases(reader: Shell) -> None:
-    assert reader.rows("SELECT name, records FROM releases()") == [{"name": "safe", "records": 60}]
-    assert len(reader.rows("FROM certificate('safe')")) > 20
-    assert reader.rows("FROM certificate('no''body')") == []
-    rows = reader.rows("SELECT count(*) AS n, sum(midpoint(age)) > 0 AS some FROM clinic.safe WHERE covers(age, 30)")
+def test_client_file_reader_queries_releases(reader_shell: ClientShell) -> None:
+    assert reader_shell.rows("SELECT name, records FROM releases()") == [{"name": "safe", "records": 60}]
+    assert len(reader_shell.rows("FROM certificate('safe')")) > 20
+    assert reader_shell.rows("FROM certificate('no''body')") == []
+    rows = reader_shell.rows(
+        "SELECT count(*) AS n, sum(midpoint(age)) > 0 AS some FROM clinic.safe WHERE covers(age, 30)"
+    )
     assert rows[0]["n"] > 0 and rows[0]["some"]
-    assert reader.rows("FROM clinic.query('SELECT count(*) AS n FROM safe')") == [{"n": 60}]
-    assert "here nothing" in reader.run("FROM kacpc('patients', k=5)").stderr
-    with dbanon.connect(reader.server.database) as con:
+    assert reader_shell.rows("FROM clinic.query('SELECT count(*) AS n FROM safe')") == [{"n": 60}]
+    assert "here nothing" in reader_shell.run("FROM kacpc('patients', k=5)").stderr
+    with dbanon.connect(reader_shell.server.database) as con:
         con.execute("INSERT INTO dbanon.permission (source, algorithms, k) VALUES ('patients', ['kacpc'], 5)")
-    until(lambda: reader.rows("FROM permissions()"))
+    wait_until(lambda: reader_shell.rows("FROM permissions()"))
     for call in ("kacpc('patients', k=5)", "kacpc('patients', k := 5)", "kacpc('patients', k => 5)"):
-        assert reader.rows(f"SELECT count(*) AS n FROM {call}") == [{"n": 60}]
+        assert reader_shell.rows(f"SELECT count(*) AS n FROM {call}") == [{"n": 60}]
 
 
-def test_handed_out_database_needs_no_server(reader: Shell, tmp_path: Path) -> None:
+def test_handed_out_database_needs_no_server(reader_shell: ClientShell, tmp_path: Path) -> None:
     handed_out = tmp_path / "safe.duckdb"
-    outcome = CliRunner().invoke(main, ["publish", str(reader.server.database), "safe", "--output", str(handed_out)])
+    outcome = CliRunner().invoke(
+        main, ["publish", str(reader_shell.server.database), "safe", "--output", str(handed_out)]
+    )
     assert outcome.exit_code == 0, outcome.output
     done = subprocess.run(
-        [reader.command, "-readonly", "-json", str(handed_out), "-c", "SELECT count(*) AS n FROM safe"],
+        [reader_shell.command, "-readonly", "-json", str(handed_out), "-c", "SELECT count(*) AS n FROM safe"],
         capture_output=True,
         text=True,
         check=True,

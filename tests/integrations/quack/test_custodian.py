@@ -14,27 +14,27 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.serving import Client, Server, clinic, free_port, needs_quack, serving, until
+from support.serving import Client, DbanonServer, clinic, free_port, needs_quack, serving, wait_until
 
 import dbanon
 from dbanon.integrations.quack import published_copy, tokens
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DbanonServer]:
     needs_quack()
     with serving(clinic(tmp_path_factory.mktemp("custodian") / "clinic.duckdb"), "custodian") as server:
         yield server
 
 
 @pytest.fixture
-def client(server: Server) -> Client:
+def client(server: DbanonServer) -> Client:
     return Client(server)
 
 
-def test_functions_and_statements_work_in_any_case(client: Client) -> None:
+def test_custodian_runs_functions_and_statements(client: Client) -> None:
     for call in ("kacpc('patients', k=5)", "kacpc('patients', k := 5)", "KACPC('patients', k => 5)"):
         assert client.rows(f"SELECT count(*), min(class_id) FROM {call}") == [(60, 1)]
     assert client.rows("SELECT role FROM dbanon.policy WHERE column_name = 'age'") == [("quasi",)]
@@ -45,7 +45,7 @@ def test_functions_and_statements_work_in_any_case(client: Client) -> None:
     assert client.rows("SELECT name FROM releases() WHERE status = 'published'") == [("safe",)]
 
 
-def test_errors_are_those_of_dbanon(client: Client) -> None:
+def test_custodian_errors_equal_dbanon_errors(client: Client) -> None:
     error = client.error("FROM kacpc('patients', k=100)")
     assert error.removeprefix("Invalid Input Error: ").startswith("kacpc: k must be between 2 and 60")
     assert "kk" in client.error("FROM kacpc('patients', kk=5)")
@@ -77,16 +77,16 @@ def test_session_transaction_is_isolated(client: Client) -> None:
 def test_open_transaction_ends_with_session(client: Client) -> None:
     client.rows("CREATE OR REPLACE TABLE open_ended (a INTEGER)")
     client.rows("BEGIN; INSERT INTO open_ended VALUES (1)")
-    until(lambda: client.rows("SELECT count(*) FROM open_ended") == [(0,)])
-    until(lambda: client.rows("DROP TABLE IF EXISTS open_ended") is not None)
+    wait_until(lambda: client.rows("SELECT count(*) FROM open_ended") == [(0,)])
+    wait_until(lambda: client.rows("DROP TABLE IF EXISTS open_ended") is not None)
 
 
-def test_a_readers_token_opens_nothing_here(server: Server) -> None:
+def test_reader_token_refused_on_custodian_port(server: DbanonServer) -> None:
     token = tokens.add_token(tokens.token_file(server.database), "alice", "reader")
     assert "Authentication failed" in Client(server, token).error("SELECT 1")
 
 
-def test_a_call_written_as_json_is_answered_as_the_call(client: Client) -> None:
+def test_call_encoded_as_json_is_answered(client: Client) -> None:
     call = {"function": "kacpc", "positional": {"tbl": "patients"}, "slots": ["(k = 5)"], "named": {}}
     assert client.rows(f"SELECT count(*) FROM dbanon_called('{json.dumps(call)}')") == [(60,)]
 
@@ -99,7 +99,7 @@ def test_readers_see_new_releases_during_custodian_session(tmp_path: Path) -> No
         assert reader.rows("SELECT name, version FROM releases()") == [("safe", 1)]
         client.rows("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
         client.rows("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
-        until(lambda: reader.rows("SELECT name, version FROM releases()") == [("safe", 2)])
+        wait_until(lambda: reader.rows("SELECT name, version FROM releases()") == [("safe", 2)])
         assert reader.rows("SELECT count(*) FROM safe") == [(70,)]
         assert "readers may ask" in reader.error("FROM patients")
 
@@ -109,7 +109,7 @@ def test_shutdown_finishes_or_skips_release(tmp_path: Path, number: signal.Signa
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
     published_copy.prepare_folder(published_copy.copy_folder(database))
-    server = Server(database, "custodian")
+    server = DbanonServer(database, "custodian")
     client = Client(server)
     client.rows("INSERT INTO patients SELECT 100 + i, 'x', 20 + i % 60, 'F', 'flu' FROM range(20000) AS r (i)")
     query = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=5)"

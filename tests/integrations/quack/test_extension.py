@@ -18,10 +18,10 @@ from dbanon.cli import main
 from dbanon.integrations.quack import extension, published_copy, reader_supervisor
 from dbanon.runtime import duckdb_extensions
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 
-def test_missing_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_without_quack_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_extensions, "_package_folder", lambda name: None)
     with (
         duckdb.connect(config={"extension_directory": "/nonexistent"}) as con,
@@ -32,7 +32,7 @@ def test_missing_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not KNOWN, reason="another DuckDB is refused before its extensions are looked for")
-def test_extension_for_other_duckdb_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quack_extension_for_other_duckdb_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "v1.5.1").mkdir()
     monkeypatch.setattr(duckdb_extensions, "_package_folder", lambda name: tmp_path)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
@@ -45,7 +45,7 @@ def test_extension_for_other_duckdb_is_reported(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.skipif(KNOWN, reason="this DuckDB is served")
-def test_unsupported_duckdb_serves_nothing(tmp_path: Path) -> None:
+def test_serve_refused_on_unsupported_duckdb(tmp_path: Path) -> None:
     database = clinic(tmp_path / "clinic.duckdb")
     for role in ("reader", "custodian"):
         done = CliRunner().invoke(main, ["serve", str(database), "--role", role])
@@ -53,7 +53,7 @@ def test_unsupported_duckdb_serves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("listen", "said"),
+    ("listen", "message"),
     [
         ("0.0.0.0:9494", "other machines can reach"),
         ("192.168.1.1:9494", "other machines can reach"),
@@ -70,16 +70,16 @@ def test_unsupported_duckdb_serves_nothing(tmp_path: Path) -> None:
         ("127.0.0.1:9494 --temp-directory /tmp", "never written to a disk"),
     ],
 )
-def test_invalid_options_refused_before_start(tmp_path: Path, listen: str, said: str) -> None:
+def test_invalid_serve_options_refused_before_start(tmp_path: Path, listen: str, message: str) -> None:
     database = tmp_path / "clinic.duckdb"
     duckdb.connect(str(database)).close()
     done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader", "--listen", *listen.split()])
-    assert done.exit_code == 2 and said in done.output
+    assert done.exit_code == 2 and message in done.output
     assert not published_copy.copy_folder(database).exists()
 
 
 @pytest.mark.parametrize("role", ["reader", "custodian"])
-def test_a_port_that_is_taken_is_named(tmp_path: Path, role: str) -> None:
+def test_serve_error_names_occupied_port(tmp_path: Path, role: str) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
     with socket.socket() as taken_connection:
@@ -96,7 +96,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, role: str) -> None:
     assert done.returncode == 1 and f"{address} cannot be listened on" in done.stderr
 
 
-def test_database_open_elsewhere_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_with_database_open_elsewhere_exits_as_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_supervisor, "_FIRST_COPY_TIMEOUT_S", 0.0)
     database = clinic(tmp_path / "clinic.duckdb")
     with dbanon.connect(database):
@@ -115,7 +115,7 @@ def test_log_written_to_requested_file(tmp_path: Path) -> None:
         assert client.con.execute("FROM quack_query(?, ?, token := ?)", values).fetchall() == [(2,)]
 
 
-def test_amounts_of_memory_are_read() -> None:
+def test_memory_limit_texts_parsed_to_bytes() -> None:
     assert [reader_supervisor._memory_bytes(text) for text in ("500MB", "2GB", "1.5 GiB", "100 mb", "1TB")] == [
         500 * 10**6, 2 * 10**9, 1_500_000_000, 10**8, 10**12,
     ]  # fmt: skip

@@ -12,16 +12,16 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.serving import SECRETS, Client, Server, clinic, needs_quack, serving, together, until
+from support.serving import SECRETS, Client, DbanonServer, clinic, needs_quack, run_concurrently, serving, wait_until
 
 import dbanon
 from dbanon.integrations.quack import copy_process, published_copy, request_files, tokens
 from dbanon.integrations.quack.request_files import RequestFile
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 
-def permitting(path: Path, *rows: str) -> Path:
+def clinic_with_permissions(path: Path, *rows: str) -> Path:
     """Create the clinic with visits and permissions: `source, algorithms, k, parameters, reader, max_requests`."""
     with dbanon.connect(clinic(path)) as con:
         con.execute("CREATE TABLE visits AS SELECT i AS vid, i % 11 AS hour FROM range(80) AS r (i)")
@@ -35,9 +35,9 @@ def permitting(path: Path, *rows: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DbanonServer]:
     needs_quack()
-    database = permitting(
+    database = clinic_with_permissions(
         tmp_path_factory.mktemp("grants") / "clinic.duckdb",
         "'visits', ['kacpc', 'mondrian'], 10, '{}', '*', 3",
         "'patients', ['kacpc'], 5, '{\"l\": 2}', 'somebody_else', 10",
@@ -48,11 +48,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def client(server: Server) -> Client:
+def client(server: DbanonServer) -> Client:
     return Client(server)
 
 
-def rows_of(database: Path, statement: str) -> list[tuple[Any, ...]]:
+def query_rows(database: Path, statement: str) -> list[tuple[Any, ...]]:
     with duckdb.connect(str(database), read_only=True) as con:
         return con.execute(statement).fetchall()
 
@@ -62,7 +62,7 @@ ASKED = (
 )
 
 
-def test_first_request_creates_release_later_reuse_it(server: Server, client: Client) -> None:
+def test_repeated_request_reuses_first_release(server: DbanonServer, client: Client) -> None:
     assert client.rows("FROM permissions()") == [("visits", ["kacpc", "mondrian"], 10, "{}")]
     first = sorted(client.rows("FROM kacpc('visits', k=20)"))
     assert len(first) == 80
@@ -84,25 +84,25 @@ def test_first_request_creates_release_later_reuse_it(server: Server, client: Cl
     assert [line[0] for line in client.rows("DESCRIBE FROM kacpc('visits', k=20)")] == ["hour", "class_id"]
     assert client.rows("FROM releases() WHERE schema_name = 'asked'") == [("asked", "kacpc_visits_k20", 1, 80)]
     assert sorted(client.rows("FROM asked.kacpc_visits_k20")) == first
-    assert rows_of(server.database, ASKED) == [
+    assert query_rows(server.database, ASKED) == [
         ("kacpc", "visits", '{"k": 20}', "some_reader", "kacpc_visits_k20", False)
     ]
     assert "some_reader" in [line["who"] for line in server.log]
 
 
-def test_composing_request_refused_and_attempts_limited(server: Server, client: Client) -> None:
+def test_composing_request_refused_and_attempts_limited(server: DbanonServer, client: Client) -> None:
     client.rows("FROM kacpc('visits', k=20)")
     for _ in range(2):
         error = client.error("FROM mondrian('visits', k=11)")
         assert "mondrian('visits', k=11) cannot be released" in error
         assert "There are: kacpc('visits', k=20)." in error
         assert "hour" not in error and "persons" not in error
-    assert rows_of(server.database, ASKED)[-1] == ("mondrian", "visits", '{"k": 11}', "some_reader", None, True)
-    ((why,),) = rows_of(server.database, "SELECT refusal FROM dbanon.release_request WHERE algorithm = 'mondrian'")
+    assert query_rows(server.database, ASKED)[-1] == ("mondrian", "visits", '{"k": 11}', "some_reader", None, True)
+    ((why,),) = query_rows(server.database, "SELECT refusal FROM dbanon.release_request WHERE algorithm = 'mondrian'")
     assert "asked.kacpc_visits_k20 version 1" in why
     assert "cannot be released" in client.error("FROM mondrian('visits', k=12)")
     client.error("FROM mondrian('visits', k=13)")  # the fourth call, which is not attempted any more
-    assert len(rows_of(server.database, ASKED)) == 3
+    assert len(query_rows(server.database, ASKED)) == 3
     with dbanon.connect(server.database) as con:
         con.execute("DELETE FROM dbanon.release_request WHERE algorithm = 'mondrian'")
 
@@ -138,10 +138,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("statement", REFUSED)
-def test_unpermitted_request_names_contacts(server: Server, client: Client, statement: str) -> None:
-    previous = rows_of(server.database, ASKED)
+def test_unpermitted_request_names_contacts(server: DbanonServer, client: Client, statement: str) -> None:
+    previous = query_rows(server.database, ASKED)
     assert REFUSED[statement] in client.error(statement)
-    assert rows_of(server.database, ASKED) == previous
+    assert query_rows(server.database, ASKED) == previous
     assert not request_files.has_requests(published_copy.copy_folder(server.database))
     last = server.log[-1]
     assert last["event"] in ("refused", "failed") and last["who"] == "some_reader"
@@ -151,19 +151,19 @@ def test_unpermitted_request_names_contacts(server: Server, client: Client, stat
 
 def test_concurrent_requests_share_one_release(tmp_path: Path) -> None:
     needs_quack()
-    database = permitting(tmp_path / "clinic.duckdb", "'visits', ['best'], 10, '{}', '*', 10")
+    database = clinic_with_permissions(tmp_path / "clinic.duckdb", "'visits', ['best'], 10, '{}', '*', 10")
     with serving(database, "reader") as server:
-        result = together(12, lambda: Client(server).rows("FROM best('visits', k=10) ORDER BY ALL"))
+        result = run_concurrently(12, lambda: Client(server).rows("FROM best('visits', k=10) ORDER BY ALL"))
         actual_rows = [rows for rows in result if not isinstance(rows, duckdb.Error)]
         assert len(actual_rows) >= request_files.MAX_REQUESTS and all(rows == actual_rows[0] for rows in actual_rows)
         assert all("ask again" in str(error) for error in result if isinstance(error, duckdb.Error))
-        assert len(rows_of(database, ASKED)) == 1
+        assert len(query_rows(database, ASKED)) == 1
     assert "asked for by some_reader: it is asked.best_visits_k10" in server.said
 
 
 def test_custodian_process_fulfils_reader_requests(tmp_path: Path) -> None:
     needs_quack()
-    database = permitting(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'some_reader', 10")
+    database = clinic_with_permissions(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'some_reader', 10")
     with serving(database, "custodian") as owner, serving(database, "reader") as readers:
         custodian, reader = Client(owner), Client(readers)
         rows = reader.rows("FROM kacpc('visits', k=10)")
@@ -172,21 +172,21 @@ def test_custodian_process_fulfils_reader_requests(tmp_path: Path) -> None:
             ("kacpc_visits_k10", "some_reader")
         ]
         custodian.rows("DELETE FROM dbanon.permission")
-        until(lambda: reader.rows("FROM permissions()") == [])
+        wait_until(lambda: reader.rows("FROM permissions()") == [])
         assert "here nothing" in reader.error("FROM kacpc('visits', k=10)")
         assert len(reader.rows("FROM asked.kacpc_visits_k10")) == 80
         custodian.rows("INSERT INTO dbanon.permission (source, algorithms, k) VALUES ('visits', ['kacpc'], 10)")
         custodian.rows("DROP MATERIALIZED ANONYMIZED VIEW asked.kacpc_visits_k10")
-        until(lambda: reader.rows("SELECT name FROM releases()") == [("safe",)])
+        wait_until(lambda: reader.rows("SELECT name FROM releases()") == [("safe",)])
         assert "cannot be released" in reader.error("FROM kacpc('visits', k=10)")
 
 
-def _forged(**parts: object) -> str:
+def _request_text(**parts: object) -> str:
     return json.dumps({"reader": "alice", "algorithm": "kacpc", "source": "visits", "parameters": {"k": 10}} | parts)
 
 
-def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> None:
-    database = permitting(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'alice', 10")
+def test_custodian_process_checks_permission_of_request_file(tmp_path: Path) -> None:
+    database = clinic_with_permissions(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'alice', 10")
     folder = published_copy.copy_folder(database)
     published_copy.prepare_folder(folder)
     for request in (
@@ -199,14 +199,16 @@ def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> No
     assert request_files.write_request(folder, RequestFile("alice", "kacpc", "visits", {"k": 11})) is None
     done = copy_process.run_copy_process(database, folder)
     assert len(done["made"]) == 4 and all("readers may ask" in message for message in done["made"])
-    assert not request_files.has_requests(folder) and rows_of(database, ASKED) == []
-    for number, spoiled in enumerate(("{", "[]", '{"reader": "alice"}', _forged(source=[1]), _forged(parameters=[]))):
+    assert not request_files.has_requests(folder) and query_rows(database, ASKED) == []
+    for number, spoiled in enumerate(
+        ("{", "[]", '{"reader": "alice"}', _request_text(source=[1]), _request_text(parameters=[]))
+    ):
         (folder / f"ask-spoiled{number}.json").write_text(spoiled)
-    (folder / "ask-unknown.json").write_text(_forged(algorithm="read_text"))
+    (folder / "ask-unknown.json").write_text(_request_text(algorithm="read_text"))
     assert copy_process.run_copy_process(database, folder)["made"][0].startswith(
         "alice asked for read_text of 'visits': 'read_text'"
     )
-    assert not request_files.has_requests(folder) and rows_of(database, ASKED) == []
+    assert not request_files.has_requests(folder) and query_rows(database, ASKED) == []
     request_files.write_request(folder, RequestFile("alice", "kacpc", "visits", {"k": 11}))
     assert copy_process.run_copy_process(database, folder)["made"] == [
         "kacpc('visits', k=11), asked for by alice: it is asked.kacpc_visits_k11"
@@ -218,8 +220,8 @@ def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> No
         assert secret.encode() not in content
 
 
-def test_ineffective_permission_is_named(tmp_path: Path) -> None:
-    database = permitting(
+def test_copy_process_reports_ineffective_permission(tmp_path: Path) -> None:
+    database = clinic_with_permissions(
         tmp_path / "clinic.duckdb",
         "'visits', ['kacpcc'], 10, '{}', '*', 10",
         "'visits', ['best'], 10, '[1]', '*', 10",

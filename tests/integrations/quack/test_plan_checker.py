@@ -20,7 +20,7 @@ from dbanon.integrations.quack import reader_process, statement_checker
 from dbanon.integrations.quack.plan_checker import PlanChecker
 
 pytestmark = [
-    pytest.mark.whole,
+    pytest.mark.all_cases,
     pytest.mark.skipif(not KNOWN, reason="serving is made for another DuckDB, whose plans it knows"),
 ]
 
@@ -38,7 +38,7 @@ FROM unnest(DISTINCT [1, 2])
 
 
 @pytest.fixture(scope="module")
-def plans() -> PlanChecker:
+def plan_checker() -> PlanChecker:
     config = {"enable_external_access": False, "python_enable_replacements": False}
     return PlanChecker(COLUMNS, (*reader_process.READER_FUNCTIONS, *statement_checker.TABLE_FUNCTIONS), config)
 
@@ -75,25 +75,25 @@ def first_check(con: Any, statement: str, module: Any = statement_checker) -> An
 
 
 @pytest.mark.parametrize("statement", ASKED)
-def test_second_check_accepts_ordinary_statements(plans: PlanChecker, con: Any, statement: str) -> None:
+def test_second_check_accepts_ordinary_statements(plan_checker: PlanChecker, con: Any, statement: str) -> None:
     actual_first_check = first_check(con, statement)
-    cursor = plans.cursor()
-    plans.check(cursor, statement)
-    plans.check(cursor, actual_first_check.text)
+    cursor = plan_checker.cursor()
+    plan_checker.check(cursor, statement)
+    plan_checker.check(cursor, actual_first_check.text)
     if actual_first_check.text != actual_first_check.statement:
-        plans.check_serialized(cursor, actual_first_check.statement)
+        plan_checker.check_serialized(cursor, actual_first_check.statement)
     cursor.close()
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_second_check_refuses_hostile_statements(plans: PlanChecker, kind: str) -> None:
+def test_second_check_refuses_hostile_statements(plan_checker: PlanChecker, kind: str) -> None:
     statements = [s for s in map(str.strip, REFUSED[kind].split("\n")) if s and s not in FIRST_ONLY]
-    assert [s for s in statements if is_accepted(plans, s)] == []
+    assert [s for s in statements if is_accepted(plan_checker, s)] == []
 
 
 @pytest.mark.parametrize("name", SERVE_FAULTS)
-def test_second_check_refuses_what_a_broken_first_check_accepts(
-    plans: PlanChecker, con: Any, name: str, monkeypatch: pytest.MonkeyPatch
+def test_second_check_refuses_statements_first_check_missed(
+    plan_checker: PlanChecker, con: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = SERVE_FAULTS[name].planted(Path(statement_checker.__file__).read_text("utf-8"))
     assert text is not None
@@ -105,8 +105,8 @@ def test_second_check_refuses_what_a_broken_first_check_accepts(
     accepted = [first_check(con, statement, broken_module_type) for statement in HOSTILE[name]]
     # The options of a sample have an unknown form, which the first check refuses as well.
     assert any(accepted) or name == "readers: samples", "the statements do not show the fault"
-    assert [s for s in HOSTILE[name] if is_accepted(plans, s)] == []
-    assert [result.text for result in accepted if result and is_accepted(plans, result.text)] == []
+    assert [s for s in HOSTILE[name] if is_accepted(plan_checker, s)] == []
+    assert [result.text for result in accepted if result and is_accepted(plan_checker, result.text)] == []
 
 
 # --- random statements: statements that one check accepts are passed to the other ------------------------------------
@@ -195,13 +195,13 @@ def statement(r: random.Random) -> str:
 UNPUBLISHED = ("patients", "duckdb_", "pg_c", "/etc/", "read_", "getvariable", "current_s", "permitted", "'x.")
 
 
-def test_random_statements_pass_both_checks_or_neither(plans: PlanChecker, con: Any) -> None:
+def test_random_statements_pass_both_checks_or_neither(plan_checker: PlanChecker, con: Any) -> None:
     r = random.Random(11)
     n_both = 0
     for _ in range(800):
         statement_text = statement(r)
         actual_first_check = first_check(con, statement_text)
-        second = is_accepted(plans, actual_first_check.text if actual_first_check else statement_text)
+        second = is_accepted(plan_checker, actual_first_check.text if actual_first_check else statement_text)
         if actual_first_check is None:
             continue
         if second:

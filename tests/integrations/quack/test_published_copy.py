@@ -13,7 +13,7 @@ from support.serving import SECRETS, clinic
 import dbanon
 from dbanon.integrations.quack import copy_process, published_copy
 
-pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
+pytestmark = [pytest.mark.all_cases, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 
 
 @pytest.fixture
@@ -124,5 +124,5 @@ def test_copy_process_reports_busy_database(con: Any, folder: Path, tmp_path: Pa
     assert database.read_bytes() == old_content
 
 
-def test_only_the_owner_may_look_into_the_folder(folder: Path) -> None:
+def test_copy_folder_is_private_to_owner(folder: Path) -> None:
     assert folder.stat().st_mode & 0o077 == 0

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.serving import SECRETS, Client, Server, clinic, needs_quack, serving, together, until
+from support.serving import SECRETS, Client, DbanonServer, clinic, needs_quack, run_concurrently, serving, wait_until
 
 import dbanon
 from dbanon.integrations.quack import tokens
@@ -21,11 +21,11 @@ from dbanon.integrations.quack import tokens
 SLOW = "SELECT count(*) FROM " + ", ".join(f"safe AS s{i}" for i in range(7))
 """A statement that does not end by itself."""
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DbanonServer]:
     needs_quack()
     database = clinic(tmp_path_factory.mktemp("readers") / "clinic.duckdb")
     old_digest = hashlib.sha256(database.read_bytes()).hexdigest()
@@ -35,11 +35,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def client(server: Server) -> Client:
+def client(server: DbanonServer) -> Client:
     return Client(server)
 
 
-def test_a_reader_reads_releases_with_our_functions(client: Client) -> None:
+def test_reader_queries_release_with_scalar_functions(client: Client) -> None:
     assert client.rows("FROM releases()") == [("main", "safe", 1, 60)]
     (row,) = client.rows(
         "SELECT count(*), count(DISTINCT class_id), sum(midpoint(age)) > 0, bool_or(covers(age, 30)), "
@@ -51,7 +51,7 @@ def test_a_reader_reads_releases_with_our_functions(client: Client) -> None:
     assert [line[0] for line in client.rows("DESCRIBE safe")] == ["age", "sex", "disease", "class_id"]
 
 
-def test_columns_keep_their_names_and_types(client: Client) -> None:
+def test_reader_result_keeps_column_names_and_types(client: Client) -> None:
     relation = client.con.sql(
         "FROM quack_query($uri, $$SELECT 1 AS \"a b\", 2 AS c, DATE '2020-01-01' AS d, [1.5] AS l, {'x': 'y'} "
         "AS s, 5::HUGEINT AS h, INTERVAL 3 MONTH AS i, NULL AS n, TIMESTAMP '2020-01-01' AS t, '\\xAA'::BLOB AS b$$, "
@@ -66,7 +66,7 @@ def test_columns_keep_their_names_and_types(client: Client) -> None:
     assert client.rows("SELECT 1 AS a, 2 AS a") == [(1, 2)]
 
 
-def test_an_attached_server_shows_published_tables_only(client: Client) -> None:
+def test_attached_server_lists_only_published_tables(client: Client) -> None:
     client.con.execute(f"ATTACH '{client.server.uri}' AS clinic (TOKEN '{client.token}')")
     assert client.con.execute("SELECT count(*) FROM clinic.safe WHERE sex = 'F'").fetchall()[0][0] > 0
     client.con.execute("USE clinic")
@@ -169,7 +169,7 @@ def test_reader_statements_reach_only_published_tables(client: Client, attempt: 
     assert client.rows("SELECT count(*) FROM safe") == [(60,)]
 
 
-def test_errors_tell_of_the_statement_and_not_of_the_machine(client: Client) -> None:
+def test_reader_errors_contain_no_server_paths(client: Client) -> None:
     for statement, result in {
         "SELECT nothing FROM safe": "nothing",
         "SELECT age::INTEGER FROM safe WHERE age LIKE '[%'": "Could not convert string",
@@ -197,17 +197,17 @@ def test_slow_or_large_statement_ends_without_affecting_others(client: Client) -
     assert client.rows("SELECT count(*) FROM safe") == [(60,)]
 
 
-def test_a_hundred_sessions_are_answered_at_once(client: Client) -> None:
-    slow = threading.Thread(target=lambda: together(3, lambda: Client(client.server).error(SLOW)))
+def test_hundred_concurrent_sessions_are_answered(client: Client) -> None:
+    slow = threading.Thread(target=lambda: run_concurrently(3, lambda: Client(client.server).error(SLOW)))
     slow.start()
     values = [client.server.uri, "SELECT count(*) FROM safe", client.token]
     query = "FROM quack_query(?, ?, token := ?)"
-    result = together(100, lambda: client.con.cursor().execute(query, values).fetchall())
+    result = run_concurrently(100, lambda: client.con.cursor().execute(query, values).fetchall())
     slow.join()
     assert result == [[(60,)]] * 100
 
 
-def test_wrong_tokens_rejected_slowly(server: Server) -> None:
+def test_wrong_tokens_rejected_slowly(server: DbanonServer) -> None:
     tokens.add_token(tokens.token_file(server.database), "boss", "custodian")
     for wrong in ("wrong", "", server.token + "x", tokens.read_tokens(tokens.token_file(server.database))[0].hash):
         began = time.monotonic()
@@ -219,12 +219,12 @@ def test_wrong_tokens_rejected_slowly(server: Server) -> None:
     assert time.monotonic() - began > 0.5
 
 
-def test_a_custodians_token_opens_nothing_for_readers(server: Server) -> None:
+def test_custodian_token_refused_on_reader_port(server: DbanonServer) -> None:
     token = tokens.add_token(tokens.token_file(server.database), "another_boss", "custodian")
     assert "Authentication failed" in Client(server, token).error("SELECT 1")
 
 
-def test_revoked_token_ends_its_sessions(server: Server) -> None:
+def test_revoked_token_ends_its_sessions(server: DbanonServer) -> None:
     token = tokens.add_token(tokens.token_file(server.database), "for_a_while", "reader")
     client = Client(server, token)
     client.con.execute(f"ATTACH '{server.uri}' AS clinic (TOKEN '{token}')")
@@ -235,7 +235,7 @@ def test_revoked_token_ends_its_sessions(server: Server) -> None:
     assert "Authentication failed" in client.error("SELECT 1")
 
 
-def test_sessions_and_refusals_are_logged_without_values(server: Server, client: Client) -> None:
+def test_sessions_and_refusals_are_logged_without_values(server: DbanonServer, client: Client) -> None:
     client.error("SELECT getvariable('Lancelot') FROM safe WHERE age = 'Lancelot'")
     client.error("FROM Lancelot")
     client.error("SELECT age::INTEGER FROM safe WHERE age <> 'Lancelot'")
@@ -252,17 +252,17 @@ def test_sessions_and_refusals_are_logged_without_values(server: Server, client:
     assert server.database.with_name("clinic.duckdb.log.jsonl").stat().st_mode & 0o077 == 0
 
 
-def test_answering_process_lacks_database_and_environment(server: Server) -> None:
+def test_answering_process_lacks_database_and_environment(server: DbanonServer) -> None:
     one_path = Path(f"/proc/{server.child()}")
     stored_texts = [str(path.readlink()) for path in (one_path / "fd").iterdir() if path.is_symlink()]
     assert not [path for path in stored_texts if path.endswith("clinic.duckdb")]
     assert [path for path in stored_texts if "releases-" in path]
     assert b"xyzzy" not in (one_path / "environ").read_bytes()
     for pid in (server.process.pid, server.child()):
-        assert not [s for s in SECRETS if s.encode() in _memory(pid)]
+        assert not [s for s in SECRETS if s.encode() in _writable_memory(pid)]
 
 
-def _memory(pid: int) -> bytes:
+def _writable_memory(pid: int) -> bytes:
     """Return the writable memory of a process."""
     contents = []
     with Path(f"/proc/{pid}/mem").open("rb", 0) as memory:
@@ -278,15 +278,15 @@ def _memory(pid: int) -> bytes:
     return b"".join(contents)
 
 
-def test_a_server_that_dies_is_started_again(server: Server) -> None:
+def test_killed_answering_process_is_restarted(server: DbanonServer) -> None:
     old = server.child()
     os.kill(old, signal.SIGKILL)
 
-    until(lambda: _answers(server))
+    wait_until(lambda: _is_answering(server))
     assert server.child() != old
 
 
-def _answers(server: Server) -> bool:
+def _is_answering(server: DbanonServer) -> bool:
     try:
         return Client(server).rows("SELECT count(*) FROM safe") == [(60,)]
     except duckdb.Error:
@@ -299,14 +299,14 @@ def test_uninterruptible_request_logged_with_reader(tmp_path: Path) -> None:
         old = server.child()
         long = "SELECT string_agg(a.age, '') AS x FROM safe AS a, safe AS b, safe AS c"
         Client(server).error(f"SELECT levenshtein(x, x || 'y') FROM ({long})")
-        until(lambda: _answers(server))
+        wait_until(lambda: _is_answering(server))
         assert server.child() != old
         values = [(line["event"], line["who"], line.get("why")) for line in server.log]
         assert ("gave up", "some_reader", "time") in values
     assert "is started again" in server.said
 
 
-def test_deep_statements_do_not_end_the_server(server: Server, client: Client) -> None:
+def test_deeply_nested_statements_do_not_crash_server(server: DbanonServer, client: Client) -> None:
     old = server.child()
     for statement in (
         "SELECT " + "(" * 40_000 + "1" + ")" * 40_000,
@@ -325,7 +325,7 @@ def test_deep_statements_do_not_end_the_server(server: Server, client: Client) -
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")  # a copy is about the same people
-def test_a_new_version_is_served_without_an_interruption(tmp_path: Path) -> None:
+def test_new_version_served_without_interruption(tmp_path: Path) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
     with serving(database, "reader") as server:
@@ -337,15 +337,15 @@ def test_a_new_version_is_served_without_an_interruption(tmp_path: Path) -> None
             con.execute("CREATE TABLE others AS FROM patients")
             con.execute("UPDATE dbanon.policy SET table_name = 'others'")
             con.execute("CREATE MATERIALIZED ANONYMIZED VIEW more AS SELECT * FROM mondrian('others', k=10)")
-        until(lambda: client.rows("FROM releases()") == [("main", "more", 1, 70), ("main", "safe", 2, 70)])
+        wait_until(lambda: client.rows("FROM releases()") == [("main", "more", 1, 70), ("main", "safe", 2, 70)])
         assert server.child() == child
         with dbanon.connect(database) as con:
             con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
-        until(lambda: client.rows("SELECT name FROM releases()") == [("more",)])
+        wait_until(lambda: client.rows("SELECT name FROM releases()") == [("more",)])
         assert "The table" in client.error("FROM safe")
 
 
-def test_sigterm_finishes_what_runs(tmp_path: Path) -> None:
+def test_sigterm_finishes_running_statements(tmp_path: Path) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
     with serving(database, "reader", "--statement-timeout", "90") as server:

@@ -15,7 +15,7 @@ from support.serving import KNOWN
 from dbanon import errors
 from dbanon.integrations.quack import reader_process, statement_checker
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 TREES: dict[str, Any] = json.loads(Path(__file__).with_name("recorded_trees.json").read_text(encoding="utf-8"))
 """Trees by statement, as `recorded_answers()` returns them on DuckDB 1.5."""
@@ -23,36 +23,36 @@ STATEMENTS = sorted({statement for found in HOSTILE.values() for statement in fo
 ORDINARY = "SELECT n::VARCHAR, (SELECT max(n) FROM lab.tests) FROM safe, unnest([1, 2]) AS t (y) WHERE n IN (1, 2)"
 
 
-class PassedError(Exception):
+class TreeAcceptedError(Exception):
     """The tree was accepted."""
 
 
 def read(query: str, values: list[object]) -> str:
     """Return the recorded tree for the first query of the check; a second query occurs only for an accepted tree."""
     if "json_deserialize_sql" in query:
-        raise PassedError
+        raise TreeAcceptedError
     return json.dumps(TREES[str(values[0])])
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_hostile_trees_are_refused(statement: str) -> None:
+def test_first_check_refuses_recorded_hostile_trees(statement: str) -> None:
     with pytest.raises(errors.ReaderStatementRefusedError):
         statement_checker.check_statement(statement, read, TABLES, reader_process.READER_FUNCTIONS)
 
 
 @pytest.mark.parametrize("statement", HOSTILE["readers: samples"])
-def test_a_refused_sample_is_named(statement: str) -> None:
+def test_first_check_error_names_refused_sample(statement: str) -> None:
     with pytest.raises(errors.ReaderStatementRefusedError, match="'sample'"):
         statement_checker.check_statement(statement, read, TABLES, reader_process.READER_FUNCTIONS)
 
 
-def test_an_ordinary_tree_is_accepted() -> None:
-    with pytest.raises(PassedError):
+def test_first_check_accepts_ordinary_recorded_tree() -> None:
+    with pytest.raises(TreeAcceptedError):
         statement_checker.check_statement(ORDINARY, read, TABLES, reader_process.READER_FUNCTIONS)
 
 
 @pytest.mark.skipif(not KNOWN, reason="the trees are those of another DuckDB")
-def test_the_trees_are_as_recorded() -> None:
+def test_parse_trees_equal_recorded_trees() -> None:
     assert recorded_answers() == TREES
 
 

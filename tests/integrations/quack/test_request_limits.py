@@ -14,7 +14,7 @@ from dbanon.integrations.quack.call_rewriter import AlgorithmCall
 from dbanon.integrations.quack.release_resolver import ReleaseResolver
 from dbanon.ledger.permissions import Permission
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 
 def releases(folder: Path, seconds: float) -> ReleaseResolver:
@@ -22,7 +22,7 @@ def releases(folder: Path, seconds: float) -> ReleaseResolver:
     return ReleaseResolver(lambda: known_namespace, list, folder, "alice", seconds)
 
 
-def test_a_reader_waits_no_longer_than_a_statement_may_take(tmp_path: Path) -> None:
+def test_pending_request_ends_at_statement_time_limit(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(errors.ReleasePendingError, match="is being made"):
         releases(tmp_path, 0.5).resolve(AlgorithmCall("kacpc", "", "visits", {"k": 10}))
@@ -32,7 +32,7 @@ def test_a_reader_waits_no_longer_than_a_statement_may_take(tmp_path: Path) -> N
     assert not request_files.has_requests(tmp_path)
 
 
-def test_pending_requests_are_limited(tmp_path: Path) -> None:
+def test_pending_requests_limited_in_number(tmp_path: Path) -> None:
     for k in range(10, 10 + request_files.MAX_REQUESTS):
         with pytest.raises(errors.ReleasePendingError):
             releases(tmp_path, 0.1).resolve(AlgorithmCall("kacpc", "", "visits", {"k": k}))

@@ -14,7 +14,7 @@ from support.serving import KNOWN
 from dbanon import errors
 from dbanon.integrations.quack import function_allowlist, reader_process, statement_checker
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 only_known = pytest.mark.skipif(not KNOWN, reason="this DuckDB gives trees of other forms; all are refused")
 
@@ -26,7 +26,7 @@ def con() -> Iterator[Any]:
         yield con
 
 
-def checked(con: Any, statement: str) -> statement_checker.CheckedStatement:
+def check_statement(con: Any, statement: str) -> statement_checker.CheckedStatement:
     def read(query: str, values: list[object]) -> Any:
         return con.execute(query, values).fetchall()[0][0]
 
@@ -36,14 +36,14 @@ def checked(con: Any, statement: str) -> statement_checker.CheckedStatement:
 @only_known
 @pytest.mark.parametrize("statement", ASKED)
 def test_permitted_statement_equals_plain_result(con: Any, statement: str) -> None:
-    result = checked(con, statement)
+    result = check_statement(con, statement)
     rows = con.execute(result.statement).fetchall()
     assert sorted(map(repr, rows)) == sorted(map(repr, con.execute(statement).fetchall()))
 
 
 @only_known
 def test_result_columns_have_requested_names(con: Any) -> None:
-    con.execute(checked(con, "SELECT n + 1, count(*) AS \"how many\", 'x' FROM safe GROUP BY ALL").statement)
+    con.execute(check_statement(con, "SELECT n + 1, count(*) AS \"how many\", 'x' FROM safe GROUP BY ALL").statement)
     assert [column[0] for column in con.description] == ["(n + 1)", "how many", "'x'"]
 
 
@@ -51,18 +51,18 @@ def test_result_columns_have_requested_names(con: Any) -> None:
 def test_unlisted_statement_parts_refused(con: Any, kind: str) -> None:
     for statement in filter(None, map(str.strip, REFUSED[kind].split("\n"))):
         try:
-            checked(con, statement)
+            check_statement(con, statement)
         except errors.ReaderStatementRefusedError:
             continue
         pytest.fail(statement)
 
 
 @pytest.mark.parametrize("around", ["-- {}\n{}", "/* SELECT 1 */ {1}", "  \n\t{1} ;", "{1};;"])
-def test_comments_blanks_and_semicolons_hide_nothing(con: Any, around: str) -> None:
+def test_statement_check_ignores_comments_and_semicolons(con: Any, around: str) -> None:
     with pytest.raises(errors.ReaderStatementRefusedError):
-        checked(con, around.format("SELECT 1", "FROM read_text('/etc/passwd')"))
+        check_statement(con, around.format("SELECT 1", "FROM read_text('/etc/passwd')"))
     with pytest.raises(errors.ReaderStatementRefusedError):
-        checked(con, around.format("SELECT 1", "DROP TABLE safe"))
+        check_statement(con, around.format("SELECT 1", "DROP TABLE safe"))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_comments_blanks_and_semicolons_hide_nothing(con: Any, around: str) -> N
 )
 def test_long_or_deep_statements_refused(con: Any, statement: str) -> None:
     with pytest.raises((errors.ReaderStatementRefusedError, duckdb.Error)):
-        checked(con, statement)
+        check_statement(con, statement)
     assert con.execute("SELECT 42").fetchall() == [(42,)]
 
 
@@ -101,10 +101,10 @@ def test_unknown_node_field_refused(con: Any) -> None:
 
 
 @pytest.mark.skipif(KNOWN, reason="this DuckDB's trees are known")
-def test_unsupported_duckdb_refuses_everything(con: Any) -> None:
+def test_unsupported_duckdb_refuses_all_reader_statements(con: Any) -> None:
     for statement in ("FROM safe", "SELECT n FROM safe", "SELECT count(*) FROM safe"):
         with pytest.raises(errors.ReaderStatementRefusedError):
-            checked(con, statement)
+            check_statement(con, statement)
 
 
 def test_allowed_functions_exist_and_are_deterministic(con: Any) -> None:
@@ -124,7 +124,7 @@ def test_allowed_functions_exist_and_are_deterministic(con: Any) -> None:
 
 @only_known
 def test_requested_order_is_kept(con: Any) -> None:
-    rows = con.execute(checked(con, "SELECT n FROM safe ORDER BY n DESC").statement).fetchall()
+    rows = con.execute(check_statement(con, "SELECT n FROM safe ORDER BY n DESC").statement).fetchall()
     assert rows == [(2,), (1,)]
 
 
@@ -141,5 +141,5 @@ def test_log_has_function_names_but_no_statement_text(con: Any) -> None:
     assert statement_checker.called_functions("DROP TABLE patients", read) == []
     for statement in ('FROM "Guinevere"', 'SELECT "Guinevere"()', "SELEC Guinevere", "SELECT 1::Guinevere"):
         with pytest.raises(errors.ReaderStatementRefusedError) as caught:
-            checked(con, statement)
+            check_statement(con, statement)
         assert not re.search("guinevere", caught.value.subject, re.IGNORECASE)

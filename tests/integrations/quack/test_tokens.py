@@ -14,7 +14,7 @@ from dbanon import errors
 from dbanon.cli import main
 from dbanon.integrations.quack import tokens
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.all_cases
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "clinic.duckdb.tokens"
 
 
-def test_a_token_opens_its_role_and_no_other(path: Path) -> None:
+def test_token_valid_only_for_its_role(path: Path) -> None:
     alice, bob = tokens.add_token(path, "alice", "reader"), tokens.add_token(path, "bob", "custodian")
     readers, custodians = tokens.TokenChecker(path, "reader"), tokens.TokenChecker(path, "custodian")
     assert [t and t.name for t in map(readers.find_token, (alice, bob))] == ["alice", None]
@@ -72,19 +72,19 @@ def test_damaged_or_missing_token_file_refuses_everyone(path: Path, damaged: str
 
 
 @pytest.mark.parametrize("expires", ["", "0d", "-1d", "30", "1w", "1.5d", "1d ", "9999999d", "١d"])
-def test_spans_that_are_none_are_refused(path: Path, expires: str) -> None:
+def test_token_with_invalid_expiry_refused(path: Path, expires: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="30d, 12h, 45m"):
         tokens.add_token(path, "alice", "reader", expires)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\nb", "x" * 61, "a;b"])
-def test_token_names_are_loggable(path: Path, name: str) -> None:
+def test_token_name_with_unloggable_characters_refused(path: Path, name: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="name"):
         tokens.add_token(path, name, "reader")
 
 
-def test_one_name_has_one_token(path: Path) -> None:
+def test_second_token_of_same_name_refused(path: Path) -> None:
     tokens.add_token(path, "alice", "reader")
     with pytest.raises(errors.TokenExistsError, match="'alice'"):
         tokens.add_token(path, "alice", "custodian")
@@ -92,7 +92,7 @@ def test_one_name_has_one_token(path: Path) -> None:
         tokens.revoke_token(path, "alise")
 
 
-def test_the_commands_add_list_and_revoke(tmp_path: Path) -> None:
+def test_token_commands_add_list_and_revoke(tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
     database.write_bytes(b"")
     run = CliRunner()

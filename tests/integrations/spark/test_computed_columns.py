@@ -24,7 +24,7 @@ def people(spark: Any) -> Any:
     spark.catalog.dropTempView("people")
 
 
-def check(df: Any) -> None:
+def check_table_columns(df: Any) -> None:
     """Check a DataFrame as `anonymize` does where its policy names a table."""
     from dbanon.integrations.spark import computed_columns
     from dbanon.integrations.spark.given_policy import PolicySource
@@ -35,7 +35,7 @@ def check(df: Any) -> None:
     computed_columns.check_computed_columns(df, call.call, TABLE)
 
 
-def by_sql(query: str) -> Callable[[Any], Any]:
+def frame_from_sql(query: str) -> Callable[[Any], Any]:
     return lambda df: df.sparkSession.sql(query)
 
 
@@ -47,47 +47,51 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
         {"a": "name", "b": "disease"}
     ),
     "undeclared": lambda df: df.withColumn("disease", df["note"]),
-    "concatenated": by_sql(f"SELECT name, concat(disease, name) AS disease, {REST} FROM people"),
-    "capitals": by_sql(f"SELECT name, NAME AS DISEASE, {REST} FROM people"),
-    "union by place": by_sql(
+    "concatenated": frame_from_sql(f"SELECT name, concat(disease, name) AS disease, {REST} FROM people"),
+    "capitals": frame_from_sql(f"SELECT name, NAME AS DISEASE, {REST} FROM people"),
+    "union by place": frame_from_sql(
         f"SELECT name, disease, {REST} FROM people UNION ALL SELECT disease, name, {REST} FROM people"
     ),
-    "exploded": by_sql(f"SELECT name, d AS disease, {REST} FROM people LATERAL VIEW explode(array(name)) AS d"),
-    "in a subquery": by_sql(f"SELECT name, (SELECT max(name) FROM people) AS disease, {REST} FROM people"),
-    "correlated": by_sql(
+    "exploded": frame_from_sql(f"SELECT name, d AS disease, {REST} FROM people LATERAL VIEW explode(array(name)) AS d"),
+    "in a subquery": frame_from_sql(f"SELECT name, (SELECT max(name) FROM people) AS disease, {REST} FROM people"),
+    "correlated": frame_from_sql(
         "SELECT p.name, s.d AS disease, p.pid, p.age, p.note FROM people AS p, LATERAL (SELECT p.name AS d) AS s"
     ),
-    "common table": by_sql(
+    "common table": frame_from_sql(
         f"WITH a AS (SELECT name AS d, * FROM people), b AS (SELECT * FROM a) SELECT name, d AS disease, {REST} FROM b"
     ),
-    "aggregated": by_sql(
+    "aggregated": frame_from_sql(
         "SELECT first(name) AS disease, pid, first(age) AS age, min(disease) AS name FROM people GROUP BY pid"
     ),
-    "window": by_sql(f"SELECT disease AS name, lag(name) OVER (ORDER BY pid) AS disease, {REST} FROM people"),
+    "window": frame_from_sql(f"SELECT disease AS name, lag(name) OVER (ORDER BY pid) AS disease, {REST} FROM people"),
     "function of Python": lambda df: df.mapInPandas(lambda batches: batches, df.schema),
-    "person numbered": by_sql("SELECT name, disease, age, row_number() OVER (ORDER BY age) AS pid FROM people"),
-    "person random": by_sql("SELECT name, disease, age, uuid() AS pid FROM people"),
-    "a nested field": by_sql(
+    "person numbered": frame_from_sql("SELECT name, disease, age, row_number() OVER (ORDER BY age) AS pid FROM people"),
+    "person random": frame_from_sql("SELECT name, disease, age, uuid() AS pid FROM people"),
+    "a nested field": frame_from_sql(
         f"SELECT name, s.n AS disease, {REST} FROM (SELECT *, struct(name AS n) AS s FROM people)"
     ),
 }
 
 
 @pytest.mark.parametrize("name", COMPUTED)
-def test_computed_columns_are_refused(people: Any, name: str) -> None:
+def test_computed_spark_columns_refused(people: Any, name: str) -> None:
     with pytest.raises(errors.ComputedColumnError):
-        check(COMPUTED[name](people))
+        check_table_columns(COMPUTED[name](people))
 
 
 KEPT: dict[str, Callable[[Any], Any]] = {
     "as read": lambda df: df,
-    "cleaned": by_sql(f"SELECT name, trim(coalesce(disease, 'none')) AS disease, {REST} FROM people WHERE name > 'a'"),
-    "cast": by_sql("SELECT *, name AS label FROM (SELECT name, disease, pid, CAST(age AS string) AS age FROM people)"),
+    "cleaned": frame_from_sql(
+        f"SELECT name, trim(coalesce(disease, 'none')) AS disease, {REST} FROM people WHERE name > 'a'"
+    ),
+    "cast": frame_from_sql(
+        "SELECT *, name AS label FROM (SELECT name, disease, pid, CAST(age AS string) AS age FROM people)"
+    ),
     "joined": lambda df: df.join(df.select("pid", "note").withColumnRenamed("note", "name2"), "pid"),
-    "first of each person": by_sql(
+    "first of each person": frame_from_sql(
         "SELECT pid, first(name) AS name, first(age) AS age, first(disease) AS disease FROM people GROUP BY pid"
     ),
-    "common table": by_sql(f"WITH a AS (SELECT * FROM people) SELECT name, disease, {REST} FROM a"),
+    "common table": frame_from_sql(f"WITH a AS (SELECT * FROM people) SELECT name, disease, {REST} FROM a"),
     "union": lambda df: df.union(df).distinct().limit(5),
     "named otherwise at the source": lambda df: df.sparkSession.createDataFrame(
         pa.table({"d": ["x"], "name": ["n"], "pid": [1], "years": [3]})
@@ -96,11 +100,11 @@ KEPT: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_columns_of_the_table_are_accepted(people: Any, name: str) -> None:
-    check(KEPT[name](people))
+def test_stored_spark_columns_accepted(people: Any, name: str) -> None:
+    check_table_columns(KEPT[name](people))
 
 
-def test_roles_of_one_dataframe_are_about_computed_columns(people: Any) -> None:
+def test_roles_for_dataframe_apply_to_computed_columns(people: Any) -> None:
     from dbanon.integrations.spark.given_policy import PolicySource
     from dbanon.integrations.spark.policy_input import prepare_call
 

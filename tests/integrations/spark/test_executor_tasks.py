@@ -59,27 +59,27 @@ def spark_call(con: Any, function: str, **parameters: Any) -> PortableCall:
     return PortableCall(function, "t", con.sql("FROM t LIMIT 0").to_arrow_table(), *tables, parameters, "UTC")
 
 
-def kinds(con: Any, of: CallPlanner, where: str = "true") -> tuple[pa.Table, pa.Array]:
+def tuples_with_counts(con: Any, planner: CallPlanner, condition: str = "true") -> tuple[pa.Table, pa.Array]:
     """Return the distinct rows of the source, and the count of each."""
-    columns = ", ".join(of.read_columns)
-    rows = con.sql(f"SELECT {columns}, count(*) AS n FROM t WHERE {where} GROUP BY ALL").to_arrow_table()
+    columns = ", ".join(planner.read_columns)
+    rows = con.sql(f"SELECT {columns}, count(*) AS n FROM t WHERE {condition} GROUP BY ALL").to_arrow_table()
     return rows.drop_columns("n"), rows.column("n")
 
 
-def larger(con: Any, of: CallPlanner, persons: bool = False) -> LargerTable:
+def whole_table_values(con: Any, planner: CallPlanner, persons: bool = False) -> LargerTable:
     """Return the values of the whole table."""
     size = "count(DISTINCT name)" if persons else "count(*)"
     values = {
         name: con.sql(f"SELECT {name} AS value, {size} AS size FROM t GROUP BY ALL").to_arrow_table()
-        for name in (*of.quasi_columns, *of.sensitive_columns)
+        for name in (*planner.quasi_columns, *planner.sensitive_columns)
     }
     return LargerTable(values, con.sql("SELECT count(*) FROM t").fetchall()[0][0])
 
 
-def rows_of(dealt: pa.Table) -> Counter[tuple[str, ...]]:
+def publishable_rows(assigned: pa.Table) -> Counter[tuple[str, ...]]:
     """Return the published rows, without class numbers."""
     counts: Counter[tuple[str, ...]] = Counter()
-    for row in dealt.to_pylist():
+    for row in assigned.to_pylist():
         if row["published"] is not None:
             counts[countable_row((*row["published"].values(), row["own"]["disease"], row["own"]["ward"]))] += row[
                 "size"
@@ -103,24 +103,26 @@ def countable_row(row: Iterable[Any]) -> tuple[str, ...]:
     return tuple(map(repr, row))
 
 
-def needed(name: str) -> dict[str, Any]:
+def required_parameters(name: str) -> dict[str, Any]:
     """Return arguments without which a function refuses the call."""
     return {"allow_slow": True} if any(p.name == "allow_slow" for p in algorithms.find(name).parameters) else {}
 
 
 @pytest.mark.parametrize("name", [a.name for a in algorithms.algorithms()])
-def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: str) -> None:
-    parameters = {"k": 5, **needed(name)}
+def test_single_spark_part_equals_duckdb_release(clinic: Any, name: str) -> None:
+    parameters = {"k": 5, **required_parameters(name)}
     planned = CallPlanner(spark_call(clinic, name, **parameters))
     wanted = released_rows(clinic, name, **parameters)
-    own_part, weights = kinds(clinic, planned)
-    assert rows_of(planned.assign_classes(own_part, weights, None)) == wanted
+    own_part, weights = tuples_with_counts(clinic, planned)
+    assert publishable_rows(planned.assign_classes(own_part, weights, None)) == wanted
     if not planned.spec.run.preprocessing.description:
-        assert rows_of(planned.assign_classes(own_part, weights, larger(clinic, planned))) == wanted
+        assert (
+            publishable_rows(planned.assign_classes(own_part, weights, whole_table_values(clinic, planned))) == wanted
+        )
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings",
     [
         {"intervals": "bounds"},
         {"intervals": "struct"},
@@ -136,27 +138,27 @@ def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: st
     ],
     ids=str,
 )
-def test_call_settings_apply_to_parts(clinic: Any, given: dict[str, Any]) -> None:
-    given = {"k": 5, **given}
-    if "person" in given:
+def test_spark_parts_apply_call_settings(clinic: Any, settings: dict[str, Any]) -> None:
+    settings = {"k": 5, **settings}
+    if "person" in settings:
         clinic.execute("UPDATE dbanon.policy SET role = 'person' WHERE column_name = 'name'")
-        given.pop("person")
+        settings.pop("person")
     try:
-        planned = CallPlanner(spark_call(clinic, "kacpc", **given))
-        wanted = released_rows(clinic, "kacpc", **given)
-        own_part, weights = kinds(clinic, planned)
-        assert rows_of(planned.assign_classes(own_part, weights, None)) == wanted
-        if given.get("nulls") == "drop":
+        planned = CallPlanner(spark_call(clinic, "kacpc", **settings))
+        wanted = released_rows(clinic, "kacpc", **settings)
+        own_part, weights = tuples_with_counts(clinic, planned)
+        assert publishable_rows(planned.assign_classes(own_part, weights, None)) == wanted
+        if settings.get("nulls") == "drop":
             own_part = planned.drop_null_rows(
                 clinic.sql(f"SELECT {', '.join(planned.read_columns)} FROM t").to_arrow_table()
             )
             assert len(own_part) == sum(wanted.values())
-            assert rows_of(planned.assign_classes(own_part, pa.repeat(1, len(own_part)), None)) == wanted
+            assert publishable_rows(planned.assign_classes(own_part, pa.repeat(1, len(own_part)), None)) == wanted
         else:
             assert (
-                rows_of(
+                publishable_rows(
                     planned.assign_classes(
-                        own_part, weights, larger(clinic, planned, planned.spec.roles.person is not None)
+                        own_part, weights, whole_table_values(clinic, planned, planned.spec.roles.person is not None)
                     )
                 )
                 == wanted
@@ -165,11 +167,11 @@ def test_call_settings_apply_to_parts(clinic: Any, given: dict[str, Any]) -> Non
         clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'name'")
 
 
-def test_a_part_is_measured_by_the_whole_table(clinic: Any) -> None:
+def test_spark_part_metrics_use_whole_table(clinic: Any) -> None:
     """Ranks of published ends, which order classes of all parts, and distances from the whole distribution."""
     planned = CallPlanner(spark_call(clinic, "mondrian", k=5, qi=["age"], t=0.35, allow_rare=["ward"]))
-    own_part, weights = kinds(clinic, planned, "age BETWEEN 35 AND 44")
-    full_result = larger(clinic, planned)
+    own_part, weights = tuples_with_counts(clinic, planned, "age BETWEEN 35 AND 44")
+    full_result = whole_table_values(clinic, planned)
     values = planned.assign_classes(own_part, weights, full_result).to_pylist()
     ages = sorted(row[0] for row in clinic.execute("SELECT DISTINCT age FROM t WHERE age IS NOT NULL").fetchall())
     for row in values:
@@ -179,15 +181,15 @@ def test_a_part_is_measured_by_the_whole_table(clinic: Any) -> None:
     alone = planned.assign_classes(own_part, weights, None).to_pylist()
     assert min(row["keys"]["l0"] for row in alone) == 0 < min(row["keys"]["l0"] for row in values)
     # A part of one value only is far from the whole table, though not from itself.
-    one, counts = kinds(clinic, planned, "age BETWEEN 35 AND 44 AND disease = 'Flu'")
+    one, counts = tuples_with_counts(clinic, planned, "age BETWEEN 35 AND 44 AND disease = 'Flu'")
     assert planned.assign_classes(one, counts, None).num_rows
     with pytest.raises(Exception, match=r"t = 0\.35"):
         planned.assign_classes(one, counts, full_result)
 
 
-def test_the_words_of_the_gate_find_what_is_wrong(clinic: Any) -> None:
+def test_count_uncovered_finds_altered_values(clinic: Any) -> None:
     planned = CallPlanner(spark_call(clinic, "kacpc", k=5))
-    own_part, weights = kinds(clinic, planned)
+    own_part, weights = tuples_with_counts(clinic, planned)
     result = planned.assign_classes(own_part, weights, None)
     rows = pa.Table.from_arrays(result.column("own").combine_chunks().flatten(), planned.read_columns)
     display = pa.Table.from_arrays(result.column("published").combine_chunks().flatten(), planned.quasi_columns)
@@ -204,11 +206,11 @@ def test_the_words_of_the_gate_find_what_is_wrong(clinic: Any) -> None:
         assert (uncovered if refusal == "uncovered" else finer) >= 1
 
 
-def test_models_and_persons_are_judged_by_class(clinic: Any) -> None:
+def test_spark_part_models_measured_per_class(clinic: Any) -> None:
     planned = CallPlanner(spark_call(clinic, "kacpc", k=2, l=2, t=0.9))
     rows = clinic.sql(f"SELECT {', '.join(planned.read_columns)} FROM t ORDER BY ALL LIMIT 40").to_arrow_table()
     diseases = rows.column("disease").to_pylist()
-    full_result = larger(clinic, planned)
+    full_result = whole_table_values(clinic, planned)
     for classes in ([0] * 40, [0 if d == "Flu" else 1 for d in diseases]):
         placed_table = pa.table({"class_id": classes, "size": [1] * 40})
         rows_by_model = {

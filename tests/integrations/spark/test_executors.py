@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 ROWS = 6000
 
 
-def hashes(table: Any) -> dict[str, list[Any]]:
+def class_hashes(table: Any) -> dict[str, list[Any]]:
     """Return the number of rows of each class, and a hash of them."""
     classes: dict[int, list[str]] = defaultdict(list)
     for row in table.to_pylist():
@@ -32,7 +32,7 @@ def hashes(table: Any) -> dict[str, list[Any]]:
     return {str(c): [len(classes[c]), digest[c]] for c in sorted(classes)}
 
 
-def executors(port: str) -> list[int]:
+def executor_pids(port: str) -> list[int]:
     """Return the executors of the driver at a port."""
     numbers = []
     for place in Path("/proc").glob("[0-9]*"):
@@ -73,7 +73,7 @@ def main() -> None:
 
         def kill() -> None:
             time.sleep(took / 2)
-            pid = executors(spark.conf.get("spark.driver.port"))[0]
+            pid = executor_pids(spark.conf.get("spark.driver.port"))[0]
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
@@ -83,11 +83,11 @@ def main() -> None:
             df, "mdav", k=4, max_partition=150, to=Path(folder, "second"), **GIVEN
         ).toArrow()
         thread.join()
-    print(json.dumps({"killed": len(killed), "first": hashes(first), "second": hashes(second)}))
+    print(json.dumps({"killed": len(killed), "first": class_hashes(first), "second": class_hashes(second)}))
     spark.stop()
 
 
-def test_killed_executor_changes_nothing() -> None:
+def test_killed_spark_executor_changes_nothing() -> None:
     pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install 'dbanon[spark]'")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed")

@@ -51,7 +51,7 @@ def people(spark: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def beside() -> Any:
+def duckdb_people() -> Any:
     """Create a DuckDB connection with the rows of `people`."""
     with dbanon.connect() as con:
         people = random_table(400)
@@ -70,25 +70,25 @@ def row_counts(table: pa.Table) -> Counter[str]:
 
 
 @pytest.mark.parametrize("function", ["kacpc", "kacpc_classes", "mdav", "best"])
-def test_one_part_is_the_release_of_duckdb(people: Any, beside: Any, function: str) -> None:
+def test_spark_release_of_one_part_equals_duckdb(people: Any, duckdb_people: Any, function: str) -> None:
     arrow_table = dbanon.spark.anonymize(people, function, k=5, **GIVEN).toArrow()
-    wanted = beside.sql(f"FROM {function}('people', k=5)").to_arrow_table()
+    wanted = duckdb_people.sql(f"FROM {function}('people', k=5)").to_arrow_table()
     assert arrow_table.column_names == wanted.column_names
     assert row_counts(arrow_table) == row_counts(wanted)
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"person": True}, {"l": 2, "suppress": 0.1}, {"intervals": "bounds", "nulls": "drop"}], ids=str
+    "parameters", [{}, {"person": True}, {"l": 2, "suppress": 0.1}, {"intervals": "bounds", "nulls": "drop"}], ids=str
 )
-def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str, Any]) -> None:
-    given = dict(given)
-    policy = POLICY | {"who": "person" if given.pop("person", False) else "identifier"}
-    beside.execute("UPDATE dbanon.policy SET role = $1 WHERE column_name = 'who'", [policy["who"]])
-    call = "".join(f", {name} := ${name}" for name in given)
-    measures = dbanon.spark.anonymize(people, "mondrian_metrics", k=5, **{**GIVEN, "policy": policy}, **given)
+def test_spark_metrics_equal_duckdb_metrics(people: Any, duckdb_people: Any, parameters: dict[str, Any]) -> None:
+    parameters = dict(parameters)
+    policy = POLICY | {"who": "person" if parameters.pop("person", False) else "identifier"}
+    duckdb_people.execute("UPDATE dbanon.policy SET role = $1 WHERE column_name = 'who'", [policy["who"]])
+    call = "".join(f", {name} := ${name}" for name in parameters)
+    measures = dbanon.spark.anonymize(people, "mondrian_metrics", k=5, **{**GIVEN, "policy": policy}, **parameters)
     mappings_by_metric = {row["metric"]: row.asDict() for row in measures.collect()}
-    beside.execute(f"FROM mondrian_metrics('people', k=5{call})", given)
-    wanted = {row[0]: row for row in beside.fetchall()}
+    duckdb_people.execute(f"FROM mondrian_metrics('people', k=5{call})", parameters)
+    wanted = {row[0]: row for row in duckdb_people.fetchall()}
     assert {*wanted} - {*mappings_by_metric} == {
         "clusters", "c_avg_clusters", "discernibility_clusters", "discernibility_suppression_clusters",
         "square_error", "square_error_clusters", "square_error_raw:age", "square_error_raw_clusters:age", "sse_share",
@@ -97,7 +97,7 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
     for name, row in mappings_by_metric.items():
         assert row["value"] == pytest.approx(wanted[name][1], abs=1e-9), name
         assert (row["better"], row["description"], row["is_publishable"]) == wanted[name][2:], name
-    beside.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'who'")
+    duckdb_people.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'who'")
 
 
 def released_rows(spark: Any, rows: pa.Table, function: str, **given: Any) -> pa.Table:
@@ -110,7 +110,7 @@ def released_rows(spark: Any, rows: pa.Table, function: str, **given: Any) -> pa
     return arrow_tables[0]
 
 
-def by_duckdb(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
+def duckdb_row_counts(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
     """Return the records of DuckDB's release."""
     with dbanon.connect() as con:
         con.register("given", rows)
@@ -121,7 +121,7 @@ def by_duckdb(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
         return row_counts(con.execute(f"FROM {function}('people'{call})", given).to_arrow_table())
 
 
-def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
+def check_classes(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
     """Assert that classes match the published cells and have k records and `values` diseases; none is missing."""
     frame = out.to_pandas()
     groups = frame.groupby(["age", "city", "sex"], dropna=False)
@@ -132,7 +132,7 @@ def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "given", "whole"),
+    ("function", "parameters", "is_unpartitioned"),
     [
         ("kacpc", {"k": 4, "l": 2}, False),  # the cuts are those of coarse cells
         ("mondrian", {"k": 4, "l": 2}, True),  # the cuts are its own, and make the classes of the whole table
@@ -144,53 +144,57 @@ def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
     ],
     ids=str,
 )
-def test_parts_are_those_of_duckdb(spark: Any, function: str, given: dict[str, Any], whole: bool) -> None:
+def test_spark_partitions_equal_duckdb_partitions(
+    spark: Any, function: str, parameters: dict[str, Any], is_unpartitioned: bool
+) -> None:
     rows = random_table(3000, 2)
-    out = released_rows(spark, rows, function, max_partition=90, **given)
-    check(rows, out, given["k"], given.get("l", 1))
-    assert row_counts(out) == by_duckdb(rows, function, **given, **({} if whole else {"max_partition": 90}))
+    out = released_rows(spark, rows, function, max_partition=90, **parameters)
+    check_classes(rows, out, parameters["k"], parameters.get("l", 1))
+    assert row_counts(out) == duckdb_row_counts(
+        rows, function, **parameters, **({} if is_unpartitioned else {"max_partition": 90})
+    )
 
 
 @pytest.mark.parametrize(
-    ("function", "given"),
+    ("function", "parameters"),
     [
         ("gccg", {}), ("gccg", {"parts": 40}), ("knn_gs", {"seed": 3}), ("pppc", {}), ("pppc", {"parts": 40, "l": 3}),
         ("s_cpm", {"parts": 3}), ("dhkmeans", {}), ("dhkmeans", {"l": 3, "rounds": 2}),
     ],
     ids=str,
 )  # fmt: skip
-def test_systems_divide_by_their_own_rules(spark: Any, function: str, given: dict[str, Any]) -> None:
+def test_algorithms_with_own_partitioning_keep_k_and_l(spark: Any, function: str, parameters: dict[str, Any]) -> None:
     rows = random_table(1500, 6)
-    out = released_rows(spark, rows, function, k=4, max_partition=200, **given)
-    check(rows, out, 4, given.get("l", 2 if function == "dhkmeans" else 1))
+    out = released_rows(spark, rows, function, k=4, max_partition=200, **parameters)
+    check_classes(rows, out, 4, parameters.get("l", 2 if function == "dhkmeans" else 1))
 
 
 @pytest.mark.parametrize(
-    "given",
+    "parameters",
     [
         {"t": 0.5}, {"max_level": {"city": 1}}, {"policy": POLICY | {"who": "person"}}, {"nulls": "drop"},
         {"alpha": 0.6}, {"p": 3}, {"beta": 1.0}, {"l": 3, "diversity": "entropy"},
     ],
     ids=str,
 )  # fmt: skip
-def test_parts_of_tables_with_models_blocks_persons_and_nulls(spark: Any, given: dict[str, Any]) -> None:
+def test_spark_parts_meet_models_blocks_and_persons(spark: Any, parameters: dict[str, Any]) -> None:
     rows = random_table(1200, 3)
     out = dbanon.spark.anonymize(
-        spark.createDataFrame(rows), "kacpc", k=5, max_partition=100, **{**GIVEN, **given}
+        spark.createDataFrame(rows), "kacpc", k=5, max_partition=100, **{**GIVEN, **parameters}
     ).toArrow()
     frame = out.to_pandas()
-    kept_dropna = rows.to_pandas().dropna(subset=["age", "sex"]) if "nulls" in given else rows.to_pandas()
+    kept_dropna = rows.to_pandas().dropna(subset=["age", "sex"]) if "nulls" in parameters else rows.to_pandas()
     assert len(frame) == len(kept_dropna)
-    if "max_level" in given:
+    if "max_level" in parameters:
         assert "*" not in set(frame["city"])
     share = frame["disease"].value_counts(normalize=True)
-    for _, of in frame.groupby("class_id"):
-        own_reindex = of["disease"].value_counts(normalize=True).reindex(share.index, fill_value=0)
-        assert (own_reindex - share).abs().sum() / 2 <= given.get("t", 1) + 1e-9
-        assert own_reindex.max() <= given.get("alpha", 1) + 1e-9
-        assert (own_reindex > 0).sum() >= given.get("p", 1)
-        assert ((own_reindex - share) / share).max() <= given.get("beta", math.inf) + 1e-9
-        assert -sum(p * math.log(p) for p in own_reindex if p > 0) >= math.log(given.get("l", 1)) - 1e-9
+    for _, group in frame.groupby("class_id"):
+        own_reindex = group["disease"].value_counts(normalize=True).reindex(share.index, fill_value=0)
+        assert (own_reindex - share).abs().sum() / 2 <= parameters.get("t", 1) + 1e-9
+        assert own_reindex.max() <= parameters.get("alpha", 1) + 1e-9
+        assert (own_reindex > 0).sum() >= parameters.get("p", 1)
+        assert ((own_reindex - share) / share).max() <= parameters.get("beta", math.inf) + 1e-9
+        assert -sum(p * math.log(p) for p in own_reindex if p > 0) >= math.log(parameters.get("l", 1)) - 1e-9
     assert frame.groupby("class_id").size().min() >= 5
 
 
@@ -203,17 +207,17 @@ def test_release_staged_before_replacing_target(spark: Any, people: Any, tmp_pat
 
     from dbanon.integrations.spark import release
 
-    def leaking(of: Any, placed: Any) -> Any:
+    def isolate_record(release_plan: Any, assignments: Any) -> Any:
         """Publish one record in a class of its own."""
         from pyspark.sql import functions as fn
 
-        columns, _ = plan.published_names(of.spec)
-        rows = honest(of, placed)
+        columns, _ = plan.published_names(release_plan.spec)
+        rows = honest(release_plan, assignments)
         alone = rows.limit(1).withColumn("age", fn.lit("19")).withColumn("class_id", fn.lit(9999).cast("bigint"))
         return rows.exceptAll(rows.limit(1)).union(alone).select(*columns)
 
     honest = release._released_rows
-    monkeypatch.setattr(release, "_released_rows", leaking)
+    monkeypatch.setattr(release, "_released_rows", isolate_record)
     with pytest.raises(errors.GateRefusedError):
         dbanon.spark.anonymize(people, "kacpc", k=5, to=tmp_path / "leak.parquet", **GIVEN)
     assert [p.name for p in tmp_path.iterdir()] == ["safe.parquet"]
@@ -227,7 +231,7 @@ def test_release_staged_before_replacing_target(spark: Any, people: Any, tmp_pat
     assert [path for path in lasting.rglob("*") if path.is_file()]
 
 
-def test_policy_read_from_its_source(spark: Any, people: Any, tmp_path: Path) -> None:
+def test_spark_policy_read_from_file_frame_or_database(spark: Any, people: Any, tmp_path: Path) -> None:
     wanted = row_counts(dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN).toArrow())
     toml = tmp_path / "policy.toml"
     toml.write_text(
@@ -255,7 +259,7 @@ def test_policy_read_from_its_source(spark: Any, people: Any, tmp_path: Path) ->
             dbanon.spark.anonymize(people, "kacpc", k=5, policy=wrong)
 
 
-def test_statements_of_the_session(spark: Any, people: Any) -> None:
+def test_spark_sql_statements_call_table_functions(spark: Any, people: Any) -> None:
     people.createOrReplaceTempView("people")
     dbanon.spark.install(spark, policy={"people": GIVEN["policy"]}, hierarchies={"cities": CITIES})
     dbanon.spark.install(spark, policy={"people": GIVEN["policy"]}, hierarchies={"cities": CITIES})
@@ -280,7 +284,7 @@ def test_statements_of_the_session(spark: Any, people: Any) -> None:
             spark.sql(f"SELECT * FROM kacpc('people', {wrong})")
 
 
-def test_processes_run_the_python_that_calls(spark: Any, people: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_executor_processes_run_caller_python(spark: Any, people: Any, tmp_path: Path, monkeypatch: Any) -> None:
     wanted = row_counts(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow())
     monkeypatch.delenv("PYSPARK_PYTHON")
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/there/is/no/python")
@@ -325,7 +329,7 @@ def test_unsupported_spark_input_raises(spark: Any, people: Any) -> None:
     assert out.count() == 50 and out.columns == ["table", "records", "given", "class_id"]
 
 
-def test_killed_process_changes_nothing(spark: Any) -> None:
+def test_killed_spark_process_changes_nothing(spark: Any) -> None:
     """Processes that anonymize parts are killed while they run: their tasks are tried again."""
     df = spark.createDataFrame(random_table(2000, 4))
     wanted = row_counts(dbanon.spark.anonymize(df, "mondrian", k=4, max_partition=120, **GIVEN).toArrow())
@@ -335,7 +339,7 @@ def test_killed_process_changes_nothing(spark: Any) -> None:
     def kill() -> None:
         while not done.is_set() and len(killed) < 3:
             time.sleep(0.4)
-            found = workers()
+            found = worker_pids()
             if found:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(found[0], signal.SIGKILL)
@@ -351,7 +355,7 @@ def test_killed_process_changes_nothing(spark: Any) -> None:
     assert len(killed) == 3 and result == wanted
 
 
-def workers() -> list[int]:
+def worker_pids() -> list[int]:
     """Return the current Python processes of Spark: children of their daemon that use CPU time."""
     numbers = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -364,11 +368,11 @@ def workers() -> list[int]:
     return numbers
 
 
-def test_driver_receives_only_values_and_counts(spark: Any, monkeypatch: Any) -> None:
+def test_spark_driver_collects_only_values_and_counts(spark: Any, monkeypatch: Any) -> None:
     collected: list[tuple[tuple[str, ...], int]] = []
     frames = type(spark.range(1))
 
-    def noted(name: str) -> None:
+    def record_calls(name: str) -> None:
         honest = getattr(frames, name)
 
         def called(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -379,7 +383,7 @@ def test_driver_receives_only_values_and_counts(spark: Any, monkeypatch: Any) ->
         monkeypatch.setattr(frames, name, called)
 
     for name in ("collect", "toArrow", "toPandas", "take", "head"):
-        noted(name)
+        record_calls(name)
     dbanon.spark.anonymize(
         spark.createDataFrame(random_table(2000, 5)), "mondrian_metrics", k=4, l=2, max_partition=120, **GIVEN
     )

@@ -12,8 +12,8 @@ import dbanon
 
 
 @pytest.mark.filterwarnings("default")
-def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents.small_demo(tmp_path / "dbanon_demo.duckdb")
+def test_spark_page_code_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents.create_small_demo(tmp_path / "dbanon_demo.duckdb")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for step in documents.steps(documents.ROOT / "docs" / "spark.md"):

@@ -19,7 +19,7 @@ ROWS = 24
 
 
 @pytest.fixture(scope="module")
-def made(spark: Any) -> Any:
+def release_plan(spark: Any) -> Any:
     """Return a release of 24 records before the gate."""
     from dbanon.integrations.spark import release
     from dbanon.integrations.spark.given_policy import PolicySource
@@ -39,24 +39,24 @@ def made(spark: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def rows(made: Any) -> list[dict[str, Any]]:
+def rows(release_plan: Any) -> list[dict[str, Any]]:
     """Return the released rows, in their order."""
-    return [row.asDict() for row in made.released.collect()]
+    return [row.asDict() for row in release_plan.released.collect()]
 
 
-def frame(made: Any, rows: list[dict[str, Any]]) -> Any:
+def released_frame(release_plan: Any, rows: list[dict[str, Any]]) -> Any:
     """Return released rows in one partition."""
     values = [tuple(row.values()) for row in rows]
-    return made.released.sparkSession.createDataFrame(values, made.released.schema).coalesce(1)
+    return release_plan.released.sparkSession.createDataFrame(values, release_plan.released.schema).coalesce(1)
 
 
-def test_a_release_passes_and_reports_its_model(made: Any) -> None:
+def test_spark_gate_passes_release_and_reports_model(release_plan: Any) -> None:
     from dbanon.integrations.spark import gate
 
-    assert gate.check_release(made, made.released) == {0: pytest.approx(2.0, abs=1)}
+    assert gate.check_release(release_plan, release_plan.released) == {0: pytest.approx(2.0, abs=1)}
 
 
-def test_classes_of_all_partitions_are_numbered_on(spark: Any) -> None:
+def test_spark_class_ids_consecutive_across_partitions(spark: Any) -> None:
     from pyspark.sql import functions as fn
 
     from dbanon.integrations.spark.release import _number_classes
@@ -69,92 +69,96 @@ def test_classes_of_all_partitions_are_numbered_on(spark: Any) -> None:
     assert sorted(row["class_id"] for row in _number_classes(sorted_frame).collect()) == [1, 2, 3, 4, 5, 6]
 
 
-def smallest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def shrink_first_class(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows with only k - 1 of the first class."""
     first = rows[0]["class_id"]
     own_rows = [row for row in rows if row["class_id"] == first]
     return [*own_rows[: K - 1], *(row for row in rows if row["class_id"] != first)]
 
 
-def backwards(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def reverse_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows in reverse."""
     return rows[::-1]
 
 
-def mixed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def interleave_classes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows of classes in turn."""
     return sorted(rows, key=lambda row: (row["disease"], row["ward"], row["shift"], row["class_id"]))
 
 
-def with_rare_ward(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def set_rare_ward(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows with a ward that only one has."""
     return [{**rows[0], "ward": "0"}, *rows[1:]]
 
 
 @pytest.mark.parametrize(
-    ("spoiled", "says"),
+    ("alter", "says"),
     [
-        (smallest, "below k"),
-        (backwards, "order"),
-        (mixed, "order"),
-        (with_rare_ward, r"data\.ward has the role insensitive"),
+        (shrink_first_class, "below k"),
+        (reverse_rows, "order"),
+        (interleave_classes, "order"),
+        (set_rare_ward, r"data\.ward has the role insensitive"),
     ],
 )
-def test_rows_are_counted_again(made: Any, rows: Any, spoiled: Callable[[Any], Any], says: str) -> None:
+def test_spark_recount_refuses_altered_rows(
+    release_plan: Any, rows: Any, alter: Callable[[Any], Any], says: str
+) -> None:
     from dbanon.integrations.spark import recount
 
-    recount.check_rows(made, frame(made, rows))
+    recount.check_rows(release_plan, released_frame(release_plan, rows))
     with pytest.raises(errors.DbanonError, match=says):
-        recount.check_rows(made, frame(made, spoiled(rows)))
+        recount.check_rows(release_plan, released_frame(release_plan, alter(rows)))
 
 
-def test_classes_below_k_are_refused(made: Any, rows: Any) -> None:
+def test_spark_gate_refuses_class_below_k(release_plan: Any, rows: Any) -> None:
     from dbanon.integrations.spark import gate
 
     with pytest.raises(errors.GateRefusedError, match="below k"):
-        gate._check_classes(made, frame(made, smallest(rows)))
+        gate._check_classes(release_plan, released_frame(release_plan, shrink_first_class(rows)))
 
 
-def spoiled(made: Any, **own: Any) -> Any:
+def replace_columns(release_plan: Any, **own: Any) -> Any:
     """Return the release with other values: columns by name."""
     from pyspark.sql import functions as fn
 
     struct = fn.col("own")
     for name, column in own.items():
         struct = struct.withField(name, column)
-    return replace(made, assignments=made.assignments.withColumn("own", struct))
+    return replace(release_plan, assignments=release_plan.assignments.withColumn("own", struct))
 
 
-def test_rare_values_are_refused(made: Any) -> None:
+def test_spark_gate_refuses_rare_values(release_plan: Any) -> None:
     from pyspark.sql import functions as fn
 
     from dbanon.integrations.spark import gate
 
     age = fn.col("own.age")
     with pytest.raises(errors.RareValueError, match="ward"):
-        gate._check_rare_values(spoiled(made, ward=fn.when(age < 20 + K - 1, "rare").otherwise("usual")))
+        gate._check_rare_values(
+            replace_columns(release_plan, ward=fn.when(age < 20 + K - 1, "rare").otherwise("usual"))
+        )
     # Each value of both is in twelve records, one combination in three.
     halves = {"ward": fn.when(age < 32, "A").otherwise("B"), "shift": fn.when(age.between(29, 40), "a").otherwise("b")}
     with pytest.raises(errors.RareCombinationError):
-        gate._check_rare_values(spoiled(made, **halves))
+        gate._check_rare_values(replace_columns(release_plan, **halves))
 
 
-def test_models_are_judged_by_class(made: Any) -> None:
+def test_spark_gate_refuses_class_missing_model(release_plan: Any) -> None:
     from pyspark.sql import functions as fn
 
     from dbanon.integrations.spark import gate
 
     with pytest.raises(errors.GateRefusedError, match="l on disease"):
-        gate._check_models(spoiled(made, disease=fn.lit("Flu")))
+        gate._check_models(replace_columns(release_plan, disease=fn.lit("Flu")))
     with pytest.raises(errors.GateRefusedError, match="missing or too many"):
-        gate._check_models_measured(made, {})
+        gate._check_models_measured(release_plan, {})
 
 
-def test_classes_are_counted_again(made: Any) -> None:
+def test_spark_recount_refuses_altered_class_rows(release_plan: Any) -> None:
     from dbanon.integrations.spark import metrics, recount
 
-    stated = metrics.classes(made).localCheckpoint()
-    recount.check_classes(made, made.released, stated, {})
+    stated = metrics.classes(release_plan).localCheckpoint()
+    recount.check_classes(release_plan, release_plan.released, stated, {})
     rows = [row.asDict(recursive=True) for row in stated.collect()]
     size = next(name for name in rows[0] if "size" in name)
     first = rows[0]["disease"][0]
@@ -166,24 +170,27 @@ def test_classes_are_counted_again(made: Any) -> None:
         wrong = [tuple({**rows[0], **change}.values()), *(tuple(row.values()) for row in rows[1:])]
         with pytest.raises(errors.GateRefusedError, match="figures"):
             recount.check_classes(
-                made, made.released, made.assignments.sparkSession.createDataFrame(wrong, stated.schema), {}
+                release_plan,
+                release_plan.released,
+                release_plan.assignments.sparkSession.createDataFrame(wrong, stated.schema),
+                {},
             )
 
 
-def test_metrics_are_counted_again(made: Any) -> None:
+def test_spark_recount_refuses_altered_metrics(release_plan: Any) -> None:
     from pyspark.sql import functions as fn
 
     from dbanon.integrations.spark import metrics, recount
 
     achieved = {0: 2.0}
-    stated = metrics.metrics(made, achieved).localCheckpoint()
+    stated = metrics.metrics(release_plan, achieved).localCheckpoint()
     names = [row["metric"] for row in stated.collect()]
     model = next(name for name in names if name.endswith(":disease") and name.startswith(("l", "distinct")))
-    recount.check_metrics(made, made.released, stated, achieved)
+    recount.check_metrics(release_plan, release_plan.released, stated, achieved)
     for name in ("k", "records", "discernibility", "risk_highest", "homogeneous_share:disease", model):
         assert name in names
         wrong = stated.withColumn(
             "value", fn.when(fn.col("metric") == name, fn.col("value") + 1).otherwise(fn.col("value"))
         )
         with pytest.raises(errors.GateRefusedError, match="figures"):
-            recount.check_metrics(made, made.released, wrong, achieved)
+            recount.check_metrics(release_plan, release_plan.released, wrong, achieved)

@@ -107,27 +107,25 @@ def release(planned: CallPlanner, rows: pa.Table) -> tuple[list[str], list[tuple
 
 
 @pytest.mark.parametrize("attempt", sample_cases(ATTEMPTS), ids=str)
-def test_looser_parameters_are_refused(database: Path, patients: pa.Table, attempt: Attempt) -> None:
+def test_spark_plan_refuses_looser_parameters(database: Path, patients: pa.Table, attempt: Attempt) -> None:
     with pytest.raises(errors.DbanonError, match=REFUSAL):
         plan(database, patients, **attempt.parameters)
 
 
 @pytest.mark.parametrize("attempt", BOUNDS_ATTEMPTS, ids=str)
-def test_looser_bounds_are_refused(database: Path, patients: pa.Table, attempt: Attempt) -> None:
+def test_spark_plan_refuses_looser_bounds(database: Path, patients: pa.Table, attempt: Attempt) -> None:
     with pytest.raises(errors.DbanonError, match=REFUSAL):
         plan(database, patients, function="simdiv", **attempt.parameters)
 
 
 @pytest.mark.parametrize("attempt", sample_cases(PERMITTED), ids=str)
-def test_permitted_parameters_publish_what_the_policy_allows(
-    database: Path, patients: pa.Table, attempt: Attempt
-) -> None:
+def test_permitted_spark_parameters_stay_within_policy(database: Path, patients: pa.Table, attempt: Attempt) -> None:
     columns, rows = release(plan(database, patients, **attempt.parameters), patients)
     assert rows and problems(columns, rows, is_split=True) == []
 
 
 @pytest.mark.parametrize("attempt", sample_cases(ATTEMPTS), ids=str)
-def test_looser_parameters_are_refused_with_roles_by_column(patients: pa.Table, attempt: Attempt) -> None:
+def test_spark_roles_by_column_refuse_looser_parameters(patients: pa.Table, attempt: Attempt) -> None:
     hierarchies = {"zip5": HIERARCHY, **attempt.parameters.get("hierarchies", {})}
     with pytest.raises(errors.DbanonError, match=REFUSAL):
         plan(POLICY, patients, name=None, **{**attempt.parameters, "hierarchies": hierarchies})
@@ -141,7 +139,7 @@ def test_looser_parameters_are_refused_with_roles_by_column(patients: pa.Table, 
     [*TABLE_SPELLINGS, "`patients`", "main.`PATIENTS`", "clinic.patients", "clinic.main.patients", "s.visits",
      "S.VISITS", "elsewhere"],
 )  # fmt: skip
-def test_a_name_is_resolved_as_in_the_catalog(database: Path, patients: pa.Table, name: str) -> None:
+def test_spark_policy_found_under_any_catalog_name(database: Path, patients: pa.Table, name: str) -> None:
     with pytest.raises(errors.LoosensPolicyError):
         plan(database, patients, name=name, qi=["age"], sensitive=["name"])
 
@@ -152,24 +150,24 @@ def test_a_name_is_resolved_as_in_the_catalog(database: Path, patients: pa.Table
     ["visits", "s.patients", "other.patients", "a.b.c", "patients ", " patients", "plain", "nowhere", "main",
      "patients.parquet", "dbanon.policy", "main.elsewhere.x", "s.elsewhere", "`main.patients`", "ρatients"],
 )  # fmt: skip
-def test_a_table_that_the_database_does_not_declare_is_refused(database: Path, patients: pa.Table, name: str) -> None:
+def test_spark_name_without_policy_in_database_refused(database: Path, patients: pa.Table, name: str) -> None:
     with pytest.raises(errors.DbanonError, match=r"does not name the table|match no table|no policy of its own"):
         plan(database, patients, name=name, qi=["age"], sensitive=["name"])
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_over_the_table_is_refused(database: Path, patients: pa.Table, view: str) -> None:
+def test_spark_name_of_view_over_policy_refused(database: Path, patients: pa.Table, view: str) -> None:
     with pytest.raises(errors.ViewOverPolicyError):
         plan(database, patients, name=view, qi=["age"], sensitive=["disease"])
 
 
-def test_a_database_without_a_name_is_refused(database: Path, patients: pa.Table) -> None:
+def test_policy_database_without_table_name_refused(database: Path, patients: pa.Table) -> None:
     for name in (None, ""):
         with pytest.raises(errors.PolicyNameMissingError, match="name = 'patients'"):
             plan(database, patients, name=name, qi=["age"], sensitive=["name"])
 
 
-def test_rows_of_a_policy_are_those_of_the_table(tmp_path: Path, patients: pa.Table) -> None:
+def test_policy_rows_of_other_tables_are_ignored(tmp_path: Path, patients: pa.Table) -> None:
     rows = [
         {"table_name": table, "column_name": column, "role": role}
         for table, roles in (
@@ -193,12 +191,12 @@ def test_rows_of_a_policy_are_those_of_the_table(tmp_path: Path, patients: pa.Ta
 
 
 @pytest.mark.parametrize("policy", [{}, pa.table({"column_name": pa.array([], pa.string()), "role": []})], ids=str)
-def test_a_policy_without_a_column_is_refused(patients: pa.Table, policy: Any) -> None:
+def test_policy_without_any_column_refused(patients: pa.Table, policy: Any) -> None:
     with pytest.raises(errors.InvalidPolicyFileError, match="without any column"):
         plan(policy, patients, qi=["age"], sensitive=["name"])
 
 
-def test_rows_that_name_a_column_twice_are_refused(patients: pa.Table) -> None:
+def test_policy_rows_repeating_column_refused(patients: pa.Table) -> None:
     rows = pa.table({"column_name": ["name", "age", "NAME"], "role": ["identifier", "quasi", "sensitive"]})
     with pytest.raises(errors.ConflictingRolesError):
         plan(rows, patients)
@@ -208,7 +206,7 @@ def test_rows_that_name_a_column_twice_are_refused(patients: pa.Table) -> None:
 
 
 @pytest.mark.parametrize("column", ["name", "pid", "age", "disease"])
-def test_a_dataframe_that_lacks_a_declared_column_is_refused(database: Path, patients: pa.Table, column: str) -> None:
+def test_dataframe_without_declared_column_refused(database: Path, patients: pa.Table, column: str) -> None:
     renamed = patients.rename_columns([f"{n}_2" if n == column else n for n in patients.column_names])
     for columns in (renamed, patients.drop_columns([column])):
         with pytest.raises(errors.UnknownColumnError):
@@ -216,12 +214,12 @@ def test_a_dataframe_that_lacks_a_declared_column_is_refused(database: Path, pat
 
 
 @pytest.mark.parametrize("key", ["zip5", "zip", "ZIP"])
-def test_the_hierarchy_of_a_database_is_not_replaced(database: Path, patients: pa.Table, key: str) -> None:
+def test_spark_call_cannot_replace_database_hierarchy(database: Path, patients: pa.Table, key: str) -> None:
     with pytest.raises((errors.HierarchyOfPolicyError, errors.LoosensPolicyError)):
         plan(database, patients, hierarchies={key: FINE})
 
 
-def test_a_hierarchy_by_column_replaces_none_that_is_stored(tmp_path: Path, patients: pa.Table) -> None:
+def test_hierarchy_by_column_never_replaces_stored_one(tmp_path: Path, patients: pa.Table) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
         clinic(con)
@@ -232,7 +230,7 @@ def test_a_hierarchy_by_column_replaces_none_that_is_stored(tmp_path: Path, pati
     assert problems(columns, rows, is_split=True) == []
 
 
-def test_hierarchies_of_roles_by_column_are_given(patients: pa.Table) -> None:
+def test_roles_by_column_require_hierarchies_argument(patients: pa.Table) -> None:
     with pytest.raises(errors.UnknownHierarchyError):
         plan(POLICY, patients, name=None)
     columns, rows = release(plan(POLICY, patients, name=None, hierarchies={"zip5": HIERARCHY}), patients)
@@ -258,7 +256,7 @@ def frame(spark: Any, patients: pa.Table) -> Any:
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_release_of_spark_follows_the_policy(frame: Any, database: Path) -> None:
+def test_spark_release_stays_within_policy(frame: Any, database: Path) -> None:
     import dbanon.spark
 
     anonymized = dbanon.spark.anonymize(frame, "mondrian", k=K, name="PATIENTS", policy=database)
@@ -270,7 +268,7 @@ CALL = "SELECT * FROM mondrian('{}', k=5, qi=['age'], sensitive=['name'])"
 
 
 @pytest.mark.parametrize("table", ["patients", "PATIENTS", "`patients`"])
-def test_statements_find_the_policy_of_a_table(spark: Any, frame: Any, database: Path, table: str) -> None:
+def test_spark_sql_finds_policy_of_table(spark: Any, frame: Any, database: Path, table: str) -> None:
     import dbanon.spark
 
     for policy in (database, {"patients": POLICY}, {"`Patients`": POLICY}, {"patients": database}):
@@ -280,7 +278,7 @@ def test_statements_find_the_policy_of_a_table(spark: Any, frame: Any, database:
 
 
 @pytest.mark.parametrize("table", ["over_patients", "OVER_patients", "global_temp.patients"])
-def test_statements_on_a_table_without_a_policy_are_refused(
+def test_spark_sql_on_table_without_policy_refused(
     spark: Any, frame: Any, database: Path, tmp_path: Path, table: str
 ) -> None:
     import dbanon.spark
@@ -295,7 +293,7 @@ def test_statements_on_a_table_without_a_policy_are_refused(
             spark.sql(CALL.format(table))
 
 
-def test_two_entries_for_a_table_are_refused(spark: Any, frame: Any) -> None:
+def test_two_policy_entries_for_spark_table_refused(spark: Any, frame: Any) -> None:
     import dbanon.spark
 
     dbanon.spark.install(spark, policy={"patients": POLICY, "PATIENTS": {"age": "quasi", "name": "sensitive"}})
@@ -303,7 +301,7 @@ def test_two_entries_for_a_table_are_refused(spark: Any, frame: Any) -> None:
         spark.sql(CALL.format("patients"))
 
 
-def test_tables_of_other_databases_are_other_tables(spark: Any, frame: Any, database: Path, patients: pa.Table) -> None:
+def test_spark_table_name_includes_its_database(spark: Any, frame: Any, database: Path, patients: pa.Table) -> None:
     from dbanon.integrations.spark.session_tables import policy_source
 
     for table in ("s.patients", "s.visits", "default.kept"):
@@ -335,7 +333,7 @@ def test_tables_of_other_databases_are_other_tables(spark: Any, frame: Any, data
         spark.sql("DROP TABLE default.kept")
 
 
-def test_a_call_replaces_no_hierarchy_of_its_session(spark: Any, frame: Any, database: Path) -> None:
+def test_spark_sql_call_cannot_replace_session_hierarchy(spark: Any, frame: Any, database: Path) -> None:
     import dbanon.spark
 
     dbanon.spark.install(spark, policy=database, hierarchies={"zip5": FINE})

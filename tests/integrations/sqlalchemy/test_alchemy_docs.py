@@ -11,7 +11,7 @@ import pytest
 from support import documents
 
 
-def test_the_example_of_the_documentation_runs(
+def test_sqlalchemy_page_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

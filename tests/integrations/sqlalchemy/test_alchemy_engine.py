@@ -35,9 +35,9 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> str:
     return url
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("pool", [QueuePool, NullPool, SingletonThreadPool, StaticPool])
-def test_every_pool_gives_attached_connections(clinic: str, pool: Any) -> None:
+def test_pool_connections_attached_for_every_pool_class(clinic: str, pool: Any) -> None:
     engine = install(sa.create_engine(clinic, poolclass=pool))
     for _ in range(2):
         with Session(engine) as session:
@@ -65,7 +65,7 @@ def test_existing_pool_connections_attached_on_checkout(clinic: str) -> None:
     engine.dispose()
 
 
-def test_installing_twice_is_harmless(clinic: str) -> None:
+def test_install_twice_returns_same_working_engine(clinic: str) -> None:
     engine = sa.create_engine(clinic)
     assert install(install(engine)) is engine
     with engine.connect() as connection:
@@ -73,9 +73,9 @@ def test_installing_twice_is_harmless(clinic: str) -> None:
     engine.dispose()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("pool", [QueuePool, NullPool])
-def test_threads_work_side_by_side(clinic: str, pool: Any) -> None:
+def test_engine_threads_get_equal_results(clinic: str, pool: Any) -> None:
     engine = install(sa.create_engine(clinic, poolclass=pool))
 
     def work(i: int) -> tuple[int, int]:
@@ -87,8 +87,8 @@ def test_threads_work_side_by_side(clinic: str, pool: Any) -> None:
     engine.dispose()
 
 
-@pytest.mark.exhaustive
-def test_asynchronous_code_uses_a_thread(clinic: str) -> None:
+@pytest.mark.not_everyday
+def test_engine_works_in_asyncio_threads(clinic: str) -> None:
     engine = install(sa.create_engine(clinic))
 
     def work() -> int | None:
@@ -102,7 +102,7 @@ def test_asynchronous_code_uses_a_thread(clinic: str) -> None:
     engine.dispose()
 
 
-def test_a_database_in_memory_works() -> None:
+def test_engine_supports_in_memory_database() -> None:
     engine = install(sa.create_engine("duckdb:///:memory:"))
     Base.metadata.create_all(engine)
     declare_models(Base, engine)
@@ -112,7 +112,7 @@ def test_a_database_in_memory_works() -> None:
     engine.dispose()
 
 
-def test_a_database_that_cannot_be_written_works(clinic: str) -> None:
+def test_engine_supports_read_only_database(clinic: str) -> None:
     engine = install(sa.create_engine(clinic, connect_args={"read_only": True}))
     with Session(engine) as session:
         assert session.scalar(COUNT) == 60
@@ -120,7 +120,7 @@ def test_a_database_that_cannot_be_written_works(clinic: str) -> None:
     engine.dispose()
 
 
-def test_other_databases_are_refused() -> None:
+def test_install_refuses_engine_that_is_not_duckdb() -> None:
     with pytest.raises(errors.NotADuckDBConnectionError, match="no engine or connection of DuckDB"):
         install(sa.create_engine("sqlite://"))
     with pytest.raises(errors.NotADuckDBConnectionError):
@@ -129,7 +129,7 @@ def test_other_databases_are_refused() -> None:
         raw_connection(object())
 
 
-def test_without_sqlalchemy_the_error_names_the_extra(tmp_path: Path) -> None:
+def test_missing_sqlalchemy_error_names_extra(tmp_path: Path) -> None:
     (tmp_path / "sqlalchemy.py").write_text("raise ModuleNotFoundError(name='sqlalchemy')")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import dbanon; assert 'sqlalchemy' not in sys.modules\n"

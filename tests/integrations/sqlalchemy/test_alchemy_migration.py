@@ -23,13 +23,13 @@ from alembic.operations import Operations
 from dbanon.sqlalchemy import migration
 
 
-def model(*, k: int = 2, kept: int = 2, view: bool = True) -> type[DeclarativeBase]:
+def clinic_base(*, k: int = 2, kept_k: int = 2, view: bool = True) -> type[DeclarativeBase]:
     """Return a table with a plain view and a materialized one."""
 
-    class Base(DeclarativeBase):
+    class MigrationBase(DeclarativeBase):
         pass
 
-    class Patient(Base):
+    class MigrationPatient(MigrationBase):
         __tablename__ = "patients"
         id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
         age: Mapped[int] = mapped_column(info=quasi(rounding=10))
@@ -37,16 +37,16 @@ def model(*, k: int = 2, kept: int = 2, view: bool = True) -> type[DeclarativeBa
 
     if view:
 
-        class Safe(AnonymizedView, Base):
-            __source__ = Patient
+        class Safe(AnonymizedView, MigrationBase):
+            __source__ = MigrationPatient
             __k__ = k
 
-        class Kept(AnonymizedView, Base):
-            __source__ = Patient
-            __k__ = kept
+        class Kept(AnonymizedView, MigrationBase):
+            __source__ = MigrationPatient
+            __k__ = kept_k
             __materialized__ = True
 
-    return Base
+    return MigrationBase
 
 
 @pytest.fixture
@@ -56,10 +56,12 @@ def engine(tmp_path: Path) -> Iterator[Any]:
     result.dispose()
 
 
-def proposed(engine: Any, base: Any, *, upgrade: bool = True, helped: bool = True, **options: Any) -> str:
+def proposed_script(
+    engine: Any, base: Any, *, upgrade: bool = True, with_include_object: bool = True, **options: Any
+) -> str:
     """Return the script that autogenerate writes, without its comments."""
     with engine.connect() as connection:
-        parameters = {"include_object": migration.include_object(connection)} if helped else {}
+        parameters = {"include_object": migration.include_object(connection)} if with_include_object else {}
         context = MigrationContext.configure(
             connection, opts={"target_metadata": base.metadata, **parameters, **options}
         )
@@ -68,7 +70,7 @@ def proposed(engine: Any, base: Any, *, upgrade: bool = True, helped: bool = Tru
     return "\n".join(line.strip() for line in text.splitlines() if not line.strip().startswith("#"))
 
 
-def run(engine: Any, script: str) -> None:
+def run_script(engine: Any, script: str) -> None:
     """Run a script as `alembic upgrade` does."""
     with engine.begin() as connection:
         context = MigrationContext.configure(connection)
@@ -83,53 +85,56 @@ def rows(engine: Any, query: str) -> list[Any]:
         return [tuple(row) for row in connection.execute(sa.text(query))]
 
 
-def fill(engine: Any) -> None:
+def insert_patients(engine: Any) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("INSERT INTO patients SELECT i, 20 + i, 'ab'[1 + i % 2] FROM range(12) AS r (i)"))
 
 
-def test_a_migration_makes_replaces_and_drops_anonymized_views(engine: Any) -> None:
-    base = model()
-    first = proposed(engine, base)
+def test_migration_creates_replaces_and_drops_views(engine: Any) -> None:
+    base = clinic_base()
+    first = proposed_script(engine, base)
     assert first.index("op.create_table('patients'") < first.index("op.create_anonymized_view('safe'")
     assert "op.create_anonymized_view('kept', source='patients', parameters={'k': 2}" in first
-    back = proposed(engine, base, upgrade=False)
+    back = proposed_script(engine, base, upgrade=False)
     assert back.index("op.drop_anonymized_view('safe')") < back.index("op.drop_table('patients')")
     assert "op.drop_anonymized_view('kept', materialized=True)" in back
 
-    run(engine, first)
-    assert proposed(engine, base) == "pass"  # the release is deferred until there are rows
-    fill(engine)
-    second = proposed(engine, base)
+    run_script(engine, first)
+    assert proposed_script(engine, base) == "pass"  # the release is deferred until there are rows
+    insert_patients(engine)
+    second = proposed_script(engine, base)
     assert "op.create_anonymized_view('kept'" in second and "'safe'" not in second
-    run(engine, second)
+    run_script(engine, second)
     assert rows(engine, "SELECT count(*), count(DISTINCT class_id) < 7 FROM safe") == [(12, True)]
     assert rows(engine, "SELECT count(*) FROM kept") == [(12,)]
     assert rows(engine, "SELECT rounding FROM dbanon.policy WHERE column_name = 'age'") == [("10",)]
-    assert proposed(engine, base) == "pass"
+    assert proposed_script(engine, base) == "pass"
 
-    n_changed, undo = proposed(engine, model(k=3)), proposed(engine, model(k=3), upgrade=False)
+    n_changed, undo = (
+        proposed_script(engine, clinic_base(k=3)),
+        proposed_script(engine, clinic_base(k=3), upgrade=False),
+    )
     assert "drop" not in n_changed and n_changed.count("op.create_anonymized_view('safe'") == 1
-    run(engine, n_changed)
-    assert proposed(engine, model(k=3)) == "pass"
+    run_script(engine, n_changed)
+    assert proposed_script(engine, clinic_base(k=3)) == "pass"
     assert rows(engine, "SELECT min(n) >= 3 FROM (SELECT count(*) AS n FROM safe GROUP BY class_id)") == [(True,)]
-    run(engine, undo)
-    assert proposed(engine, base) == "pass"
+    run_script(engine, undo)
+    assert proposed_script(engine, base) == "pass"
 
-    other = proposed(engine, model(kept=4))
+    other = proposed_script(engine, clinic_base(kept_k=4))
     assert other.startswith("op.create_anonymized_view('kept', source='patients', parameters={'k': 4}")
 
-    removed = proposed(engine, model(view=False))
+    removed = proposed_script(engine, clinic_base(view=False))
     assert removed == "op.drop_anonymized_view('safe')"
-    run(engine, removed)
+    run_script(engine, removed)
     assert rows(engine, "SELECT count(*) FROM duckdb_views() WHERE view_name = 'safe'") == [(0,)]
 
 
-@pytest.mark.exhaustive
-def test_tables_of_releases_are_not_dropped_and_others_are(engine: Any) -> None:
-    base = model()
+@pytest.mark.not_everyday
+def test_migration_drops_only_tables_outside_releases(engine: Any) -> None:
+    base = clinic_base()
     base.metadata.create_all(engine)
-    fill(engine)
+    insert_patients(engine)
     base.metadata.create_all(engine)
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE TABLE forgotten (a INTEGER)"))
@@ -138,35 +143,35 @@ def test_tables_of_releases_are_not_dropped_and_others_are(engine: Any) -> None:
         cursor.execute("CREATE TABLE others AS SELECT age + 100 AS age FROM patients")
         dbanon.create_release(dbanon.attach(cursor), "by_sql", "mondrian", "others", k=4, qi=["age"])
         cursor.execute("DROP TABLE others")
-    without = proposed(engine, base, helped=False)
+    without = proposed_script(engine, base, with_include_object=False)
     for name in ("kept", "kept_classes", "by_sql_metrics"):
         assert f"op.drop_table('{name}')" in without
-    assert proposed(engine, base) == "op.drop_table('forgotten')"
-    everywhere = proposed(engine, base, include_schemas=True)
+    assert proposed_script(engine, base) == "op.drop_table('forgotten')"
+    everywhere = proposed_script(engine, base, include_schemas=True)
     assert "op.drop_table('forgotten'" in everywhere
     assert not any(name in everywhere for name in ("kept", "by_sql", "dbanon", "policy", "mine"))
 
 
-def test_views_in_schemas_and_with_odd_names(engine: Any) -> None:
-    class Base(DeclarativeBase):
+def test_migration_supports_schemas_and_odd_view_names(engine: Any) -> None:
+    class WardBase(DeclarativeBase):
         metadata = sa.MetaData(schema="ward")
 
-    class Person(Base):
+    class OddNamedPerson(WardBase):
         __tablename__ = "Odd Persons"
         id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
         age: Mapped[int] = mapped_column(info=quasi())
 
-    class SafePerson(AnonymizedView, Base):
+    class SafeOddNamedPerson(AnonymizedView, WardBase):
         __tablename__ = "safe (AS it is)"
-        __source__ = Person
+        __source__ = OddNamedPerson
         __k__ = 2
 
     with engine.begin() as connection:
         connection.execute(sa.schema.CreateSchema("ward"))
-    first = proposed(engine, Base, include_schemas=True)
+    first = proposed_script(engine, WardBase, include_schemas=True)
     assert "op.create_anonymized_view('safe (AS it is)'" in first
-    run(engine, first)
-    assert "anonymized" not in proposed(engine, Base, include_schemas=True)
+    run_script(engine, first)
+    assert "anonymized" not in proposed_script(engine, WardBase, include_schemas=True)
     with engine.begin() as connection:
         connection.execute(sa.text('DROP VIEW ward."safe (AS it is)"'))
-    assert "op.create_anonymized_view('safe (AS it is)'" in proposed(engine, Base, include_schemas=True)
+    assert "op.create_anonymized_view('safe (AS it is)'" in proposed_script(engine, WardBase, include_schemas=True)

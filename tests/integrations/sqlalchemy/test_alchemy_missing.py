@@ -25,11 +25,11 @@ from dbanon.sqlalchemy import (
 )
 
 
-class Base(DeclarativeBase):
+class SurveyBase(DeclarativeBase):
     """A survey."""
 
 
-class Answer(Base):
+class Answer(SurveyBase):
     __tablename__ = "answers"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
@@ -39,7 +39,7 @@ class Answer(Base):
     wave: Mapped[str] = mapped_column(info=insensitive(missing_codes=["", "-"]))
 
 
-class SafeAnswer(AnonymizedView, Base):
+class SafeAnswer(AnonymizedView, SurveyBase):
     __source__ = Answer
     __k__ = 4
     __parameters__ = {"missing_codes": ["Oslo", 21]}  # noqa: RUF012
@@ -48,7 +48,7 @@ class SafeAnswer(AnonymizedView, Base):
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Any]:
     result = install(sa.create_engine("duckdb:///:memory:"))
-    Base.metadata.create_all(result)
+    SurveyBase.metadata.create_all(result)
     with Session(result) as session:
         session.execute(
             sa.text(
@@ -70,16 +70,16 @@ def nulls(engine: Any, source: Any) -> Any:
     return [sum(row[i] is None for row in rows) for i in range(4)]
 
 
-def test_the_policy_has_the_codes_of_the_model(engine: Any) -> None:
+def test_declared_policy_has_missing_codes_of_model(engine: Any) -> None:
     with engine.connect() as connection:
         stored = dict(connection.execute(sa.text("SELECT column_name, missing_codes FROM dbanon.policy")).all())  # type: ignore[arg-type]
     assert stored == {"id": None, "age": ["999", "-1"], "town": ["NA"], "vote": ["?"], "wave": ["", "-"]}
     roles = policy_from_reflection(engine, "answers")
     assert roles == {c.name: role_of(c) for c in Answer.__table__.c}
-    assert not declare_models(Base, engine)
+    assert not declare_models(SurveyBase, engine)
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE dbanon.policy SET missing_codes = ['NA', 'x'] WHERE column_name = 'town'"))
-    drift = declare_models(Base, engine)
+    drift = declare_models(SurveyBase, engine)
     assert drift.changed == {"answers.town": ("quasi(missing_codes=('NA', 'x'))", "quasi(missing_codes=('NA',))")}
 
 
@@ -100,14 +100,14 @@ def test_tables_and_queries_use_model_missing_codes(engine: Any) -> None:
     assert value == 8
 
 
-def test_a_view_stores_a_list_that_mixes_texts_and_numbers(engine: Any) -> None:
+def test_mapped_view_stores_mixed_missing_code_list(engine: Any) -> None:
     with Session(engine) as session:
         rows = session.execute(sa.select(SafeAnswer)).scalars().all()
     assert len(rows) == 60
     assert {row.town for row in rows} <= {None, "*", "Rome"}
 
 
-def test_migrations_say_the_codes(engine: Any) -> None:
+def test_migration_view_definition_has_missing_codes(engine: Any) -> None:
     migration = pytest.importorskip("dbanon.integrations.sqlalchemy.migration")
     with engine.connect() as connection:
         view_definition = migration.view_definition(connection, SafeAnswer.__table__)
@@ -116,7 +116,7 @@ def test_migrations_say_the_codes(engine: Any) -> None:
     assert {c.name: role_of(c) for c in source.c} == {c.name: role_of(c) for c in Answer.__table__.c}
 
 
-@pytest.mark.parametrize("given", [[None], True, [["NA"]]])
-def test_invalid_missing_code_refused_on_model(given: Any) -> None:
+@pytest.mark.parametrize("codes", [[None], True, [["NA"]]])
+def test_invalid_missing_code_refused_on_model(codes: Any) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="missing_codes must be a list of codes"):
-        quasi(missing_codes=given)
+        quasi(missing_codes=codes)

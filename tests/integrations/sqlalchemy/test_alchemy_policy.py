@@ -37,31 +37,31 @@ def engine() -> Iterator[Any]:
     result.dispose()
 
 
-def run(engine: Any, statement: str) -> Any:
+def execute_statement(engine: Any, statement: str) -> Any:
     with engine.begin() as connection:
         result = connection.execute(sa.text(statement))
         return result.all() if result.returns_rows else None
 
 
-def test_declaring_twice_writes_once(engine: Any) -> None:
+def test_declare_models_twice_writes_policy_once(engine: Any) -> None:
     first = declare_models(Base, engine)
     assert {"patients.age", "visits.patient_id"} <= set(first.added)
     assert first.without_role == ("patients.note", "visits.ward_id")
     assert first and not first.changed and not first.removed
-    previous = run(engine, "FROM dbanon.policy ORDER BY ALL")
+    previous = execute_statement(engine, "FROM dbanon.policy ORDER BY ALL")
     second_models = declare_models(Base.registry, engine)
     assert not second_models and second_models.without_role == first.without_role
-    assert run(engine, "FROM dbanon.policy ORDER BY ALL") == previous
+    assert execute_statement(engine, "FROM dbanon.policy ORDER BY ALL") == previous
     assert ("patients", "zip", "quasi", 2.0) in [(r[0], r[1], r[2], r[4]) for r in previous]
     assert not {r[0] for r in previous} & {"wards", "safe_patient"}
-    assert run(engine, "FROM policy_problems()") == []
+    assert execute_statement(engine, "FROM policy_problems()") == []
 
 
-def test_drift_is_reported_and_ended(engine: Any) -> None:
+def test_declare_models_reports_and_repairs_drift(engine: Any) -> None:
     declare_models(Base, engine)
-    run(engine, "UPDATE dbanon.policy SET top = '80' WHERE column_name = 'age'")
-    run(engine, "DELETE FROM dbanon.policy WHERE column_name = 'zip'")
-    run(
+    execute_statement(engine, "UPDATE dbanon.policy SET top = '80' WHERE column_name = 'age'")
+    execute_statement(engine, "DELETE FROM dbanon.policy WHERE column_name = 'zip'")
+    execute_statement(
         engine,
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('main.patients', 'NOTE', 'insensitive')",
     )
@@ -73,21 +73,21 @@ def test_drift_is_reported_and_ended(engine: Any) -> None:
     assert not declare_models(Base, engine)
 
 
-def test_nothing_written_if_table_is_missing(engine: Any) -> None:
-    run(engine, "DROP TABLE visits")
+def test_declare_models_writes_nothing_if_table_is_missing(engine: Any) -> None:
+    execute_statement(engine, "DROP TABLE visits")
     with pytest.raises(errors.UnknownTableError, match="visits"):
         declare_models(Base, engine)
-    assert run(engine, "FROM dbanon.policy") == []
+    assert execute_statement(engine, "FROM dbanon.policy") == []
 
 
-def test_a_column_that_the_table_lacks_is_named(engine: Any) -> None:
-    run(engine, "DROP TABLE visits")
-    run(engine, "CREATE TABLE visits (id INTEGER)")
+def test_declare_models_names_column_missing_in_table(engine: Any) -> None:
+    execute_statement(engine, "DROP TABLE visits")
+    execute_statement(engine, "CREATE TABLE visits (id INTEGER)")
     with pytest.raises(errors.UnknownColumnError, match="patient_id"):
         declare_models(Base, engine)
 
 
-def test_roles_come_back_from_the_database(engine: Any) -> None:
+def test_policy_from_reflection_restores_model_roles(engine: Any) -> None:
     declare_models(Base, engine)
     roles = policy_from_reflection(engine, "patients")
     assert roles == {c.name: role_of(c) for c in Patient.__table__.c if role_of(c)}
@@ -103,31 +103,31 @@ def test_roles_come_back_from_the_database(engine: Any) -> None:
     assert len(rows) == 60
 
 
-def test_a_role_is_written_once_and_reused() -> None:
-    class Other(DeclarativeBase):
+def test_annotated_type_role_applies_to_every_column() -> None:
+    class ReusedRoleBase(DeclarativeBase):
         pass
 
-    class Two(Other):
+    class ReusedRoleModel(ReusedRoleBase):
         __tablename__ = "two"
         id: Mapped[int] = mapped_column(primary_key=True)
         home: Mapped[Zip]
         work: Mapped[Zip] = mapped_column("work_zip", index=True)
 
     expected = Role("quasi", Settings(weight=2.0))
-    assert [role_of(c) for c in Two.__table__.c] == [None, expected, expected]
+    assert [role_of(c) for c in ReusedRoleModel.__table__.c] == [None, expected, expected]
 
 
-def test_a_column_cannot_have_two_roles() -> None:
-    class Other(DeclarativeBase):
+def test_column_with_two_roles_raises() -> None:
+    class ConflictingRoleBase(DeclarativeBase):
         pass
 
-    class Two(Other):
+    class ConflictingRoleModel(ConflictingRoleBase):
         __tablename__ = "two"
         id: Mapped[int] = mapped_column(primary_key=True)
         zip: Mapped[Zip] = mapped_column(info=identifier())
 
     with pytest.raises(errors.ConflictingRolesError, match=r"two\.zip"):
-        role_of(Two.__table__.c.zip)
+        role_of(ConflictingRoleModel.__table__.c.zip)
 
 
 @pytest.mark.parametrize(
@@ -140,11 +140,13 @@ def test_invalid_settings_raise_where_declared(mistake: dict[str, Any]) -> None:
 
 
 def test_settings_stored_as_in_policy() -> None:
-    def only(info: dict[Any, Any]) -> Role:
-        return next(iter(info))
+    def single_role(column_info: dict[Any, Any]) -> Role:
+        return next(iter(column_info))
 
-    assert only(quasi(top=date(2020, 1, 2))).settings.top == "2020-01-02"
-    assert only(quasi(bottom=Decimal("1.50"), rounding="year")).settings == Settings(bottom="1.50", rounding="year")
-    assert only(sensitive("icd10")).settings.hierarchy == "icd10"
-    assert str(only(quasi("zip5", 2))) == "quasi(hierarchy=zip5, weight=2.0)"
+    assert single_role(quasi(top=date(2020, 1, 2))).settings.top == "2020-01-02"
+    assert single_role(quasi(bottom=Decimal("1.50"), rounding="year")).settings == Settings(
+        bottom="1.50", rounding="year"
+    )
+    assert single_role(sensitive("icd10")).settings.hierarchy == "icd10"
+    assert str(single_role(quasi("zip5", 2))) == "quasi(hierarchy=zip5, weight=2.0)"
     assert {"doc": "text", **quasi()}["doc"] == "text"

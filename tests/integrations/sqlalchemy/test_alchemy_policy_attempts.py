@@ -10,7 +10,7 @@ import duckdb
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Session, aliased
-from support.alchemy_attempts import Patient, clinic_engine, public_columns
+from support.alchemy_attempts import PolicyPatient, clinic_engine, public_columns
 from support.policy_attempts import ATTEMPTS, BOUNDS_ATTEMPTS, PERMITTED, REFUSAL, K, problems
 from support.scale import sample_cases
 
@@ -37,20 +37,21 @@ def forbidden_rows(engine: Any, source: Any, parameters: Any, algorithm: str = "
 
 
 SOURCES: dict[str, Callable[[], Any]] = {
-    "class": lambda: Patient,
-    "table": lambda: Patient.__table__,
-    "query": lambda: sa.select(Patient),
-    "query of an alias": lambda: sa.select(aliased(Patient)),
-    "query of a CTE": lambda: sa.select(sa.select(Patient).cte("selected")),
+    "class": lambda: PolicyPatient,
+    "table": lambda: PolicyPatient.__table__,
+    "query": lambda: sa.select(PolicyPatient),
+    "query of an alias": lambda: sa.select(aliased(PolicyPatient)),
+    "query of a CTE": lambda: sa.select(sa.select(PolicyPatient).cte("selected")),
     "union": lambda: sa.union_all(
-        sa.select(Patient).where(Patient.sex == "m"), sa.select(Patient).where(Patient.sex != "m")
+        sa.select(PolicyPatient).where(PolicyPatient.sex == "m"),
+        sa.select(PolicyPatient).where(PolicyPatient.sex != "m"),
     ),
 }
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("source", SOURCES)
-def test_sources_refuse_every_looser_parameter(engine: Any, source: str) -> None:
+def test_sqlalchemy_source_refuses_looser_parameters(engine: Any, source: str) -> None:
     """An error at the construction is dbanon's own, one of the planner is raised as one of DuckDB."""
     for attempt in sample_cases(ATTEMPTS, 16 if source in ("class", "query") else 32):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError), match=REFUSAL):
@@ -61,7 +62,7 @@ def test_sources_refuse_every_looser_parameter(engine: Any, source: str) -> None
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_sources_accept_parameters_that_tighten(engine: Any, source: str) -> None:
+def test_sqlalchemy_source_accepts_tighter_parameters(engine: Any, source: str) -> None:
     for attempt in sample_cases(PERMITTED, 16):
         if "influence" not in str(attempt):
             assert forbidden_rows(engine, SOURCES[source](), attempt.parameters) == [], attempt
@@ -70,43 +71,43 @@ def test_sources_accept_parameters_that_tighten(engine: Any, source: str) -> Non
 # --- queries without mapped tables -----------------------------------------------------------------------------------
 
 
-def lightweight(*columns: str) -> Any:
+def lightweight_table(*columns: str) -> Any:
     return sa.table("patients", *(sa.column(name) for name in columns))
 
 
-def fragment(statement: str, *columns: str) -> Any:
+def text_query(statement: str, *columns: str) -> Any:
     return sa.text(statement).columns(*(sa.column(name, sa.String) for name in columns))
 
 
 UNMAPPED: dict[str, Callable[[], Any]] = {
-    "table()": lambda: sa.select(lightweight("name", "age", "pid")),
-    "column()": lambda: sa.select(sa.column("name"), sa.column("age")).select_from(lightweight()),
-    "alias of table()": lambda: sa.select(lightweight("name", "age").alias("q")),
-    "text().columns()": lambda: fragment("SELECT name, age FROM patients", "name", "age"),
-    "query of text": lambda: sa.select(fragment("SELECT name, age FROM patients", "name", "age").subquery()),
+    "table()": lambda: sa.select(lightweight_table("name", "age", "pid")),
+    "column()": lambda: sa.select(sa.column("name"), sa.column("age")).select_from(lightweight_table()),
+    "alias of table()": lambda: sa.select(lightweight_table("name", "age").alias("q")),
+    "text().columns()": lambda: text_query("SELECT name, age FROM patients", "name", "age"),
+    "query of text": lambda: sa.select(text_query("SELECT name, age FROM patients", "name", "age").subquery()),
     "text in FROM": lambda: sa.select(sa.column("name"), sa.column("age")).select_from(sa.text("patients")),
     "text that takes the place of the table": lambda: sa.select(sa.column("age"), sa.column("disease")).select_from(
         sa.text("(SELECT name AS disease, age FROM patients) AS patients")
     ),
-    "text of all values": lambda: fragment("FROM (SELECT name, age::VARCHAR AS age FROM patients)", "name", "age"),
-    "query_table": lambda: fragment("SELECT name, age FROM query_table('patients')", "name", "age"),
-    "query_table of a bound name": lambda: fragment(
+    "text of all values": lambda: text_query("FROM (SELECT name, age::VARCHAR AS age FROM patients)", "name", "age"),
+    "query_table": lambda: text_query("SELECT name, age FROM query_table('patients')", "name", "age"),
+    "query_table of a bound name": lambda: text_query(
         "SELECT name, age FROM query_table(:table)", "name", "age"
     ).bindparams(table="patients"),
-    "query": lambda: fragment("SELECT name, age FROM query('FROM patients')", "name", "age"),
-    "table macro": lambda: fragment("SELECT name, age FROM all_patients()", "name", "age"),
-    "table macro of a name": lambda: fragment("SELECT name, age FROM rows_of('patients')", "name", "age"),
+    "query": lambda: text_query("SELECT name, age FROM query('FROM patients')", "name", "age"),
+    "table macro": lambda: text_query("SELECT name, age FROM all_patients()", "name", "age"),
+    "table macro of a name": lambda: text_query("SELECT name, age FROM rows_of('patients')", "name", "age"),
     "view as Table": lambda: sa.select(sa.Table("over_patients", sa.MetaData(), *public_columns("name", "age"))),
     "view of a view": lambda: sa.select(sa.Table("nested", sa.MetaData(), *public_columns("name", "age"))),
     "view with other names": lambda: sa.select(sa.Table("renamed", sa.MetaData(), *public_columns("disease", "age"))),
     "temporary view": lambda: sa.select(sa.table("mine", sa.column("name"), sa.column("age"))),
-    "table of another system": lambda: fragment("SELECT name, age FROM clinic.main.patients", "name", "age"),
+    "table of another system": lambda: text_query("SELECT name, age FROM clinic.main.patients", "name", "age"),
 }
 
 
 @pytest.mark.parametrize("query", UNMAPPED)
-@pytest.mark.whole
-def test_unmapped_queries_of_a_governed_table_are_refused(engine: Any, query: str) -> None:
+@pytest.mark.all_cases
+def test_unmapped_query_of_policy_table_refused(engine: Any, query: str) -> None:
     with engine.connect() as connection:
         connection.execute(sa.text("CREATE TEMP VIEW mine AS FROM patients"))
         source = UNMAPPED[query]()
@@ -121,7 +122,7 @@ def test_unmapped_queries_of_a_governed_table_are_refused(engine: Any, query: st
 
 # --- columns of mapped tables ----------------------------------------------------------------------------------------
 
-P = Patient
+P = PolicyPatient
 LOOSE: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "label of an identifier": (lambda: sa.select(P.name.label("x"), P.age, P.pid), {"sensitive": ["x"]}),
     "text and nothing": (lambda: sa.select((P.name + "").label("x"), P.age, P.pid), {"sensitive": ["x"]}),
@@ -224,8 +225,8 @@ LOOSE: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("query", LOOSE)
-@pytest.mark.whole
-def test_columns_without_a_role_cannot_be_published(engine: Any, query: str) -> None:
+@pytest.mark.all_cases
+def test_query_column_without_role_never_published(engine: Any, query: str) -> None:
     make, parameters = LOOSE[query]
     message = "would loosen|in two roles|differ about|leaves out"
     with pytest.raises(errors.DbanonError, match=message):
@@ -240,20 +241,26 @@ def test_columns_without_a_role_cannot_be_published(engine: Any, query: str) -> 
 def mapped_view(parameters: Any, *, materialized: bool, source: Any = None, view: str = "SafePatient") -> Any:
     """Return a class over the release of `patients`, in a base of its own."""
 
-    class Own(DeclarativeBase):
+    class MappedViewBase(DeclarativeBase):
         pass
 
-    table = Patient.__table__.to_metadata(Own.metadata) if source is None else source.to_metadata(Own.metadata)
+    table = (
+        PolicyPatient.__table__.to_metadata(MappedViewBase.metadata)
+        if source is None
+        else source.to_metadata(MappedViewBase.metadata)
+    )
     given_parameters = {
         "__source__": table,
         "__algorithm__": "mondrian",
         "__k__": K,
         "__parameters__": dict(parameters),
     }
-    return type(view, (AnonymizedView, Own), {**given_parameters, "__materialized__": materialized}), Own
+    return type(
+        view, (AnonymizedView, MappedViewBase), {**given_parameters, "__materialized__": materialized}
+    ), MappedViewBase
 
 
-def read(engine: Any, view: str) -> list[str]:
+def forbidden_view_rows(engine: Any, view: str) -> list[str]:
     """Return the rows of a view that the policy forbids; drop the view."""
     with engine.connect() as connection:
         result = connection.execute(sa.text(f"FROM {view}"))
@@ -262,7 +269,7 @@ def read(engine: Any, view: str) -> list[str]:
     return problems(columns, rows)
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("materialized", [False, True])
 def test_mapped_views_refuse_looser_parameters(engine: Any, materialized: bool) -> None:
     for attempt in sample_cases(ATTEMPTS, 16):
@@ -274,7 +281,7 @@ def test_mapped_views_refuse_looser_parameters(engine: Any, materialized: bool) 
 
 
 @pytest.mark.parametrize("materialized", [False, True])
-def test_mapped_views_are_within_the_policy(engine: Any, materialized: bool) -> None:
+def test_mapped_view_rows_stay_within_policy(engine: Any, materialized: bool) -> None:
     cls, base = mapped_view({"rounding": {"age": 20}}, materialized=materialized)
     base.metadata.create_all(engine)
     with Session(engine) as session:
@@ -291,7 +298,7 @@ def roles(connection: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("materialized", [False, True])
-def test_mapped_views_with_a_looser_model_do_not_loosen(engine: Any, materialized: bool) -> None:
+def test_mapped_view_with_looser_model_keeps_policy(engine: Any, materialized: bool) -> None:
     """A view is refused, a release has the columns that the policy publishes."""
     cls, base = mapped_view(
         {}, materialized=materialized, source=sa.Table("patients", sa.MetaData(), *public_columns("name", "age"))
@@ -307,10 +314,10 @@ def test_mapped_views_with_a_looser_model_do_not_loosen(engine: Any, materialize
         drop_view(connection, cls.__table__, is_materialized=materialized)
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("materialized", [False, True])
 @pytest.mark.parametrize("name", ["over_patients", "nested"])
-def test_mapped_views_over_a_sql_view_are_refused(engine: Any, materialized: bool, name: str) -> None:
+def test_mapped_view_over_sql_view_refused(engine: Any, materialized: bool, name: str) -> None:
     source = sa.Table(name, sa.MetaData(), *public_columns("name", "age"))
     with pytest.raises(errors.ViewOverPolicyError, match="patients, which has one"):
         mapped_view({}, materialized=materialized, source=source)[1].metadata.create_all(engine, tables=[])

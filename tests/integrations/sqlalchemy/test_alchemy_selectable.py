@@ -73,13 +73,13 @@ def test_columns_match_database(session: Session, algorithm: str, ending: str) -
             assert [c.name for c in result.c] == names
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("make", [anonymized, classes, metrics])
 def test_query_of_whole_table_equals_table(session: Session, make: Any) -> None:
     assert rows(session, make(Patient, k=4)) == rows(session, make(sa.select(Patient), k=4))
 
 
-def test_types_are_those_of_the_published_values(session: Session) -> None:
+def test_selectable_column_types_match_published_values(session: Session) -> None:
     text = anonymized(Patient, k=5)
     assert {c.name: type(c.type) for c in text.c} == {
         "age": sa.String, "sex": sa.String, "zip": sa.String, "born": sa.String, "weight": sa.String,
@@ -139,7 +139,7 @@ def test_selectable_joins_and_nests(session: Session) -> None:
     assert len(session.scalars(known_array).all()) == 60
 
 
-def test_a_release_goes_into_a_table(session: Session) -> None:
+def test_insert_from_select_stores_release(session: Session) -> None:
     table = sa.Table(
         "given_out", sa.MetaData(), sa.Column("age", sa.String), sa.Column("disease", sa.String), prefixes=["TEMP"]
     )
@@ -151,8 +151,8 @@ def test_a_release_goes_into_a_table(session: Session) -> None:
     session.rollback()
 
 
-@pytest.mark.parametrize("of", [Patient, sa.select(Patient).where(Patient.age > 25)])
-def test_statements_of_one_form_are_compiled_once(engine: Any, of: Any) -> None:
+@pytest.mark.parametrize("source", [Patient, sa.select(Patient).where(Patient.age > 25)])
+def test_equal_statements_use_compiled_cache(engine: Any, source: Any) -> None:
     hits: list[Any] = []
 
     def note(conn: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
@@ -163,7 +163,7 @@ def test_statements_of_one_form_are_compiled_once(engine: Any, of: Any) -> None:
     with Session(engine) as session:
         sizes = []
         for k in (4, 5, 9):
-            group = classes(of, k=k, suppress=0.01)
+            group = classes(source, k=k, suppress=0.01)
             sizes.append(session.scalar(sa.select(sa.func.min(group.c.size))) or 0)
     sa.event.remove(engine, "before_cursor_execute", note)
     assert hits[1:] == [CacheStats.CACHE_HIT, CacheStats.CACHE_HIT]
@@ -182,7 +182,7 @@ ODD = ["my table", "it's", 'a"b', "50%", "a.b", "x:y", "$1", "Ä", "%(x)s", "sel
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_odd_names_are_read(engine: Any, name: str) -> None:
+def test_selectable_accepts_odd_table_and_column_names(engine: Any, name: str) -> None:
     metadata = sa.MetaData()
     table = sa.Table(name, metadata, sa.Column(f"the {name}", sa.Integer, info=quasi()))
     metadata.create_all(engine)
@@ -197,7 +197,7 @@ def test_odd_names_are_read(engine: Any, name: str) -> None:
     metadata.drop_all(engine)
 
 
-def test_a_schema_is_translated(tmp_path: Path) -> None:
+def test_schema_translate_map_selects_schema(tmp_path: Path) -> None:
     metadata = sa.MetaData()
     table = sa.Table("people", metadata, sa.Column("age", sa.Integer, info=quasi()))
     engine = install(sa.create_engine(f"duckdb:///{tmp_path / 'tenants.duckdb'}"))
@@ -265,7 +265,7 @@ def test_query_tightens_but_never_loosens_roles() -> None:
             anonymized(query, k=5, **loose)
 
 
-def test_round_replaces_model_grid(session: Session) -> None:
+def test_coarsen_replaces_model_grid_never_loosens(session: Session) -> None:
     for source in (Patient, sa.select(Patient.born)):
         result = anonymized(source, k=5, coarsen={"born": "decade"})
         ends = {end for born in session.scalars(sa.select(result.c.born)) for end in born.strip("[]").split(", ")}
@@ -274,7 +274,7 @@ def test_round_replaces_model_grid(session: Session) -> None:
         anonymized(sa.select(Patient.born), k=5, coarsen={"born": "month"})
 
 
-def test_a_stricter_policy_of_the_database_is_not_passed_by(engine: Any) -> None:
+def test_query_refused_if_database_policy_is_stricter(engine: Any) -> None:
     result = anonymized(sa.select(Patient.age, Patient.zip), k=5)
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'zip'"))
@@ -285,7 +285,7 @@ def test_a_stricter_policy_of_the_database_is_not_passed_by(engine: Any) -> None
         assert len(rows(session, result)) == 60
 
 
-def test_the_rows_of_a_query_are_gone_after_the_transaction(engine: Any) -> None:
+def test_temporary_query_rows_dropped_after_transaction(engine: Any) -> None:
     kept_text = sa.text("SELECT count(*) FROM duckdb_tables() WHERE temporary AND table_name LIKE 'dbanon%'")
     result = anonymized(sa.select(Patient), k=5)
     with Session(engine) as session:
@@ -319,28 +319,28 @@ def test_results_read_while_others_execute(session: Session) -> None:
     assert len(first.fetchall()) == 59
 
 
-def test_class_sharing_table_is_not_whole_table(engine: Any) -> None:
-    class Local(DeclarativeBase):
+def test_single_table_subclass_releases_only_its_rows(engine: Any) -> None:
+    class StaffBase(DeclarativeBase):
         pass
 
-    class Person(Local):
+    class StaffMember(StaffBase):
         __tablename__ = "persons"
         id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
         age: Mapped[int] = mapped_column(info=quasi())
         kind: Mapped[str]
         __mapper_args__ = {"polymorphic_on": "kind", "polymorphic_identity": "person"}  # noqa: RUF012
 
-    class Nurse(Person):
+    class Nurse(StaffMember):
         __mapper_args__ = {"polymorphic_identity": "nurse"}  # noqa: RUF012
 
-    Local.metadata.create_all(engine)
-    declare_models(Local, engine)
+    StaffBase.metadata.create_all(engine)
+    declare_models(StaffBase, engine)
     with Session(engine) as session:
-        session.add_all([(Nurse if i % 2 else Person)(id=i, age=i) for i in range(12)])
+        session.add_all([(Nurse if i % 2 else StaffMember)(id=i, age=i) for i in range(12)])
         session.commit()
-        assert len(rows(session, anonymized(Person, k=2))) == 12
+        assert len(rows(session, anonymized(StaffMember, k=2))) == 12
         assert len(rows(session, anonymized(Nurse, k=2))) == 6
-    Local.metadata.drop_all(engine)
+    StaffBase.metadata.drop_all(engine)
 
 
 # --- mistakes -----------------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ def test_class_sharing_table_is_not_whole_table(engine: Any) -> None:
 
 @pytest.mark.parametrize("make", [anonymized, classes, metrics])
 @pytest.mark.parametrize(
-    ("given", "error", "said"),
+    ("arguments", "error", "message"),
     [
         ({}, errors.MissingArgumentError, "k is missing"),
         ({"k": 1}, errors.InvalidArgumentError, "k must be"),
@@ -363,10 +363,10 @@ def test_class_sharing_table_is_not_whole_table(engine: Any) -> None:
         ({"k": 5, "intervals": "both"}, errors.InvalidArgumentError, "intervals must be"),
     ],
 )
-def test_mistakes_fail_when_the_statement_is_built(make: Any, given: Any, error: Any, said: str) -> None:
+def test_invalid_arguments_raise_when_statement_is_built(make: Any, arguments: Any, error: Any, message: str) -> None:
     for source in (Patient, Patient.__table__, sa.select(Patient)):
-        with pytest.raises(error, match=said):
-            make(source, "kacpc", **given)
+        with pytest.raises(error, match=message):
+            make(source, "kacpc", **arguments)
 
 
 def test_invalid_source_or_algorithm_refused() -> None:
@@ -381,7 +381,7 @@ def test_invalid_source_or_algorithm_refused() -> None:
         anonymized(sa.union_all(sa.select(Patient.name), sa.select(Patient.disease)), k=5)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_influence_weights_accepted_for_tables_and_queries(session: Session) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
     of_table = rows(session, anonymized(Patient, "kacpc", k=4, weights="influence"))
@@ -391,22 +391,22 @@ def test_influence_weights_accepted_for_tables_and_queries(session: Session) -> 
     assert len(by_influence) == len(of_table)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_influence_weights_equal_for_query_and_table(session: Session) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
 
-    class Own(DeclarativeBase):
+    class WeightedBase(DeclarativeBase):
         pass
 
-    class Weighed(Own):
+    class WeightedPatient(WeightedBase):
         __tablename__ = "weighed"
         number: Mapped[int] = mapped_column(primary_key=True, info=identifier())
         age: Mapped[int] = mapped_column(info=quasi(weight=2))
         disease: Mapped[str] = mapped_column(info=sensitive())
 
-    Own.metadata.create_all(session.connection())
+    WeightedBase.metadata.create_all(session.connection())
     session.execute(sa.text("INSERT INTO weighed SELECT i, 20 + i, ['Flu', 'Cold'][1 + i % 2] FROM range(20) AS r(i)"))
     session.commit()
-    declare_models(Own, session.get_bind())  # type: ignore[arg-type]
-    of_table = rows(session, anonymized(Weighed, k=3, weights="influence"))
-    assert rows(session, anonymized(sa.select(Weighed), k=3, weights="influence")) == of_table
+    declare_models(WeightedBase, session.get_bind())  # type: ignore[arg-type]
+    of_table = rows(session, anonymized(WeightedPatient, k=3, weights="influence"))
+    assert rows(session, anonymized(sa.select(WeightedPatient), k=3, weights="influence")) == of_table

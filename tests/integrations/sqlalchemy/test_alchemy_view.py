@@ -40,7 +40,7 @@ def tables(engine: Any) -> set[str]:
         return {row[0] for row in connection.execute(sa.text("SHOW TABLES"))}
 
 
-def test_a_view_is_made_with_the_tables_and_read_like_one(engine: Any) -> None:
+def test_create_all_creates_readable_mapped_view(engine: Any) -> None:
     assert "safe_patient" in tables(engine) and "safe_patient" not in Base.metadata.tables
     with Session(engine) as session:
         has_all = session.scalars(sa.select(SafePatient).order_by(SafePatient.row_number)).all()
@@ -54,7 +54,7 @@ def test_a_view_is_made_with_the_tables_and_read_like_one(engine: Any) -> None:
         assert (session.scalar(pairs) or 0) > 60
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_recreate_follows_model_and_drop_removes_views(engine: Any) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE OR REPLACE VIEW safe_patient AS SELECT 1 AS row_number"))
@@ -71,8 +71,8 @@ def test_recreate_follows_model_and_drop_removes_views(engine: Any) -> None:
     assert "safe_patient" in tables(engine)
 
 
-@pytest.mark.exhaustive
-def test_existing_policy_kept(engine: Any) -> None:
+@pytest.mark.not_everyday
+def test_create_view_keeps_existing_policy(engine: Any) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE dbanon.policy SET top = '60' WHERE column_name = 'age'"))
     Base.metadata.create_all(engine)
@@ -86,8 +86,8 @@ def test_existing_policy_kept(engine: Any) -> None:
     Base.metadata.create_all(engine)
 
 
-@pytest.mark.exhaustive
-def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
+@pytest.mark.not_everyday
+def test_mapped_materialized_view_has_versions_and_status(engine: Any) -> None:
     with Session(engine) as session:
         assert PublishedPatient.status(session).status == "missing_codes"
         assert PublishedPatient.refresh(session).version == 1
@@ -110,33 +110,33 @@ def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
         assert PublishedPatient.status(session).version == 2
 
 
-def persons(k: int) -> tuple[Any, Any, Any]:
+def person_models(k: int) -> tuple[Any, Any, Any]:
     """Return a new base, its class of persons, and the materialized view of them."""
 
-    class Local(DeclarativeBase):
+    class PersonBase(DeclarativeBase):
         pass
 
-    class Person(Local):
+    class MappedPerson(PersonBase):
         __tablename__ = "persons"
         id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
         age: Mapped[int] = mapped_column(info=quasi())
 
-    class SafePerson(AnonymizedView, Local):
-        __source__ = Person
+    class SafePerson(AnonymizedView, PersonBase):
+        __source__ = MappedPerson
         __k__ = k
         __materialized__ = True
 
-    return Local, Person, SafePerson
+    return PersonBase, MappedPerson, SafePerson
 
 
 @pytest.mark.filterwarnings("ignore:safe_person. all 5 records are in one class")
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_mapped_release_accepts_refresh_options() -> None:
     """One of ten patients in two classes is erased: the class is removed. Without changes nothing is made."""
     mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh_release))
     assert [str(p) for p in mine if p.kind == p.KEYWORD_ONLY] == [str(p) for p in theirs if p.kind == p.KEYWORD_ONLY]
 
-    base, person, view = persons(5)
+    base, person, view = person_models(5)
     engine = install(sa.create_engine("duckdb:///:memory:"))
     base.metadata.create_all(engine)
     with Session(engine) as session:
@@ -158,9 +158,9 @@ def test_mapped_release_accepts_refresh_options() -> None:
     engine.dispose()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_materialized_view_created_with_tables() -> None:
-    base, _, view = persons(3)
+    base, _, view = person_models(3)
     engine = install(sa.create_engine("duckdb:///:memory:"))
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE TABLE persons AS SELECT i AS id, 20 + i AS age FROM range(9) AS r (i)"))
@@ -181,8 +181,8 @@ def test_materialized_view_created_with_tables() -> None:
     engine.dispose()
 
 
-@pytest.mark.exhaustive
-def test_a_flush_that_would_write_is_refused(engine: Any) -> None:
+@pytest.mark.not_everyday
+def test_flush_writing_to_mapped_view_refused(engine: Any) -> None:
     with Session(engine) as session:
         PublishedPatient.refresh(session)
     for safepatient in (SafePatient, PublishedPatient):
@@ -210,45 +210,45 @@ def test_a_flush_that_would_write_is_refused(engine: Any) -> None:
 
 
 def test_views_created_in_schema_of_source(tmp_path: Any) -> None:
-    class Local(DeclarativeBase):
+    class WardViewBase(DeclarativeBase):
         metadata = sa.MetaData(schema="ward")
 
-    class Person(Local):
+    class WardPerson(WardViewBase):
         __tablename__ = "Odd Persons"
         id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
         age: Mapped[int] = mapped_column(info=quasi())
         class_id: Mapped[int] = mapped_column(info=quasi())
         row_number: Mapped[str] = mapped_column(info=sensitive())
 
-    class SafePerson(AnonymizedView, Local):
+    class SafeWardPerson(AnonymizedView, WardViewBase):
         __tablename__ = "safe persons"
-        __source__ = Person
+        __source__ = WardPerson
         __k__ = 3
 
     engine = install(sa.create_engine(f"duckdb:///{tmp_path / 'x.duckdb'}"))
     with engine.begin() as connection:
         connection.execute(sa.schema.CreateSchema("ward"))
-        Local.metadata.create_all(connection)
-    assert SafePerson.__mapper__.columns.keys() == ["row_number_", "age", "class_id", "row_number", "class_id_"]
+        WardViewBase.metadata.create_all(connection)
+    assert SafeWardPerson.__mapper__.columns.keys() == ["row_number_", "age", "class_id", "row_number", "class_id_"]
     with Session(engine) as session:
-        session.add_all([Person(id=i, age=i, class_id=i, row_number="x") for i in range(9)])
+        session.add_all([WardPerson(id=i, age=i, class_id=i, row_number="x") for i in range(9)])
         session.commit()
-        assert len(session.scalars(sa.select(SafePerson)).all()) == 9
-    Local.metadata.drop_all(engine)
+        assert len(session.scalars(sa.select(SafeWardPerson)).all()) == 9
+    WardViewBase.metadata.drop_all(engine)
     engine.dispose()
 
 
 def test_unmappable_release_refused() -> None:
-    class Local(DeclarativeBase):
+    class UnmappableBase(DeclarativeBase):
         pass
 
     with pytest.raises(errors.UnmappableViewError, match="declarative base"):
         type("Lonely", (AnonymizedView,), {"__source__": Patient})
     with pytest.raises(errors.UnmappableViewError, match="__source__ is missing"):
-        type("Empty", (AnonymizedView, Local), {})
+        type("Empty", (AnonymizedView, UnmappableBase), {})
     with pytest.raises(errors.UnmappableViewError, match="all rows of one table"):
-        type("Query", (AnonymizedView, Local), {"__source__": sa.select(Patient), "__k__": 5})
+        type("Query", (AnonymizedView, UnmappableBase), {"__source__": sa.select(Patient), "__k__": 5})
     with pytest.raises(errors.MissingArgumentError, match="k is missing"):
-        type("NoK", (AnonymizedView, Local), {"__source__": Patient})
+        type("NoK", (AnonymizedView, UnmappableBase), {"__source__": Patient})
     with Session() as session, pytest.raises(errors.UnmappableViewError, match="not materialized"):
         SafePatient.refresh(session)

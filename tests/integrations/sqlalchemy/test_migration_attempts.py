@@ -29,7 +29,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     actual_clinic_engine.dispose()
 
 
-def migrated(engine: Any, **given: Any) -> None:
+def create_migrated_view(engine: Any, **given: Any) -> None:
     """Run op.create_anonymized_view as a migration does."""
     with engine.begin() as connection:
         context = MigrationContext.configure(connection)
@@ -49,21 +49,23 @@ SPELLED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("source", SPELLED, ids=str)
-def test_migrations_refuse_looser_parameters(engine: Any, source: Any) -> None:
+def test_migration_refuses_looser_parameters(engine: Any, source: Any) -> None:
     for attempt in sample_cases(ATTEMPTS, 32):
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError, duckdb.Error), match=REFUSAL):
-            migrated(engine, **source, algorithm="mondrian", parameters={"k": K, **attempt.parameters})
+            create_migrated_view(engine, **source, algorithm="mondrian", parameters={"k": K, **attempt.parameters})
         with pytest.raises((errors.DbanonError, sa.exc.DBAPIError, duckdb.Error), match=REFUSAL):
-            migrated(engine, **source, algorithm="mondrian", parameters={"k": K, **attempt.parameters}, policy=ROLES)
+            create_migrated_view(
+                engine, **source, algorithm="mondrian", parameters={"k": K, **attempt.parameters}, policy=ROLES
+            )
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("query", [None, OVER_A_VIEW])
 @pytest.mark.parametrize("roles", [{}, ROLES])
-def test_migrations_of_a_sql_view_are_refused(engine: Any, query: str | None, roles: Any) -> None:
+def test_migration_of_sql_view_over_policy_refused(engine: Any, query: str | None, roles: Any) -> None:
     parameters = {"k": K, "qi": ["age"], "sensitive": ["name"]}
     with pytest.raises((errors.DbanonError, duckdb.Error), match="has no policy of its own"):
-        migrated(engine, query=query, source="over_patients", parameters=parameters, policy=roles)
+        create_migrated_view(engine, query=query, source="over_patients", parameters=parameters, policy=roles)
     with pytest.raises((errors.DbanonError, duckdb.Error), match="has no policy of its own"), engine.begin() as result:
         result.execute(sa.text("CREATE VIEW unseen AS FROM patients"))  # in the transaction of the migration
         source = sa.Table("unseen", sa.MetaData(), *public_columns("name", "age"))

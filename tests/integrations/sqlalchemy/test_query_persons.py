@@ -24,21 +24,21 @@ from dbanon.sqlalchemy import (
 K = 5
 
 
-class Base(DeclarativeBase):
+class CountedBase(DeclarativeBase):
     """A clinic whose policy counts persons in two tables, and records in two others."""
 
 
-class Patient(Base):
+class CountedPatient(CountedBase):
     __tablename__ = "patients"
 
     pid: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=person())
     age: Mapped[int] = mapped_column(info=quasi())
     disease: Mapped[str] = mapped_column(info=sensitive())
     ward_id: Mapped[int] = mapped_column(sa.ForeignKey("wards.id"))
-    visits: Mapped[list[Visit]] = relationship()
+    visits: Mapped[list[CountedVisit]] = relationship()
 
 
-class Visit(Base):
+class CountedVisit(CountedBase):
     __tablename__ = "visits"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
@@ -46,7 +46,7 @@ class Visit(Base):
     cost: Mapped[int] = mapped_column(info=quasi())
 
 
-class Specimen(Base):
+class Specimen(CountedBase):
     """Records without a person column: k counts records."""
 
     __tablename__ = "specimens"
@@ -57,7 +57,7 @@ class Specimen(Base):
     volume: Mapped[int] = mapped_column(info=quasi())
 
 
-class Ward(Base):
+class WardWithoutPolicy(CountedBase):
     """A table without a policy."""
 
     __tablename__ = "wards"
@@ -69,8 +69,8 @@ class Ward(Base):
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Any]:
     result = install(sa.create_engine("duckdb:///:memory:"))
-    Base.metadata.create_all(result)
-    declare_models(Base, result)
+    CountedBase.metadata.create_all(result)
+    declare_models(CountedBase, result)
     with result.begin() as connection:
         for statement in (
             "INSERT INTO wards SELECT i, 'ward ' || i FROM range(3) AS r(i)",
@@ -84,8 +84,8 @@ def engine() -> Iterator[Any]:
     result.dispose()
 
 
-P, V, S, W = Patient, Visit, Specimen, Ward
-OTHER = aliased(Patient)
+P, V, S, W = CountedPatient, CountedVisit, Specimen, WardWithoutPolicy
+OTHER = aliased(CountedPatient)
 TAGS = sa.table("tags", sa.column("pid"), sa.column("tag"))
 
 COUNTED: dict[str, Callable[[], Any]] = {
@@ -140,7 +140,7 @@ NOT_PERSONS: dict[str, Callable[[], Any]] = {
     "one branch of a union": lambda: sa.union_all(
         sa.select(P.age, P.pid), sa.select(P.age, OTHER.pid).join(OTHER, sa.true())
     ),
-    "CTE read twice": lambda: _twice(),
+    "CTE read twice": lambda: _self_join(),
 }
 
 REPEATED: dict[str, Callable[[], Any]] = {
@@ -160,24 +160,24 @@ REPEATED: dict[str, Callable[[], Any]] = {
     "grouping sets": lambda: sa.select(S.volume).group_by(
         sa.func.grouping_sets(sa.tuple_(S.volume), sa.tuple_(S.volume), sa.tuple_(S.volume))
     ),
-    "recursive": lambda: _recursive(),
+    "recursive": lambda: _recursive_join(),
 }
 
 
-def _twice() -> Any:
+def _self_join() -> Any:
     rows = sa.select(P.age, P.pid).cte("rows")
     second_alias = rows.alias("again")
     return sa.select(rows.c.age, second_alias.c.pid).join(second_alias, sa.true())
 
 
-def _recursive() -> Any:
+def _recursive_join() -> Any:
     numbers = sa.select(sa.literal(1).label("n")).cte("numbers", recursive=True)
     numbers = numbers.union_all(sa.select(numbers.c.n + 1).where(numbers.c.n < 6))
     return sa.select(S.volume).join(numbers, sa.true())
 
 
 @pytest.mark.parametrize("query", COUNTED)
-def test_queries_of_counted_persons_are_released(engine: Any, query: str) -> None:
+def test_query_counting_policy_persons_is_released(engine: Any, query: str) -> None:
     source = COUNTED[query]()
     with Session(engine) as session:
         groups = session.execute(sa.select(classes(source, "mondrian", k=K))).mappings().all()
@@ -185,9 +185,9 @@ def test_queries_of_counted_persons_are_released(engine: Any, query: str) -> Non
         assert session.execute(sa.select(anonymized(source, "mondrian", k=K))).all()
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("query", NOT_PERSONS)
-def test_queries_of_other_persons_are_refused(engine: Any, query: str) -> None:
+def test_query_without_policy_person_column_refused(engine: Any, query: str) -> None:
     with (
         Session(engine) as session,
         pytest.raises(errors.PersonColumnNotSelectedError, match="so k would count records"),
@@ -195,14 +195,14 @@ def test_queries_of_other_persons_are_refused(engine: Any, query: str) -> None:
         session.execute(sa.select(anonymized(NOT_PERSONS[query](), "mondrian", k=K)))
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("query", REPEATED)
-def test_queries_of_repeated_records_are_refused(engine: Any, query: str) -> None:
+def test_query_repeating_records_refused(engine: Any, query: str) -> None:
     with Session(engine) as session, pytest.raises(errors.RepeatedRecordsError, match="count it several times"):
         session.execute(sa.select(anonymized(REPEATED[query](), "mondrian", k=K)))
 
 
-def test_model_without_the_person_column_is_refused(engine: Any) -> None:
+def test_model_without_person_column_refused(engine: Any) -> None:
     few_table = sa.Table(
         "patients",
         sa.MetaData(),

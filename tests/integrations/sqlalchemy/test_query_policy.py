@@ -9,7 +9,7 @@ import duckdb
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.sql import visitors
-from support.alchemy_attempts import Patient, clinic_engine, public_columns
+from support.alchemy_attempts import PolicyPatient, clinic_engine, public_columns
 from support.policy_attempts import K, problems
 
 from dbanon import errors
@@ -17,7 +17,7 @@ from dbanon.integrations.sqlalchemy.constructs import QueryName
 from dbanon.integrations.sqlalchemy.query_plan import PlanNotReadError, plan_branches, serialized_plan
 from dbanon.sqlalchemy import anonymized, declare_models, identifier, person, quasi, sensitive
 
-P = Patient
+P = PolicyPatient
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ SENIORS = sa.Table(
 )
 
 
-def fragment(statement: str, *columns: str) -> Any:
+def text_query(statement: str, *columns: str) -> Any:
     return sa.text(statement).columns(*(sa.column(name, sa.String) for name in columns))
 
 
@@ -73,7 +73,7 @@ CHANGED: dict[str, tuple[list[str], Callable[[], Any], dict[str, Any]]] = {
     "columns renamed": (SWAPPED, lambda: sa.select(P.disease, P.age, P.pid), {}),
     "table renamed": (
         ["ALTER TABLE patients RENAME TO moved"],
-        lambda: fragment("SELECT name, age FROM moved", "name", "age"),
+        lambda: text_query("SELECT name, age FROM moved", "name", "age"),
         NAMES,
     ),
     "table renamed and mapped": (
@@ -92,7 +92,7 @@ CHANGED: dict[str, tuple[list[str], Callable[[], Any], dict[str, Any]]] = {
     "policy deleted": (["DELETE FROM dbanon.policy"], lambda: sa.select(P), {}),
     "policy deleted, text": (
         ["DELETE FROM dbanon.policy"],
-        lambda: fragment("SELECT name, age FROM patients", "name", "age"),
+        lambda: text_query("SELECT name, age FROM patients", "name", "age"),
         NAMES,
     ),
     "policy changed": (
@@ -117,7 +117,7 @@ CHANGED: dict[str, tuple[list[str], Callable[[], Any], dict[str, Any]]] = {
     ),
     "temporary macro": (
         ["CREATE TEMP MACRO mine(t) AS TABLE FROM query_table(t)"],
-        lambda: fragment("SELECT name, age FROM mine('patients')", "name", "age"),
+        lambda: text_query("SELECT name, age FROM mine('patients')", "name", "age"),
         NAMES,
     ),
     "view replaced": (
@@ -128,15 +128,15 @@ CHANGED: dict[str, tuple[list[str], Callable[[], Any], dict[str, Any]]] = {
     "columns under a view renamed": (SWAPPED, lambda: sa.select(SENIORS), {}),
     "view without its table": (
         ["CREATE TEMP TABLE seniors AS SELECT name, pid, age, name AS sex FROM patients"],
-        lambda: fragment("SELECT name, age FROM clinic.main.seniors", "name", "age"),
+        lambda: text_query("SELECT name, age FROM clinic.main.seniors", "name", "age"),
         NAMES,
     ),
 }
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("change", CHANGED)
-def test_changes_of_the_transaction_do_not_loosen(engine: Any, change: str) -> None:
+def test_uncommitted_changes_never_loosen_query_policy(engine: Any, change: str) -> None:
     statements, make, parameters = CHANGED[change]
     with engine.connect() as connection:
         for statement in statements:
@@ -147,29 +147,29 @@ def test_changes_of_the_transaction_do_not_loosen(engine: Any, change: str) -> N
         connection.rollback()
 
 
-def test_a_new_table_of_the_transaction_is_anonymized(engine: Any) -> None:
+def test_query_of_uncommitted_table_is_anonymized(engine: Any) -> None:
     with engine.connect() as connection:
         connection.execute(sa.text("CREATE TABLE fresh AS SELECT i AS age FROM range(40) AS r(i)"))
-        source = fragment("SELECT age FROM fresh", "age")
+        source = text_query("SELECT age FROM fresh", "age")
         assert len(released_rows(connection, source, qi=["age"])[1]) == 40
         connection.rollback()
 
 
-def test_an_error_of_the_query_is_reported_as_its_own(engine: Any) -> None:
+def test_failing_query_raises_its_own_error(engine: Any) -> None:
     with engine.connect() as connection, pytest.raises(sa.exc.ProgrammingError, match="absent"):
-        released_rows(connection, fragment("SELECT age FROM absent", "age"), qi=["age"])
+        released_rows(connection, text_query("SELECT age FROM absent", "age"), qi=["age"])
 
 
 # --- rows of other queries -------------------------------------------------------------------------------------------
 
 
-def rows_of(element: Any) -> str:
+def rows_table_name(element: Any) -> str:
     """Return the temporary table that will hold the rows of an anonymized query."""
     return next(str(e.rows) for e in visitors.iterate(element) if isinstance(e, QueryName))
 
 
-@pytest.mark.exhaustive
-def test_a_query_of_released_rows_is_anonymized(engine: Any) -> None:
+@pytest.mark.not_everyday
+def test_query_over_anonymized_element_is_anonymized(engine: Any) -> None:
     inner = anonymized(sa.select(P), "mondrian", k=K)
     with engine.connect() as connection:
         columns, rows = released_rows(connection, sa.select(inner.c.disease, inner.c.sex), qi=["disease"])
@@ -179,8 +179,8 @@ def test_a_query_of_released_rows_is_anonymized(engine: Any) -> None:
 @pytest.mark.parametrize("read", ["FROM {}", "FROM temp.main.{}", "FROM query_table('{}')", "FROM query('FROM {}')"])
 def test_query_over_other_query_refused_unaggregated(engine: Any, read: str) -> None:
     inner = anonymized(sa.select(P), "mondrian", k=K)
-    rows = rows_of(inner)
-    direct = fragment(f"SELECT name, age {read.format(rows)}", "name", "age")
+    rows = rows_table_name(inner)
+    direct = text_query(f"SELECT name, age {read.format(rows)}", "name", "age")
     raw = direct.subquery()
     other_text = sa.select(inner.c.disease, raw.c.name).join(raw, sa.true())
     released_twice = anonymized(direct, "mondrian", k=K, qi=["age"], sensitive=["name"])
@@ -212,8 +212,8 @@ FORBIDDEN: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     ),
     "no person": (lambda: sa.select(SENIORS.c.age, SENIORS.c.sex), {}),
     "no person of a free table": (lambda: sa.select(PEOPLE.c.age), {}),
-    "text of the view": (lambda: fragment("SELECT name, age FROM seniors", "name", "age"), NAMES),
-    "text of a view over a free table": (lambda: fragment("SELECT name, age FROM people", "name", "age"), NAMES),
+    "text of the view": (lambda: text_query("SELECT name, age FROM seniors", "name", "age"), NAMES),
+    "text of a view over a free table": (lambda: text_query("SELECT name, age FROM people", "name", "age"), NAMES),
     "table() of the view": (
         lambda: sa.select(sa.table("people", sa.column("name"), sa.column("age"))),
         NAMES,
@@ -231,15 +231,15 @@ FORBIDDEN: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("query", ALLOWED)
-def test_queries_of_a_view_have_the_policy_of_the_view(engine: Any, query: str) -> None:
+def test_query_of_view_uses_policy_of_view(engine: Any, query: str) -> None:
     with engine.connect() as connection:
         columns, rows = released_rows(connection, ALLOWED[query]())
     assert len(rows) > 20 and problems(columns, rows) == []
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("query", FORBIDDEN)
-def test_queries_of_a_view_do_not_loosen_its_policy(engine: Any, query: str) -> None:
+def test_query_of_view_cannot_loosen_view_policy(engine: Any, query: str) -> None:
     make, parameters = FORBIDDEN[query]
     with engine.connect() as connection, pytest.raises((errors.DbanonError, sa.exc.DBAPIError)) as error_info:
         released_rows(connection, make(), **parameters)
@@ -273,15 +273,15 @@ def test_queries_of_a_view_do_not_loosen_its_policy(engine: Any, query: str) -> 
         ("SELECT pid FROM t AS a FULL JOIN t AS b USING (pid)", [None]),
     ],
 )
-@pytest.mark.whole
-def test_columns_are_followed_to_stored_columns(query: str, origins: list[str | None]) -> None:
+@pytest.mark.all_cases
+def test_query_plan_columns_traced_to_stored_columns(query: str, origins: list[str | None]) -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t (pid INTEGER, name VARCHAR, age INTEGER)")
     (branch,) = plan_branches(serialized_plan(connection, query), {})
     assert [origin and origin.column for origin in branch.columns] == origins
 
 
-def test_branches_of_a_union_are_followed_apart() -> None:
+def test_union_branches_traced_separately() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t (pid INTEGER, name VARCHAR, age INTEGER)")
     plan = serialized_plan(connection, "SELECT name FROM t UNION ALL SELECT upper(name) FROM t UNION SELECT 'x'")
@@ -289,7 +289,7 @@ def test_branches_of_a_union_are_followed_apart() -> None:
     assert origins == [["name"], [None], [None]]
 
 
-def test_statements_without_a_plan_are_not_followed() -> None:
+def test_statement_without_readable_plan_raises() -> None:
     with pytest.raises(PlanNotReadError):
         serialized_plan(duckdb.connect(), "SELECT 1; SELECT 2")
     with pytest.raises(PlanNotReadError, match="operator OTHER"):

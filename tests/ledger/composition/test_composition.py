@@ -51,7 +51,7 @@ def classes_of(con: Any, name: str) -> tuple[dict[str, set[int]], dict[int, set[
     return people, values
 
 
-def oracle(con: Any, a: str, b: str, k: int, l: int) -> list[tuple[Any, ...]]:  # noqa: E741
+def expected_composition(con: Any, a: str, b: str, k: int, l: int) -> list[tuple[Any, ...]]:  # noqa: E741
     """Return every person and pair of classes with fewer than k common persons or l common diseases."""
     people_a, values_a = classes_of(con, a)
     people_b, values_b = classes_of(con, b)
@@ -68,7 +68,7 @@ def oracle(con: Any, a: str, b: str, k: int, l: int) -> list[tuple[Any, ...]]:  
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("seed", range(6))
-def test_composition_finds_whom_a_plain_search_finds(con: Any, seed: int) -> None:
+def test_composition_equals_plain_search(con: Any, seed: int) -> None:
     visits(con, seed)
     k = random.Random(seed).choice([2, 3, 4])
     l = 2 if seed % 2 else 1  # noqa: E741
@@ -78,7 +78,7 @@ def test_composition_finds_whom_a_plain_search_finds(con: Any, seed: int) -> Non
     rows = con.execute(
         "SELECT person_key, class_a, class_b, candidates, sensitive_values FROM composition('a', 'b')"
     ).fetchall()
-    assert sorted(rows) == oracle(con, "a", "b", k, l)
+    assert sorted(rows) == expected_composition(con, "a", "b", k, l)
     counted_value = con.execute("SELECT composition FROM dbanon.release WHERE name = 'b'").fetchall()[0][0]
     assert counted_value == {"a version 1": len({row[0] for row in rows})}
 
@@ -91,8 +91,8 @@ def patients(con: Any, key: str = "PRIMARY KEY") -> None:
     dbanon.declare(con, "patients", pid="identifier", age="quasi", size="quasi", disease="sensitive")
 
 
-@pytest.mark.exhaustive
-def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_create_warns_if_two_releases_narrow_people(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
     with pytest.warns(dbanon.DisclosureWarning, match="with by_age version 1"):
@@ -103,7 +103,7 @@ def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
     assert people == [(release.composition["by_age version 1"],)]
 
 
-def test_composition_refuse_leaves_nothing(con: Any) -> None:
+def test_refused_composition_writes_nothing(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
     with pytest.raises(errors.CompositionRefusedError, match="with by_age version 1"):
@@ -114,7 +114,7 @@ def test_composition_refuse_leaves_nothing(con: Any) -> None:
     assert not any(name.startswith("by_size") for name in tables)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_composition_lists_people_in_one_version_only(con: Any) -> None:
     """One person was removed and one added, each in a class with people of both versions; five removed are a class."""
     patients(con)
@@ -140,15 +140,15 @@ def test_composition_lists_people_in_one_version_only(con: Any) -> None:
         con.execute("FROM composition('a', 'a', version_a=3)")
 
 
-@pytest.mark.exhaustive
-def test_same_classes_twice_narrow_no_one(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_releases_with_equal_classes_narrow_no_person(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5)
     release = dbanon.create_release(con, "b", "kacpc", "patients", k=5, composition="refuse")
     assert release.composition == {"a version 1": 0}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_dropped_release_counts_until_forgotten(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "a", "kacpc", "patients", k=5, withhold=["size"])
@@ -160,7 +160,7 @@ def test_dropped_release_counts_until_forgotten(con: Any) -> None:
     assert release.composition == {}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_unidentifiable_people_reported(con: Any) -> None:
     patients(con, key="")
     release = dbanon.create_release(con, "a", "kacpc", "patients", k=5)

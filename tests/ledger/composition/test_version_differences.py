@@ -40,21 +40,21 @@ def patients(con: Any, count: int = 30, key: str = "PRIMARY KEY", person: bool =
     """Create patients of 20 to 49 years with alternating diseases."""
     con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
     con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
-    declared(con, "patients", person)
+    declare_patients(con, "patients", person)
 
 
-def declared(con: Any, source: str, person: bool = False) -> None:
+def declare_patients(con: Any, source: str, person: bool = False) -> None:
     dbanon.declare(con, source, pid="person" if person else "identifier", age="quasi", disease="sensitive")
 
 
-def ledger(con: Any) -> list[tuple[Any, ...]]:
+def ledger_rows(con: Any) -> list[tuple[Any, ...]]:
     return con.execute("SELECT name, version, status, small_differences, composition FROM releases()").fetchall()
 
 
 # --- one person --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_person_in_one_release_only_is_found(con: Any) -> None:
     """The difference of the two is one person's disease."""
     patients(con)
@@ -70,7 +70,7 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
     dbanon.drop_release(con, "safe")
     with pytest.raises(errors.SmallDifferencesRefusedError, match=r"^create_release: .* version 1 "):
         dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
-    assert ledger(con) == [("safe", 1, "dropped", 0, {})]
+    assert ledger_rows(con) == [("safe", 1, "dropped", 0, {})]
     with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
         dbanon.create_release(con, "other", "kacpc", "patients", k=5)
     (actual_row,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
@@ -86,8 +86,8 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
     assert row.fetchall() == [(True, True)]
 
 
-@pytest.mark.exhaustive
-def test_the_first_version_is_held_against_the_third(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_third_version_compared_with_first_version(con: Any) -> None:
     """A class of ten is removed, nine of them and another are added: each step alone shows ten people."""
     patients(con, 40)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=10)
@@ -104,14 +104,14 @@ def test_the_first_version_is_held_against_the_third(con: Any) -> None:
     assert dbanon.refresh_release(con, "safe").records == 40
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_equal_class_sums_warned_or_refused(con: Any) -> None:
     """Four are added, two of them in their twenties; the classes of the twenties become one, with a new label."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
     con.executemany(
         "INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i + 40 * (i // 8), DISEASES[i % 2]) for i in range(16)]
     )
-    declared(con, "patients")
+    declare_patients(con, "patients")
     dbanon.create_release(con, "safe", "mondrian", "patients", k=4)
     con.execute("INSERT INTO patients VALUES (20, 24, 'TB'), (21, 25, 'TB'), (22, 70, 'Flu'), (23, 71, 'HIV')")
     wide_mapping: dict[str, Any] = {"k": 4, "rounding": {"age": "20"}, "replace": True}
@@ -124,18 +124,18 @@ def test_equal_class_sums_warned_or_refused(con: Any) -> None:
     assert release.composition == {"safe version 1": 4}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_view_and_view_without_one_row_share_people(con: Any) -> None:
     patients(con)
     con.execute("CREATE VIEW everybody AS FROM patients; CREATE VIEW most AS FROM everybody WHERE pid <> 7")
     for view in ("everybody", "most"):
-        declared(con, view)
+        declare_patients(con, view)
     dbanon.create_release(con, "a", "kacpc", "everybody", k=5, key="pid")
     with pytest.raises(errors.CompositionRefusedError, match="with a version 1"):
         dbanon.create_release(con, "b", "kacpc", "most", k=5, key="pid", composition="refuse")
     assert con.execute("SELECT source_tables FROM releases()").fetchall() == [(['"main"."patients"'],)]
     con.execute("CREATE TABLE others AS FROM patients WHERE pid <> 7")
-    declared(con, "others")
+    declare_patients(con, "others")
     dbanon.create_release(con, "c", "kacpc", "others", k=5, key="pid", composition="refuse")
 
 
@@ -143,12 +143,12 @@ def test_view_and_view_without_one_row_share_people(con: Any) -> None:
 def test_views_with_renamed_table_share_people(con: Any, read: str) -> None:
     patients(con)
     con.execute(f"CREATE VIEW seen AS SELECT * FROM {read}")
-    declared(con, "seen")
+    declare_patients(con, "seen")
     dbanon.create_release(con, "a", "kacpc", "seen", k=5, key="pid")
     assert con.execute("SELECT source_tables FROM releases()").fetchall() == [(['"main"."patients"'],)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_uncheckable_composition_refused_on_request(con: Any) -> None:
     patients(con, key="")
     dbanon.create_release(con, "a", "kacpc", "patients", k=5, composition="refuse")
@@ -168,7 +168,7 @@ def test_changed_value_counts_as_removed_and_added(con: Any) -> None:
         dbanon.create_release(con, "b", "kacpc", "patients", k=5, composition="refuse")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_versions_compared_by_common_columns(con: Any) -> None:
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR, ward VARCHAR)")
     values = "['Flu', 'HIV'][1 + i % 2], ['a', 'b'][1 + i % 2]"
@@ -186,33 +186,33 @@ def test_versions_compared_by_common_columns(con: Any) -> None:
 MODELS = {"l": 2, "t": 0.4, "alpha": 0.6, "p": 2, "beta": 3.0}
 
 
-def rare(con: Any) -> None:
+def insert_rare_patients(con: Any) -> None:
     """Insert six more patients of 60 to 65 years, who all have the same disease."""
     con.execute("INSERT INTO patients SELECT 100 + i, 60 + i, 'Rare' FROM range(6) AS r (i)")
 
 
-def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def record_missed_parameters(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Collect the parameters that sets of records miss, as they are found."""
     missed_values: set[str] = set()
     separate_small_differences = version_differences.small_differences
 
-    def noted(*given: Any, **more: Any) -> Any:
+    def recording_differences(*given: Any, **more: Any) -> Any:
         result = separate_small_differences(*given, **more)
         missed_values.update(m for one in result for m in one.missed)
         return result
 
-    monkeypatch.setattr(version_differences, "small_differences", noted)
+    monkeypatch.setattr(version_differences, "small_differences", recording_differences)
     return missed_values
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_removed_people_keep_models_of_earlier_versions(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six removed people are enough for k; the remaining ones have no model of their own, or none has their disease."""
     patients(con)
-    rare(con)
+    insert_rare_patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=4, **MODELS)
     con.execute("DELETE FROM patients WHERE disease = 'Rare'")
-    missed_result = missed_in(monkeypatch)
+    missed_result = record_missed_parameters(monkeypatch)
     for work in (
         lambda: dbanon.refresh_release(con, "safe", mode="recluster"),
         lambda: dbanon.create_release(con, "safe", "kacpc", "patients", k=4, replace=True),
@@ -223,13 +223,13 @@ def test_removed_people_keep_models_of_earlier_versions(con: Any, monkeypatch: p
         assert missed_result == set(MODELS)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 def test_version_meets_model_of_first_for_its_people(con: Any) -> None:
     """Six of one disease may be added to a version without l; four of one disease may not leave one with l = 2."""
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=4, l=2)
-    rare(con)
+    insert_rare_patients(con)
     assert dbanon.create_release(con, "safe", "kacpc", "patients", k=4, replace=True).version == 2
     con.execute("DELETE FROM patients WHERE pid IN (0, 4, 8, 12)")  # Flu
     with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1, version 2"):
@@ -239,7 +239,7 @@ def test_version_meets_model_of_first_for_its_people(con: Any) -> None:
 # --- erasure -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
 def test_erasure_removes_whole_class(con: Any, key: str) -> None:
     """Six classes of five. One record of the first is erased, one of the third changed; four of each stay withheld."""
@@ -285,7 +285,7 @@ def test_erasure_of_everything_refused(con: Any) -> None:
 # --- random sequences ------------------------------------------------------------------------------------------
 
 
-class World:
+class ReleaseSequence:
     """Patients who are added, removed and changed, and the published versions as person, label and cluster."""
 
     def __init__(self, con: Any, seed: int) -> None:
@@ -299,7 +299,7 @@ class World:
         con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
         con.execute("CREATE VIEW part AS FROM patients WHERE pid % 13 <> 3")
         for source in ("patients", "part"):
-            declared(con, source)
+            declare_patients(con, source)
         self.insert(26)
 
     def insert(self, count: int) -> None:
@@ -322,7 +322,7 @@ class World:
             if choice == "class" and self.versions:
                 last = self.versions[-1]
                 label = rng.choice(sorted({label for label, _ in last.values()}))
-                people = ", ".join(str(pid) for (pid, _), (of, _) in last.items() if of == label)
+                people = ", ".join(str(pid) for (pid, _), (row_label, _) in last.items() if row_label == label)
                 text = f"pid IN ({people})"
             self.went += con.execute(f"SELECT * FROM patients WHERE {text}").fetchall()
             con.execute(f"DELETE FROM patients WHERE {text}")
@@ -367,7 +367,7 @@ Version = dict[Any, tuple[Any, Any]]
 """Label and cluster of each (person, disease) of a version."""
 
 
-def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
+def exposed_differences(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
     """Return differences that show fewer than k people or l diseases, over all signed sums of versions.
 
     Sums are of all people, of each label, and of each kept cluster.
@@ -394,9 +394,9 @@ def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("seed", range(WORLDS))
-def test_no_sum_of_releases_shows_fewer_than_k_or_l(con: Any, seed: int) -> None:
+def test_random_release_sums_meet_k_and_l(con: Any, seed: int) -> None:
     """Releases allowed by default under one name, and with composition = 'refuse' under several."""
-    world = World(con, seed)
+    world = ReleaseSequence(con, seed)
     composition = ["warn", "refuse"][seed % 2]
     ends = [world.release(composition)]
     for _ in range(RELEASES):
@@ -411,10 +411,10 @@ def test_no_sum_of_releases_shows_fewer_than_k_or_l(con: Any, seed: int) -> None
         if len(world.versions) == 7:  # 2187 sums
             break
     assert ends.count("released") >= (2 if composition == "warn" else 1), ends
-    assert exposed(world.versions) == [], ends
+    assert exposed_differences(world.versions) == [], ends
 
 
-class Drawn:
+class RandomVersions:
     """Randomly drawn versions, without an algorithm, compared by the checker like real versions."""
 
     def __init__(self, con: Any, person: bool) -> None:
@@ -496,22 +496,22 @@ class Drawn:
         sampled_values |= self.clusters(rng, self.there - sampled_values.keys(), 1000 * len(self.versions))
         entry = replace(self.first, version=len(self.entries) + 1, refresh_mode=how)
         self.store(entry, sampled_values)
-        told = version_differences.small_differences(self.cursor, entry, self.publication, self.entries)
-        if told:
+        differences = version_differences.small_differences(self.cursor, entry, self.publication, self.entries)
+        if differences:
             self.cursor.execute("DELETE FROM dbanon.membership WHERE version = ?", [entry.version])
         else:
             self.entries.append(entry)
             self.versions.append(sampled_values)
-        return not told
+        return not differences
 
-    def store(self, entry: LedgerEntry, drawn: Version) -> None:
+    def store(self, entry: LedgerEntry, version_rows: Version) -> None:
         """Write the members of a version in the form of the ledger's own."""
-        columns = {"person_key": [str(pid) for pid, _ in drawn]}
-        columns["row_hash"] = [pid * 10 + DISEASES.index(disease) for pid, disease in drawn]
-        columns["class_id"] = columns["label_hash"] = [label for label, _ in drawn.values()]
-        columns["cluster_id"] = [cluster for _, (_, cluster) in drawn.values()]
+        columns = {"person_key": [str(pid) for pid, _ in version_rows]}
+        columns["row_hash"] = [pid * 10 + DISEASES.index(disease) for pid, disease in version_rows]
+        columns["class_id"] = columns["label_hash"] = [label for label, _ in version_rows.values()]
+        columns["cluster_id"] = [cluster for _, (_, cluster) in version_rows.values()]
         columns["value_hash"], columns["cells"] = (
-            list(pair) for pair in zip(*(self.hashes[d] for _, d in drawn), strict=True)
+            list(pair) for pair in zip(*(self.hashes[d] for _, d in version_rows), strict=True)
         )
         ages_text = ", ".join(f'unnest(?) AS "{name}"' for name in columns)
         self.cursor.execute(
@@ -525,11 +525,11 @@ def meets(records: Collection[Any]) -> bool:
     return len({pid for pid, _ in records}) >= K and len({disease for _, disease in records}) >= L
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("person", [False, True])
-def test_no_published_sum_isolates_fewer_than_k_or_l(con: Any, person: bool) -> None:
+def test_random_cluster_version_sums_meet_k_and_l(con: Any, person: bool) -> None:
     """Sequences of up to ten versions with any clusters, whose exposed sets are enumerated."""
-    sampled_drawn, ends = Drawn(con, person), []
+    sampled_drawn, ends = RandomVersions(con, person), []
     for seed in range(SEQUENCES):
         rng = random.Random(seed)
         sampled_drawn.start(rng)
@@ -542,20 +542,20 @@ def test_no_published_sum_isolates_fewer_than_k_or_l(con: Any, person: bool) -> 
                 sampled_drawn.there, sampled_drawn.went = old_values
             if len(sampled_drawn.versions) == 7:  # 2187 sums
                 break
-        assert exposed(sampled_drawn.versions) == [], seed
+        assert exposed_differences(sampled_drawn.versions) == [], seed
     sampled_drawn.cursor.close()
     assert ends.count(True) > 2 * SEQUENCES
     assert ends.count(False) > 2 * SEQUENCES
 
 
-def test_checker_finds_planted_differences() -> None:
+def test_exposed_finds_planted_release_differences() -> None:
     """All, all but one, and the sum of three versions of which no two differ by too few."""
     everybody = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(20)}
     max_values = {r: result for r, result in everybody.items() if r[0] != 7}
-    result = exposed([everybody, max_values])
+    result = exposed_differences([everybody, max_values])
     assert result
     assert all(records == {(7, DISEASES[3])} for records in result)
     first = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(10)}
     second = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(10, 20)}
     both = {**first, **second, (99, "HIV"): ("*", (0, 0))}
-    assert {(99, "HIV")} in exposed([first, second, both])
+    assert {(99, "HIV")} in exposed_differences([first, second, both])

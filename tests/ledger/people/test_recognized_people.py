@@ -57,7 +57,7 @@ def publish(connection: Any, name: str, source: str = "p", **options: Any) -> li
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("role", ["person", "key"])
-def test_one_person_who_went_is_noticed(people: Any, change: str, role: str) -> None:
+def test_removed_person_noticed_after_respelling(people: Any, change: str, role: str) -> None:
     declare(people, role="person" if role == "person" else "identifier")
     key = {"key": "id"} if role == "key" else {}
     publish(people, "a", **key)
@@ -71,7 +71,7 @@ def test_one_person_who_went_is_noticed(people: Any, change: str, role: str) -> 
 
 
 @pytest.mark.parametrize("change", ["nothing", "values in capitals", "values as codes"])
-def test_one_record_that_went_is_noticed_without_a_key(people: Any, change: str) -> None:
+def test_removed_record_noticed_without_key(people: Any, change: str) -> None:
     declare(people, role="identifier")
     publish(people, "a")
     people.execute("DELETE FROM p WHERE id = 5")
@@ -104,7 +104,7 @@ def test_changed_value_noticed_despite_respelling(people: Any) -> None:
         publish(people, "a", replace=True)
 
 
-def test_the_ledger_says_how_many_were_recognised(people: Any) -> None:
+def test_ledger_and_warning_count_recognized_people(people: Any) -> None:
     declare(people)
     publish(people, "a")
     people.execute("UPDATE p SET id = id + 100000 WHERE id >= 100")
@@ -137,7 +137,7 @@ def test_yearly_cohorts_of_one_table_are_published(people: Any, role: str) -> No
         assert publish(people, f"y{year}", "y", composition="refuse") == []
 
 
-def test_unrelated_tables_and_hospitals_are_published(people: Any) -> None:
+def test_releases_of_unrelated_people_are_published(people: Any) -> None:
     cohort(people, 1, 150, "north")
     cohort(people, 1, 200, "south")
     people.execute("UPDATE south SET age = 18 + hash(id, 8) % 60, zip = (10000 + hash(id, 9) % 40)::VARCHAR")
@@ -157,7 +157,7 @@ def test_repeated_release_and_refresh_published(people: Any) -> None:
         assert dbanon.refresh_release(people, "a", mode="hold", composition="refuse").records == 132
 
 
-def test_sources_that_are_declared_disjoint_are_not_compared(people: Any) -> None:
+def test_sources_declared_disjoint_are_not_compared(people: Any) -> None:
     declare(people)
     publish(people, "a")
     people.execute("UPDATE p SET id = id + 100000")
@@ -185,7 +185,7 @@ def test_stream_refused_next_to_refusing_release(people: Any) -> None:
 # --- coincidental matches -----------------------------------------------------------------------------------
 
 
-def test_different_people_rarely_taken_for_same() -> None:
+def test_different_people_rarely_recognized_as_same() -> None:
     rnd, taken_number = random.Random(5), 0
     for _ in range(400):
         values, count = rnd.choice([2, 5, 30, 300]), rnd.choice([30, 200, 1000])
@@ -197,7 +197,7 @@ def test_different_people_rarely_taken_for_same() -> None:
 
 
 @pytest.mark.parametrize("values", [8, 30, 300])
-def test_a_group_without_one_record_is_recognised(values: int) -> None:
+def test_value_counts_missing_one_record_are_recognized(values: int) -> None:
     rnd = random.Random(values)
     mine = Counter(rnd.randrange(values) for _ in range(600))
     theirs = mine - Counter([next(iter(mine))])

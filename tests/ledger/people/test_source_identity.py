@@ -47,7 +47,7 @@ def release_warnings(con: Any, name: str, source: str, composition: str = "refus
     return [str(w.message) for w in caught]
 
 
-def view(name: str, query: str) -> Callable[[Any], str]:
+def view_source(name: str, query: str) -> Callable[[Any], str]:
     """Make a view and return its name."""
 
     def make(con: Any) -> str:
@@ -57,7 +57,7 @@ def view(name: str, query: str) -> Callable[[Any], str]:
     return make
 
 
-def steps(source: str, *statements: str) -> Callable[[Any], str]:
+def statement_source(source: str, *statements: str) -> Callable[[Any], str]:
     """Run statements and return the name of a source."""
 
     def make(con: Any) -> str:
@@ -70,36 +70,36 @@ def steps(source: str, *statements: str) -> Callable[[Any], str]:
 
 def copy_source(con: Any) -> str:
     shutil.copy("x.parquet", "sub/copy.parquet")
-    return view("v", "FROM 'sub/copy.parquet'")(con)
+    return view_source("v", "FROM 'sub/copy.parquet'")(con)
 
 
 def link_source(con: Any) -> str:
     Path("sub/link.parquet").symlink_to(Path("x.parquet").resolve())
     con.execute("COPY other TO 'sub/decoy.parquet'")
-    return view("v", "FROM read_parquet('sub/link.parquet')")(con)
+    return view_source("v", "FROM read_parquet('sub/link.parquet')")(con)
 
 
 def move_source(con: Any) -> str:
     Path("x.parquet").rename("sub/z.parquet")
-    return view("v", "FROM 'sub/z.parquet'")(con)
+    return view_source("v", "FROM 'sub/z.parquet'")(con)
 
 
-def absolute(con: Any) -> str:
-    return view("v", f"FROM '{Path('x.parquet').resolve()}'")(con)
+def absolute_path_source(con: Any) -> str:
+    return view_source("v", f"FROM '{Path('x.parquet').resolve()}'")(con)
 
 
-P = steps("p")
-FILE = view("f", "FROM read_parquet('x.parquet')")
+P = statement_source("p")
+FILE = view_source("f", "FROM read_parquet('x.parquet')")
 
 SAME: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
-    "renamed": (P, steps("q", "ALTER TABLE p RENAME TO q", "DELETE FROM dbanon.policy")),
+    "renamed": (P, statement_source("q", "ALTER TABLE p RENAME TO q", "DELETE FROM dbanon.policy")),
     "renamed_and_replaced": (
         P,
-        steps("q", "ALTER TABLE p RENAME TO q", "CREATE TABLE p AS FROM other", "DELETE FROM dbanon.policy"),
+        statement_source("q", "ALTER TABLE p RENAME TO q", "CREATE TABLE p AS FROM other", "DELETE FROM dbanon.policy"),
     ),
     "renamed_and_changed": (
         P,
-        steps(
+        statement_source(
             "q",
             "ALTER TABLE p RENAME TO q",
             "DELETE FROM dbanon.policy",
@@ -108,47 +108,52 @@ SAME: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
     ),
     "moved_to_schema": (
         P,
-        steps("s.p", "CREATE SCHEMA s", "CREATE TABLE s.p AS FROM p", "DROP TABLE p", "DELETE FROM dbanon.policy"),
+        statement_source(
+            "s.p", "CREATE SCHEMA s", "CREATE TABLE s.p AS FROM p", "DROP TABLE p", "DELETE FROM dbanon.policy"
+        ),
     ),
-    "copied_table": (P, steps("q", "CREATE TABLE q AS FROM p")),
-    "view": (P, view("v", "FROM p")),
-    "nested_view": (P, steps("v", "CREATE VIEW w AS FROM p", "CREATE VIEW v AS FROM w")),
-    "subquery": (P, view("v", "SELECT * FROM (SELECT * FROM p WHERE id IN (SELECT id FROM other))")),
-    "query_table": (P, view("v", "FROM query_table('p')")),
-    "query_table_list": (P, view("v", "FROM query_table(['p'])")),
-    "query": (P, view("v", "FROM query('FROM p')")),
-    "macro": (P, steps("v", "CREATE MACRO m() AS TABLE FROM p", "CREATE VIEW v AS FROM m()")),
-    "macro_of_name": (P, steps("v", "CREATE MACRO m(t) AS TABLE FROM query_table(t)", "CREATE VIEW v AS FROM m('p')")),
-    "table_of_file": (FILE, steps("q", "CREATE TABLE q AS FROM 'x.parquet'")),
-    "two_views": (FILE, view("v", "FROM read_parquet('x.parquet')")),
-    "view_by_name": (FILE, view("v", "FROM 'x.parquet'")),
-    "view_by_list": (FILE, view("v", "FROM read_parquet(['x.parquet'])")),
-    "view_by_pattern": (FILE, view("v", "FROM read_parquet('x.par*')")),
-    "parquet_scan": (FILE, view("v", "SELECT * FROM parquet_scan('x.parquet', filename = false)")),
-    "absolute_path": (FILE, absolute),
-    "path_with_dots": (FILE, view("v", "FROM 'sub/../x.parquet'")),
+    "copied_table": (P, statement_source("q", "CREATE TABLE q AS FROM p")),
+    "view": (P, view_source("v", "FROM p")),
+    "nested_view": (P, statement_source("v", "CREATE VIEW w AS FROM p", "CREATE VIEW v AS FROM w")),
+    "subquery": (P, view_source("v", "SELECT * FROM (SELECT * FROM p WHERE id IN (SELECT id FROM other))")),
+    "query_table": (P, view_source("v", "FROM query_table('p')")),
+    "query_table_list": (P, view_source("v", "FROM query_table(['p'])")),
+    "query": (P, view_source("v", "FROM query('FROM p')")),
+    "macro": (P, statement_source("v", "CREATE MACRO m() AS TABLE FROM p", "CREATE VIEW v AS FROM m()")),
+    "macro_of_name": (
+        P,
+        statement_source("v", "CREATE MACRO m(t) AS TABLE FROM query_table(t)", "CREATE VIEW v AS FROM m('p')"),
+    ),
+    "table_of_file": (FILE, statement_source("q", "CREATE TABLE q AS FROM 'x.parquet'")),
+    "two_views": (FILE, view_source("v", "FROM read_parquet('x.parquet')")),
+    "view_by_name": (FILE, view_source("v", "FROM 'x.parquet'")),
+    "view_by_list": (FILE, view_source("v", "FROM read_parquet(['x.parquet'])")),
+    "view_by_pattern": (FILE, view_source("v", "FROM read_parquet('x.par*')")),
+    "parquet_scan": (FILE, view_source("v", "SELECT * FROM parquet_scan('x.parquet', filename = false)")),
+    "absolute_path": (FILE, absolute_path_source),
+    "path_with_dots": (FILE, view_source("v", "FROM 'sub/../x.parquet'")),
     "symbolic_link": (FILE, link_source),
     "copied_file": (FILE, copy_source),
     "moved_file": (FILE, move_source),
-    "file_and_view": (steps("x.parquet"), view("v", "FROM 'x.parquet'")),
-    "view_and_file": (FILE, steps("x.parquet")),
-    "csv": (view("f", "FROM read_csv('x.csv')"), view("v", "FROM 'x.csv'")),
-    "csv_and_file": (view("f", "FROM 'x.csv'"), steps("x.csv")),
-    "json": (view("f", "FROM read_json('x.json')"), view("v", "FROM 'x.json'")),
-    "other_format": (FILE, view("v", "SELECT id, age::INTEGER AS age, disease FROM 'x.csv'")),
+    "file_and_view": (statement_source("x.parquet"), view_source("v", "FROM 'x.parquet'")),
+    "view_and_file": (FILE, statement_source("x.parquet")),
+    "csv": (view_source("f", "FROM read_csv('x.csv')"), view_source("v", "FROM 'x.csv'")),
+    "csv_and_file": (view_source("f", "FROM 'x.csv'"), statement_source("x.csv")),
+    "json": (view_source("f", "FROM read_json('x.json')"), view_source("v", "FROM 'x.json'")),
+    "other_format": (FILE, view_source("v", "SELECT id, age::INTEGER AS age, disease FROM 'x.csv'")),
     "macro_of_file": (
         FILE,
-        steps("v", "CREATE MACRO m() AS TABLE FROM read_parquet('x.parquet')", "CREATE VIEW v AS FROM m()"),
+        statement_source("v", "CREATE MACRO m() AS TABLE FROM read_parquet('x.parquet')", "CREATE VIEW v AS FROM m()"),
     ),
 }
 """Equal people under two names: the source of the first release, and that of the second."""
 
 UNKNOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
-    "computed_path": (FILE, view("v", "FROM read_parquet('y' || '.parquet')")),
-    "computed_list": (FILE, view("v", "FROM read_parquet(['y.parquet', 'y' || '.parquet']) WHERE id < 20")),
+    "computed_path": (FILE, view_source("v", "FROM read_parquet('y' || '.parquet')")),
+    "computed_list": (FILE, view_source("v", "FROM read_parquet(['y.parquet', 'y' || '.parquet']) WHERE id < 20")),
     "macro_of_path": (
         FILE,
-        steps(
+        statement_source(
             "v",
             "CREATE MACRO m(t) AS TABLE FROM read_parquet(t)",
             "CREATE VIEW v AS FROM m('y.parquet') WHERE id < 20",
@@ -156,36 +161,38 @@ UNKNOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
     ),
     "read_text": (
         P,
-        view("v", "SELECT i AS id, i AS age, content AS disease FROM read_text('x' || '.csv'), range(20) r(i)"),
+        view_source("v", "SELECT i AS id, i AS age, content AS disease FROM read_text('x' || '.csv'), range(20) r(i)"),
     ),
-    "first_is_unknown": (view("v", "FROM read_parquet('x' || '.parquet')"), steps("other")),
+    "first_is_unknown": (view_source("v", "FROM read_parquet('x' || '.parquet')"), statement_source("other")),
     "renamed_and_respelled": (
         P,
-        steps("q", "ALTER TABLE p RENAME TO q", "DELETE FROM dbanon.policy", "UPDATE q SET disease = upper(disease)"),
+        statement_source(
+            "q", "ALTER TABLE p RENAME TO q", "DELETE FROM dbanon.policy", "UPDATE q SET disease = upper(disease)"
+        ),
     ),
-    "dropped": (P, steps("other", "DROP TABLE p", "DELETE FROM dbanon.policy")),
+    "dropped": (P, statement_source("other", "DROP TABLE p", "DELETE FROM dbanon.policy")),
 }
 """Pairs of sources for which it is unknown whether they have the same people."""
 
 UNRELATED: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
-    "tables": (P, steps("other")),
-    "files": (FILE, view("v", "FROM 'y.parquet'")),
-    "file_and_table": (FILE, steps("other")),
-    "files_of_one_folder": (view("f", "FROM read_parquet('x.*q*t')"), view("v", "FROM 'y.csv'")),
+    "tables": (P, statement_source("other")),
+    "files": (FILE, view_source("v", "FROM 'y.parquet'")),
+    "file_and_table": (FILE, statement_source("other")),
+    "files_of_one_folder": (view_source("f", "FROM read_parquet('x.*q*t')"), view_source("v", "FROM 'y.csv'")),
     "dropped_with_other_columns": (
-        steps("q", "CREATE TABLE q AS SELECT id, age, disease, 1 AS a, 2 AS b, 3 AS c, 4 AS d FROM other"),
-        steps("p", "DROP TABLE q", "DELETE FROM dbanon.policy"),
+        statement_source("q", "CREATE TABLE q AS SELECT id, age, disease, 1 AS a, 2 AS b, 3 AS c, 4 AS d FROM other"),
+        statement_source("p", "DROP TABLE q", "DELETE FROM dbanon.policy"),
     ),
     "rows_of_the_view": (
         P,
-        view("v", "SELECT i AS id, 20 + i % 7 AS age, 'a' || (i % 4) AS disease FROM range(40) r(i)"),
+        view_source("v", "SELECT i AS id, 20 + i % 7 AS age, 'a' || (i % 4) AS disease FROM range(40) r(i)"),
     ),
 }
 """Pairs of sources that share nothing but some ids."""
 
 
 @pytest.mark.parametrize("case", SAME)
-def test_same_people_are_refused(ward: Any, case: str) -> None:
+def test_renamed_source_of_same_people_refused(ward: Any, case: str) -> None:
     first, second = SAME[case]
     assert release_warnings(ward, "a", first(ward)) == []
     source = second(ward)
@@ -210,21 +217,21 @@ def test_unknown_relation_is_refused_or_warned_once(ward: Any, case: str) -> Non
 
 
 @pytest.mark.parametrize("case", UNRELATED)
-def test_unrelated_sources_are_published_silently(ward: Any, case: str) -> None:
+def test_unrelated_sources_published_without_warning(ward: Any, case: str) -> None:
     first, second = UNRELATED[case]
     assert release_warnings(ward, "a", first(ward)) == []
     assert release_warnings(ward, "b", second(ward)) == []
     assert ward.execute("SELECT unchecked_against FROM releases()").fetchall() == [([],), ([],)]
 
 
-def test_unchanged_refresh_of_a_file_is_silent(ward: Any) -> None:
+def test_unchanged_file_refresh_warns_nothing(ward: Any) -> None:
     release_warnings(ward, "a", "x.parquet")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         dbanon.refresh_release(ward, "a", composition="refuse")
 
 
-def test_renamed_table_is_recognised_after_reopening(ward: Any, tmp_path: Path) -> None:
+def test_renamed_table_recognized_after_reopening(ward: Any, tmp_path: Path) -> None:
     release_warnings(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; CHECKPOINT")
     ward.close()
@@ -232,7 +239,7 @@ def test_renamed_table_is_recognised_after_reopening(ward: Any, tmp_path: Path) 
         release_warnings(con, "b", "q", k=7)
 
 
-def test_versions_of_an_unknown_source_are_compared(ward: Any) -> None:
+def test_versions_of_undetermined_source_are_compared(ward: Any) -> None:
     """A view that computes its path is the same source for the next version, and another one under another name."""
     ward.execute("CREATE VIEW v AS FROM read_parquet('x' || '.parquet')")
     release_warnings(ward, "a", "v")
@@ -243,7 +250,7 @@ def test_versions_of_an_unknown_source_are_compared(ward: Any) -> None:
         release_warnings(ward, "b", "v", k=7)
 
 
-def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
+def test_replacing_release_of_renamed_table_unknown_relation(ward: Any) -> None:
     release_warnings(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; UPDATE q SET disease = upper(disease)")
     dbanon.declare(ward, "q", **ROLES)
@@ -253,7 +260,7 @@ def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
         )
 
 
-def test_hold_warns_once_of_unknown_relation(ward: Any) -> None:
+def test_hold_refresh_warns_once_of_unknown_relation(ward: Any) -> None:
     release_warnings(ward, "a", "p")
     release_warnings(ward, "b", "other")
     ward.execute("ALTER TABLE p RENAME TO q; INSERT INTO other VALUES (900, 900, 'rare'), (901, 20, 'flu')")
@@ -263,7 +270,7 @@ def test_hold_warns_once_of_unknown_relation(ward: Any) -> None:
     assert len([w for w in caught if "it is not known" in str(w.message)]) <= 1
 
 
-def test_stream_warns_of_an_unknown_relation(ward: Any) -> None:
+def test_stream_warns_of_unknown_relation(ward: Any) -> None:
     release_warnings(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy")
     dbanon.declare(ward, "q", **ROLES)
@@ -272,7 +279,7 @@ def test_stream_warns_of_an_unknown_relation(ward: Any) -> None:
 
 
 @pytest.mark.parametrize("table", ["p", "visits"])
-def test_release_of_a_renamed_related_table(ward: Any, table: str) -> None:
+def test_release_of_renamed_related_table_unknown_relation(ward: Any, table: str) -> None:
     ward.execute("CREATE TABLE visits AS SELECT id, id % 4 AS month FROM p")
     dbanon.declare(ward, "p", **ROLES)
     dbanon.declare(ward, "visits", id="person", month="quasi")
@@ -285,7 +292,7 @@ def test_release_of_a_renamed_related_table(ward: Any, table: str) -> None:
 
 
 @pytest.mark.parametrize("composition", ["refuse", "warn"])
-def test_related_release_of_a_renamed_table(ward: Any, composition: str) -> None:
+def test_related_release_of_renamed_table_warned_or_refused(ward: Any, composition: str) -> None:
     ward.execute("CREATE TABLE visits AS SELECT id, id % 4 AS month FROM p")
     release_warnings(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy")
@@ -304,11 +311,11 @@ def test_related_release_of_a_renamed_table(ward: Any, composition: str) -> None
             materialize()
 
 
-def test_file_name_of_an_earlier_ledger_is_read(ward: Any) -> None:
+def test_triple_quoted_file_name_of_earlier_ledger_recognized(ward: Any) -> None:
     """Earlier versions of the package wrote the path in three quotation marks."""
     path = str(Path("x.parquet").resolve())
     release_warnings(ward, "a", "x.parquet")
     ward.execute("UPDATE dbanon.release SET source_tables = [?]", [f'"""{path}"""'])
     with pytest.raises(errors.CompositionRefusedError):
-        release_warnings(ward, "b", view("v", "FROM 'x.parquet'")(ward), k=7)
+        release_warnings(ward, "b", view_source("v", "FROM 'x.parquet'")(ward), k=7)
     assert ward.execute("SELECT source_tables FROM releases()").fetchall() == [([f'"""{path}"""'],)]

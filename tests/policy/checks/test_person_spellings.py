@@ -25,7 +25,7 @@ def people(con: Any, person: str) -> None:
     dbanon.declare(con, "t", patient_id="person", age="quasi")
 
 
-def reported(con: Any) -> list[list[str]]:
+def spelling_reports(con: Any) -> list[list[str]]:
     """Return the findings of policy_problems, policy_review and profile about spellings."""
     queries = (
         "SELECT problem FROM policy_problems()",
@@ -37,9 +37,9 @@ def reported(con: Any) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
-def test_spellings_of_persons_are_reported_and_warned_of(con: Any, name: str) -> None:
+def test_person_spelling_variants_reported_and_warned(con: Any, name: str) -> None:
     people(con, SPELLINGS[name])
-    result = reported(con)
+    result = spelling_reports(con)
     assert [len(rows) for rows in result] == [1, 1, 1]
     assert all("400" in rows[0] for rows in result)
     with pytest.warns(PersonSpellingsWarning, match="patient_id: 400 ids of persons differ"):
@@ -47,21 +47,21 @@ def test_spellings_of_persons_are_reported_and_warned_of(con: Any, name: str) ->
 
 
 @pytest.mark.parametrize("name", DISTINCT)
-def test_distinct_persons_are_not_reported(con: Any, name: str) -> None:
+def test_distinct_person_ids_not_reported(con: Any, name: str) -> None:
     people(con, DISTINCT[name])
-    assert reported(con) == [[], [], []]
+    assert spelling_reports(con) == [[], [], []]
     with warnings.catch_warnings():
         warnings.simplefilter("error", PersonSpellingsWarning)
         dbanon.create_release(con, "r", "kacpc", "t", k=4)
 
 
-def test_reports_of_spellings_quote_no_id(con: Any) -> None:
+def test_spelling_reports_contain_no_person_id(con: Any) -> None:
     people(con, "['secret', 'SECRET'][i % 2 + 1] || i // 2")
-    assert "secret" not in str(reported(con)).lower()
+    assert "secret" not in str(spelling_reports(con)).lower()
 
 
 @pytest.mark.parametrize(("name", "count"), [("case", 1), ("zeros", 1), ("texts", 0), ("numbers", 0)])
-def test_anonymize_warns_of_spellings_of_the_person(con: Any, name: str, count: int, tmp_path: Any) -> None:
+def test_anonymize_warns_of_person_spelling_variants(con: Any, name: str, count: int, tmp_path: Any) -> None:
     people(con, (SPELLINGS | DISTINCT)[name])
     path = tmp_path / "people.parquet"
     con.execute(f"COPY t TO '{path}'")

@@ -16,16 +16,16 @@ from dbanon.sqltext.quote import identifier, text
 Rows = list[tuple[str, str | None, str, str | None]]
 
 
-def reviewed(con: Any, table: str = "t") -> Rows:
+def review_rows(con: Any, table: str = "t") -> Rows:
     rows: Rows = con.execute(f"FROM policy_review({text(table)})").fetchall()
     return rows
 
 
-def about(rows: Rows, topic: str) -> dict[str | None, str]:
+def findings_by_column(rows: Rows, topic: str) -> dict[str | None, str]:
     return {column: finding for t, column, finding, _ in rows if t == topic}
 
 
-def changes(rows: Rows, topic: str, column: str | None = None) -> str:
+def change_statement(rows: Rows, topic: str, column: str | None = None) -> str:
     [statement] = [s for t, c, _, s in rows if (t, c) == (topic, column)]
     assert statement is not None
     return statement
@@ -50,14 +50,14 @@ def clinic(con: Any) -> Any:
 
 
 def test_review_lists_every_column_with_treatment(clinic: Any) -> None:
-    rows = reviewed(clinic)
+    rows = review_rows(clinic)
     assert rows[0] == ("source", None, "200 records of 50 persons", None)
-    assert about(rows, "as it is") == {"disease": "sensitive, 2 values", "ward": "insensitive, 21 values"}
-    assert about(rows, "generalized") == {
+    assert findings_by_column(rows, "as it is") == {"disease": "sensitive, 2 values", "ward": "insensitive, 21 values"}
+    assert findings_by_column(rows, "generalized") == {
         "age": "ranges, >=60", "born": "ranges by month", "zip": "as it is or *", "colour": "hierarchy colours",
         "sex": "hierarchy sex",
     }  # fmt: skip
-    assert about(rows, "withheld") == {"patient": "person", "visit": "identifier", "extra": "no role"}
+    assert findings_by_column(rows, "withheld") == {"patient": "person", "visit": "identifier", "extra": "no role"}
     assert [row[0] for row in rows] == sorted((row[0] for row in rows), key=("source", *review.TOPICS).index)
 
 
@@ -67,41 +67,43 @@ def test_unique_unchanged_counted_in_records_and_persons(clinic: Any) -> None:
         "HAVING count(DISTINCT patient) = 1)"
     ).fetchall()[0]
     assert alone == (20, 20)
-    rows = reviewed(clinic)
-    assert about(rows, "unique") == {
+    rows = review_rows(clinic)
+    assert findings_by_column(rows, "unique") == {
         None: "20 of 200 records (10.0 %) and 20 of 50 persons (40.0 %) are alone with what is published as it is: "
         "disease, ward"
     }
-    clinic.execute(changes(rows, "unique"))
-    assert about(reviewed(clinic), "unique")[None].startswith("0 of 200 records (0.0 %) and 0 of 50 persons (0.0 %)")
+    clinic.execute(change_statement(rows, "unique"))
+    assert findings_by_column(review_rows(clinic), "unique")[None].startswith(
+        "0 of 200 records (0.0 %) and 0 of 50 persons (0.0 %)"
+    )
 
 
-def test_flat_hierarchies_are_found_and_built(clinic: Any) -> None:
-    rows = reviewed(clinic)
-    assert about(rows, "flat") == {
+def test_review_finds_flat_hierarchies_and_builds_one(clinic: Any) -> None:
+    rows = review_rows(clinic)
+    assert findings_by_column(rows, "flat") == {
         "zip": "no hierarchy; 90 values are right under *: as they are, or *",
         "colour": "4 of 4 values of hierarchy colours are right under *: as they are, or *",
     }
-    clinic.execute(changes(rows, "flat", "zip"))
-    rows = reviewed(clinic)
-    assert about(rows, "flat").keys() == {"colour"}
-    assert about(rows, "generalized")["zip"] == "hierarchy zip"
+    clinic.execute(change_statement(rows, "flat", "zip"))
+    rows = review_rows(clinic)
+    assert findings_by_column(rows, "flat").keys() == {"colour"}
+    assert findings_by_column(rows, "generalized")["zip"] == "hierarchy zip"
 
 
-def test_problems_of_the_policy_are_those_of_the_table_alone(clinic: Any) -> None:
+def test_review_lists_policy_problems_of_its_table_only(clinic: Any) -> None:
     clinic.execute("CREATE TABLE other AS SELECT 1 AS a")
     clinic.execute(
         "INSERT INTO dbanon.policy (table_name, column_name, role) "
         "VALUES ('t', 'nothing', 'quasi'), ('other', 'b', 'quasi')"
     )
-    problems = [(c, f) for t, c, f, _ in reviewed(clinic) if t == "problem"]
+    problems = [(c, f) for t, c, f, _ in review_rows(clinic) if t == "problem"]
     assert {column for column, _ in problems} == {"nothing", "disease, ward"}
     all_rows = clinic.execute("SELECT table_name, column_name FROM policy_problems() ORDER BY ALL").fetchall()
     assert all_rows == [("other", "b"), ("t", "disease, ward"), ("t", "nothing")], "of all tables, one after another"
 
 
 @pytest.mark.parametrize(
-    ("topic", "column", "after"),
+    ("topic", "column", "expected_findings"),
     [
         ("as it is", "ward", {"withheld": "no role"}),
         ("generalized", "born", {"generalized": "ranges by quarter"}),
@@ -110,36 +112,38 @@ def test_problems_of_the_policy_are_those_of_the_table_alone(clinic: Any) -> Non
         ("withheld", "extra", {"generalized": "as it is or *"}),
     ],
 )
-def test_the_statement_of_a_finding_changes_it(clinic: Any, topic: str, column: str, after: dict[str, str]) -> None:
-    clinic.execute(changes(reviewed(clinic), topic, column))
-    values = {t: f for t, c, f, _ in reviewed(clinic) if c == column and t not in ("flat", "problem")}
-    assert values == after
+def test_review_statement_changes_its_finding(
+    clinic: Any, topic: str, column: str, expected_findings: dict[str, str]
+) -> None:
+    clinic.execute(change_statement(review_rows(clinic), topic, column))
+    values = {t: f for t, c, f, _ in review_rows(clinic) if c == column and t not in ("flat", "problem")}
+    assert values == expected_findings
     assert clinic.execute("SELECT count(*) > 0 FROM kacpc('t', k=2, withhold=['ward'])").fetchall() == [(True,)]
 
 
 @pytest.mark.parametrize("odd", ["x'); DROP TABLE t; --", 'a "b" {{ q }}', "é\n;"])
-def test_statements_are_right_for_every_name(con: Any, odd: str) -> None:
+def test_review_statements_valid_for_odd_names(con: Any, odd: str) -> None:
     con.execute("CREATE SCHEMA ward")
     actual_text = f"i % 9 AS {identifier(odd)}, i AS o, lpad((i % 40)::VARCHAR, 4, '0') AS z"
     con.execute(f"CREATE TABLE ward.{identifier(odd)} AS SELECT {actual_text} FROM range(80) r (i)")
     source = f"ward.{identifier(odd)}"
     dbanon.declare(con, source, **{odd: "quasi", "o": "insensitive", "z": "quasi"})
     for topic, column in (("generalized", odd), ("as it is", "o"), ("flat", "z")):
-        con.execute(changes(reviewed(con, source), topic, column))
-    rows = reviewed(con, source)
-    assert about(rows, "generalized") == {odd: "ranges by 5", "z": "hierarchy z"}
-    assert about(rows, "withheld") == {"o": "no role"}
+        con.execute(change_statement(review_rows(con, source), topic, column))
+    rows = review_rows(con, source)
+    assert findings_by_column(rows, "generalized") == {odd: "ranges by 5", "z": "hierarchy z"}
+    assert findings_by_column(rows, "withheld") == {"o": "no role"}
     assert "\n" not in "".join(review.format_review(rows, odd))
 
 
-def test_no_cell_is_quoted(con: Any) -> None:
+def test_review_contains_no_cell(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 'SECRET' || i AS ward, 'SECRET' || i AS zip FROM range(9) r (i)")
     dbanon.declare(con, "t", ward="insensitive", zip="quasi")
-    assert "SECRET" not in str(reviewed(con))
+    assert "SECRET" not in str(review_rows(con))
 
 
-def test_the_text_fits_eighty_columns_and_one_screen(clinic: Any) -> None:
-    actual_review = review.format_review(reviewed(clinic), "t")
+def test_review_text_fits_80_columns_and_24_lines(clinic: Any) -> None:
+    actual_review = review.format_review(review_rows(clinic), "t")
     assert len(actual_review) <= 24
     assert [line for line in actual_review if len(line) > 80 and not line.startswith("    ")] == []
 
@@ -147,7 +151,7 @@ def test_the_text_fits_eighty_columns_and_one_screen(clinic: Any) -> None:
 # --- on the command line and in the shell ----------------------------------------------------------------
 
 
-def run(*arguments: object) -> Result:
+def run_command(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
@@ -162,9 +166,9 @@ def path(tmp_path: Path) -> Path:
     return actual_path
 
 
-def test_a_first_release_is_reviewed_and_no_later_one(path: Path) -> None:
+def test_review_printed_for_first_release_only(path: Path) -> None:
     call = ("create-release", path, "safe", "mondrian", "t", "-p", "k=4")
-    first = run(*call)
+    first = run_command(*call)
     assert first.stdout.startswith("safe version 1")
     lines = first.stderr.splitlines()
     assert lines[:4] == [
@@ -173,52 +177,52 @@ def test_a_first_release_is_reviewed_and_no_later_one(path: Path) -> None:
         "  generalized age (ranges)",
         "  withheld    pid (person)",
     ]
-    assert "First release" not in run("refresh", path, "safe", "--mode", "recluster").stderr
-    assert "First release" not in run(*call, "--replace").stderr
-    assert run("create-release", path, "silent", "mondrian", "t", "-p", "k=4", "--quiet").stderr == ""
+    assert "First release" not in run_command("refresh", path, "safe", "--mode", "recluster").stderr
+    assert "First release" not in run_command(*call, "--replace").stderr
+    assert run_command("create-release", path, "silent", "mondrian", "t", "-p", "k=4", "--quiet").stderr == ""
 
 
-@pytest.mark.exhaustive
-def test_the_review_is_of_the_roles_that_the_call_has(path: Path) -> None:
-    stderr = run("create-release", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
+@pytest.mark.not_everyday
+def test_review_uses_roles_of_call(path: Path) -> None:
+    stderr = run_command("create-release", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
     assert "as it is    nothing" in stderr and "d (by the call)" in stderr
 
 
-def test_file_reviewed_before_it_is_written(tmp_path: Path) -> None:
+def test_review_printed_before_first_file_is_written(tmp_path: Path) -> None:
     source, out = tmp_path / "people.csv", tmp_path / "safe.csv"
     source.write_text("age,d,pid\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]},{i}\n" for i in range(80)))
     call = ("anonymize", source, "-k", 4, "--qi", "age", "--sensitive", "d", "-o", out)
-    stderr = run(*call).stderr
+    stderr = run_command(*call).stderr
     assert stderr.startswith("First release of people.csv as safe: 80 records\n")
     assert "--identifier COLUMN withholds a column" in stderr and "dbanon.policy" not in stderr
-    assert "First release" not in run(*call, "--overwrite").stderr
+    assert "First release" not in run_command(*call, "--overwrite").stderr
     out.unlink()
-    assert run(*call, "--quiet", "--overwrite").stderr == ""
+    assert run_command(*call, "--quiet", "--overwrite").stderr == ""
 
 
-def test_policy_and_doctor_show_the_review(path: Path) -> None:
+def test_policy_and_doctor_commands_print_review(path: Path) -> None:
     import json
 
     for command in ("policy", "doctor"):
-        result = run(command, path)
+        result = run_command(command, path)
         assert result.exit_code == 0, result.output
         assert result.stdout.startswith("t: 80 records of 80 persons\n  as it is    d (sensitive, 2 values)\n")
         assert len(result.stdout.splitlines()) <= 24
-    document = json.loads(run("doctor", path, "--json").stdout)
+    document = json.loads(run_command("doctor", path, "--json").stdout)
     assert document["problems"] == []
     assert document["tables"]["t"][1]["column_name"] == "d"
-    assert run("policy", path, "nowhere").stdout == ""
+    assert run_command("policy", path, "nowhere").stdout == ""
     with dbanon.connect(path) as con:
         con.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('gone', 'a', 'quasi')")
     for command in ("policy", "doctor"):
-        result = run(command, path)
+        result = run_command(command, path)
         assert result.exit_code == 1
         assert "orphan: there is no table or view 'gone'" in result.output
-    ill = run("doctor", path, "--json")
+    ill = run_command("doctor", path, "--json")
     assert (ill.exit_code, json.loads(ill.stdout)["problems"][0]["kind"]) == (1, "policy")
 
 
-def test_a_watched_shell_shows_the_review_and_a_script_does_not(path: Path) -> None:
+def test_review_shown_in_interactive_shell_not_in_script(path: Path) -> None:
     import io
 
     from dbanon.cli.shell.dot_commands import run_dot_command

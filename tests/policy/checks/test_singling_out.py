@@ -40,28 +40,30 @@ def test_jointly_identifying_columns_refused(goods: Any) -> None:
 
 
 def test_unchanged_columns_count_in_metrics(goods: Any) -> None:
-    def measured(call: str) -> dict[str, float]:
+    def metric_values(call: str) -> dict[str, float]:
         rows = goods.execute(f"SELECT metric, value FROM kacpc_metrics('t', k := 10, qi := ['age'], {call})").fetchall()
         return {name: value for name, value in rows if name in MEASURES}
 
-    assert measured("sensitive := ['product']") == {"k": 40, "k_full_record": 20, "unique_by_unchanged_columns": 0}
-    assert measured("sensitive := ['income']") == {"k": 40, "k_full_record": 1, "unique_by_unchanged_columns": 200}
-    assert measured("sensitive := ['who'], person := 'income'") == {
+    assert metric_values("sensitive := ['product']") == {"k": 40, "k_full_record": 20, "unique_by_unchanged_columns": 0}
+    assert metric_values("sensitive := ['income']") == {"k": 40, "k_full_record": 1, "unique_by_unchanged_columns": 200}
+    assert metric_values("sensitive := ['who'], person := 'income'") == {
         "k": 40,
         "k_full_record": 1,
         "unique_by_unchanged_columns": 0,
     }
     assert (
-        measured("insensitive := ['who'], person := 'product', allow_rare := ['who']")["unique_by_unchanged_columns"]
+        metric_values("insensitive := ['who'], person := 'product', allow_rare := ['who']")[
+            "unique_by_unchanged_columns"
+        ]
         == 0
     )
     goods.execute("UPDATE t SET product = who")  # all records of a person have one value of their own
-    assert measured("sensitive := ['product'], person := 'who'")["unique_by_unchanged_columns"] == 200
+    assert metric_values("sensitive := ['product'], person := 'who'")["unique_by_unchanged_columns"] == 200
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_risk_and_metrics_count_unchanged_columns_equally(goods: Any) -> None:
-    def counted(call: str) -> list[Any]:
+    def count_values(call: str) -> list[Any]:
         query = f"SELECT value, classes, records FROM risk({call}) WHERE name = 'k_full_record'"
         return goods.execute(query).fetchall()
 
@@ -73,11 +75,11 @@ def test_risk_and_metrics_count_unchanged_columns_equally(goods: Any) -> None:
             f"SELECT value FROM kacpc_metrics({text}) WHERE metric = 'k_full_record'"
         ).fetchall()
         assert measured_rows == [(minimum,)]
-        assert counted("'release', source := 't'") == [(minimum, 5, 200)]
+        assert count_values("'release', source := 't'") == [(minimum, 5, 200)]
     goods.execute("INSERT INTO release SELECT * REPLACE (77 AS product) FROM release ORDER BY ALL LIMIT 3")
-    assert counted("'release', source := 't'") == [(3, 1, 43)]
-    assert counted("'release', qi := ['age']") == []
-    assert counted("'release', qi := ['age'], sensitive := ['product']") == [(3, 1, 43)]
+    assert count_values("'release', source := 't'") == [(3, 1, 43)]
+    assert count_values("'release', qi := ['age']") == []
+    assert count_values("'release', qi := ['age'], sensitive := ['product']") == [(3, 1, 43)]
 
 
 def test_unique_making_columns_are_policy_problem(goods: Any) -> None:
@@ -104,7 +106,7 @@ def test_certificate_states_uniqueness_by_unchanged_columns(goods: Any) -> None:
         assert goods.execute(lines[element][1]).fetchall() == [(int(value),)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_cli_states_uniqueness_by_unchanged_columns(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,income\n" + "".join(f"{20 + i % 5},{1000 + i}\n" for i in range(100)))

@@ -47,7 +47,7 @@ language in which it is rare.
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
+def clear_vocabulary_caches() -> Iterator[None]:
     """Read the vocabulary again in each test."""
     caches = (hints._vocabulary, hints._stem_pattern, all_matches, hints._word_kinds)
     for cached in caches:
@@ -65,38 +65,40 @@ def listed_words() -> set[str]:
     return {hints._normalize(word.strip("*")) for word in all_words}
 
 
-def groups(found: tuple[hints.VocabularyMatch, ...]) -> set[str]:
+def treatments(matches: tuple[hints.VocabularyMatch, ...]) -> set[str]:
     """Return the ways of publishing that matches propose for columns."""
-    return {"position" if match.kind == "coordinate" else TREATMENT_BY_KIND.get(match.kind, "none") for match in found}
+    return {
+        "position" if match.kind == "coordinate" else TREATMENT_BY_KIND.get(match.kind, "none") for match in matches
+    }
 
 
 def collisions() -> dict[str, str]:
     """Return words that two matches publish in different ways, with the meanings."""
     return {
-        word: ", ".join(sorted(groups(best_matches(word))))
+        word: ", ".join(sorted(treatments(best_matches(word))))
         for word in listed_words()
-        if len(groups(all_matches(word))) > 1
+        if len(treatments(all_matches(word))) > 1
     }
 
 
-def test_every_collision_of_the_vocabulary_is_resolved() -> None:
+def test_vocabulary_collisions_all_resolved() -> None:
     resolved_values_by_word = {word: used for used, words in RESOLVED.items() for word in words.split()}
     assert {hints._normalize(word): used for word, used in resolved_values_by_word.items()} == collisions()
 
 
-def test_words_generalized_or_unchanged_are_ambiguous() -> None:
+def test_only_lon_is_ambiguous_in_vocabulary() -> None:
     assert {word for word in listed_words() if is_ambiguous(word)} == {"lon"}
 
 
 @pytest.mark.parametrize(
-    ("kind", "language", "word", "taken"),
+    ("kind", "language", "word", "treatment"),
     [
         ("sensitive", "xx", "zip", "generalized, unchanged"), ("trait", "xx", "salar*", "generalized, unchanged"),
         ("neutral", "xx", "phone", "unchanged"), ("proper", "xx", "*gehalt", "generalized, unchanged"),
     ],
 )  # fmt: skip
-def test_new_words_that_collide_are_found(
-    monkeypatch: pytest.MonkeyPatch, kind: str, language: str, word: str, taken: str
+def test_added_colliding_word_is_detected(
+    monkeypatch: pytest.MonkeyPatch, kind: str, language: str, word: str, treatment: str
 ) -> None:
     old_collisions = collisions()
     hints._vocabulary.cache_clear()
@@ -104,8 +106,8 @@ def test_new_words_that_collide_are_found(
     all_matches.cache_clear()
     monkeypatch.setitem(VOCABULARY, kind, f"{VOCABULARY[kind]} {language}: {word}")
     added = {result: how for result, how in collisions().items() if result not in old_collisions}
-    assert added[word.strip("*")] == taken
-    assert is_ambiguous(word.strip("*")) == (taken == "generalized, unchanged")
+    assert added[word.strip("*")] == treatment
+    assert is_ambiguous(word.strip("*")) == (treatment == "generalized, unchanged")
 
 
 def test_each_word_listed_once_per_language() -> None:

@@ -48,7 +48,7 @@ def paths(connection: Any, name: str) -> list[tuple[str, ...]]:
     return [tuple(path) for (path,) in rows]
 
 
-def built(connection: Any, call: str) -> list[tuple[str, ...]]:
+def build_paths(connection: Any, call: str) -> list[tuple[str, ...]]:
     """Insert the rows of a builder under the name h and return its paths."""
     connection.execute("DELETE FROM dbanon.hierarchy WHERE name = 'h'")
     connection.execute(f"INSERT INTO dbanon.hierarchy FROM {call}")
@@ -101,9 +101,7 @@ def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
 
 
 @pytest.mark.parametrize("rows", FILES.values(), ids=FILES)
-def test_a_file_survives_loading_and_saving_from_python(
-    store: Any, tmp_path: Path, rows: list[tuple[str, ...]]
-) -> None:
+def test_hierarchy_file_round_trips_in_python(store: Any, tmp_path: Path, rows: list[tuple[str, ...]]) -> None:
     """The leaves are in the order of the file, as far as divided branches allow."""
     dbanon.load_hierarchy(store, "h", write(tmp_path / "in.csv", rows))
     expected = [tuple(reversed(Tree(rows).leaf(label))) for label in Tree(rows).leaf_order()]
@@ -117,7 +115,7 @@ def test_a_file_survives_loading_and_saving_from_python(
 
 
 @pytest.mark.parametrize("rows", FILES.values(), ids=FILES)
-def test_a_file_survives_load_and_save_from_sql(store: Any, tmp_path: Path, rows: list[tuple[str, ...]]) -> None:
+def test_hierarchy_file_round_trips_in_sql(store: Any, tmp_path: Path, rows: list[tuple[str, ...]]) -> None:
     source = write(tmp_path / "in.csv", rows)
     store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('h', {text(str(source))})")
     dbanon.load_hierarchy(store, "python", rows)
@@ -131,7 +129,7 @@ def test_a_file_survives_load_and_save_from_sql(store: Any, tmp_path: Path, rows
     assert paths(store, "again") == paths(store, "h")
 
 
-def test_the_order_of_the_file_is_the_order_of_the_leaves(store: Any) -> None:
+def test_hierarchy_leaves_keep_file_order(store: Any) -> None:
     rows = [("z", "B", "*"), ("y", "*"), ("c", "A", "*"), ("a", "B", "*"), ("b", "A", "*")]
     dbanon.load_hierarchy(store, "h", rows)
     assert [path[0] for path in paths(store, "h")] == ["z", "a", "y", "c", "b"]
@@ -139,7 +137,7 @@ def test_the_order_of_the_file_is_the_order_of_the_leaves(store: Any) -> None:
     assert [line for (line,) in lines] == ["z;B;*", "a;B;*", "y;*", "c;A;*", "b;A;*"]
 
 
-def test_loading_replaces_and_other_names_stay(store: Any) -> None:
+def test_load_hierarchy_replaces_only_its_name(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "*"), ("b", "*")])
     dbanon.load_hierarchy(store, "other", [("x", "*")])
     dbanon.load_hierarchy(store, "h", [("c", "*")])
@@ -147,7 +145,7 @@ def test_loading_replaces_and_other_names_stay(store: Any) -> None:
     assert paths(store, "other") == [("x", "*")]
 
 
-def test_a_label_repeated_on_the_next_level_is_one_node(store: Any, tmp_path: Path) -> None:
+def test_label_repeated_on_next_level_is_single_node(store: Any, tmp_path: Path) -> None:
     (tmp_path / "h.csv").write_text("a;a;A;*\nb;B;B;*\nc;C;*;*\n", encoding="utf-8")
     dbanon.load_hierarchy(store, "h", tmp_path / "h.csv")
     assert paths(store, "h") == [("a", "A", "*"), ("b", "B", "*"), ("c", "C", "*")]
@@ -161,15 +159,15 @@ CONTENTS = [
 
 
 @pytest.mark.parametrize("content", CONTENTS)
-def test_line_ends_marks_padding_and_quotes_do_not_matter(store: Any, tmp_path: Path, content: str) -> None:
+def test_hierarchy_file_ignores_bom_quotes_and_line_ends(store: Any, tmp_path: Path, content: str) -> None:
     (tmp_path / "h.csv").write_bytes(content.encode())
     dbanon.load_hierarchy(store, "h", tmp_path / "h.csv")
     assert paths(store, "h") == [("a", "A", "*"), ("b", "*")]
 
 
-def test_spaces_at_the_ends_of_a_label_survive(store: Any, tmp_path: Path) -> None:
+def test_label_keeps_leading_and_trailing_spaces(store: Any, tmp_path: Path) -> None:
     table(store, [" a", "a", "a "])
-    previous = built(store, "hierarchy_flat('h', 't', 'v')")
+    previous = build_paths(store, "hierarchy_flat('h', 't', 'v')")
     assert [path[0] for path in previous] == [" a", "a", "a "]
     dbanon.save_hierarchy(store, "h", tmp_path / "h.csv")
     dbanon.load_hierarchy(store, "h", tmp_path / "h.csv")
@@ -180,7 +178,7 @@ NAMES = ["it's", 'a"b', "a.b", "memory.h", "🙂", "{{ x }}", "-- x", "$1"]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "x'); DROP TABLE t; --", "a;b"])
-def test_a_hierarchy_may_have_any_name(store: Any, tmp_path: Path, name: str) -> None:
+def test_hierarchy_with_any_name_is_usable(store: Any, tmp_path: Path, name: str) -> None:
     table(store, ["M", "F"])
     dbanon.load_hierarchy(store, name, [("M", "any", "*"), ("F", "any", "*")])
     assert published_rows(store, 2, f"hierarchies := {{'v': {text(name)}}}") == ["any", "any"]
@@ -193,7 +191,7 @@ def test_a_hierarchy_may_have_any_name(store: Any, tmp_path: Path, name: str) ->
     assert store.execute(f"FROM hierarchy_to_arx({text(name)})").fetchall() == [("M;any;*",), ("F;any;*",)]
 
 
-def test_hierarchies_live_in_a_database(con: Any, tmp_path: Path) -> None:
+def test_hierarchy_belongs_to_its_database(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
     con.execute("CREATE TABLE clinic.main.t AS SELECT unnest(['M', 'F']) AS v")
     con.execute("CREATE TABLE memory.main.t AS FROM clinic.main.t")
@@ -232,7 +230,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("content, message", MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_file_is_one_error_and_changes_nothing(
+def test_malformed_hierarchy_file_refused_and_nothing_changed(
     store: Any, tmp_path: Path, content: str, message: str
 ) -> None:
     path = tmp_path / "h.csv"
@@ -247,7 +245,7 @@ def test_a_malformed_file_is_one_error_and_changes_nothing(
     assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(2,)]
 
 
-def test_a_file_that_cannot_be_read_is_one_error(store: Any, tmp_path: Path) -> None:
+def test_unreadable_hierarchy_file_refused(store: Any, tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes("Zürich;*\n".encode("latin-1"))
     for path, message in (("latin.csv", "not UTF-8"), ("missing.csv", "no such file"), ("", "directory")):
         with pytest.raises(dbanon.DbanonError, match=f"cannot read the file.*{message}"):
@@ -258,13 +256,13 @@ def test_a_file_that_cannot_be_read_is_one_error(store: Any, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("rows", [[], [[]], [["a", None, "*"]], [["a", "*"], ["b"]], ["a;*", "b;*"], [1]])
-def test_rows_that_are_no_hierarchy_are_one_error(store: Any, rows: Any) -> None:
+def test_load_hierarchy_refuses_invalid_rows(store: Any, rows: Any) -> None:
     with pytest.raises(dbanon.DbanonError):
         dbanon.load_hierarchy(store, "h", rows)
     assert paths(store, "h") == []
 
 
-def test_numbers_in_rows_are_their_text_or_one_error(store: Any) -> None:
+def test_load_hierarchy_converts_or_refuses_numbers(store: Any) -> None:
     try:
         dbanon.load_hierarchy(store, "h", [[20, "20s", "*"]])
     except dbanon.DbanonError:
@@ -273,7 +271,7 @@ def test_numbers_in_rows_are_their_text_or_one_error(store: Any) -> None:
         assert paths(store, "h") == [("20", "20s", "*")]
 
 
-def test_unknown_hierarchies_are_one_error_with_a_suggestion(store: Any, tmp_path: Path) -> None:
+def test_unknown_hierarchy_error_suggests_name(store: Any, tmp_path: Path) -> None:
     with pytest.raises(dbanon.DbanonError, match=r"no hierarchy 'sexx'.*Did you mean 'sex'"):
         dbanon.load_hierarchy(store, "sexx")
     dbanon.load_hierarchy(store, "zip5", [("a", "*")])
@@ -314,7 +312,7 @@ def random_rows(seed: int) -> list[tuple[str, ...]]:
     return rows
 
 
-def test_the_view_of_nodes_agrees_with_the_reference(store: Any) -> None:
+def test_hierarchy_node_view_equals_reference(store: Any) -> None:
     trees = {f"h{seed}": Tree(random_rows(seed)) for seed in range(20)}
     trees["workclass"] = Tree(WORKCLASS)
     trees["hostile"] = Tree(HOSTILE)
@@ -347,7 +345,7 @@ def test_preorder_counts_nodes_once_parents_first(store: Any) -> None:
     assert all(parent is None or place[parent] < preorder for _, parent, preorder in rows)
 
 
-def test_heights_of_the_paper(store: Any) -> None:
+def test_adult_workclass_heights_equal_kacpc_paper(store: Any) -> None:
     """KACPC paper: H(Private) = 2, H(Local-gov) = 1, H(TC) = 3, and every leaf is 1 in the loss."""
     dbanon.load_hierarchy(store, "adult_workclass")
     rows = store.execute(
@@ -360,7 +358,7 @@ def test_heights_of_the_paper(store: Any) -> None:
     assert heights["Local-gov"] == (1, 1, 0, 1)
 
 
-def test_rows_can_be_written_by_hand(store: Any) -> None:
+def test_inserted_hierarchy_rows_are_usable(store: Any) -> None:
     store.execute("""
         INSERT INTO dbanon.hierarchy (name, node, parent, label, position) VALUES
             ('h', 'r', NULL, 'all', 0), ('h', '1', 'r', 'old', 2), ('h', '2', 'r', 'young', 1),
@@ -376,7 +374,7 @@ def test_rows_can_be_written_by_hand(store: Any) -> None:
 # --- published labels ---------------------------------------------------------------------------------------
 
 
-def test_equal_labels_in_different_branches_are_told_apart(store: Any) -> None:
+def test_equal_labels_in_two_branches_published_as_paths(store: Any) -> None:
     rows = [("a", "X", "A", "*"), ("b", "X", "A", "*"), ("c", "X", "B", "*"), ("d", "X", "B", "*")]
     dbanon.load_hierarchy(store, "h", rows)
     assert store.execute("SELECT count(*) FROM dbanon.hierarchy WHERE label = 'X'").fetchall() == [(2,)]
@@ -416,7 +414,7 @@ def test_ragged_tree_generalizes_to_common_ancestor(store: Any) -> None:
     assert published_rows(store, 3) == ["*"] * 4
 
 
-def test_hostile_labels_are_published_as_they_are(store: Any) -> None:
+def test_hostile_labels_published_unchanged(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", HOSTILE)
     table(store, [row[0] for row in HOSTILE] * 2)
     assert published_rows(store, 2) == sorted([row[0] for row in HOSTILE] * 2)
@@ -426,7 +424,7 @@ def test_hostile_labels_are_published_as_they_are(store: Any) -> None:
     assert store.execute("SELECT count(*) FROM t").fetchall() == [(26,)]
 
 
-def test_without_a_hierarchy_values_are_under_a_star(store: Any) -> None:
+def test_category_without_hierarchy_generalizes_to_star(store: Any) -> None:
     table(store, ["a", "a", "b", "b", "c"])
     assert published_rows(store, 2, "nulls := 'keep'") in (["*", "*", "*", "b", "b"], ["*", "*", "*", "a", "a"])
 
@@ -446,7 +444,7 @@ def test_generalized_looking_values_refused_without_escape(store: Any) -> None:
         published_rows(store, 2)
 
 
-def test_escape_marks_a_star_and_what_looks_marked(store: Any) -> None:
+def test_escape_labels_marks_star_and_escaped_values(store: Any) -> None:
     values = ["*", "\\*", "\\a", "a", "b"]
     table(store, values * 2)
     seen_values = sorted(["\\*", "\\\\*", "\\\\a", "a", "b"] * 2)
@@ -457,7 +455,7 @@ def test_escape_marks_a_star_and_what_looks_marked(store: Any) -> None:
     assert published_rows(store, 4, "hierarchies := {'v': 'h'}, escape_labels := true") == ["G"] * 6 + ["S"] * 4
 
 
-def test_escape_marks_a_leaf_with_the_label_of_an_inner_node(store: Any) -> None:
+def test_escape_labels_marks_leaf_named_like_inner_node(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("G", "H", "*"), ("c", "H", "*")])
     table(store, ["a", "b", "G", "G"])
     assert published_rows(store, 2, "hierarchies := {'v': 'h'}, escape_labels := true") == sorted(
@@ -478,38 +476,38 @@ def test_escape_maps_value_to_inner_node_of_label(store: Any) -> None:
 # --- builders -----------------------------------------------------------------------------------------------
 
 
-def test_prefixes_mask_from_the_right(store: Any) -> None:
+def test_prefix_builder_masks_from_right(store: Any) -> None:
     table(store, ["02138", "02139", "02201", "9", None, "02138"])
-    assert built(store, "hierarchy_prefix('h', 't', 'v')") == [
+    assert build_paths(store, "hierarchy_prefix('h', 't', 'v')") == [
         ("02138", "0213*", "021**", "02***", "0****", "*"),
         ("02139", "0213*", "021**", "02***", "0****", "*"),
         ("02201", "0220*", "022**", "02***", "0****", "*"),
         ("9", "*"),
     ]
-    assert built(store, "hierarchy_prefix('h', 't', 'v', keep=[4, 3])") == [
+    assert build_paths(store, "hierarchy_prefix('h', 't', 'v', keep=[4, 3])") == [
         ("02138", "0213*", "021**", "*"),
         ("02139", "0213*", "021**", "*"),
         ("02201", "0220*", "022**", "*"),
         ("9", "*"),
     ]
-    assert built(store, "hierarchy_prefix('h', 't', 'v', keep := [9])")[0] == ("02138", "*")
+    assert build_paths(store, "hierarchy_prefix('h', 't', 'v', keep := [9])")[0] == ("02138", "*")
     table(store, ["é🙂x", "é🙂y"])
-    assert built(store, "hierarchy_prefix('h', 't', 'v', keep => [2])") == [
+    assert build_paths(store, "hierarchy_prefix('h', 't', 'v', keep => [2])") == [
         ("é🙂x", "é🙂*", "*"),
         ("é🙂y", "é🙂*", "*"),
     ]
 
 
-def test_prefixes_of_a_table_generalize_it(store: Any) -> None:
+def test_prefix_hierarchy_generalizes_its_table(store: Any) -> None:
     table(store, ["02138", "02139", "02201", "02202"])
-    built(store, "hierarchy_prefix('h', 't', 'v', keep=[4, 3, 2])")
+    build_paths(store, "hierarchy_prefix('h', 't', 'v', keep=[4, 3, 2])")
     assert published_rows(store, 2) == ["0213*", "0213*", "0220*", "0220*"]
     assert published_rows(store, 4) == ["02***"] * 4
 
 
-def test_intervals_begin_at_multiples_below_zero_too(store: Any) -> None:
+def test_interval_builder_aligns_negative_values(store: Any) -> None:
     table(store, [-11, -10, -7, -1, 0, 4, 5, 19, None], "INTEGER")
-    assert built(store, "hierarchy_intervals('h', 't', 'v', widths=[5, 10])") == [
+    assert build_paths(store, "hierarchy_intervals('h', 't', 'v', widths=[5, 10])") == [
         ("-11", "[-15, -11]", "[-20, -11]", "*"),
         ("-10", "[-10, -6]", "[-10, -1]", "*"),
         ("-7", "[-10, -6]", "[-10, -1]", "*"),
@@ -522,13 +520,13 @@ def test_intervals_begin_at_multiples_below_zero_too(store: Any) -> None:
 
 
 @pytest.mark.parametrize("type_", ["TINYINT", "UBIGINT", "BIGINT", "HUGEINT", "DECIMAL(10, 2)", "DOUBLE", "FLOAT"])
-def test_intervals_contain_their_values(store: Any, type_: str) -> None:
+def test_interval_builder_labels_contain_values(store: Any, type_: str) -> None:
     full_result = type_ in ("TINYINT", "UBIGINT", "BIGINT", "HUGEINT")
     values: list[Any] = [0, 4, 5, 99] if type_ == "UBIGINT" else [-10, -6, -5, -1, 0, 4, 5, 99]
     if not full_result:
         values += [-5.5, -0.25, 4.75, 9.5]
     table(store, values, type_)
-    rows = built(store, "hierarchy_intervals('h', 't', 'v', widths=[5, 20])")
+    rows = build_paths(store, "hierarchy_intervals('h', 't', 'v', widths=[5, 20])")
     assert [float(row[0]) for row in rows] == sorted(values)
     for value, narrow, wide_result, star in rows:
         assert star == "*"
@@ -543,23 +541,23 @@ def test_intervals_contain_their_values(store: Any, type_: str) -> None:
                 assert low <= float(value) < high
 
 
-def test_the_extremes_of_a_type_have_intervals(store: Any) -> None:
+def test_interval_builder_covers_bigint_extremes(store: Any) -> None:
     table(store, [-(2**63), 2**63 - 1, 0], "BIGINT")
-    rows = built(store, "hierarchy_intervals('h', 't', 'v', widths=[1000])")
+    rows = build_paths(store, "hierarchy_intervals('h', 't', 'v', widths=[1000])")
     for value, label, _ in rows:
         low, high = (int(end) for end in label[1:-1].split(", "))
         assert low <= int(value) <= high == low + 999
 
 
-def test_dates_have_months_quarters_years_and_decades(store: Any) -> None:
+def test_date_builder_has_months_quarters_years_decades(store: Any) -> None:
     table(store, ["1969-12-31", "1970-01-01", "1899-05-06", "2000-02-29", None], "DATE")
-    assert built(store, "hierarchy_dates('h', 't', 'v')") == [
+    assert build_paths(store, "hierarchy_dates('h', 't', 'v')") == [
         ("1899-05-06", "1899-05", "1899-Q2", "1899", "1890s", "*"),
         ("1969-12-31", "1969-12", "1969-Q4", "1969", "1960s", "*"),
         ("1970-01-01", "1970-01", "1970-Q1", "1970", "1970s", "*"),
         ("2000-02-29", "2000-02", "2000-Q1", "2000", "2000s", "*"),
     ]
-    assert built(store, "hierarchy_dates('h', 't', 'v', levels=['year', 'century'])") == [
+    assert build_paths(store, "hierarchy_dates('h', 't', 'v', levels=['year', 'century'])") == [
         ("1899-05-06", "1899", "1800-1899", "*"),
         ("1969-12-31", "1969", "1900-1999", "*"),
         ("1970-01-01", "1970", "1900-1999", "*"),
@@ -567,24 +565,24 @@ def test_dates_have_months_quarters_years_and_decades(store: Any) -> None:
     ]
 
 
-def test_dates_of_timestamps_have_days(store: Any) -> None:
+def test_date_builder_labels_days_of_timestamps(store: Any) -> None:
     table(store, ["1985-03-12 23:59:59", "1985-03-12 00:00:00", "1969-12-31 23:59:59.5"], "TIMESTAMP")
-    assert built(store, "hierarchy_dates('h', 't', 'v', levels=['day', 'decade'])") == [
+    assert build_paths(store, "hierarchy_dates('h', 't', 'v', levels=['day', 'decade'])") == [
         ("1969-12-31 23:59:59.5", "1969-12-31 (day)", "1960s", "*"),
         ("1985-03-12 00:00:00", "1985-03-12 (day)", "1980s", "*"),
         ("1985-03-12 23:59:59", "1985-03-12 (day)", "1980s", "*"),
     ]
 
 
-def test_a_flat_hierarchy_has_the_values_under_a_star(store: Any) -> None:
+def test_flat_builder_puts_values_under_star(store: Any) -> None:
     table(store, ["b", "a", None, "b", "it's"])
-    assert built(store, "hierarchy_flat('h', 't', 'v')") == [("a", "*"), ("b", "*"), ("it's", "*")]
+    assert build_paths(store, "hierarchy_flat('h', 't', 'v')") == [("a", "*"), ("b", "*"), ("it's", "*")]
     table(store, [10, 9], "INTEGER")
-    assert sorted(built(store, "hierarchy_flat('h', 't', 'v')")) == [("10", "*"), ("9", "*")]
+    assert sorted(build_paths(store, "hierarchy_flat('h', 't', 'v')")) == [("10", "*"), ("9", "*")]
 
 
 @pytest.mark.parametrize(
-    ("type_", "values", "builder", "seen"),
+    ("type_", "values", "builder", "expected_values"),
     [
         ("INTEGER", [-3, -2, 11, 12], "hierarchy_intervals('h', 't', 'v', widths=[5])", ["[-5, -1]", "[10, 14]"]),
         ("DECIMAL(4, 1)", [0.5, 1.5, 6.5, 7.5], "hierarchy_intervals('h', 't', 'v', widths=[5])",
@@ -596,25 +594,25 @@ def test_a_flat_hierarchy_has_the_values_under_a_star(store: Any) -> None:
         ("BOOLEAN", [True, True, False, False], "hierarchy_flat('h', 't', 'v')", ["false", "true"]),
     ],
 )  # fmt: skip
-def test_built_hierarchies_cover_their_column(
-    store: Any, type_: str, values: list[Any], builder: str, seen: list[str]
+def test_built_hierarchy_covers_its_column(
+    store: Any, type_: str, values: list[Any], builder: str, expected_values: list[str]
 ) -> None:
     table(store, values, type_)
-    built(store, builder)
+    build_paths(store, builder)
     assert store.execute("FROM uncovered_values('t', 'v', hierarchy='h')").fetchall() == []
-    assert published_rows(store, 2) == sorted(seen * 2)
+    assert published_rows(store, 2) == sorted(expected_values * 2)
 
 
-def test_builders_take_views_files_and_odd_names(store: Any, tmp_path: Path) -> None:
+def test_hierarchy_builders_accept_views_files_odd_names(store: Any, tmp_path: Path) -> None:
     store.execute("""CREATE OR REPLACE TABLE "it's; odd" AS SELECT unnest(['ab', 'ac']) AS "x'); DROP TABLE t; --\"""")
     column = text("X'); DROP TABLE t; --")
     expected = [("ab", "a*", "*"), ("ac", "a*", "*")]
-    assert built(store, f"hierarchy_prefix('h', 'it''s; odd', {column})") == expected
+    assert build_paths(store, f"hierarchy_prefix('h', 'it''s; odd', {column})") == expected
     file = tmp_path / "x.parquet"
     store.execute(f"""COPY "it's; odd" TO {text(str(file))}""")
-    assert built(store, f"hierarchy_prefix('h', {text(str(file))}, {column})") == expected
+    assert build_paths(store, f"hierarchy_prefix('h', {text(str(file))}, {column})") == expected
     store.execute("""CREATE OR REPLACE VIEW narrow AS SELECT * FROM "it's; odd" LIMIT 1""")
-    assert built(store, f"hierarchy_prefix('h', 'narrow', {column})") == expected[:1]
+    assert build_paths(store, f"hierarchy_prefix('h', 'narrow', {column})") == expected[:1]
 
 
 @pytest.mark.parametrize(
@@ -644,7 +642,7 @@ def test_builders_take_views_files_and_odd_names(store: Any, tmp_path: Path) -> 
         ("hierarchy_flat('h', 't', 'v', keep='x')", "no parameter 'keep'|does not support|too many"),
     ],
 )
-def test_a_builder_with_a_mistake_is_one_error(store: Any, call: str, message: str) -> None:
+def test_invalid_builder_arguments_refused(store: Any, call: str, message: str) -> None:
     table(store, ["1970-01-01"], "DATE") if "dates" in call else table(store, [1, 2], "INTEGER")
     with pytest.raises(duckdb.Error, match=message):
         store.execute(f"INSERT INTO dbanon.hierarchy FROM {call}")
@@ -652,7 +650,7 @@ def test_a_builder_with_a_mistake_is_one_error(store: Any, call: str, message: s
 
 
 @pytest.mark.parametrize("call", ["hierarchy_dates('h', 't', 'v')", "hierarchy_intervals('h', 't', 'v', widths=[5])"])
-def test_a_builder_of_another_type_quotes_no_cell(store: Any, call: str) -> None:
+def test_builder_type_error_contains_no_cell(store: Any, call: str) -> None:
     table(store, ["secret cell", "secret cell"])
     with pytest.raises(duckdb.Error) as error:
         store.execute(f"FROM {call}").fetchall()
@@ -674,12 +672,12 @@ def test_uncovered_lists_missing_and_reserved_values(store: Any) -> None:
     assert store.execute("FROM uncovered_values('t', 'v')").fetchall() == []
 
 
-def test_uncovered_without_a_hierarchy_finds_the_star(store: Any) -> None:
+def test_uncovered_values_without_hierarchy_finds_star(store: Any) -> None:
     table(store, ["a", "*", "*"])
     assert store.execute("FROM uncovered_values('t', 'v')").fetchall() == [("*", 2, "reserved")]
 
 
-def test_uncovered_with_a_mistake_is_one_error(store: Any) -> None:
+def test_uncovered_values_refuses_invalid_arguments(store: Any) -> None:
     table(store, ["a"])
     for call, message in (("'t', 'w'", "no column 'w'"), ("'tt', 'v'", "no table, view or file 'tt'"),
                           ("'t', 'v', hierarchy='nope'", "no hierarchy 'nope'"),
@@ -704,7 +702,7 @@ def test_missing_value_hint_is_runnable_statement(store: Any, source: str, decla
     assert store.execute(hint[1]).fetchall() == [("y", 1, "missing"), ("zz", 2, "missing")]
 
 
-def test_a_calendar_reaches_as_far_as_dates_do(store: Any) -> None:
+def test_date_builder_covers_whole_date_range(store: Any) -> None:
     """TIMESTAMP ends before DATE does."""
     table(store, ["294247-01-11", "5881580-07-10", "5877642-06-25 (BC)"], "DATE")
     store.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_dates('h', 't', 'v', levels := ['month', 'year'])")
@@ -760,7 +758,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("nodes, problem, message", BROKEN.values(), ids=BROKEN)
-def test_a_broken_tree_is_reported_and_stops_the_query(store: Any, nodes: Any, problem: str, message: str) -> None:
+def test_malformed_tree_reported_and_release_refused(store: Any, nodes: Any, problem: str, message: str) -> None:
     for node, parent, label in nodes:
         store.execute("INSERT INTO dbanon.hierarchy (name, node, parent, label) VALUES ('h', ?, ?, ?)",
                       [node, parent, label])  # fmt: skip
@@ -774,7 +772,7 @@ def test_a_broken_tree_is_reported_and_stops_the_query(store: Any, nodes: Any, p
             store.execute(f"FROM {function}('t', k=2, qi=['v'], hierarchies={{'v': 'h'}})").fetchall()
 
 
-def test_hierarchy_problems_lists_every_referred_error() -> None:
+def test_hierarchy_problems_covers_every_referring_error() -> None:
     messages = [
         message
         for message in map(str, hierarchy_messages("t", "v", "h", None).values())
@@ -793,7 +791,7 @@ def test_ambiguous_inner_node_value_is_no_hierarchy_problem(store: Any) -> None:
 
 
 @pytest.mark.parametrize("root", ["*", "all"])
-def test_a_root_of_any_name_is_published(store: Any, root: str) -> None:
+def test_root_with_any_label_is_published(store: Any, root: str) -> None:
     """Only the root may be called `*`; a path such as `south > *` is no `*`."""
     rows = [("r", None, root), ("n", "r", "north"), ("s", "r", "south"), ("x", "n", "*"), ("y", "s", "*"),
             ("a", "x", "a"), ("b", "y", "b")]  # fmt: skip
@@ -828,7 +826,7 @@ def test_hierarchy_problems_reads_every_attached_database(con: Any, tmp_path: Pa
 # --- shipped and inline -------------------------------------------------------------------------------------
 
 
-def test_shipped_hierarchies_are_used_by_name_without_loading(store: Any) -> None:
+def test_shipped_hierarchy_usable_without_loading(store: Any) -> None:
     table(store, ["MA", "CT", "CA", "OR"])
     assert published_rows(store, 2, "hierarchies := {'v': 'us_state'}") == ["New England"] * 2 + ["Pacific"] * 2
     dbanon.declare(store, "t", v=("quasi", "us_state"))
@@ -838,7 +836,7 @@ def test_shipped_hierarchies_are_used_by_name_without_loading(store: Any) -> Non
     assert [name for (name,) in rows] == list(shipped_hierarchies())
 
 
-def test_a_stored_hierarchy_goes_before_a_shipped_one(store: Any) -> None:
+def test_stored_hierarchy_precedes_shipped_one(store: Any) -> None:
     table(store, ["M", "F"])
     assert published_rows(store, 2, "hierarchies := {'v': 'sex'}") == ["*", "*"]
     dbanon.load_hierarchy(store, "sex", [("M", "person", "*"), ("F", "person", "*")])
@@ -848,7 +846,7 @@ def test_a_stored_hierarchy_goes_before_a_shipped_one(store: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["sex", "adult_workclass", "us_state", "iso_country", "icd10"])
-def test_shipped_hierarchies_load_in_the_order_of_their_files(store: Any, name: str) -> None:
+def test_shipped_hierarchy_loads_in_file_order(store: Any, name: str) -> None:
     dbanon.load_hierarchy(store, name)
     store.execute(f"INSERT INTO dbanon.hierarchy SELECT 'sql', * EXCLUDE (name) FROM hierarchy_builtin('{name}')")
     folder = Path(__file__).resolve().parents[3] / "hierarchies"
@@ -860,14 +858,14 @@ def test_shipped_hierarchies_load_in_the_order_of_their_files(store: Any, name: 
         assert set(paths(store, stored)) == {tuple(reversed(tree.leaf(row[0]))) for row in rows}
 
 
-def test_a_shipped_hierarchy_is_planned_in_little_time(store: Any) -> None:
+def test_icd10_builtin_has_one_row_per_node(store: Any) -> None:
     """ICD-10 has 2,564 leaves: rows must not be made of every pair of them."""
     rows = store.execute("SELECT count(*), max(position) FROM hierarchy_builtin('icd10')").fetchall()
     assert rows[0][0] == 2587
     assert rows[0][1] == 2564
 
 
-def test_no_name_reaches_a_file_outside_the_shipped_ones(store: Any) -> None:
+def test_hierarchy_name_cannot_reach_other_files(store: Any) -> None:
     table(store, ["M", "F"])
     for name in ("../hierarchies/sex", "sex.csv", "/etc/passwd", "..", "SEX"):
         with pytest.raises(duckdb.Error, match="there is no hierarchy"):
@@ -876,7 +874,7 @@ def test_no_name_reaches_a_file_outside_the_shipped_ones(store: Any) -> None:
             store.execute(f"FROM hierarchy_builtin('{name}')")
 
 
-def test_arx_text_stands_for_a_hierarchy(store: Any) -> None:
+def test_arx_text_accepted_as_hierarchy(store: Any) -> None:
     table(store, ["M", "F"])
     for label, output in (("any", "any"), ('any "one"; or two', '"any ""one""; or two"')):
         lines = f"E'M;{output};*\\nF;{output};*\\n'"
@@ -888,7 +886,7 @@ def test_arx_text_stands_for_a_hierarchy(store: Any) -> None:
 
 
 @pytest.mark.parametrize("lines", ["M;*\\nF;?", "M;*\\nF;*\\nF;*", "M;;*\\nF;*", ";", "M;*\\n;", '"M;*'])
-def test_malformed_arx_text_is_one_error(store: Any, lines: str) -> None:
+def test_malformed_arx_text_refused(store: Any, lines: str) -> None:
     table(store, ["M", "F"])
     with pytest.raises(duckdb.Error, match="is not well-formed"):
         published_rows(store, 2, f"hierarchies := {{'v': E'{lines}'}}")

@@ -37,7 +37,7 @@ def parents(name: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_text(name: str) -> None:
+def test_shipped_file_is_utf8_with_unix_line_ends(name: str) -> None:
     content = (FOLDER / f"{name}.csv").read_bytes()
     assert content.endswith(b"\n")
     assert b"\r" not in content
@@ -46,7 +46,7 @@ def test_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_rows_run_from_a_leaf_to_the_root(name: str) -> None:
+def test_shipped_rows_lead_from_leaf_to_root(name: str) -> None:
     rows = read(name)
     assert rows
     for row in rows:
@@ -57,13 +57,13 @@ def test_rows_run_from_a_leaf_to_the_root(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_leaves_are_unique(name: str) -> None:
+def test_shipped_leaves_are_unique(name: str) -> None:
     leaves = [row[0] for row in read(name)]
     assert len(leaves) == len(set(leaves))
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_each_inner_label_is_one_node(name: str) -> None:
+def test_shipped_inner_labels_have_single_parent(name: str) -> None:
     """A node is its path to the root, so one label may have only one path and is never a leaf too."""
     rows = read(name)
     paths: dict[str, list[str]] = {}
@@ -73,7 +73,7 @@ def test_each_inner_label_is_one_node(name: str) -> None:
     assert paths.keys().isdisjoint(row[0] for row in rows)
 
 
-def test_adult_workclass() -> None:
+def test_adult_workclass_has_paper_tree() -> None:
     assert parents("adult_workclass") == {
         "Private": ["*"],
         "Self-emp-not-inc": ["Self-emp", "*"],
@@ -86,7 +86,7 @@ def test_adult_workclass() -> None:
 
 
 @pytest.mark.parametrize("name", ["us_state", "us_state_name"])
-def test_us_states(name: str) -> None:
+def test_us_states_have_regions_and_divisions(name: str) -> None:
     above = parents(name)
     states = [up for up in above.values() if up != TERRITORIES]
     assert len(states) == 51
@@ -95,13 +95,13 @@ def test_us_states(name: str) -> None:
     assert len({up[0] for up in states}) == 9
 
 
-def test_us_state_files_agree() -> None:
+def test_us_state_files_have_equal_parents() -> None:
     assert sorted(parents("us_state").values()) == sorted(parents("us_state_name").values())
     territories = {leaf for leaf, up in parents("us_state").items() if up == TERRITORIES}
     assert territories == {"AS", "GU", "MP", "PR", "VI"}
 
 
-def test_iso_country() -> None:
+def test_iso_country_has_249_codes_and_un_regions() -> None:
     above = parents("iso_country")
     assert len(above) == 249
     assert all(len(code) == 2 and code.isascii() and code.isalpha() and code.isupper() for code in above)
@@ -120,11 +120,11 @@ def test_iso_country() -> None:
         ("Z99", "XXI Factors influencing health status and contact with health services (Z00-Z99)"),
     ],
 )
-def test_icd10_code(code: str, chapter: str) -> None:
+def test_icd10_code_belongs_to_chapter(code: str, chapter: str) -> None:
     assert parents("icd10")[code] == [chapter, "*"]
 
 
-def test_icd10_chapters_contain_their_ranges() -> None:
+def test_icd10_codes_lie_within_chapter_range() -> None:
     above = parents("icd10")
     assert len({up[0] for up in above.values()}) == 22
     for code, (chapter, _) in above.items():

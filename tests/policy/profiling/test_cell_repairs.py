@@ -21,7 +21,7 @@ def found_problems(con: Any, table: str = "t") -> Found:
     return {name: list(zip(problems, repairs, strict=True)) for name, problems, repairs in rows if problems}
 
 
-def mend(con: Any, table: str = "t") -> Found:
+def repair_table(con: Any, table: str = "t") -> Found:
     """Run every returned statement once; return the problems found."""
     previous = found_problems(con, table)
     for statement in dict.fromkeys(s for each_value in previous.values() for _, s in each_value if s is not None):
@@ -29,7 +29,7 @@ def mend(con: Any, table: str = "t") -> Found:
     return previous
 
 
-def column(con: Any, values: list[str | None], name: str = "x") -> str | None:
+def column_problem(con: Any, values: list[str | None], name: str = "x") -> str | None:
     """Return the problem of a column of texts, next to a column that extends it to 20 rows."""
     query = f"SELECT {identifier(name)}, i FROM (SELECT unnest(?) AS {identifier(name)}), range(20) r (i)"
     con.execute(f"CREATE OR REPLACE TABLE t AS {query}", [values])
@@ -48,26 +48,26 @@ DATES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("written", DATES)
-def test_dates_as_text_become_dates(con: Any, written: str) -> None:
+@pytest.mark.parametrize("date_text", DATES)
+def test_dates_as_text_become_dates(con: Any, date_text: str) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT strftime(TIMESTAMP '2001-12-31 23:59:59' - INTERVAL (i) DAY, ?) AS x "
         "FROM range(90) r (i)",
-        [DATES[written]],
+        [DATES[date_text]],
     )
-    assert con.execute("SELECT x FROM t LIMIT 1").fetchall() == [(written,)]
-    [(problem, _)] = mend(con)["x"]
-    assert problem.startswith(f"dates as text, {DATES[written]}") and "ambiguous" not in problem
+    assert con.execute("SELECT x FROM t LIMIT 1").fetchall() == [(date_text,)]
+    [(problem, _)] = repair_table(con)["x"]
+    assert problem.startswith(f"dates as text, {DATES[date_text]}") and "ambiguous" not in problem
     first, days, type_ = con.execute(
         "SELECT max(x)::DATE::VARCHAR, count(DISTINCT x::DATE), any_value(typeof(x)) FROM t"
     ).fetchall()[0]
     assert (first, days) == ("2001-12-31", 90)
-    assert type_ == ("TIMESTAMP" if ":" in written else "DATE")
+    assert type_ == ("TIMESTAMP" if ":" in date_text else "DATE")
     assert found_problems(con) == {}
 
 
 def test_ambiguous_date_states_chosen_order_and_reason(con: Any) -> None:
-    actual_column = column(con, [f"0{i}/0{j}/2020" for i in range(1, 10) for j in range(1, 10)])
+    actual_column = column_problem(con, [f"0{i}/0{j}/2020" for i in range(1, 10) for j in range(1, 10)])
     assert actual_column == (
         "dates as text, %d/%m/%Y; ambiguous, as no number is above 12: taken as day before month, as most countries "
         "write"
@@ -77,7 +77,7 @@ def test_ambiguous_date_states_chosen_order_and_reason(con: Any) -> None:
     assert found_problems(con)["x"][0][0] == (
         "dates as text, %m/%d/%Y; ambiguous, as no number is above 12: taken as other columns of the table show"
     )
-    mend(con)
+    repair_table(con)
     assert con.execute("SELECT count(*) FROM t WHERE month(x) = 2 AND day(x) = 3").fetchall() == [(20,)]
 
 
@@ -91,26 +91,29 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("written", NUMBERS)
-def test_numbers_as_text_become_numbers(con: Any, written: tuple[str, ...]) -> None:
-    message, numbers = NUMBERS[written]
-    problem = column(con, list(written))
+@pytest.mark.parametrize("number_texts", NUMBERS)
+def test_numbers_as_text_become_numbers(con: Any, number_texts: tuple[str, ...]) -> None:
+    message, numbers = NUMBERS[number_texts]
+    problem = column_problem(con, list(number_texts))
     assert problem is not None and problem.startswith(f"numbers as text{message}") and "ambiguous" not in problem
-    mend(con)
+    repair_table(con)
     assert con.execute("SELECT list(DISTINCT x ORDER BY x) FILTER (x IS NOT NULL) FROM t").fetchall() == [(numbers,)]
     assert found_problems(con) == {}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 def test_ambiguous_numbers_are_reported(con: Any) -> None:
     thousands = "ambiguous, as three digits follow every comma: taken as thousands, not as decimals"
-    assert column(con, ["1,234", "2,345", "3,456"]) == f"numbers as text with commas between thousands; {thousands}"
+    assert (
+        column_problem(con, ["1,234", "2,345", "3,456"])
+        == f"numbers as text with commas between thousands; {thousands}"
+    )
     con.execute("ALTER TABLE t ADD COLUMN weight VARCHAR")
     con.execute("UPDATE t SET weight = i || ',5'")
     assert "with decimal commas; ambiguous" in found_problems(con)["x"][0][0]
-    mend(con)
+    repair_table(con)
     assert con.execute("SELECT min(x), max(weight) FROM t").fetchall() == [(1.234, 19.5)]
-    assert "taken as decimals" in str(column(con, ["1.234", "2.345", "3.456"]))
+    assert "taken as decimals" in str(column_problem(con, ["1.234", "2.345", "3.456"]))
 
 
 @pytest.mark.parametrize(
@@ -118,13 +121,13 @@ def test_ambiguous_numbers_are_reported(con: Any) -> None:
     [["02138", "02139", "10001"], ["1", "2"], ["E11", "I10", "12"], ["2020-13-45", "2020-00-00", "2020-99-99"]],
     ids=["leading zeros", "two values", "words", "no dates"],
 )
-def test_codes_of_places_and_words_are_no_numbers(con: Any, values: list[str | None]) -> None:
-    assert column(con, values) is None
+def test_text_codes_not_repaired_to_numbers(con: Any, values: list[str | None]) -> None:
+    assert column_problem(con, values) is None
 
 
 def test_zip_codes_and_keys_keep_their_texts(con: Any) -> None:
-    assert column(con, ["10115", "10117", "12345"], "plz") is None
-    assert column(con, ["10115", "10117", "12345"], "room_no") is None
+    assert column_problem(con, ["10115", "10117", "12345"], "plz") is None
+    assert column_problem(con, ["10115", "10117", "12345"], "room_no") is None
 
 
 def test_invalid_texts_counted_and_listed_not_lost(con: Any) -> None:
@@ -151,7 +154,7 @@ def test_codes_in_texts_numbers_and_dates_are_declared_missing(con: Any) -> None
         "ELSE DATE '1980-01-01' + i::INT END AS admitted, ['flu', 'cold', 'n/a'][i % 3 + 1] AS disease "
         "FROM range(300) r (i)"
     )
-    previous = mend(con)
+    previous = repair_table(con)
     assert {name: [problem for problem, _ in entry] for name, entry in previous.items()} == {
         "sex": ["codes for missing values: '', '?', 'NA' in records: 102"],
         "age": ["codes for missing values: '-1', '999' in records: 20"],
@@ -176,7 +179,7 @@ def test_codes_in_texts_numbers_and_dates_are_declared_missing(con: Any) -> None
 def test_codes_added_to_existing_policy(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT ['a', 'b', 'N/A', 'none of it'][i % 4 + 1] AS x FROM range(80) r (i)")
     dbanon.declare(con, "t", x={"role": "insensitive", "missing_codes": ["none of it"]})
-    [(_, statement)] = mend(con)["x"]
+    [(_, statement)] = repair_table(con)["x"]
     assert str(statement).startswith("UPDATE ")
     assert con.execute("SELECT missing_codes FROM dbanon.policy").fetchall() == [(["none of it", "N/A"],)]
     assert found_problems(con) == {}
@@ -190,7 +193,7 @@ def test_declared_codes_repaired_with_surrounding_text(con: Any) -> None:
     )
     dbanon.declare(con, "t", x={"role": "quasi", "missing_codes": ["NA"]})
     old_rows = con.execute("SELECT count(*) FROM t WHERE x IN ('NA', '?')").fetchall()
-    mend(con)
+    repair_table(con)
     new_rows = con.execute("SELECT count(*), any_value(typeof(x)) FROM t WHERE x IS NULL").fetchall()
     assert new_rows == [(*old_rows[0], "DATE")]
     assert con.execute("SELECT missing_codes FROM dbanon.policy").fetchall() == [(None,)]
@@ -199,7 +202,7 @@ def test_declared_codes_repaired_with_surrounding_text(con: Any) -> None:
 
 def test_valid_value_is_no_missing_code(con: Any) -> None:
     countries = ["NA", "DE", "FR", "IT", "ES", "PT", "PL", "NL", "BE", "AT", "CH", "SE", "NO", "FI"]
-    assert column(con, countries, "country") is None, "Namibia"
+    assert column_problem(con, countries, "country") is None, "Namibia"
     numbers = "i % 100 AS age, i % 9 - 4 AS change, i % 1200 AS paid"
     con.execute(f"CREATE OR REPLACE TABLE t AS SELECT {numbers} FROM range(2400) r (i)")
     assert found_problems(con) == {}, "99, -1 and 999 among their neighbours"
@@ -218,11 +221,11 @@ def test_unknown_column_not_published_by_proposal(con: Any) -> None:
 # --- blanks, odd names, views and files ------------------------------------------------------------------
 
 
-def test_blanks_are_cut_off(con: Any) -> None:
+def test_repair_trims_blanks_around_values(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT ['flu ', 'flu', chr(9) || 'cold', ' NA'][i % 4 + 1] AS disease FROM range(80) r (i)"
     )
-    assert [p for p, _ in mend(con)["disease"]] == [
+    assert [p for p, _ in repair_table(con)["disease"]] == [
         "codes for missing values: 'NA' in records: 20", "blanks around values in records: 60"
     ]  # fmt: skip
     assert con.execute("SELECT DISTINCT disease FROM t ORDER BY 1").fetchall() == [("NA",), ("cold",), ("flu",)]
@@ -239,18 +242,18 @@ MESSY = {
 
 
 @pytest.mark.parametrize("odd", HOSTILE)
-def test_statements_valid_for_every_name(con: Any, odd: str) -> None:
+def test_repair_statements_valid_for_odd_names(con: Any, odd: str) -> None:
     actual_text = ", ".join(f"{sql} AS {identifier(f'{name} {odd}')}" for name, sql in MESSY.items())
     con.execute(f"CREATE TABLE {identifier(odd)} AS SELECT {actual_text} FROM range(90) r (i)")
     source = str(identifier(odd))
-    assert [name.split(" ")[0] for name in mend(con, source)] == list(MESSY)
+    assert [name.split(" ")[0] for name in repair_table(con, source)] == list(MESSY)
     assert found_problems(con, source) == {}
     types = con.execute(f"SELECT column_type FROM (DESCRIBE {source})").fetchall()
     assert types == [("DATE",), ("DOUBLE",), ("BIGINT",), ("VARCHAR",)]
 
 
 @pytest.mark.parametrize("kind", ["view", "file", "temporary"])
-def test_non_table_repaired_in_view(tmp_path: Path, kind: str) -> None:
+def test_repair_of_view_file_or_temp_table_creates_view(tmp_path: Path, kind: str) -> None:
     actual_text = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in MESSY.items())
     with dbanon.connect() as con:
         con.execute(
@@ -262,22 +265,22 @@ def test_non_table_repaired_in_view(tmp_path: Path, kind: str) -> None:
         source = {"view": "seen", "file": path, "temporary": "visits"}[kind]
         statements = {statement for each_value in found_problems(con, source).values() for _, statement in each_value}
         assert len(statements) == 1, "a view has all columns at once"
-        mend(con, source)
+        repair_table(con, source)
         view = "seen_mended" if kind == "view" else "visits_mended"
         assert found_problems(con, view) == {}
         nulls = con.execute(f"SELECT {', '.join(f'count(*) FILTER ({name} IS NULL)' for name in MESSY)} FROM {view}")
         assert nulls.fetchall() == [(10, 10, 10, 30)]
 
 
-@pytest.mark.exhaustive
-def test_a_category_type_is_mended_too(con: Any) -> None:
+@pytest.mark.not_everyday
+def test_repair_converts_enum_column(con: Any) -> None:
     con.execute("CREATE TYPE lists AS ENUM ('3,5', '4,5 ', 'NA')")
     con.execute("CREATE TABLE t AS SELECT (['3,5', '4,5 ', 'NA'])[i % 3 + 1]::lists AS weight FROM range(90) r (i)")
-    mend(con)
+    repair_table(con)
     assert con.execute("SELECT sum(weight) FROM t").fetchall() == [(240,)]
 
 
-def test_no_cell_is_quoted(con: Any) -> None:
+def test_repair_report_contains_no_cell(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT ['SECRET-1', ' SECRET-2', 'NA'][i % 3 + 1] AS ward, '0' || i || '/SECRET' AS x, "
         "CASE WHEN i = 3 THEN 4711000 ELSE i % 7 END AS age FROM range(90) r (i)"
@@ -286,7 +289,7 @@ def test_no_cell_is_quoted(con: Any) -> None:
     assert "SECRET" not in message and "4711000" not in message
 
 
-def test_codes_distinct_and_forms_unique() -> None:
+def test_repair_text_codes_and_formats_are_distinct() -> None:
     assert len(set(profiling_repairs.TEXT_CODES)) == len(profiling_repairs.TEXT_CODES)
     assert len({form.is_readable for form in profiling_repairs.TEXT_FORMATS}) == len(profiling_repairs.TEXT_FORMATS)
     for place, form in enumerate(profiling_repairs.TEXT_FORMATS):

@@ -11,7 +11,7 @@ import dbanon
 from dbanon.policy.profiling import postgres_labels
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
     ("provider", "label", "role"),
     [
@@ -35,23 +35,23 @@ from dbanon.policy.profiling import postgres_labels
         ("selinux", "unconfined", None),
     ],
 )
-def test_a_label_means_a_role_or_nothing(provider: str, label: str, role: str | None) -> None:
+def test_postgres_label_maps_to_role_or_none(provider: str, label: str, role: str | None) -> None:
     assert postgres_labels.role_from_label(provider, label) == role
 
 
-def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_postgres_labels_become_policy_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The extension that uses such labels is not installed, so the catalog's content is simulated.
 
     The query of the catalog itself runs, and finds no labels.
     """
-    with postgres.running() as server, dbanon.connect() as con:
+    with postgres.running_postgres() as server, dbanon.connect() as con:
         dbanon.load_extension(con, "postgres")
         con.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
         con.execute("CALL postgres_execute('pg', 'CREATE TABLE people (name text, birth date, zip text, ward text)')")
         assert rows(con, "FROM policy_from_labels('pg.public.people')") == []
         security_labels = postgres_labels.postgres.security_labels
 
-        def labelled(cursor: Any, place: tuple[str, str, str]) -> list[tuple[str, str, str]]:
+        def planted_labels(cursor: Any, place: tuple[str, str, str]) -> list[tuple[str, str, str]]:
             return [
                 *security_labels(cursor, place),
                 ("name", "anon", "MASKED WITH FUNCTION anon.fake_last_name()"),
@@ -61,7 +61,7 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
                 ("ward", "anon", "NOT MASKED"),
             ]
 
-        monkeypatch.setattr(postgres_labels.postgres, "security_labels", labelled)
+        monkeypatch.setattr(postgres_labels.postgres, "security_labels", planted_labels)
         con.execute("INSERT INTO dbanon.policy BY NAME FROM policy_from_labels('pg.people')")
         con.execute("INSERT INTO dbanon.foreign_database FROM attached_databases()")
         assert rows(con, "SELECT table_name, column_name, role FROM dbanon.policy ORDER BY ALL") == [

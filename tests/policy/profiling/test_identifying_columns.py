@@ -13,7 +13,7 @@ from dbanon.policy.column_names import hints
 from dbanon.policy.profiling.suggestions import suggest_settings
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier
-from tests.policy.profiling.test_profile import profiled, roles
+from tests.policy.profiling.test_profile import profile_rows, roles
 
 PUBLISHED = {"quasi", "sensitive", "insensitive"}
 
@@ -60,7 +60,7 @@ def table(con: Any, names: tuple[str, ...], value: str, rows: int = 400) -> None
 
 
 @pytest.mark.parametrize("shape", [*UNIQUE, *(f"repeated {shape}" for shape in REPEATED)])
-def test_columns_named_by_an_id_word_are_withheld(con: Any, shape: str) -> None:
+def test_column_with_id_word_in_name_is_withheld(con: Any, shape: str) -> None:
     table(con, IDENTIFIERS, UNIQUE.get(shape) or REPEATED[shape.removeprefix("repeated ")])
     actual_roles = roles(con)
     if shape == "repeated five":  # `numero` before another word may mean a count
@@ -75,7 +75,7 @@ def test_nearly_unique_columns_withheld_by_any_name(con: Any, shape: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["plan", "insurance", "salary", "employer", "height", "wage"])
-def test_values_of_one_person_each_are_withheld(con: Any, name: str) -> None:
+def test_column_with_value_per_person_is_withheld(con: Any, name: str) -> None:
     con.execute(
         f"CREATE TABLE t AS SELECT i // 10 AS patient_id, i AS visit_no, 800000000 + i // 10 * 17 AS {name}, "
         "20 + i // 10 % 30 AS age FROM range(1000) AS r (i)"
@@ -103,13 +103,13 @@ CONTROLS = {
 }  # fmt: skip
 
 
-def test_ordinary_columns_are_still_proposed(con: Any) -> None:
+def test_ordinary_columns_keep_proposed_role(con: Any) -> None:
     columns = ", ".join(f"({value}) AS {identifier(name)}" for name, (value, _) in CONTROLS.items())
     con.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(400) AS r (i)")
     assert roles(con) == {name: role for name, (_, role) in CONTROLS.items()}
 
 
-def test_ages_of_a_small_table_may_all_differ(con: Any) -> None:
+def test_unique_ages_of_small_table_proposed_as_quasi(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 20 + i AS age, ['F', 'M'][i % 2 + 1] AS sex FROM range(30) AS r (i)")
     assert roles(con)["age"] == "quasi"
 
@@ -123,7 +123,7 @@ POSITIONS = (
 
 
 @pytest.mark.parametrize(
-    ("value", "allowed"),
+    ("value", "allowed_roles"),
     [
         ("52.5 + (i % 40) / 100", {"quasi", "identifier"}),
         ("52.51234 + (i % 40) / 1000", {"identifier"}),
@@ -134,10 +134,10 @@ POSITIONS = (
         ("'u33db' || i % 40", {"identifier", "withheld"}),
     ],
 )
-def test_positions_are_never_published_unchanged(con: Any, value: str, allowed: set[str]) -> None:
+def test_geographic_positions_proposed_only_allowed_roles(con: Any, value: str, allowed_roles: set[str]) -> None:
     table(con, POSITIONS, value)
     actual_roles = roles(con)
-    assert {n: r for n, r in actual_roles.items() if r not in allowed} == {}
+    assert {n: r for n, r in actual_roles.items() if r not in allowed_roles} == {}
     unchanged = {name for name, role in actual_roles.items() if role in ("sensitive", "insensitive")}
     assert unchanged <= {"payment_lon", "lon"} and (not unchanged or value.startswith("389912"))
 
@@ -149,17 +149,17 @@ def test_positions_are_never_published_unchanged(con: Any, value: str, allowed: 
         ("13.4012 + (i % 40) / 1000", "identifier"), ("'a' || i % 3", "withheld"),
     ],
 )  # fmt: skip
-def test_lon_is_a_longitude_or_a_wage_by_its_values(con: Any, value: str, role: str) -> None:
+def test_lon_column_role_depends_on_values(con: Any, value: str, role: str) -> None:
     table(con, ("lon", "Lön"), value)
     assert set(roles(con).values()) == {role}
 
 
-def test_positions_without_records_are_withheld(con: Any) -> None:
+def test_position_columns_of_empty_table_not_proposed(con: Any) -> None:
     con.execute("CREATE TABLE t (lon DOUBLE, lat DOUBLE, latitude VARCHAR, insurance_number BIGINT)")
     assert set(roles(con).values()) <= {"withheld", "identifier"}
 
 
-def test_init_leaves_no_number_of_a_person_in_a_release(tmp_path: Any) -> None:
+def test_init_policy_publishes_no_personal_number(tmp_path: Any) -> None:
     path = tmp_path / "insured.duckdb"
     with dbanon.connect(path) as con:
         con.execute(
@@ -177,9 +177,9 @@ def test_init_leaves_no_number_of_a_person_in_a_release(tmp_path: Any) -> None:
     assert tops == []
 
 
-def test_reasons_name_what_was_found(con: Any) -> None:
+def test_withheld_reason_names_word_and_uniqueness(con: Any) -> None:
     table(con, ("insurance_number", "plan"), UNIQUE["numbers"])
-    result = profiled(con)
+    result = profile_rows(con)
     assert "its name says number, and nearly every record" in result["insurance_number"]["reason"]
     assert "its name says plan, but nearly every record" in result["plan"]["reason"]
 
@@ -194,7 +194,7 @@ def test_reasons_name_what_was_found(con: Any) -> None:
         ("20 + i // 10", "95"),
     ],
 )
-def test_tops_are_round_and_no_value_of_one_person(con: Any, value: str, top: str | None) -> None:
+def test_suggested_top_is_round_and_shared(con: Any, value: str, top: str | None) -> None:
     con.execute(f"CREATE TABLE t AS SELECT {value} AS x, i AS pid FROM range(800) AS r (i)")
     source = catalog.resolve_source("init", "t", con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True)
     assert suggest_settings(con, source, "x", None, 12, ()).top == top

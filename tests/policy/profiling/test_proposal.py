@@ -45,28 +45,28 @@ def visits(con: Any, table: str, columns: dict[str, str], rows: int = 1000) -> N
     )
 
 
-def proposed(con: Any, table: str) -> dict[str, tuple[str, str]]:
+def proposed_roles(con: Any, table: str) -> dict[str, tuple[str, str]]:
     rows = con.execute(f"SELECT column_name, proposed_role, reason FROM profile('{table}')").fetchall()
     return {name: (role, reason) for name, role, reason in rows}
 
 
-def run(*arguments: object) -> Any:
+def run_command(*arguments: object) -> Any:
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("columns", [GERMAN, ENGLISH], ids=["german", "english"])
 def test_init_proposal_publishes_nothing_personal(tmp_path: Path, columns: dict[str, str]) -> None:
     path, out = tmp_path / "clinic.duckdb", tmp_path / "out.parquet"
     with dbanon.connect(path) as con:
         visits(con, "visits", columns)
-    message = run("init", path, "visits", "--yes")
+    message = run_command("init", path, "visits", "--yes")
     assert message.exit_code == 0, message.output
     room = next(name for name in columns if name in ("Zimmer", "room"))
     assert "To be reviewed, and withheld until then:" in message.output
     assert room in message.output.split("To be reviewed")[1]
     assert "INSERT INTO" in message.output
-    result = run("anonymize", path, "--table", "visits", "-k", 10, "-o", out)
+    result = run_command("anonymize", path, "--table", "visits", "-k", 10, "-o", out)
     assert result.exit_code == 0, result.output
     with duckdb.connect() as con:
         published_columns = con.execute(f"FROM '{out}' LIMIT 0").fetch_df().columns
@@ -81,7 +81,7 @@ def test_init_proposal_publishes_nothing_personal(tmp_path: Path, columns: dict[
 @pytest.mark.parametrize("columns", [GERMAN, ENGLISH], ids=["german", "english"])
 def test_unknown_columns_withheld_with_reason(con: Any, columns: dict[str, str]) -> None:
     visits(con, "visits", columns)
-    result = proposed(con, "visits")
+    result = proposed_roles(con, "visits")
     roles = [role for role, _ in result.values()]
     assert roles.count("person") == 1
     assert result[next(iter(columns))][0] == "person"
@@ -143,10 +143,10 @@ PERSONAL = {
 }
 
 
-def test_values_that_name_or_reach_people_are_never_published(con: Any) -> None:
+def test_names_and_contact_values_proposed_as_identifier(con: Any) -> None:
     called = [(f"{word} {n}", n) for word in ("thing", "department", "admitted") for n in range(len(PERSONAL))]
     visits(con, "t", {name: list(PERSONAL)[n] for name, n in called})
-    result = proposed(con, "t")
+    result = proposed_roles(con, "t")
     for name, n in called:
         role, reason = result[name]
         assert (role, list(PERSONAL.values())[n] in reason) == ("identifier", True), (name, list(PERSONAL)[n], reason)
@@ -155,22 +155,22 @@ def test_values_that_name_or_reach_people_are_never_published(con: Any) -> None:
 FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d-%b-%y", "%d %B %Y", "%Y-%m-%d %H:%M:%S")
 
 
-def test_dates_as_text_are_quasi_whatever_the_column_is_called(con: Any) -> None:
+def test_text_dates_proposed_as_quasi_under_any_name(con: Any) -> None:
     day = "DATE '2020-01-01' + (i // 10)::INTEGER"
     visits(con, "t", {f"{n} {j}": f"strftime({day}, '{f}')" for j, f in enumerate(FORMS) for n in ("x", "diagnosed")})
-    assert {name: role for name, (role, _) in proposed(con, "t").items() if role != "quasi"} == {}
+    assert {name: role for name, (role, _) in proposed_roles(con, "t").items() if role != "quasi"} == {}
 
 
-def test_rarity_counted_by_persons_if_known(con: Any) -> None:
+def test_proposal_counts_rare_values_by_persons(con: Any) -> None:
     """Department C has twenty records of two patients, so that a release with k = 10 refuses it."""
     con.execute(
         "CREATE TABLE t AS SELECT i // 10 AS patient_id, 20 + i % 40 AS age, i % 2 = 0 AS sex, "
         "CASE WHEN i < 20 THEN 'C' ELSE ['A', 'B'][i // 10 % 2 + 1] END AS department FROM range(1000) AS r (i)"
     )
-    role, reason = proposed(con, "t")["department"]
+    role, reason = proposed_roles(con, "t")["department"]
     assert (role, "persons: 20" in reason) == ("quasi", True)
     con.execute("ALTER TABLE t DROP patient_id")
-    assert proposed(con, "t")["department"][0] == "insensitive"
+    assert proposed_roles(con, "t")["department"][0] == "insensitive"
 
 
 def test_jointly_identifying_columns_not_proposed_unchanged(con: Any) -> None:
@@ -178,11 +178,11 @@ def test_jointly_identifying_columns_not_proposed_unchanged(con: Any) -> None:
         "CREATE TABLE t AS SELECT 20 + i % 40 AS age, i % 10 AS product, i // 10 % 10 AS quantity, i // 100 AS shop "
         "FROM range(1000) AS r (i)"
     )
-    result = proposed(con, "t")
+    result = proposed_roles(con, "t")
     assert {result[name][0] for name in ("product", "quantity", "shop")} == {"quasi"}
     assert "with others like it" in result["shop"][1]
     con.execute("ALTER TABLE t DROP shop")
-    assert {proposed(con, "t")[name][0] for name in ("product", "quantity")} == {"insensitive"}
+    assert {proposed_roles(con, "t")[name][0] for name in ("product", "quantity")} == {"insensitive"}
 
 
 VARIED = {
@@ -210,9 +210,9 @@ def test_proposal_can_be_anonymized(con: Any, name: str) -> None:
     ]
 
 
-@pytest.mark.exhaustive
-def test_proposal_for_wide_hospital_stays_works(con: Any, data: Path) -> None:
-    con.execute(f"CREATE TABLE stays AS FROM '{data / 'diabetes130.parquet'}' WHERE hash(patient_nbr) % 30 = 0")
+@pytest.mark.not_everyday
+def test_proposal_for_hospital_stays_meets_k(con: Any, data_folder: Path) -> None:
+    con.execute(f"CREATE TABLE stays AS FROM '{data_folder / 'diabetes130.parquet'}' WHERE hash(patient_nbr) % 30 = 0")
     for (statement,) in con.execute("SELECT statement FROM profile('stays') WHERE statement IS NOT NULL").fetchall():
         con.execute(statement)
     assert con.execute("SELECT min(persons) >= 10 FROM kacpc_classes('stays', k=10)").fetchall() == [(True,)]

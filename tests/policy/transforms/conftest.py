@@ -12,23 +12,23 @@ import dbanon
 
 
 @pytest.fixture(autouse=True)
-def kept(monkeypatch: pytest.MonkeyPatch) -> str:
+def secret_key(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("DBANON_KEY", SECRET)
     return SECRET
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Any]:
+def empty_con() -> Iterator[Any]:
     con = dbanon.connect()
     yield con
     con.close()
 
 
 @pytest.fixture
-def con(opened: Any) -> Any:
+def con(empty_con: Any) -> Any:
     """Provide the patients, with pseudonyms, ages and diseases published."""
-    opened.execute(PATIENTS)
-    opened.execute("DELETE FROM dbanon.policy")
-    dbanon.declare(opened, "patients", patient={"role": "pseudonym", "settings": {"length": 12, "prefix": "P-"}},
+    empty_con.execute(PATIENTS)
+    empty_con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(empty_con, "patients", patient={"role": "pseudonym", "settings": {"length": 12, "prefix": "P-"}},
                    age="quasi", disease="sensitive")  # fmt: skip
-    return opened
+    return empty_con

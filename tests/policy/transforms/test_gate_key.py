@@ -32,7 +32,7 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("kind", ["env", "file"])
 def test_gate_and_release_read_equal_keys(
@@ -48,7 +48,7 @@ def test_gate_and_release_read_equal_keys(
         assert is_same == (spelling != "longer")
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
     ("reference", "error"),
     [
@@ -60,7 +60,9 @@ def test_gate_and_release_read_equal_keys(
         (SECRET, errors.UnreadableKeyReferenceError),
     ],
 )
-def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference: str, error: type[Exception]) -> None:
+def test_gate_refuses_invalid_pseudonym_key(
+    monkeypatch: pytest.MonkeyPatch, reference: str, error: type[Exception]
+) -> None:
     for name, output in (("EMPTY", " "), ("SHORT", SECRET[:62]), ("NO_CODE", "no code of bytes, " * 4)):
         monkeypatch.setenv(name, output)
     with pytest.raises(error) as caught:
@@ -68,7 +70,7 @@ def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference:
     assert SECRET[:62] not in str(caught.value)
 
 
-def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def _read_default_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look for the key in the default place, whatever the policy says."""
     real = secret_keys.find_key
     monkeypatch.setenv("OWN_KEY", OTHER)
@@ -77,15 +79,17 @@ def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def _of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def _share_scope(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make all calls and views share one scope."""
     monkeypatch.setattr(resolve, "_pseudonym_scope", lambda publication, view: "call")
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize("wrong", [_of_another_place, _of_all])
+@pytest.mark.all_cases
+@pytest.mark.parametrize("wrong", [_read_default_key, _share_scope])
 @pytest.mark.parametrize("role", ["pseudonym", "shift", "view"])
-def test_another_key_or_scope_is_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: Any, role: str) -> None:
+def test_gate_refuses_pseudonyms_of_other_key_or_scope(
+    con: Any, monkeypatch: pytest.MonkeyPatch, wrong: Any, role: str
+) -> None:
     if role == "shift":
         shifted = {"role": "shift", "settings": {"days": 9, "key": "env:OWN_KEY"}}
         dbanon.declare(con, "patients", patient="person", age="quasi", seen=shifted)

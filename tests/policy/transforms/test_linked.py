@@ -13,17 +13,17 @@ VISITS = "SELECT * FROM mondrian('visits', k=10)"
 
 
 @pytest.fixture
-def visits(opened: Any) -> Any:
+def visits(empty_con: Any) -> Any:
     """Create two visits of each of 200 persons, both at one age."""
-    opened.execute("""CREATE OR REPLACE TABLE visits AS SELECT i AS patient, j AS visit, 20 + i % 4 AS age,
+    empty_con.execute("""CREATE OR REPLACE TABLE visits AS SELECT i AS patient, j AS visit, 20 + i % 4 AS age,
         ['Flu', 'HIV', 'Cold'][1 + (i // 4 + j) % 3] AS disease, 'w' || i % 2 AS ward
         FROM range(200) AS r (i), range(2) AS s (j)""")
-    opened.execute("DELETE FROM dbanon.policy")
-    dbanon.declare(opened, "visits", patient="pseudonym", age="quasi", disease="sensitive")
-    return opened
+    empty_con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(empty_con, "visits", patient="pseudonym", age="quasi", disease="sensitive")
+    return empty_con
 
 
-def test_linked_rows_that_enough_persons_share_are_published(visits: Any) -> None:
+def test_linked_class_ids_shared_by_k_persons_published(visits: Any) -> None:
     assert len(visits.sql(VISITS).fetchall()) == 400
     relation = visits.sql(f"SELECT patient, list(class_id ORDER BY class_id) AS seen FROM ({VISITS}) GROUP BY patient")
     assert min(n for (n,) in relation.aggregate("count(*)", "seen").fetchall()) >= 10
@@ -37,7 +37,7 @@ def test_linked_rows_that_enough_persons_share_are_published(visits: Any) -> Non
         "DELETE FROM visits WHERE patient = 0 AND visit = 1",
     ],
 )
-def test_a_person_who_is_alone_by_linked_rows_stops_the_release(visits: Any, change: str) -> None:
+def test_person_isolated_by_linked_rows_stops_release(visits: Any, change: str) -> None:
     visits.execute(change)
     for kind in ("", "_classes", "_metrics"):
         assert_refused(
@@ -53,12 +53,12 @@ def test_records_without_pseudonym_are_unlinked(visits: Any) -> None:
     assert len(visits.sql(VISITS).fetchall()) == 410
 
 
-@pytest.mark.whole
+@pytest.mark.all_cases
 @pytest.mark.parametrize(
     "call", ["mondrian('patients', k=10)", "kacpc('patients', k=10, l=2)", "best('patients', k=10)"]
 )
 @pytest.mark.parametrize("several", [False, True])
-def test_a_null_pseudonym_among_single_rows_is_published(con: Any, call: str, several: bool) -> None:
+def test_null_pseudonym_among_unlinked_rows_is_published(con: Any, call: str, several: bool) -> None:
     """A NULL links nothing, and neither does the pseudonym of a person with one row."""
     if several:
         con.execute("ALTER TABLE patients ADD COLUMN stay INTEGER")
@@ -74,7 +74,7 @@ def test_a_null_pseudonym_among_single_rows_is_published(con: Any, call: str, se
         assert con.sql(f"SELECT * FROM {call.replace('(', '_classes(', 1)}").fetchall()
 
 
-def test_nulls_are_not_linked_to_each_other(visits: Any) -> None:
+def test_null_pseudonyms_are_not_linked(visits: Any) -> None:
     """Two rows without a pseudonym are not one person with two rows; all others have one row."""
     visits.execute("INSERT INTO visits SELECT NULL, j, 20, 'Flu', 'w0' FROM range(2) AS r (j)")
     assert_refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
@@ -88,7 +88,7 @@ def test_nulls_are_not_linked_to_each_other(visits: Any) -> None:
     assert_refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
 
 
-def test_value_without_pseudonym_as_rare_as_single_row(con: Any) -> None:
+def test_null_pseudonym_row_counts_as_person_for_rare_values(con: Any) -> None:
     dbanon.declare(con, "patients", sex="insensitive")
     con.execute("UPDATE patients SET patient = NULL WHERE patient = 1000")
     assert len(con.sql("SELECT * FROM mondrian('patients', k=10)").fetchall()) == 300
@@ -96,7 +96,7 @@ def test_value_without_pseudonym_as_rare_as_single_row(con: Any) -> None:
     assert_refused(con, "SELECT * FROM mondrian('patients', k=10)", "persons of patients")
 
 
-def test_the_model_holds_for_linked_rows(visits: Any) -> None:
+def test_l_diversity_checked_over_linked_rows(visits: Any) -> None:
     """Only twenty persons have three visits; their trail distinguishes them from others of their class."""
     assert visits.sql("FROM mondrian('visits', k=10, l=2)").fetchall()
     visits.execute(
@@ -111,7 +111,7 @@ def test_the_model_holds_for_linked_rows(visits: Any) -> None:
     assert visits.sql("FROM mondrian('visits', k=10, l=2, withhold=['patient'])").fetchall()
 
 
-def test_a_share_is_bounded_over_all_rows_of_a_person(visits: Any) -> None:
+def test_alpha_bounded_over_all_rows_of_person(visits: Any) -> None:
     """The first hundred have HIV at one of their visits, half of them in each class; in total, half of 200 have it."""
     visits.execute("""UPDATE visits SET age = CASE WHEN visit = 0 THEN 20 WHEN patient < 100 THEN 21 ELSE 22 END,
         disease = CASE WHEN patient < 100 AND patient % 2 = visit THEN 'HIV'
@@ -123,7 +123,7 @@ def test_a_share_is_bounded_over_all_rows_of_a_person(visits: Any) -> None:
     assert visits.sql("FROM mondrian('visits', k=50)").fetchall()
 
 
-def test_values_of_linked_rows_count_as_one(visits: Any) -> None:
+def test_rare_value_combination_of_linked_rows_refused(visits: Any) -> None:
     dbanon.declare(visits, "visits", ward="insensitive")
     assert visits.sql(VISITS).fetchall()
     visits.execute("UPDATE visits SET ward = 'w1' WHERE patient = 0 AND visit = 1")
@@ -160,7 +160,7 @@ def test_pseudonym_is_neither_quasi_nor_unique_value(con: Any) -> None:
     )
 
 
-def test_measures_count_persons_without_key(visits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_linked_metrics_count_persons_without_key(visits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DBANON_KEY")
     assert visits.sql("SELECT achieved FROM anonymity('visits') WHERE model = 'k_anonymity'").fetchall() == [(50,)]
     assert visits.sql("FROM compare('visits', k=[10], algorithms=['mondrian'])").fetchall()

@@ -24,14 +24,14 @@ CALL = "SELECT * FROM mondrian('stays', k=10)"
 
 
 @pytest.fixture
-def stays(opened: Any) -> Any:
+def stays(empty_con: Any) -> Any:
     """Create two stays of each of 200 patients at one age, each stay of two days."""
-    opened.execute("""CREATE OR REPLACE TABLE stays AS SELECT i AS patient, 2 * i + j AS stay, 20 + i % 4 AS age,
+    empty_con.execute("""CREATE OR REPLACE TABLE stays AS SELECT i AS patient, 2 * i + j AS stay, 20 + i % 4 AS age,
         ['Flu', 'HIV', 'Cold'][1 + (i // 4 + j) % 3] AS disease, 'w' || i % 2 AS ward
         FROM range(200) AS r (i), range(2) AS s (j), range(2) AS t (d)""")
-    opened.execute("DELETE FROM dbanon.policy")
-    dbanon.declare(opened, "stays", patient=PERSON, stay="pseudonym", age="quasi", disease="sensitive")
-    return opened
+    empty_con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(empty_con, "stays", patient=PERSON, stay="pseudonym", age="quasi", disease="sensitive")
+    return empty_con
 
 
 def test_columns_have_own_pseudonyms_and_persons_counted(stays: Any) -> None:
@@ -123,7 +123,7 @@ def test_uniquely_linked_person_stops_release(stays: Any, change: str, persons: 
     assert stays.sql("FROM mondrian('stays', k=10, withhold=['patient', 'stay'])").fetchall()
 
 
-def test_linked_values_count_as_one(stays: Any) -> None:
+def test_values_linked_by_any_pseudonym_checked_together(stays: Any) -> None:
     dbanon.declare(stays, "stays", ward="insensitive")
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET ward = 'w1' WHERE stay = 0")
@@ -181,9 +181,12 @@ def visits(r: random.Random) -> list[Visit]:
     return rows + [(1000 + i, 1000 + i, 1000 + i, 20 + i % 2, "xy"[i // 2 % 2]) for i in range(40)]
 
 
-def is_alone(shown: list[tuple[int, int, int | None, int | None]], k: int) -> bool:
+def is_alone(published_rows: list[tuple[int, int, int | None, int | None]], k: int) -> bool:
     """Return whether some component is equal to fewer than k: (class, patient, visit, household) of records."""
-    names = [(age, *(None if n is None else f"{c}{n}" for c, n in zip("pvh", of, strict=True))) for age, *of in shown]
+    names = [
+        (age, *(None if n is None else f"{c}{n}" for c, n in zip("pvh", numbers, strict=True)))
+        for age, *numbers in published_rows
+    ]
     rows = [(str(age), size, links) for (age, *links_), size in Counter(names).items() for links in [tuple(links_)]]
     equal_result, parts = oracle.equal_rows(rows), oracle.components(rows)
     own_values_by_row = {row: i for i, part in enumerate(parts) for row in part}
@@ -191,34 +194,34 @@ def is_alone(shown: list[tuple[int, int, int | None, int | None]], k: int) -> bo
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_gate_refuses_rows_every_overlay_distinguishes(opened: Any, seed: int) -> None:
+def test_gate_refuses_rows_every_overlay_distinguishes(empty_con: Any, seed: int) -> None:
     """A release is refused if and only if some component equals fewer than k, where the patient is shown."""
     r = random.Random(seed)
     table = visits(r)
-    opened.execute("CREATE OR REPLACE TABLE calls (patient INTEGER, visit INTEGER, house INTEGER, age INTEGER, "
+    empty_con.execute("CREATE OR REPLACE TABLE calls (patient INTEGER, visit INTEGER, house INTEGER, age INTEGER, "
                    "disease VARCHAR)")  # fmt: skip
-    opened.executemany("INSERT INTO calls VALUES (?, ?, ?, ?, ?)", table)
-    opened.execute("DELETE FROM dbanon.policy")
-    dbanon.declare(opened, "calls", patient=PERSON, visit="pseudonym", house="pseudonym", age="quasi",
+    empty_con.executemany("INSERT INTO calls VALUES (?, ?, ?, ?, ?)", table)
+    empty_con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(empty_con, "calls", patient=PERSON, visit="pseudonym", house="pseudonym", age="quasi",
                    disease="sensitive")  # fmt: skip
-    plain_relation = opened.sql(
+    plain_relation = empty_con.sql(
         "SELECT DISTINCT age FROM mondrian('calls', k=3, withhold=['patient', 'visit', 'house'])"
     )
     cut_result = sorted(plain_relation.fetchall()) == [("20",), ("21",)]
     alone = is_alone([(age if cut_result else 20, *rest) for *rest, age, _ in table], 3)
     try:
-        rows = opened.sql("SELECT patient, visit, house FROM mondrian('calls', k=3)").fetchall()
+        rows = empty_con.sql("SELECT patient, visit, house FROM mondrian('calls', k=3)").fetchall()
     except Exception as error:
         assert alone and "are alone by their linked rows" in str(error)
     else:
         assert not alone
-        (row,) = opened.sql(
+        (row,) = empty_con.sql(
             "SELECT value FROM mondrian_metrics('calls', k=3) WHERE metric = 'linked_records'"
         ).fetchall()
         assert row[0] == metrics.n_linked(rows)
 
 
-def test_gate_checks_rows_the_algorithm_accepted(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_refuses_pseudonyms_of_wrong_scope(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pseudonyms that are those of another column, or of a shared scope, violate the policy."""
     monkeypatch.setattr(transformed_columns, "column_scope", lambda scope, _: scope)
     assert_refused(stays, CALL, "release gate refused the result")
@@ -234,32 +237,34 @@ def test_gate_counts_persons_by_policy_column(stays: Any, monkeypatch: pytest.Mo
         assert_refused(stays, call, "release gate refused the result: columns of persons that are not counted by")
 
 
-def test_unknown_persons_are_not_overlooked(opened: Any) -> None:
+def test_household_of_null_persons_checked(empty_con: Any) -> None:
     """A missing person cannot be counted as unique, but readers see a unique household."""
-    opened.execute("CREATE OR REPLACE TABLE homes AS SELECT i AS who, i // 2 AS house, 20 AS age FROM range(80) r(i)")
-    opened.execute("DELETE FROM dbanon.policy")
-    dbanon.declare(opened, "homes", who="person", house="pseudonym", age="quasi")
-    assert len(opened.sql("FROM mondrian('homes', k=10)").fetchall()) == 80
-    opened.execute("INSERT INTO homes SELECT NULL, 500, 20 FROM range(3)")
-    assert_refused(opened, "FROM mondrian('homes', k=10)", "persons of homes are alone by their linked rows")
+    empty_con.execute(
+        "CREATE OR REPLACE TABLE homes AS SELECT i AS who, i // 2 AS house, 20 AS age FROM range(80) r(i)"
+    )
+    empty_con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(empty_con, "homes", who="person", house="pseudonym", age="quasi")
+    assert len(empty_con.sql("FROM mondrian('homes', k=10)").fetchall()) == 80
+    empty_con.execute("INSERT INTO homes SELECT NULL, 500, 20 FROM range(3)")
+    assert_refused(empty_con, "FROM mondrian('homes', k=10)", "persons of homes are alone by their linked rows")
 
 
-def test_household_does_not_hide_members(opened: Any) -> None:
+def test_persons_counted_within_household(empty_con: Any) -> None:
     """Six households of two, one of each age: twelve persons have such a household, and six of them are of one age."""
-    opened.execute("CREATE OR REPLACE TABLE homes AS SELECT i AS who, i // 2 AS house, 20 + i % 2 * 20 AS age "
+    empty_con.execute("CREATE OR REPLACE TABLE homes AS SELECT i AS who, i // 2 AS house, 20 + i % 2 * 20 AS age "
                    "FROM range(12) AS r (i) UNION ALL "
                    "SELECT 100 + i, 100 + i, 20 + i % 2 * 20 FROM range(80) AS r (i)")  # fmt: skip
-    opened.execute("DELETE FROM dbanon.policy")
-    dbanon.declare(opened, "homes", who="person", house="pseudonym", age="quasi")
-    assert_refused(opened, "FROM mondrian('homes', k=10)", "12 persons of homes are alone by their linked rows")
-    assert opened.sql("FROM mondrian('homes', k=6)").fetchall()
+    empty_con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(empty_con, "homes", who="person", house="pseudonym", age="quasi")
+    assert_refused(empty_con, "FROM mondrian('homes', k=10)", "12 persons of homes are alone by their linked rows")
+    assert empty_con.sql("FROM mondrian('homes', k=6)").fetchall()
 
 
 # --- the metric ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_linked_counts_records_sharing_pseudonym(opened: Any, seed: int) -> None:
+def test_linked_counts_records_sharing_pseudonym(empty_con: Any, seed: int) -> None:
     r = random.Random(seed)
     columns, values = r.choice([1, 1, 2, 3]), r.choice([3, 9, 40])
     rows = [
@@ -268,33 +273,35 @@ def test_linked_counts_records_sharing_pseudonym(opened: Any, seed: int) -> None
         for _ in range(r.randrange(30))
     ]  # fmt: skip
     names = ", ".join(f"u{i} VARCHAR" for i in range(columns))
-    opened.execute(f"CREATE OR REPLACE TEMP TABLE released (size BIGINT, {names})")
+    empty_con.execute(f"CREATE OR REPLACE TEMP TABLE released (size BIGINT, {names})")
     for size, links in rows:
-        opened.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
+        empty_con.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
     query = fill("release/metrics/linked_records.sql", pseudonym_columns=[{"i": i} for i in range(columns)])
-    (row,) = opened.sql(query).fetchall()
+    (row,) = empty_con.sql(query).fetchall()
     records = [tuple(links) for size, links in rows for _ in range(size)]
     assert row == (None, metrics.n_linked(records))
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_linked_is_of_the_records_that_are_released(opened: Any, seed: int) -> None:
+def test_linked_records_metric_counts_released_records(empty_con: Any, seed: int) -> None:
     """Counted by the identifiers of the source, not by pseudonyms; records without one are not linked."""
     r = random.Random(seed)
     often = [1, r.choice([1, 2]), r.choice([2, 3])]
     rows = [(20 + i % 2, i) for i in range(60) for _ in range(often[i // 20])] + [(21, None)] * 20
-    opened.execute("CREATE OR REPLACE TABLE calls (age INTEGER, caller INTEGER)")
-    opened.executemany("INSERT INTO calls VALUES (?, ?)", rows)
-    opened.execute("DELETE FROM dbanon.policy")
-    dbanon.declare(opened, "calls", age="quasi", caller="pseudonym")
-    (row,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=5) WHERE metric = 'linked_records'").fetchall()
+    empty_con.execute("CREATE OR REPLACE TABLE calls (age INTEGER, caller INTEGER)")
+    empty_con.executemany("INSERT INTO calls VALUES (?, ?)", rows)
+    empty_con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(empty_con, "calls", age="quasi", caller="pseudonym")
+    (row,) = empty_con.sql(
+        "SELECT value FROM mondrian_metrics('calls', k=5) WHERE metric = 'linked_records'"
+    ).fetchall()
     assert row[0] == metrics.n_linked([(None if c is None else str(c),) for _, c in rows]) > 0
 
 
 # --- versions -----------------------------------------------------------------------------------------------
 
 
-def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
+def test_release_with_two_pseudonyms_cannot_be_refreshed(tmp_path: Path) -> None:
     with dbanon.connect(str(tmp_path / "clinic.duckdb")) as con:
         con.execute("CREATE TABLE stays AS SELECT i AS patient, i AS stay, 20 + i % 4 AS age FROM range(200) r (i)")
         dbanon.declare(con, "stays", patient=PERSON, stay="pseudonym", age="quasi")
@@ -317,9 +324,11 @@ def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
         assert both == [] and con.sql("SELECT count(*) FROM later").fetchall() == [(240,)]
 
 
-def test_gate_receives_component_parts(opened: Any) -> None:
+def test_gate_receives_component_parts(empty_con: Any) -> None:
     rows = [linked_patterns.LinkedRow("1", 1, ("a", None)), linked_patterns.LinkedRow("1", 1, ("b", "b"))]
     ages_text = ", ".join(f"{{'label': '{r.label}', 'size': {r.size}, 'links': {list(r.links)!r}}}" for r in rows)
     ages_text = ages_text.replace("None", "NULL")
-    assert opened.sql(f"SELECT dbanon_together([{ages_text}])").fetchall() == [(linked_patterns.pattern_numbers(rows),)]
-    assert pseudonyms.__doc__ is not None and opened.sql("SELECT dbanon_together(NULL)").fetchall() == [([],)]
+    assert empty_con.sql(f"SELECT dbanon_together([{ages_text}])").fetchall() == [
+        (linked_patterns.pattern_numbers(rows),)
+    ]
+    assert pseudonyms.__doc__ is not None and empty_con.sql("SELECT dbanon_together(NULL)").fetchall() == [([],)]

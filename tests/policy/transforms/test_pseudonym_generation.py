@@ -23,21 +23,21 @@ TEXTS = ["1", "01", "1 ", "", "Jörg", "👩‍👩‍👧", "x'); DROP TABLE t;
 
 
 @pytest.fixture(autouse=True)
-def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def secret_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DBANON_KEY", SECRET)
 
 
-def how(**more: Any) -> dict[str, Any]:
+def pseudonym_settings(**more: Any) -> dict[str, Any]:
     return {"key": "env:DBANON_KEY", "scope": "visits", "format": "hex", "length": 32, "prefix": ""} | more
 
 
 @pytest.mark.parametrize(("name", "length"), [("hex", 64), ("hex", 5), ("base32", 51), ("base32", 26), ("digits", 60),
                                               ("digits", 4), ("uuid", 36)])  # fmt: skip
-def test_the_gates_own_code_agrees(name: str, length: int) -> None:
+def test_gate_pseudonyms_equal_generated_pseudonyms(name: str, length: int) -> None:
     one_format = formats.parse_format("t.c", name, length, "P-")
     actual_pseudonyms = pseudonymize.compute_pseudonyms([*TEXTS, None], secret_keys.find_key(), "visits", one_format)
     assert actual_pseudonyms == pseudonyms.expected_pseudonyms(
-        [*TEXTS, None], how(format=name, length=length, prefix="P-")
+        [*TEXTS, None], pseudonym_settings(format=name, length=length, prefix="P-")
     )
     assert actual_pseudonyms[-1] is None and all(len(p) == length + 2 for p in actual_pseudonyms[:-1] if p)
 
@@ -61,7 +61,7 @@ def test_texts_scopes_and_keys_change_pseudonym(monkeypatch: pytest.MonkeyPatch)
 def test_shifts_nonzero_and_uniform() -> None:
     people = [str(i) for i in range(6000)]
     days = pseudonymize.compute_shifts([*people, None], secret_keys.find_key(), "visits", 3)
-    assert days == pseudonyms.expected_shifts([*people, None], how(days=3)) and days.pop() is None
+    assert days == pseudonyms.expected_shifts([*people, None], pseudonym_settings(days=3)) and days.pop() is None
     assert all(850 < days.count(day) < 1150 for day in (-3, -2, -1, 1, 2, 3)) and 0 not in days
 
 
@@ -92,14 +92,14 @@ def test_minimal_length_is_first_without_collision() -> None:
         ((bytes.fromhex(SECRET)[:24] * 2).hex(), "not random"),
     ],
 )
-def test_a_key_that_somebody_could_guess_is_refused(secret: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guessable_pseudonym_key_refused(secret: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DBANON_KEY", secret)
     with pytest.raises(errors.WeakPseudonymKeyError, match=why) as caught:
         secret_keys.find_key()
     assert secret not in str(caught.value)
 
 
-def test_random_keys_are_taken_in_every_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_random_keys_accepted_in_every_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for _ in range(500):
         monkeypatch.setenv("DBANON_KEY", secrets.token_hex(32))
         secret_keys.find_key()
@@ -127,14 +127,14 @@ def test_missing_key_states_searched_locations(monkeypatch: pytest.MonkeyPatch, 
         secret_keys.find_key("env:DBANON_KEY")
 
 
-def test_a_key_in_place_of_a_reference_is_not_repeated() -> None:
+def test_key_reference_error_contains_no_secret() -> None:
     for secret in (SECRET, f"env:{SECRET[:20]} ", f"hex:{SECRET}", "file:relative/key", "env:A-B"):
         with pytest.raises(errors.UnreadableKeyReferenceError) as caught:
             secret_keys.find_key(secret)
         assert SECRET not in str(caught.value)
 
 
-def test_readable_key_file_mode_is_reported(tmp_path: Any) -> None:
+def test_key_file_readable_by_others_detected(tmp_path: Any) -> None:
     file = tmp_path / "key"
     file.write_text(SECRET)
     file.chmod(0o640)
@@ -144,14 +144,14 @@ def test_readable_key_file_mode_is_reported(tmp_path: Any) -> None:
     assert secret_keys.shared_file_mode("env:DBANON_KEY") is None
 
 
-@pytest.mark.parametrize("asked", [("hexa",), ("hex", 3), ("hex", 65), ("uuid", 8), ("digits", "many"),
+@pytest.mark.parametrize("settings", [("hexa",), ("hex", 3), ("hex", 65), ("uuid", 8), ("digits", "many"),
                                    ("hex", 8, "x" * 33), ("hex", 8, "a\nb")])  # fmt: skip
-def test_a_form_that_is_none_is_refused(asked: tuple[Any, ...]) -> None:
+def test_invalid_pseudonym_format_refused(settings: tuple[Any, ...]) -> None:
     with pytest.raises(errors.InvalidTransformSettingError, match=r"^t.c: (format|length|prefix) must be"):
-        formats.parse_format("t.c", *asked)
+        formats.parse_format("t.c", *settings)
 
 
-def test_enumeration_without_key_finds_no_one() -> None:
+def test_enumeration_without_key_identifies_no_person() -> None:
     published_pseudonyms = set(
         pseudonymize.compute_pseudonyms(
             [str(i) for i in range(1000)], secret_keys.find_key(), "visits", formats.PseudonymFormat()
@@ -162,9 +162,9 @@ def test_enumeration_without_key_finds_no_one() -> None:
         for word in (b"", b"password", b"DBANON_KEY", b"visits")
     ]
     space = [str(i) for i in range(3000)]
-    for of in one_secret_keys:
+    for guessed_key in one_secret_keys:
         assert not published_pseudonyms & set(
-            pseudonymize.compute_pseudonyms(space, of, "visits", formats.PseudonymFormat())
+            pseudonymize.compute_pseudonyms(space, guessed_key, "visits", formats.PseudonymFormat())
         )
     plain_digests = {
         hash_(t.encode()).hexdigest()[:32] for t in space for hash_ in (hashlib.sha256, hashlib.md5, hashlib.sha1)
@@ -178,8 +178,9 @@ def test_sql_functions_agree_and_never_see_key() -> None:
     texts: list[str | None] = [*TEXTS, None] * 9
     random.shuffle(texts)
     con.execute("CREATE TABLE t AS SELECT unnest($1::VARCHAR[]) AS v", [texts])
-    sql = f"""SELECT v, dbanon_pseudonym(v, '{json.dumps(how())}'), dbanon_pseudonym_again(v, '{json.dumps(how())}'),
-        dbanon_shift(v, '{json.dumps(how(days=9))}'), dbanon_shift_again(v, '{json.dumps(how(days=9))}') FROM t"""
+    pseudonym, shift = json.dumps(pseudonym_settings()), json.dumps(pseudonym_settings(days=9))
+    sql = f"""SELECT v, dbanon_pseudonym(v, '{pseudonym}'), dbanon_pseudonym_again(v, '{pseudonym}'),
+        dbanon_shift(v, '{shift}'), dbanon_shift_again(v, '{shift}') FROM t"""
     for v, result, repeated, day, day_again in con.execute(sql).fetchall():
         assert [result] == pseudonymize.compute_pseudonyms(
             [v], secret_keys.find_key(), "visits", formats.PseudonymFormat()
@@ -190,5 +191,7 @@ def test_sql_functions_agree_and_never_see_key() -> None:
             and day == day_again
         )
     assert SECRET not in str(con.execute(f"EXPLAIN ANALYZE {sql}").fetchall())
-    assert con.execute(f"SELECT dbanon_pseudonym(v, '{json.dumps(how())}') FROM t LIMIT 0").fetchall() == []
+    assert (
+        con.execute(f"SELECT dbanon_pseudonym(v, '{json.dumps(pseudonym_settings())}') FROM t LIMIT 0").fetchall() == []
+    )
     con.close()

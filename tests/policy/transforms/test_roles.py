@@ -27,12 +27,12 @@ def test_one_pseudonym_per_person_without_identifier(con: Any) -> None:
 
 
 def test_pseudonyms_reproducible_per_call(con: Any) -> None:
-    def of(query: str) -> set[str]:
+    def release_pseudonyms(query: str) -> set[str]:
         return {p for (p,) in con.sql(f"SELECT patient FROM ({query})").fetchall()}
 
-    assert of(RELEASE) == of(RELEASE)
-    assert not of(RELEASE) & of("FROM mondrian('patients', k=11)")
-    assert not of(RELEASE) & of("FROM datafly('patients', k=10)")
+    assert release_pseudonyms(RELEASE) == release_pseudonyms(RELEASE)
+    assert not release_pseudonyms(RELEASE) & release_pseudonyms("FROM mondrian('patients', k=11)")
+    assert not release_pseudonyms(RELEASE) & release_pseudonyms("FROM datafly('patients', k=10)")
 
 
 def test_policy_scope_equal_across_tables_and_types(con: Any) -> None:
@@ -55,7 +55,7 @@ def test_trailing_blanks_differ_and_null_stays_null(con: Any) -> None:
     assert sorted(n for _, n in rows) == [10, 10, 10] and None in dict(rows) and len(rows) == 3
 
 
-def test_k_counts_persons_by_the_pseudonym(con: Any) -> None:
+def test_k_counts_persons_by_pseudonym(con: Any) -> None:
     con.execute("INSERT INTO patients FROM patients")
     mapping = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
     assert mapping["persons"] == 300 and mapping["records"] == 600 and mapping["linked_records"] == 600
@@ -65,9 +65,9 @@ def test_k_counts_persons_by_the_pseudonym(con: Any) -> None:
     assert_refused(con, "FROM mondrian('patients', k=10, withhold=['patient'])", "k must be between 2 and 9")
 
 
-@pytest.mark.parametrize("asked", ["insensitive", "sensitive", "qi"])
-def test_call_may_withhold_pseudonym_not_reveal_identifier(con: Any, asked: str) -> None:
-    assert_refused(con, f"FROM mondrian('patients', k=10, {asked}=['patient'])", "patient is declared pseudonym")
+@pytest.mark.parametrize("arguments", ["insensitive", "sensitive", "qi"])
+def test_call_may_withhold_pseudonym_not_reveal_identifier(con: Any, arguments: str) -> None:
+    assert_refused(con, f"FROM mondrian('patients', k=10, {arguments}=['patient'])", "patient is declared pseudonym")
     assert_refused(con, "FROM mondrian('patients', k=10, person='sex')", "patient is declared pseudonym")
     for tighter in ("withhold=['patient']", "identifier=['patient']", "person='patient'"):
         shown_columns = con.sql(f"FROM mondrian('patients', k=10, {tighter})").columns
@@ -86,7 +86,7 @@ def test_masks_keep_whole_graphemes_and_hide_short_values(con: Any) -> None:
     assert {t for (t,) in rows} == {f"{family}•{family}", "é•2", "••", "", None, "0••3"}
 
 
-def test_rare_masked_values_are_refused_as_published_ones_are(con: Any) -> None:
+def test_rare_masked_values_refused(con: Any) -> None:
     dbanon.declare(con, "patients", phone={"role": "mask", "settings": {"last": 1}})
     assert {p for (p,) in con.sql(f"SELECT phone FROM ({RELEASE})").fetchall()} == {"******0", "******1", "******2"}
     con.execute("UPDATE patients SET phone = '555-009' WHERE patient = 1000")
@@ -96,7 +96,7 @@ def test_rare_masked_values_are_refused_as_published_ones_are(con: Any) -> None:
     assert len(con.sql("FROM mondrian('patients', k=10, allow_rare=['phone'])").fetchall()) == 300
 
 
-def test_dates_of_a_person_are_shifted_alike_and_never_stay(con: Any) -> None:
+def test_dates_of_person_shifted_by_equal_nonzero_offset(con: Any) -> None:
     con.execute("""CREATE OR REPLACE TABLE events AS SELECT i AS who, 1 AS age, 'e' || i AS event, d AS day,
         d::TIMESTAMP + INTERVAL 90 MINUTE AS moment, d::TIMESTAMPTZ AS zoned
         FROM range(40) r(i), (SELECT unnest([DATE '1950-02-27', '2020-02-28', '2024-12-31']) AS d)""")
@@ -145,7 +145,7 @@ def test_impossible_transform_is_reported(con: Any) -> None:
     )
 
 
-def test_streams_and_noise_publish_none(con: Any) -> None:
+def test_stream_refuses_transformed_columns(con: Any) -> None:
     stream = "FROM castle('patients', k=10, delta=100, order_by=['seen'])"
     assert_refused(
         con, stream, "'patient' of patients have the role pseudonym, mask or shift, which a stream does not publish"
@@ -168,7 +168,7 @@ def test_transform_declarations_validated(con: Any) -> None:
     assert any("days must be an integer from 1 to 36500" in p for (p,) in problems)
 
 
-def test_earlier_policy_keeps_fingerprint(con: Any) -> None:
+def test_policy_without_transforms_keeps_fingerprint(con: Any) -> None:
     """An empty column changes no policy, so it makes no release stale."""
     from dbanon.source import stored_policy
     from dbanon.sqltext.quote import text
@@ -188,10 +188,10 @@ def test_earlier_policy_keeps_fingerprint(con: Any) -> None:
 def test_gate_refuses_wrong_pseudonyms(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = pseudonymize.compute_pseudonyms
 
-    def wrong(values: Any, of: Any, scope: str, how: PseudonymFormat) -> Any:
-        return [p and p[:-1] + ("0" if p[-1] != "0" else "1") for p in real(values, of, scope, how)]
+    def altered_pseudonyms(values: Any, key: Any, scope: str, how: PseudonymFormat) -> Any:
+        return [p and p[:-1] + ("0" if p[-1] != "0" else "1") for p in real(values, key, scope, how)]
 
-    monkeypatch.setattr(pseudonymize, "compute_pseudonyms", wrong)
+    monkeypatch.setattr(pseudonymize, "compute_pseudonyms", altered_pseudonyms)
     assert_refused(con, RELEASE, "release gate refused the result")
     monkeypatch.setattr(pseudonymize, "compute_pseudonyms", lambda values, *_: list(values))
     assert_refused(con, RELEASE, "release gate refused the result")
@@ -207,15 +207,15 @@ def test_gate_refuses_untransformed_column(con: Any, kind: str, monkeypatch: pyt
     assert con.sql(query).fetchall()
     real = transformed_columns.transformed_value_sql
 
-    def as_it_is(function: str, shown: str, made: Any, value: Any, type_: str, person: Any) -> Any:
-        raw = transformed_columns.canonical_value_text(value, type_) if made.type == "VARCHAR" else value
-        return raw if shown.endswith(kind) else real(function, shown, made, value, type_, person)
+    def untransformed_value(function: str, column: str, transform: Any, value: Any, type_: str, person: Any) -> Any:
+        raw = transformed_columns.canonical_value_text(value, type_) if transform.type == "VARCHAR" else value
+        return raw if column.endswith(kind) else real(function, column, transform, value, type_, person)
 
-    monkeypatch.setattr(transformed_columns, "transformed_value_sql", as_it_is)
+    monkeypatch.setattr(transformed_columns, "transformed_value_sql", untransformed_value)
     assert_refused(con, query, "release gate refused the result")
 
 
-def test_neither_macros_nor_settings_bend_a_pseudonym(con: Any) -> None:
+def test_macros_and_settings_never_change_pseudonyms(con: Any) -> None:
     old_rows = con.sql(RELEASE).fetchall()
     con.execute("CREATE MACRO dbanon_pseudonym(a, b) AS 'x'")
     con.execute("CREATE MACRO dbanon_pseudonym_again(a, b) AS 'x'")
@@ -227,7 +227,7 @@ def test_neither_macros_nor_settings_bend_a_pseudonym(con: Any) -> None:
         con.execute("DROP MACRO dbanon_pseudonym; DROP MACRO dbanon_pseudonym_again")
 
 
-def test_the_key_is_in_no_plan_and_no_cell(con: Any) -> None:
+def test_pseudonym_key_absent_from_plans_and_cells(con: Any) -> None:
     plan = dbanon.explain(con, RELEASE)
     assert "env:DBANON_KEY" in plan
     for actual_plan in (plan, str(con.sql(f"EXPLAIN (FORMAT json) {RELEASE}").fetchall()),
@@ -253,7 +253,7 @@ def test_readable_key_file_warns(con: Any, tmp_path: Any) -> None:
     con.sql(RELEASE).fetchall()
 
 
-def test_attacker_with_number_list_finds_no_one(con: Any) -> None:
+def test_attacker_with_number_list_identifies_no_person(con: Any) -> None:
     published_values = {p for (p,) in con.sql(f"SELECT patient FROM ({RELEASE})").fetchall()}
     scope = "call anything"
     for guess in (bytes(32), b"DBANON_KEY".ljust(32, b"0"), bytes(range(32))):

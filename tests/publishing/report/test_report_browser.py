@@ -15,8 +15,8 @@ style-src 'unsafe-inline'"></head><body style="background:#fff;color:#aaa"><p st
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("form", ["custodian", "outgoing"])
-def test_a_page_fits_a_phone_and_is_read_in_light_and_dark(clinic: Any, form: str, dark: bool, tmp_path: Path) -> None:
-    visited = browser.look(clinic[3 if form == "outgoing" else 2], tmp_path, dark=dark)
+def test_report_page_fits_phone_in_light_and_dark_mode(clinic: Any, form: str, dark: bool, tmp_path: Path) -> None:
+    visited = browser.measure_page(clinic[3 if form == "outgoing" else 2], tmp_path, dark=dark)
     assert visited.console == []
     for width, position in visited.at.items():
         assert position["width"] == width and position["needed"] <= width, position
@@ -26,8 +26,8 @@ def test_a_page_fits_a_phone_and_is_read_in_light_and_dark(clinic: Any, form: st
     assert visited.at[360]["boxes"] > 5, "wide tables and SQL scroll by themselves"
 
 
-def test_the_browser_notices_what_is_wrong(tmp_path: Path) -> None:
-    visited = browser.look(NETWORK, tmp_path)
+def test_browser_checker_detects_layout_and_network_faults(tmp_path: Path) -> None:
+    visited = browser.measure_page(NETWORK, tmp_path)
     assert len(visited.console) >= 2 and any("https://example.invalid" in line for line in visited.console)
     position = visited.at[360]
     assert position["needed"] > 360 and position["wide"] == ["P: pale and wide"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.report_pages import SOURCE, Page, build, check_numbers, dateless
+from support.report_pages import SOURCE, Page, build, check_numbers, without_date
 
 import dbanon
 from dbanon import errors
@@ -22,7 +22,7 @@ COLUMNS = ('a"<img src=x onerror=alert(1)>$\\frac{1}$ {} {{7*7}}', "😀\u202ert
 CELLS = ("<script>alert(2)</script>", "😀 ☃", "'\"&amp;", "V" * 5000, None, "</svg></pre><script>", "", "a\tb")
 
 
-def test_hostile_names_and_values_are_inert(tmp_path: Path) -> None:
+def test_report_escapes_hostile_names_and_values(tmp_path: Path) -> None:
     r = random.Random(1)
     with dbanon.connect(tmp_path / "hostile.duckdb") as con:
         con.execute(f"CREATE SCHEMA {qualified('s<b>')}")
@@ -55,7 +55,7 @@ def test_hostile_names_and_values_are_inert(tmp_path: Path) -> None:
             assert "V" * 241 not in page
 
 
-def test_svg_texts_are_text_with_page_colours(clinic: Any) -> None:
+def test_report_svg_texts_use_page_colours(clinic: Any) -> None:
     pictures = re.findall(r"<svg.*?</svg>", clinic[2], re.DOTALL)
     assert len(pictures) >= 5
     for picture in pictures:
@@ -67,7 +67,7 @@ def test_svg_texts_are_text_with_page_colours(clinic: Any) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_changed_source_sections_omitted(clinic: Any, tmp_path: Path) -> None:
+def test_report_omits_source_sections_if_source_changed(clinic: Any, tmp_path: Path) -> None:
     assert "not what they were" not in clinic[2]
     with build(tmp_path / "clinic.duckdb") as con:
         dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5)
@@ -79,10 +79,10 @@ def test_changed_source_sections_omitted(clinic: Any, tmp_path: Path) -> None:
         assert not re.search("query_error|attack_summary|distortion", " ".join(read.queries.values()))
         assert not any(SOURCE in sql for sql in read.queries.values()) and "Elsewhere" not in stale
         assert "No attack was tried: the source is not there as it was released" in read.text
-        assert dateless(dbanon.report(con, "safe", outgoing=True)) == dateless(old_report)
+        assert without_date(dbanon.report(con, "safe", outgoing=True)) == without_date(old_report)
         con.execute(f"UPDATE {SOURCE} SET town = 'Wexbury' WHERE town = 'Elsewhere'")
         con.execute(f"DROP TABLE {SOURCE}")
-        assert dateless(dbanon.report(con, "safe")) == dateless(stale)
+        assert without_date(dbanon.report(con, "safe")) == without_date(stale)
         con.execute("UPDATE safe SET disease = 'Zyxoma'")
         for outgoing in (False, True):
             with pytest.raises(errors.ReleaseChangedError, match=r"^report: safe is not what was released"):
@@ -91,7 +91,7 @@ def test_changed_source_sections_omitted(clinic: Any, tmp_path: Path) -> None:
             con.execute("FROM report('safe')")
 
 
-def test_a_report_is_of_the_version_that_is_published(tmp_path: Path) -> None:
+def test_report_describes_published_version(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
         dbanon.create_release(con, "safe", "mondrian", SOURCE, k=5)
         with pytest.warns(dbanon.DisclosureWarning):
@@ -103,7 +103,7 @@ def test_a_report_is_of_the_version_that_is_published(tmp_path: Path) -> None:
             dbanon.report(con, "safe")
 
 
-def test_missing_release_refused(clinic: Any) -> None:
+def test_report_of_missing_release_refused(clinic: Any) -> None:
     con = clinic[0]
     with pytest.raises(errors.UnknownReleaseError, match=r"^report: .* no published release sfe\. Did you mean 'safe'"):
         dbanon.report(con, "sfe")
@@ -134,7 +134,7 @@ CALLS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.filterwarnings("ignore::dbanon.UtilityWarning")  # one class
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: "-".join(call))
 def test_every_form_of_release_has_correct_report(call: dict[str, Any], tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_every_form_of_release_has_correct_report(call: dict[str, Any], tmp_path
         check_numbers(Page(outgoing), plain_con)
 
 
-def test_guesses_about_no_one_reported_as_such() -> None:
+def test_report_states_guesses_about_zero_people() -> None:
     """Numbers that are 0 are omitted from the table."""
     result_sentences = attacks._result_sentences(
         [("age", "guesses", 17, "how many"), ("age", "actual_accuracy", 0.5, "how many of them are right")]

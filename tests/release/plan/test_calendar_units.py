@@ -41,10 +41,12 @@ def people(con: Any, type_: str = "DATE", first: date = date(1920, 1, 5), seed: 
     return born
 
 
-def released_rows(con: Any, grid: str, *, k: int = 6, more: str = "") -> list[tuple[int, str, int]]:
+def released_rows(con: Any, grid: str, *, k: int = 6, extra_options: str = "") -> list[tuple[int, str, int]]:
     """Return uid, born and class_id of every released row, in the order of the release."""
     call = f"kacpc('people', k := {k}, qi := ['born'], insensitive := ['uid'], allow_rare := ['uid'], "
-    return con.execute(f"SELECT uid, born, class_id FROM {call}rounding := {{'born': '{grid}'}}{more})").fetchall()
+    return con.execute(
+        f"SELECT uid, born, class_id FROM {call}rounding := {{'born': '{grid}'}}{extra_options})"
+    ).fetchall()
 
 
 def bounds(top: date | None, bottom: date | None) -> str:
@@ -55,10 +57,12 @@ def bounds(top: date | None, bottom: date | None) -> str:
 
 @pytest.mark.parametrize("type_", sample_cases(("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")))
 @pytest.mark.parametrize(("top", "bottom"), BOUNDS)
-def test_classes_publish_text_of_plain_python(con: Any, type_: str, top: date | None, bottom: date | None) -> None:
+def test_calendar_classes_publish_text_of_plain_python(
+    con: Any, type_: str, top: date | None, bottom: date | None
+) -> None:
     born = people(con, type_)
     for grid in sample_cases(GRIDS, 3):
-        rows = released_rows(con, grid, more=bounds(top, bottom))
+        rows = released_rows(con, grid, extra_options=bounds(top, bottom))
         classes: dict[int, list[date]] = {}
         for uid, _, number in rows:
             classes.setdefault(number, []).append(born[uid])
@@ -67,7 +71,7 @@ def test_classes_publish_text_of_plain_python(con: Any, type_: str, top: date | 
         }
 
 
-def test_the_classes_of_a_year_grid_are_numbered_by_their_years(con: Any) -> None:
+def test_calendar_grid_class_ids_ordered_by_date(con: Any) -> None:
     con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
     assert [text for _, text, _ in released_rows(con, "year", k=3)] == ["1926"] * 3 + ["1930"] * 3 + ["1934"] * 3
     assert {text for _, text, _ in released_rows(con, "quarter", k=6)} == {"[1926-Q1, 1934-Q1]"}
@@ -85,7 +89,7 @@ def test_the_classes_of_a_year_grid_are_numbered_by_their_years(con: Any) -> Non
     assert pair == {"low": date(1926, 1, 1), "high": date(1934, 12, 31)}
 
 
-def test_years_that_have_not_four_digits_are_published_as_days(con: Any) -> None:
+def test_years_without_four_digits_published_as_days(con: Any) -> None:
     con.execute(
         "CREATE TABLE people (uid INTEGER, born DATE); INSERT INTO people VALUES (1, '0044-03-15 (BC)'), "
         "(2, '0014-08-19'), (3, '0044-03-15'), (4, '0054-10-13'), (5, '9998-03-01'), (6, '9999-05-05'), "
@@ -103,18 +107,18 @@ def test_years_that_have_not_four_digits_are_published_as_days(con: Any) -> None
     assert read == [(True,)] * 8
 
 
-def pairs(con: Any) -> list[tuple[str, str]]:
+def text_pairs(con: Any) -> list[tuple[str, str]]:
     """Return texts published under every grid and bound, and their equivalents in days, as published formerly."""
     result = {}
     people(con)
     for grid in sample_cases(GRIDS[:1:-1], 3):
         for top, bottom in BOUNDS[:3]:
-            for _, text, _ in released_rows(con, grid, more=bounds(top, bottom)):
-                result[text] = in_days(text)
+            for _, text, _ in released_rows(con, grid, extra_options=bounds(top, bottom)):
+                result[text] = text_in_days(text)
     return sorted(result.items())
 
 
-def in_days(text: str) -> str:
+def text_in_days(text: str) -> str:
     """Return a text with its days spelled out; an open end is its bound."""
     first, pair, last = text.strip("[]").partition(", ")
     names = [first, last] if pair else [first]
@@ -129,8 +133,8 @@ def in_days(text: str) -> str:
     return f"[{', '.join(spelled)}]"
 
 
-def test_functions_read_years_like_their_days(con: Any) -> None:
-    texts = pairs(con)
+def test_scalar_functions_read_year_text_as_days(con: Any) -> None:
+    texts = text_pairs(con)
     assert {">=1990", "<=1930"} <= {text for text, _ in texts}
     con.execute("CREATE TABLE said (named VARCHAR, days VARCHAR)")
     con.executemany("INSERT INTO said VALUES (?, ?)", texts)
@@ -182,7 +186,7 @@ def test_birth_years_and_birth_dates_publish_equal_texts(con: Any) -> None:
         assert con.execute(f"FROM query_error('by_{column}', 'people', qi := ['{column}'], queries := 40)").fetchall()
 
 
-def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+def replace_published_text(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     """Make plans publish one text instead of another."""
     real = plan.release_sql
 
@@ -216,25 +220,25 @@ UNCOVERED, FINER = (messages.RELEASE_CHECKS[name][0] for name in ("uncovered", "
         )
     ),
 )
-def test_the_gate_refuses_a_unit_that_is_not_of_the_grid(
+def test_gate_refuses_calendar_unit_outside_grid(
     con: Any, monkeypatch: pytest.MonkeyPatch, grid: str, old: str, new: str, why: str
 ) -> None:
     con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
     assert old in {text for _, text, _ in released_rows(con, grid, k=3)}
-    spoiled(monkeypatch, old, new)
+    replace_published_text(monkeypatch, old, new)
     with pytest.raises(duckdb.Error) as error_info:
         released_rows(con, grid, k=3)
     assert why in str(error_info.value)
 
 
-def test_the_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
     extra_options = ", top := {'born': '1934-01-01'}"
-    assert ">=1934" in {text for _, text, _ in released_rows(con, "year", k=3, more=extra_options)}
+    assert ">=1934" in {text for _, text, _ in released_rows(con, "year", k=3, extra_options=extra_options)}
     for new in ("1934", "[1934, >=1935]", ">=1935"):
-        spoiled(monkeypatch, ">=1934", new)
+        replace_published_text(monkeypatch, ">=1934", new)
         with pytest.raises(duckdb.Error) as error_info:
-            released_rows(con, "year", k=3, more=extra_options)
+            released_rows(con, "year", k=3, extra_options=extra_options)
         assert any(why in str(error_info.value) for why in (FINER, UNCOVERED)), new
         monkeypatch.undo()
 

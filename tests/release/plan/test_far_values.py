@@ -19,7 +19,7 @@ MEASURES = ("square_error", "square_error_clusters", "sse_share", "precision", "
 
 @pytest.mark.parametrize("kind", FAR)
 @pytest.mark.parametrize("name", ["datafly", "samarati"])
-def test_square_errors_ignore_a_suppressed_far_value(con: Any, name: str, kind: str) -> None:
+def test_square_errors_ignore_suppressed_far_value(con: Any, name: str, kind: str) -> None:
     """They equal those of the table without it, and compare() states the same."""
     near = "range * INTERVAL '1 s' + TIMESTAMP '2020-01-01'" if kind == "TIMESTAMP" else f"(range * 2)::{kind}"
     con.execute(f"CREATE TABLE far AS SELECT ({near})::{kind} AS a, 'x' AS b FROM range(11)")

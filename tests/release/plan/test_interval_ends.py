@@ -55,7 +55,7 @@ NEAR: list[tuple[str, list[int], int]] = [
 ]
 
 
-def scaled(number: int, scale: int) -> str:
+def scaled_text(number: int, scale: int) -> str:
     """Return a number of steps as a decimal text."""
     digits = str(abs(number)).rjust(scale + 1, "0")
     full_digits, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :]
@@ -63,10 +63,8 @@ def scaled(number: int, scale: int) -> str:
 
 
 @pytest.mark.parametrize(("type_", "steps", "scale"), NEAR, ids=lambda v: v if isinstance(v, str) else "")
-def test_losses_of_great_numbers_are_those_of_exact_differences(
-    con: Any, type_: str, steps: list[int], scale: int
-) -> None:
-    table(con, type_, [scaled(s, scale) for s in steps])
+def test_losses_of_large_numbers_equal_exact_differences(con: Any, type_: str, steps: list[int], scale: int) -> None:
+    table(con, type_, [scaled_text(s, scale) for s in steps])
     call = "('t', k := {}, qi := ['v'], sensitive := ['uid'])"
     for k in (4, 2 * len(steps)):
         losses = []
@@ -80,7 +78,7 @@ def test_losses_of_great_numbers_are_those_of_exact_differences(
     assert metrics["precision"] == 0, "one class of everybody loses all"
 
 
-def test_near_records_of_great_numbers_are_near(con: Any) -> None:
+def test_large_neighbouring_numbers_are_clustered(con: Any) -> None:
     """Four pairs: neighbours are joined, however large their numbers are."""
     for type_, first in (("HUGEINT", 10**37), ("UHUGEINT", 3 * 10**38), ("DECIMAL(38,0)", 10**37), ("BIGINT", 2**62)):
         table(con, type_, [first + i for i in (0, 1, 100, 101, 500, 501, 1000, 1001)], times=1)
@@ -96,13 +94,15 @@ def test_near_records_of_great_numbers_are_near(con: Any) -> None:
 # --- grids --------------------------------------------------------------------------------------------------
 
 
-def exact(grid: str, closed: int, low_limit: int, high_limit: int) -> Callable[[Fraction], tuple[Fraction, Fraction]]:
+def exact_grid_ends(
+    grid: str, end_gap: int, low_limit: int, high_limit: int
+) -> Callable[[Fraction], tuple[Fraction, Fraction]]:
     """Return the ends of a value on a grid; those of integers are the first and the last of a cell."""
     size = Fraction(grid)
 
     def snap(value: Fraction) -> tuple[Fraction, Fraction]:
         low = value // size * size
-        return max(low, Fraction(low_limit)), min(low + size - closed, Fraction(high_limit))
+        return max(low, Fraction(low_limit)), min(low + size - end_gap, Fraction(high_limit))
 
     return snap
 
@@ -126,10 +126,10 @@ GRIDS: list[tuple[str, list[str], str, int, int, int]] = [
 
 
 @pytest.mark.parametrize("case", GRIDS, ids=[f"{c[0]}-{c[2]}" for c in GRIDS])
-def test_ends_on_a_grid_are_those_of_exact_arithmetic(con: Any, case: Any) -> None:
-    type_, values, grid, closed, low_limit, high_limit = case
+def test_grid_ends_equal_exact_arithmetic(con: Any, case: Any) -> None:
+    type_, values, grid, end_gap, low_limit, high_limit = case
     table(con, type_, values)
-    snap = exact(grid, closed, low_limit, high_limit)
+    snap = exact_grid_ends(grid, end_gap, low_limit, high_limit)
     lows, highs = ({snap(Fraction(v))[end] for v in values} for end in (0, 1))
     call = f"kacpc('t', k := 3, qi := ['v'], sensitive := ['uid'], rounding := {{'v': '{grid}'}})"
     for value, result in intervals(con, call).items():
@@ -140,7 +140,7 @@ def test_ends_on_a_grid_are_those_of_exact_arithmetic(con: Any, case: Any) -> No
 
 
 @pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
-def test_a_grid_of_floats_is_finite_and_covers(con: Any, type_: str) -> None:
+def test_float_grid_ends_are_finite_and_cover_values(con: Any, type_: str) -> None:
     """Floats that are further apart than the grid are their own ends; ends beyond the type are its limits."""
     text = "1.7976931348623157e308" if type_ == "DOUBLE" else "3.4028235e38"
     table(con, type_, ["-" + text, "-8", "-0.3", "0", "1e-40", "0.7", "16777216", "1e16", "1e30", text])
@@ -177,7 +177,7 @@ def test_grid_beyond_type_refused(con: Any, type_: str, grid: str) -> None:
         con.execute(f"FROM kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], rounding := {{'v': '{grid}'}})")
 
 
-def test_ends_of_a_call_are_held_exactly_to_large_grids(con: Any) -> None:
+def test_call_top_and_bottom_checked_exactly_on_large_grids(con: Any) -> None:
     """A top begins a cell of the declared grid and a bottom ends one, also where doubles cannot distinguish them."""
     half, wide_result, steps = 2 * 10**38, 10**36, 10**20
     for type_, grid, values, fits, cuts in (
@@ -248,7 +248,7 @@ def test_date_grids_follow_calendar_before_christ(con: Any, grid: str) -> None:
         assert low in lows and high in highs, (grid, day, low, high)
 
 
-def test_the_day_of_an_instant_is_not_rounded(con: Any) -> None:
+def test_day_grid_keeps_day_of_last_nanosecond(con: Any) -> None:
     for type_ in ("TIMESTAMP", "TIMESTAMP_NS"):
         last = "1969-12-31 23:59:59.999999" + ("999" if type_ == "TIMESTAMP_NS" else "")
         table(con, type_, [last, "2262-04-11 23:47:16.854775" + ("806" if type_ == "TIMESTAMP_NS" else "")])
@@ -258,7 +258,7 @@ def test_the_day_of_an_instant_is_not_rounded(con: Any) -> None:
 
 
 @pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
-def test_ends_on_a_grid_of_fractions_are_its_decimals(con: Any, type_: str) -> None:
+def test_fractional_grid_ends_are_exact_decimals(con: Any, type_: str) -> None:
     """3 * 0.1 is 0.30000000000000004 as a DOUBLE: the published text is 0.3."""
     con.execute(f"CREATE TABLE t AS SELECT i AS uid, (i * 0.0137 - 2)::{type_} AS v FROM range(300) AS r (i)")
     for grid in ("0.1", "0.3", "0.05", "0.007", "2.5"):
@@ -271,9 +271,9 @@ def test_ends_on_a_grid_of_fractions_are_its_decimals(con: Any, type_: str) -> N
 # --- noise --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("call", ["rka('t', release := 'noise', ", "mr_mondrian('t', noise_epsilon := 0.01, "])
-def test_noise_stays_on_grid_and_in_type(con: Any, call: str) -> None:
+def test_noise_values_stay_on_grid_and_within_type(con: Any, call: str) -> None:
     columns = {
         "DOUBLE": ("1e16 + 2 * i", ("0.1", "1", "3", "7", "1e300")),
         "FLOAT": ("1000.5 + i", ("0.1", "3")),

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import reference
-from oracle.metrics import Category, Number, measures, month_high, month_low
+from oracle.metrics import CodedNumber, LeveledCategory, month_high, month_low, partition_metrics
 from support.algorithms import PLAIN
-from support.tables import encoded, large, stored
+from support.tables import create_table, encode_records, large
 
 import dbanon
 from dbanon.algorithms.base.cluster_metrics import CLUSTER_METRICS
@@ -31,7 +31,7 @@ def metric_values(con: Any, call: str) -> dict[str, float]:
 # --- the published numbers ------------------------------------------------------------------------------------------
 
 
-def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
+def test_fixture_metrics_of_published_partition_by_hand(six: Any) -> None:
     """P* of the fixture: {1, 2, 3} as ([25, 29], Gov) and {4, 5, 6} as ([40, 55], *)."""
     message = metric_values(six, "mondrian_metrics('six', k=3)")
     expected = {
@@ -58,7 +58,7 @@ def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
     assert "kl_divergence" not in message
 
 
-def test_divergence_of_the_published_partition(six: Any) -> None:
+def test_fixture_kl_divergence_of_partition_by_hand(six: Any) -> None:
     """On workclass alone, seeds in canonical order.
 
     Private, Private and Self-emp-inc (the first of three that cost all), then the three of Gov. Each Gov value: 3/6/3 +
@@ -145,13 +145,13 @@ def test_cell_size_and_unit_of_squared_error(con: Any, type_: str, values: list[
     assert message["kl_divergence"] == pytest.approx(np.log(0.25 * cells))
 
 
-def test_a_constant_number_has_no_square_error(con: Any) -> None:
+def test_constant_number_has_zero_square_error(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 7 AS x, 0.5::DOUBLE AS y, unnest([1, 2]) AS z")
     message = metric_values(con, "kacpc_metrics('t', k=2, qi=['x', 'y', 'z'])")
     assert (message["square_error"], message["square_error_raw:x"], message["square_error_raw:y"]) == (0.5, 0, 0)
 
 
-def test_the_share_of_squares_is_the_average_of_the_columns(con: Any) -> None:
+def test_sse_share_averages_columns_by_hand(con: Any) -> None:
     """Of x 0.5 + 0.5 of 26 remains, of y all, and c is constant.
 
     The class of 1 and NULL is half the squared distance of the two: of 1 to the mean, -1/3, on one axis, and of NULL,
@@ -169,7 +169,7 @@ def test_the_share_of_squares_is_the_average_of_the_columns(con: Any) -> None:
     assert message["sse_share"] == pytest.approx(100 * of_x / 2)
 
 
-def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:
+def test_open_interval_end_covers_last_value_by_hand(con: Any) -> None:
     """[85, >=90] of 85 and 95 covers 85 to 95, eleven ages; the square error is that of 85 and 90 over a range of 5."""
     con.execute("CREATE TABLE t AS SELECT unnest([85, 95]) AS age")
     message = metric_values(con, "kacpc_metrics('t', k=2, qi=['age'], top := {'age': 90}, with_kl_divergence := true)")
@@ -177,7 +177,7 @@ def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:
     assert (message["square_error_raw:age"], message["square_error"]) == (12.5, 0.5)
 
 
-def test_unbalanced_hierarchy_distinguishes_measures(con: Any) -> None:
+def test_loss_metrics_of_unbalanced_hierarchy_by_hand(con: Any) -> None:
     """* > a, b > (c, d > (e, f)). A class of a and one of {e, f} under d.
 
     Its own subtree is 1 of 3 edges deep, it has 2 of 4 leaves, and it is on level 2 of 4: 1 of 3 from the root down.
@@ -207,14 +207,14 @@ def test_unbalanced_hierarchy_distinguishes_measures(con: Any) -> None:
 def test_cluster_metrics_equal_plain_loops(con: Any, seed: int) -> None:
     """Ragged hierarchies, weights, NULLs; the clusters are those of the reference."""
     table = replace(large(seed), persons=None)
-    encoded_table = encoded(table)
+    encoded_table = encode_records(table)
     clusters = reference.mondrian(encoded_table.records, table.attributes, table.k)
-    kinds: list[Number | Category] = [
-        Category(a.tree) if isinstance(a, reference.Category) else Number() for a in table.attributes
+    kinds: list[CodedNumber | LeveledCategory] = [
+        LeveledCategory(a.tree) if isinstance(a, reference.Category) else CodedNumber() for a in table.attributes
     ]
     names = [f"q{j}" for j in range(len(kinds))]
-    expected = measures(encoded_table.records, kinds, clusters, table.k, 0, names, "_clusters")
-    message = metric_values(con, f"mondrian_metrics({stored(con, table)})")
+    expected = partition_metrics(encoded_table.records, kinds, clusters, table.k, 0, names, "_clusters")
+    message = metric_values(con, f"mondrian_metrics({create_table(con, table)})")
     assert {name: message[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -279,7 +279,7 @@ def test_random_release_metrics_equal_plain_loops(con: Any, seed: int) -> None:
         classes.setdefault(class_id, []).append(len(records))
         records.append(original[uid])
     columns = list(zip(*original.values(), strict=True))
-    expected = measures(
+    expected = partition_metrics(
         records, [_flat(a, column) for a, column in zip(attributes, columns, strict=True)], list(classes.values()),
         k, n - len(records), qi, bare="intervals" in options,
     )  # fmt: skip
@@ -301,14 +301,14 @@ def _with_divergence(call: str) -> str:
 
 def _flat(attribute: Any, column: Sequence[Any]) -> Any:
     """Return the tree of the column's values for a category without a hierarchy."""
-    return attribute if attribute is not None else Category(reference.flat(column))
+    return attribute if attribute is not None else LeveledCategory(reference.flat(column))
 
 
 def _kinds(rnd: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the generalization of columns, for the reference and for the call."""
     options: dict[str, Any] = {name: {} for name in ("rounding", "top", "bottom", "min_level", "weights")}
     options["hierarchies"] = {"city": "'cities'"}
-    age = Number(1.0)
+    age = CodedNumber(1.0)
     if rnd.random() < 0.4:
         low, high = _snap(5)
         age, options["rounding"]["age"] = replace(age, low=low, high=high), 5
@@ -316,9 +316,9 @@ def _kinds(rnd: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
         age, options["top"]["age"] = replace(age, top=30), 30
     if rnd.random() < 0.3:
         age, options["bottom"]["age"] = replace(age, bottom=8), 8
-    born = Number(1.0, month_low, month_high)
+    born = CodedNumber(1.0, month_low, month_high)
     if rnd.random() < 0.5:
-        born, options["rounding"]["born"] = Number(1.0), "'none'"
+        born, options["rounding"]["born"] = CodedNumber(1.0), "'none'"
     level = rnd.choice([0, 0, 1])
     if level:
         options["min_level"]["city"] = 1
@@ -330,6 +330,12 @@ def _kinds(rnd: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
         options["suppress"] = 0.3
     if rnd.random() < 0.3:
         options["intervals"] = rnd.choice(["'bounds'", "'struct'"])
-    return {
-        "age": age, "weight": Number(), "price": Number(0.01), "born": born, "city": Category(TREE, level), "job": None,
-    }, options  # fmt: skip
+    attributes = {
+        "age": age,
+        "weight": CodedNumber(),
+        "price": CodedNumber(0.01),
+        "born": born,
+        "city": LeveledCategory(TREE, level),
+        "job": None,
+    }
+    return attributes, options

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from oracle.related import best_guess, candidates, look_alikes
+from oracle.related import best_guess, candidates, people_by_published_rows
 from support.related import KEY, KINDS, clinic, rows_by_pseudonym
 
 ALGORITHMS = ("kacpc", "mondrian", "kmember", "best", "oka", "mdav", "kaca", "systematic")
@@ -28,7 +28,7 @@ def test_no_person_isolated_by_row_and_related_rows(con: Any, algorithm: str, se
     assert len(people) == len(actual_clinic.people)
     assert all(set(table) <= set(people) for table in tables)
     assert max(len(rows) for table in tables for rows in table.values()) <= 4
-    assert min(look_alikes(people, tables).values()) >= k
+    assert min(people_by_published_rows(people, tables).values()) >= k
     for key, own_part in actual_clinic.people.items():
         assert (
             len(candidates((own_part, (actual_clinic.visits[key], actual_clinic.labs[key])), people, tables, KINDS))
@@ -36,10 +36,10 @@ def test_no_person_isolated_by_row_and_related_rows(con: Any, algorithm: str, se
         )
 
 
-def test_the_attack_finds_who_is_alone() -> None:
+def test_attack_candidates_of_three_people_by_hand() -> None:
     people = {1: ("[20, 30]",), 2: ("[20, 30]",), 3: ("*",)}
     rows = [{1: [("2020-01",)], 2: [("2020-01",), ("2020-02",)]}]
-    assert sorted(look_alikes(people, rows).values()) == [1, 1, 1]
+    assert sorted(people_by_published_rows(people, rows).values()) == [1, 1, 1]
     kinds = (("number",), ("date",))
     one, two = date(2020, 1, 31), date(2020, 2, 1)
     assert candidates(((25,), [[(one,)]]), people, rows, kinds) == {1, 3}
@@ -63,7 +63,7 @@ def test_no_sensitive_value_too_frequent_among_candidates(con: Any, algorithm: s
     visits = rows_by_pseudonym(con, "visits", "patient_id, day, code, disease", of_rows)
     blood = rows_by_pseudonym(con, "patients", "id, blood", of_people)
     known_rows = {p: [row[:2] for row in rows] for p, rows in visits.items()}
-    assert min(look_alikes(people, [known_rows]).values()) >= 3
+    assert min(people_by_published_rows(people, [known_rows]).values()) >= 3
     for key, own_part in actual_clinic.people.items():
         actual_candidates = candidates((own_part, [actual_clinic.visits[key]]), people, [known_rows], KINDS)
         actual_values = filter(
@@ -72,7 +72,7 @@ def test_no_sensitive_value_too_frequent_among_candidates(con: Any, algorithm: s
         assert all(share <= 1 / minimum and values >= minimum for share, values in actual_values)
 
 
-def test_the_guess_counts_people_and_not_rows() -> None:
+def test_best_guess_counts_people_not_rows() -> None:
     rows = {1: [("Flu",), ("Flu",), ("HIV",)], 2: [(None,), ("Flu",), ("TB",)], 4: [("Flu",)]}
     assert best_guess({1, 2, 3}, rows, 0) == (2 / 3, 3)
     assert best_guess({3}, rows, 0) is None

@@ -14,7 +14,7 @@ BY_ID = "key := 'id'"
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Any]:
+def related_con() -> Iterator[Any]:
     """Create twelve people with two rows each, and tables with faults."""
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -111,19 +111,19 @@ RAISED = [
 ]
 
 
-@pytest.mark.parametrize(("call", "said"), RAISED, ids=[call for call, _ in RAISED])
-def test_a_mistake_is_one_error(opened: Any, call: str, said: str | None) -> None:
-    if said is None:
-        assert opened.execute(f"FROM {call}").fetchall()
+@pytest.mark.parametrize(("call", "message"), RAISED, ids=[call for call, _ in RAISED])
+def test_invalid_related_call_error_contains_no_cell(related_con: Any, call: str, message: str | None) -> None:
+    if message is None:
+        assert related_con.execute(f"FROM {call}").fetchall()
         return
-    with pytest.raises(duckdb.Error, match=said) as caught:
-        opened.execute(f"FROM {call}").fetchall()
+    with pytest.raises(duckdb.Error, match=message) as caught:
+        related_con.execute(f"FROM {call}").fetchall()
     assert "secret" not in str(caught.value)
     assert "4711" not in str(caught.value)
     assert "release gate" not in str(caught.value)
 
 
-def test_elements_of_sqlalchemy_refuse_several_tables() -> None:
+def test_sqlalchemy_elements_refuse_several_tables() -> None:
     sa = pytest.importorskip("sqlalchemy")
     alchemy = pytest.importorskip("dbanon.sqlalchemy")
     day = sa.Column("day", sa.Integer, info=alchemy.quasi())

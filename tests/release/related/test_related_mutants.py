@@ -22,7 +22,7 @@ ORDERED = "(ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, {{ told(t, 
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Any]:
+def clinic_con() -> Iterator[Any]:
     """Create thirty people with visits and a policy that does not publish every column."""
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -36,25 +36,25 @@ def opened() -> Iterator[Any]:
 
 
 @pytest.fixture
-def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
+def change_template(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
     """Replace one text in one template."""
-    return partial(broken_template.change, monkeypatch)
+    return partial(broken_template.change_template, monkeypatch)
 
 
-def of_rows(function: str, table: str = "visits") -> str:
+def child_call(function: str, table: str = "visits") -> str:
     return f"{function}('{table}', k := 3, entity := 'patients', max_children := 2, {KEY})"
 
 
-def of_people(function: str, table: str = "visits") -> str:
+def person_call(function: str, table: str = "visits") -> str:
     return f"{function}('patients', k := 3, children := '{table}', max_children := 2, {KEY})"
 
 
-@pytest.mark.exhaustive
-def test_without_a_mutant_everything_passes(opened: Any) -> None:
-    for call in (of_rows, of_people):
+@pytest.mark.not_everyday
+def test_related_calls_pass_gate_without_mutant(clinic_con: Any) -> None:
+    for call in (child_call, person_call):
         for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
             for table in ("visits", "seen"):
-                assert opened.execute(f"FROM {call(function, table)}").fetchall()
+                assert clinic_con.execute(f"FROM {call(function, table)}").fetchall()
 
 
 MUTANTS = {
@@ -143,12 +143,12 @@ MUTANTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", MUTANTS)
-def test_a_fault_of_the_path_is_noticed_wherever_rows_leave(opened: Any, spoil: Any, what: str) -> None:
-    spoil(*MUTANTS[what])
-    for query in (f"FROM {of_rows('kacpc')}", f"SELECT count(*) FROM {of_people('kacpc', 'seen')}"):
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_related_path_fault_refused_for_both_tables(clinic_con: Any, change_template: Any, mutant: str) -> None:
+    change_template(*MUTANTS[mutant])
+    for query in (f"FROM {child_call('kacpc')}", f"SELECT count(*) FROM {person_call('kacpc', 'seen')}"):
         with pytest.raises(duckdb.Error, match=REFUSED):
-            opened.execute(query).fetchall()
+            clinic_con.execute(query).fetchall()
 
 
 VALUE = "dense_rank() OVER (ORDER BY {{ byte(sql('r.u', h.i)) }} ASC) - 1"
@@ -159,18 +159,18 @@ DIVERSE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", DIVERSE)
-def test_too_frequent_class_values_detected(opened: Any, spoil: Any, what: str) -> None:
-    calls = [call.replace("k := 3", "k := 3, l := 2") for call in (of_rows("kacpc"), of_people("kacpc_metrics"))]
+@pytest.mark.parametrize("mutant", DIVERSE)
+def test_too_frequent_class_values_detected(clinic_con: Any, change_template: Any, mutant: str) -> None:
+    calls = [call.replace("k := 3", "k := 3, l := 2") for call in (child_call("kacpc"), person_call("kacpc_metrics"))]
     values = "['Flu', 'Flu', 'HIV', 'TB', 'Cold', 'Cough']"
-    opened.execute(f"UPDATE visits SET disease = {values}[1 + (hash(rowid) % 6)::INTEGER]")
-    opened.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")
+    clinic_con.execute(f"UPDATE visits SET disease = {values}[1 + (hash(rowid) % 6)::INTEGER]")
+    clinic_con.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")
     for call in calls:
-        assert opened.execute(f"FROM {call}").fetchall()
-    spoil(*DIVERSE[what])
+        assert clinic_con.execute(f"FROM {call}").fetchall()
+    change_template(*DIVERSE[mutant])
     for call in calls:
         with pytest.raises(duckdb.Error, match=REFUSED):
-            opened.execute(f"FROM {call}").fetchall()
+            clinic_con.execute(f"FROM {call}").fetchall()
 
 
 LEAVES = (
@@ -184,11 +184,13 @@ LEAVES = (
 )
 
 
-@pytest.mark.parametrize("leaves", LEAVES)
-def test_no_statement_gets_around_the_gate(opened: Any, spoil: Any, leaves: str, tmp_path: Path) -> None:
-    spoil(*MUTANTS["everybody is alone"])
-    for call in (of_rows("kacpc"), of_people("kacpc"), of_people("kacpc_classes"), of_rows("kacpc_metrics")):
-        if "class_id" in leaves and "metrics" in call:
+@pytest.mark.parametrize("statement_form", LEAVES)
+def test_related_gate_applies_to_every_statement_form(
+    clinic_con: Any, change_template: Any, statement_form: str, tmp_path: Path
+) -> None:
+    change_template(*MUTANTS["everybody is alone"])
+    for call in (child_call("kacpc"), person_call("kacpc"), person_call("kacpc_classes"), child_call("kacpc_metrics")):
+        if "class_id" in statement_form and "metrics" in call:
             continue
         with pytest.raises(duckdb.Error, match=REFUSED):
-            opened.execute(leaves.format(call, file=tmp_path / "leaked.csv")).fetchall()
+            clinic_con.execute(statement_form.format(call, file=tmp_path / "leaked.csv")).fetchall()

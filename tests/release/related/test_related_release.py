@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.related import KEY, Clinic, clinic
+from support.related import KEY, RelatedClinic, clinic
 
 import dbanon
 
@@ -16,7 +16,7 @@ PEOPLE = f"kacpc('patients', k := 3, children := 'visits', {KEY})"
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[tuple[Any, Clinic]]:
+def con_with_clinic() -> Iterator[tuple[Any, RelatedClinic]]:
     """Create twenty-five people with visits."""
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -27,8 +27,8 @@ def columns(con: Any, call: str) -> list[tuple[str, str]]:
     return [row[:2] for row in con.execute(f"DESCRIBE FROM {call}").fetchall()]
 
 
-def test_related_tables_share_pseudonyms_that_are_no_keys(opened: Any) -> None:
-    con, result = opened
+def test_related_tables_share_pseudonyms_instead_of_keys(con_with_clinic: Any) -> None:
+    con, result = con_with_clinic
     people = con.execute(f"SELECT id, class_id FROM {PEOPLE}").fetchall()
     rows = con.execute(f"SELECT DISTINCT patient_id, class_id FROM {ROWS}").fetchall()
     assert [person for person, _ in people] == list(range(1, len(result.people) + 1))
@@ -37,8 +37,8 @@ def test_related_tables_share_pseudonyms_that_are_no_keys(opened: Any) -> None:
     assert [name for name, _ in columns(con, PEOPLE)] == ["id", "age", "zip", "blood", "class_id"]
 
 
-def test_suppressed_rows_are_counted(opened: Any) -> None:
-    con, result = opened
+def test_related_metrics_count_suppressed_rows(con_with_clinic: Any) -> None:
+    con, result = con_with_clinic
     call = ROWS.replace("kacpc", "kacpc_metrics").replace("k := 3", "k := 3, max_children := 2")
     measured_metrics = dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
     rows = con.execute(f"SELECT count(*) FROM {ROWS.replace('k := 3', 'k := 3, max_children := 2')}").fetchall()[0][0]
@@ -55,8 +55,8 @@ def test_suppressed_rows_are_counted(opened: Any) -> None:
     assert ("rows:visits",) in actual_rows
 
 
-def test_classes_state_rows_per_person(opened: Any) -> None:
-    con, _ = opened
+def test_classes_state_rows_per_person(con_with_clinic: Any) -> None:
+    con, _ = con_with_clinic
     classes = con.execute(f"FROM {ROWS.replace('kacpc', 'kacpc_classes')}").fetchall()
     second_rows = con.execute(f"""
         SELECT class_id, count(*), any_value(age), any_value(zip), min(rows)
@@ -69,8 +69,8 @@ def test_classes_state_rows_per_person(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_release_independent_of_order_keys_and_threads(opened: Any, threads: int) -> None:
-    con, _ = opened
+def test_release_independent_of_order_keys_and_threads(con_with_clinic: Any, threads: int) -> None:
+    con, _ = con_with_clinic
     old_rows = [con.execute(f"FROM {call}").fetchall() for call in (PEOPLE, ROWS)]
     with duckdb.connect() as other:
         dbanon.attach(other)
@@ -84,9 +84,9 @@ def test_release_independent_of_order_keys_and_threads(opened: Any, threads: int
         assert [other.execute(f"FROM {call}").fetchall() for call in (PEOPLE, ROWS)] == old_rows
 
 
-@pytest.mark.exhaustive
-def test_statements_containing_call(opened: Any) -> None:
-    con, _ = opened
+@pytest.mark.not_everyday
+def test_related_call_works_in_views_tables_and_copies(con_with_clinic: Any) -> None:
+    con, _ = con_with_clinic
     rows = con.execute(f"FROM {ROWS}").fetchall()
     con.execute(f"CREATE OR REPLACE VIEW safe AS FROM {ROWS}")
     assert con.execute("FROM safe").fetchall() == rows
@@ -98,8 +98,8 @@ def test_statements_containing_call(opened: Any) -> None:
     assert con.execute(f"FROM {generic}").fetchall() == rows
 
 
-def test_names_with_an_equals_sign(opened: Any) -> None:
-    con, _ = opened
+def test_related_call_accepts_equals_sign(con_with_clinic: Any) -> None:
+    con, _ = con_with_clinic
     with dbanon.connect(":memory:") as other:
         clinic(other.raw, 3, 25)
         rows = other.execute("FROM kacpc('visits', k=3, entity='patients', key={'patient_id': 'id'})").fetchall()
@@ -108,15 +108,15 @@ def test_names_with_an_equals_sign(opened: Any) -> None:
     assert con.execute(f"FROM {plain_call}").fetchall() == rows
 
 
-def test_a_view_is_a_source_though_it_has_no_order(opened: Any) -> None:
-    con, _ = opened
+def test_related_view_with_random_order_releases_equal_rows(con_with_clinic: Any) -> None:
+    con, _ = con_with_clinic
     con.execute("CREATE OR REPLACE VIEW seen AS FROM visits ORDER BY random()")
     con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('seen' AS table_name) FROM dbanon.policy "
                 "WHERE table_name = 'visits'")  # fmt: skip
     assert con.execute(f"FROM {ROWS.replace('visits', 'seen')}").fetchall() == con.execute(f"FROM {ROWS}").fetchall()
 
 
-def test_the_policies_of_both_tables_hold() -> None:
+def test_related_release_applies_policies_of_both_tables() -> None:
     with duckdb.connect() as other:
         dbanon.attach(other)
         clinic(other, 5, 20)
@@ -135,7 +135,7 @@ def test_the_policies_of_both_tables_hold() -> None:
         assert not any(text in str(age) for age in ages for text in ("41", "18", "79"))
 
 
-def test_keys_of_several_columns_and_hostile_names() -> None:
+def test_related_call_accepts_composite_keys_and_hostile_names() -> None:
     child, parent = "v\"x'); DROP TABLE t; --", "p: rows 😀"
     with duckdb.connect() as con:
         dbanon.attach(con)

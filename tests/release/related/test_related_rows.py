@@ -16,7 +16,7 @@ FIRST, SECOND = {"Flu": "1970-01", "HIV": "1980-02"}, {"Flu": "1970-06", "HIV": 
 
 
 @pytest.fixture
-def opened() -> Iterator[Any]:
+def visits_con() -> Iterator[Any]:
     """Create two visits of each patient: all of one disease have them in the same two months."""
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -31,20 +31,20 @@ def opened() -> Iterator[Any]:
         yield con
 
 
-def test_rows_of_visit_match_its_position(opened: Any) -> None:
-    people = opened.execute(f"FROM kacpc('patients', k := 3, children := 'visits', {KEY})").fetchall()
+def test_related_rows_and_metrics_of_six_patients_by_hand(visits_con: Any) -> None:
+    people = visits_con.execute(f"FROM kacpc('patients', k := 3, children := 'visits', {KEY})").fetchall()
     assert people == [(n, "[20, 22]" if n < 4 else "[60, 62]", 1 if n < 4 else 2) for n in range(1, 7)]
-    visits = opened.execute(f"FROM kacpc('visits', k := 3, entity := 'patients', {KEY})").fetchall()
+    visits = visits_con.execute(f"FROM kacpc('visits', k := 3, entity := 'patients', {KEY})").fetchall()
     diseases = ["Flu" if n < 4 else "HIV" for n in range(1, 7)]
     rows = [(n, first[d], d, 1 if n < 4 else 2) for n, d in enumerate(diseases, 1) for first in (FIRST, SECOND)]
     assert sorted(visits) == sorted(rows)
     call = f"FROM kacpc_metrics('visits', k := 3, entity := 'patients', {KEY})"
-    figures = dict(opened.execute(f"SELECT metric, value FROM ({call})").fetchall())
+    figures = dict(visits_con.execute(f"SELECT metric, value FROM ({call})").fetchall())
     value_counts = {"persons": 6, "classes": 2, "k": 3, "risk_average": 1 / 3, "rows:visits": 12}
     assert {name: round(figures[name], 9) for name in value_counts} == {n: round(v, 9) for n, v in value_counts.items()}
     assert figures["l_diversity:visits.disease"] == 1
 
 
-def test_classes_in_which_all_have_one_disease_are_merged(opened: Any) -> None:
-    visits = opened.execute(f"FROM kacpc('visits', k := 3, l := 2, entity := 'patients', {KEY})").fetchall()
+def test_related_classes_with_single_disease_merged_for_l(visits_con: Any) -> None:
+    visits = visits_con.execute(f"FROM kacpc('visits', k := 3, l := 2, entity := 'patients', {KEY})").fetchall()
     assert len(visits) == 12 and {row[-1] for row in visits} == {1}
