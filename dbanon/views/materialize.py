@@ -155,7 +155,7 @@ def _check_name_unused(cursor: Any, name: str, target: tuple[str, str, str], is_
     """
     existing_names = release_target.existing_tables(cursor, target, TABLES)
     if existing_names and not (replace and is_published):
-        raise errors.ReleaseExistsError("materialize", name, existing_names, is_published)
+        raise errors.ReleaseExistsError("create_release", name, existing_names, is_published)
 
 
 def _created_entry(
