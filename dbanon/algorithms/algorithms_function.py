@@ -9,7 +9,11 @@ from dbanon.table_functions.table_function import Call, TableFunction
 
 
 def statement(call: Call) -> Sql:
-    """Return the SQL of the table function algorithms(): literal rows, one per registered algorithm."""
+    """Return the SQL of the table function algorithms(): literal rows, one per registered algorithm.
+
+    The columns are name, title, family, source, evidence, deterministic, complexity, meets, own_parameters and
+    parameters. `call` is not read.
+    """
     columns = (
         "name", "title", "family", "source", "evidence", "deterministic", "complexity", "meets", "own_parameters",
         "parameters",

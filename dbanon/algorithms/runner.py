@@ -55,7 +55,10 @@ class Refinement:
 
     @property
     def search_heights(self) -> str:
-        """The kind of loss that the search lowers: that of the objective if it implies one, otherwise `heights`."""
+        """The measure of the height of hierarchy nodes in the loss that the search lowers.
+
+        It is 'leaves' for the objective ncp, otherwise `heights`.
+        """
         return OBJECTIVES[self.objective] or self.heights
 
 
@@ -85,10 +88,10 @@ def run_algorithm(
 
     All clusters meet the constraint. If attributes have a max_level, records that it separates are clustered
     separately, in blocks. Blocks of more than `max_cell_tuples` tuples are cut into cells
-    (dbanon.encoding.coarse_partitions), as
-    far as each has records for two clusters and meets the constraint, and these are clustered one by one. A cluster
-    that violates a privacy model is merged with others of its cell, then of its block, until it meets it. Then records
-    are suppressed and clusters improved, as `refinement` and the algorithm request.
+    (dbanon.encoding.coarse_partitions), as far as each has records for two clusters and meets the constraint, and these
+    are clustered one by one. A cluster that violates a privacy model is merged with others of its cell, then of its
+    block, until it meets it. Then records are suppressed and clusters improved, as `refinement` and the algorithm
+    request.
 
     Args:
         algorithm: The algorithm.
@@ -101,7 +104,7 @@ def run_algorithm(
         max_cell_tuples: Greatest number of tuples of a cell (the parameter `max_partition`); None for no cells.
 
     Raises:
-        ModelNotMetError: If the whole table violates a privacy model.
+        ModelNotMetError: If the whole table violates a privacy model other than k.
         MaxLevelBlockTooSmallError: If a block that max_level separates violates the constraint.
         CoarsenAboveMaxLevelError: If `coarsen` would publish a class above max_level.
         TableTooLargeError: If the algorithm would take too long and `allow_slow` is false.
@@ -178,6 +181,12 @@ def _check_assignment(
 ) -> RunLengthLabels:
     """Return the result of an algorithm as runs, after checking it.
 
+    Args:
+        algorithm: The algorithm, whose name is used in messages.
+        space: The encoded table.
+        assignment: Its result: runs, or the cluster of every record, -1 for suppressed ones.
+        max_suppressed: Greatest number of records that may be suppressed.
+
     Raises:
         ValueError: If the labels are not those of all records, or more than `max_suppressed` records are in no cluster.
     """
@@ -203,14 +212,28 @@ class _ProgressSplit:
     """
 
     def __init__(self, progress: OnSearchProgress | None, budget: SearchBudget, rows: int) -> None:
-        """Estimate the share of clustering from the number of records and the moves of the search."""
+        """Estimate the share of clustering in all work from the number of records and the moves of the search.
+
+        Args:
+            progress: Called with the fraction of all work that is done, and the fraction of the loss that was removed;
+                may be None.
+            budget: The limit of the search; seconds count as MOVES_PER_SECOND moves each.
+            rows: Number of records.
+        """
         moves = budget.moves if budget.seconds is None else int(budget.seconds * MOVES_PER_SECOND)
         self._on_progress, self._n_records = progress, rows
         self._clustering_fraction = rows / max(moves + rows, 1)
         self._has_reported = False
 
     def clustering_check(self, check: Check, first: int, last: int, on_estimate: OnEstimate) -> Check:
-        """Return the check for clustering the records from number `first` to `last`, which reports overall progress."""
+        """Return the check for clustering the records from number `first` to `last`, which reports overall progress.
+
+        Args:
+            check: Called for every check; raises if the run was interrupted.
+            first: Number of records clustered before.
+            last: Number of records clustered after.
+            on_estimate: Called with the estimated steps and seconds; may raise.
+        """
         fraction_per_record = self._clustering_fraction / max(self._n_records, 1)
         return ProgressCheck(
             check,
@@ -263,7 +286,7 @@ def _block_numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:
 
 
 def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageNames) -> None:
-    """Raise ModelNotMetError if the whole table violates a privacy model; otherwise do nothing.
+    """Raise ModelNotMetError if the whole table violates a privacy model other than k; otherwise do nothing.
 
     If several sensitive columns violate the same model, the error names the one that allows least.
     """
@@ -287,9 +310,14 @@ def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageN
 def _cluster_blocks(
     space: EncodedTable, blocks: Sequence[Ints], runs_of: Callable[[EncodedTable, Ints], RunLengthLabels]
 ) -> RunLengthLabels:
-    """Cluster each block with `runs_of`, which takes its table and its tuples, and return the labels of all records.
+    """Cluster each block with `runs_of` and return the labels of all records.
 
     The clusters of a block are numbered after those of the blocks before; -1 stays.
+
+    Args:
+        space: The encoded table.
+        blocks: The tuples of each block; together all tuples.
+        runs_of: Takes the table of a block and its tuples, and returns the labels of the block.
     """
     if len(blocks) == 1:
         return runs_of(space, blocks[0])
@@ -301,8 +329,12 @@ def _make_repair(
 ) -> Repair:
     """Return a function of table and labels that merges clusters that violate the constraint, within each block.
 
-    If `blocks` are cells, `block_repair` repairs the blocks that contain them afterwards: a person may be in several
-    cells, and clusters of different cells may publish the same values.
+    Args:
+        constraint: The constraint.
+        blocks: The tuples of each block, or of each cell of a block.
+        check: Called from time to time; raises if the run was interrupted.
+        block_repair: If `blocks` are cells, repairs the blocks that contain them afterwards: a person may be in several
+            cells, and clusters of different cells may publish the same values.
     """
 
     def repair(table: EncodedTable, runs: RunLengthLabels) -> RunLengthLabels:
@@ -311,7 +343,7 @@ def _make_repair(
             return runs
 
         def of_block(part: EncodedTable, block: Ints) -> RunLengthLabels:
-            """Return the repaired labels of one block."""
+            """Return the labels of one block, with failing clusters merged until they meet the constraint."""
             own = runs if part is table else runs.subset(block, len(table.counts))
             return RunLengthLabels.from_labels(part, merge_failing_clusters(part, constraint, own.labels(), check))
 
@@ -393,15 +425,20 @@ def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], max_
     """Return the tuples of each piece that is clustered separately: the blocks, or cells of them.
 
     With `max_tuples` None these are the blocks. Otherwise blocks of more than `max_tuples` tuples are cut into cells of
-    at most as
-    many where possible. Each cell has records for two clusters and meets the constraint; if a cut would break that, a
-    cell stays larger.
+    at most as many where possible. Each cell has records for two clusters and meets the constraint; if a cut would
+    break that, a cell stays larger.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        blocks: The tuples of each block.
+        max_tuples: Greatest number of tuples of a cell; None for no cells.
     """
     if max_tuples is None:
         return blocks
 
     def cut(block: Ints) -> list[Ints]:
-        """Return the cells of one block."""
+        """Return the tuples of each cell of one block, at most `max_tuples` tuples where possible."""
         part = space if len(block) == len(space.codes) else space.subset(block)
         least = 2 * constraint.min_records
 

@@ -29,10 +29,10 @@ MODELS: Mapping[str, Mapping[str, object]] = {"": {}, "l": {"l": 2}, "t": {"t": 
 
 
 def warmup_steps(algorithms: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield steps that compile the kernels of the algorithms.
+    """Yield steps that compile the kernels of the algorithms: (description, function that runs an algorithm once).
 
-    A step is a description, and a function that runs an algorithm once. There are steps for tables with few and many
-    values, with and without persons, with several privacy models, and with each choice of the algorithm's own options.
+    There are steps for tables with few and many values, with and without persons, and with several privacy models. Each
+    choice of the algorithm's own options has a step without persons and models.
     """
     kinds = [(_sample_table(many, persons), many, persons) for many in (False, True) for persons in (False, True)]
     for algorithm in algorithms:
@@ -59,7 +59,15 @@ def warmup_steps(algorithms: Sequence[Algorithm]) -> Iterator[tuple[str, Callabl
 def _run_once(
     algorithm: Algorithm, table: EncodedTable, limits: Constraint, options: Options, objective: str = "precision"
 ) -> None:
-    """Run an algorithm on a table, with a search of one move if it has its own search, so that kernels are compiled."""
+    """Run an algorithm on a table, with a search of one move if it has its own search, so that kernels are compiled.
+
+    Args:
+        algorithm: The algorithm.
+        table: The table.
+        limits: The constraint.
+        options: The algorithm's own parameters.
+        objective: The metric that the search lowers.
+    """
     budget = SearchBudget(1) if algorithm.ability(OwnSearch) else None
     run_algorithm(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
 

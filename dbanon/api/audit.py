@@ -99,17 +99,19 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
     """Return the rows of a table function whose first argument is a table, as a pandas DataFrame.
 
     If `subject` is data, the call runs on a new connection in memory; the roles of a result of `anonymize` apply unless
-    `parameters` change them.
+    `parameters` change them. Hierarchies that are given as rows are stored on this connection.
 
     Args:
         function: The name of the table function.
         subject: A connection; or data: the result of `anonymize`, a DataFrame, a relation of DuckDB or a file.
-        name: The name of the table, if `subject` is a connection.
+        name: The name of the table, if `subject` is a connection; otherwise not used.
         parameters: Parameters of the table function.
 
     Raises:
         UnknownParameterError: The table function has no such parameter.
         MissingArgumentError: `subject` is a connection and `name` is None.
+        UnsupportedInputError: `subject` is of no kind that can be read.
+        DbanonError: The table function raises it.
     """
     table_function = table_functions()[function]
     parameter_names = [p.name for p in table_function.parameters]
@@ -132,9 +134,10 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
 
 
 def _register_source(con: Any, source: Any, function: str) -> str:
-    """Register `source`, the data a release was made from, as "source" and return this name.
+    """Register the source of a release as "source" on the connection and return this name; return a Path as text.
 
-    A Path is returned as text.
+    `source` is data or a Path. Callers must not pass texts (names of tables), which would not be registered. `function`
+    is the called function, for messages.
     """
     if isinstance(source, Path):
         return str(source)
@@ -176,7 +179,11 @@ def _inherited_roles(subject: Any, parameter_names: list[str]) -> dict[str, Any]
 def _query_rows(con: Any, function: str, table: Sql, arguments: Mapping[str, Any]) -> pd.DataFrame:
     """Call a table function on a connection and return its rows as a DataFrame.
 
-    `table` is the first argument as SQL; `arguments` are passed as prepared parameters by name.
+    Args:
+        con: A connection.
+        function: The name of the table function.
+        table: The first argument as SQL, usually a string literal with the table's name.
+        arguments: The other arguments by name, which are passed as prepared parameters.
     """
     argument_list = "".join(f", {name} := ${name}" for name in arguments)
     frame: pd.DataFrame = con.execute(f"FROM {function}({table}{argument_list})", dict(arguments) or None).df()

@@ -6,13 +6,13 @@ from dbanon.runtime import session
 
 
 def clear_cache(connection: Any) -> None:
-    """Remove the cached cluster labels, which all connections of the database instance share.
+    """Remove the cached cluster labels (results of clustering), which all connections of the database instance share.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied.
 
     Raises:
-        KeyError: The connection is not attached.
+        KeyError: dbanon is not attached to the connection.
 
     >>> from dbanon.api.connection import connect
     >>> clear_cache(connect())

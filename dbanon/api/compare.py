@@ -41,9 +41,9 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
     `sample_sizes` can be added.
 
     Args:
-        data: A connection; or data as in `anonymize`.
+        data: A connection; or data as in `anonymize`. With `into` it must be a connection.
         table: The name of a table, if `data` is a connection.
-        into: The name of a table of the connection's database that stores the rows.
+        into: The name of a table of the connection's database that stores the rows; created if it does not exist.
         parameters: Parameters of the table function.
 
     Returns:
@@ -51,7 +51,8 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
 
     Raises:
         UnknownParameterError: The table function has no such parameter.
-        MissingArgumentError: `data` is a connection and `table` is missing.
+        MissingArgumentError: `table` is missing, and `data` is a connection or `into` is given.
+        InvalidArgumentError: `into` is no name of a table.
         ComparisonTableMismatchError: `into` is a table of another comparison.
         DbanonError: The table function raises it.
 
@@ -100,13 +101,22 @@ def tradeoffs(data: Any, table: str | None = None, **parameters: Any) -> pd.Data
 class _ResumableComparison:
     """A comparison of algorithms whose rows are stored in the table `into`, so that it can be continued later.
 
-    A comment on the table identifies the comparison: its source table and the parameters that are not varied.
+    A comment on the table `into` identifies the comparison: it has the name of the compared table and the parameters
+    that are not varied and not at their defaults (without `allow_slow`, which changes no result).
     """
 
     def __init__(self, con: Any, table: str, into: str, parameters: Mapping[str, Any]) -> None:
-        """Validate the parameters of `compare`.
+        """Validate the parameters of `compare`; nothing runs yet.
 
-        Raise InvalidArgumentError if `into` is no table name. Nothing runs yet.
+        Args:
+            con: The connection that runs the comparison and has the table `into`.
+            table: The name of the table to anonymize.
+            into: The name of the table that stores the rows.
+            parameters: Parameters of the table function `compare`.
+
+        Raises:
+            InvalidArgumentError: `into` is no name of a table, or a parameter is invalid.
+            UnknownParameterError: `compare` has no such parameter.
         """
         declared = table_functions()["compare"].parameters
         defaults = {p.name: p.default for p in declared}
@@ -126,7 +136,7 @@ class _ResumableComparison:
         self._comment = json.dumps({"compare": table, "with": settings}, sort_keys=True, default=str)
 
     def create_table(self) -> None:
-        """Create the table and its comment if it does not exist; otherwise check that it belongs to this comparison.
+        """Create the table `into`, without rows, and its comment if it does not exist; else compare the comment.
 
         Raises:
             ComparisonTableMismatchError: The table exists, and its comment is not that of this comparison.
@@ -149,9 +159,9 @@ class _ResumableComparison:
             raise errors.ComparisonTableMismatchError(self._into, _describe_comment(comment))
 
     def missing_combinations(self) -> list[dict[str, Any]]:
-        """Return the combinations of parameters without a complete result in the table.
+        """Return the combinations of the varied parameters for which the table has no row without a `problem`.
 
-        A combination that was refused (its rows have a `problem`) is included. The order is that of `_combinations`.
+        So a combination that was refused earlier is included. The order is that of `_combinations`.
         """
         query = (
             f"SELECT DISTINCT algorithm, k, n_quasi_identifiers, sample_size FROM {self._name} WHERE problem IS NULL"
@@ -160,9 +170,12 @@ class _ResumableComparison:
         return [c for c in self._combinations() if tuple(c[axis] for axis in VARIED_PARAMETERS) not in done]
 
     def run(self, combination: Mapping[str, Any]) -> None:
-        """Run `compare` for one combination and add its rows to the table.
+        """Run `compare` for one combination of the varied parameters and insert the rows into the stored table.
 
-        Rows that say why this combination was refused earlier are deleted first.
+        Rows with a `problem`, from an earlier run of the combination that was refused, are deleted first.
+
+        Args:
+            combination: One value for each name in VARIED_PARAMETERS.
         """
         columns = ("algorithm", "k", "n_quasi_identifiers", "sample_size")
         column_values = {
@@ -173,27 +186,26 @@ class _ResumableComparison:
         self._con.execute(f"INSERT INTO {self._name} FROM {self._call(combination)}")
 
     def rows(self) -> pd.DataFrame:
-        """Return all rows of the table as a DataFrame."""
+        """Return all rows of the stored table `into` as a DataFrame."""
         frame: pd.DataFrame = self._con.execute(f"FROM {self._name}").df()
         return frame
 
     @cached_property
     def _quasi_counts(self) -> Sequence[int]:
-        """The numbers of quasi-identifiers to compare, in order.
+        """The counts of quasi-identifiers to compare with, such as [2, 3, 4]: the parameter `n_quasi_identifiers`.
 
-        Found once, by planning the comparison without running it.
-
-        Without the parameter `n_quasi_identifiers` it is only the number of all quasi-identifiers.
+        Without the parameter it is only the number of all quasi-identifiers. Found once, by planning the comparison
+        without running it.
         """
         planned = self._call({axis: self._options[axis] for axis in VARIED_PARAMETERS})
         self._con.execute(f"EXPLAIN FROM {planned}").fetchall()
         return session.find_session(getattr(self._con, "raw", self._con)).quasi_counts
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
-        """Yield every combination of the varied parameters, as arguments of one run by parameter name.
+        """Yield every combination of the varied parameters, as arguments of one run of `compare` by parameter name.
 
-        The number of quasi-identifiers varies slowest, then sample size, algorithm and k. The sample size is None for
-        all rows.
+        The number of quasi-identifiers varies slowest, then sample size, algorithm and k. Each combination has one
+        value per parameter; the sample size is None for all rows.
         """
         options = self._options
         axes = (
@@ -206,9 +218,10 @@ class _ResumableComparison:
             yield {"algorithms": algorithm, "k": k, "n_quasi_identifiers": d, "sample_sizes": rows}
 
     def _call(self, combination: Mapping[str, Any]) -> Sql:
-        """Return the SQL call of `compare` for one combination and the fixed parameters.
+        """Return the SQL call of `compare` for one combination and the fixed parameters, without FROM.
 
-        Parameters of streams are omitted if all its algorithms are for tables; None values are omitted.
+        `combination` maps the varied parameters to values; None values are omitted. Parameters that only stream
+        algorithms have are omitted if all algorithms of the combination are for tables.
         """
         table_algorithms = {a.name for a in algorithms.algorithms()}
         is_for_tables = table_algorithms.issuperset(_as_sequence(combination["algorithms"]))

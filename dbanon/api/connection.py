@@ -125,14 +125,18 @@ class Connection:
         self._session.on_review = callback
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute; the earlier name of one is an error."""
+        """Set an attribute.
+
+        AttributeError for a name that an attribute had in an earlier version (`progress`, `reviewed`).
+        """
         _check_attribute_name(name)
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the attribute of the DuckDB connection.
+        """Return the attribute of the DuckDB connection; called for names that this class does not define.
 
-        Methods that fetch rows are wrapped so that errors are redacted.
+        Methods that fetch rows are wrapped so that errors are redacted. AttributeError for a name that an attribute had
+        in an earlier version.
         """
         _check_attribute_name(name)
         attribute = getattr(self.raw, name)
@@ -141,7 +145,7 @@ class Connection:
     def _redacting(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that calls the DuckDB method `fetch`, with errors replaced as by `redact_errors`.
 
-        Fetching continues the last statement, so it can raise its errors.
+        Fetching continues the last statement, so errors of the statement can be raised then.
         """
 
         def fetched(*arguments: Any, **options: Any) -> Any:
@@ -265,8 +269,13 @@ class Connection:
         """Return the query that DuckDB must run for one of several statements.
 
         A statement about an anonymized view is executed here; the returned query only reports its result. In any other
-        statement, calls are prepared by `_resolve_query`. `frame` is the caller's stack frame, `run` the method that
-        will run the query.
+        statement, calls are prepared by `_resolve_query`.
+
+        Args:
+            step: The statement, as `split_statements` returns it.
+            parameters: Values of its prepared parameters; used for a statement about an anonymized view only.
+            frame: The caller's stack frame.
+            run: The method of the connection that will run the query.
         """
         if isinstance(step, statement_parser.ViewStatement):
             return statements.run_statement(
@@ -275,11 +284,16 @@ class Connection:
         return self._resolve_query(step, frame, run)
 
     def _resolve_query(self, query: object, frame: Any, run: Callable[..., Any]) -> Any:
-        """Return a statement with its calls of dbanon's functions rewritten for DuckDB; unchanged if it has none.
+        """Return a statement with its calls of dbanon's functions rewritten for DuckDB.
 
-        DataFrames of the caller's stack `frame` that a call names are registered, and the session's temporary relations
-        are updated. `run` is the method that will run the statement, so that an unfinished result is treated as DuckDB
-        treats it.
+        It is returned unchanged if it is no text or calls none. DataFrames of the caller that a call names are
+        registered, and the session's record of temporary relations is updated.
+
+        Args:
+            query: The statement.
+            frame: The caller's stack frame.
+            run: The method of the connection that will run the statement. Queries for this are run with it, too, so
+                that an unfinished result is treated as DuckDB treats it.
         """
         if not isinstance(query, str):
             return query
@@ -297,7 +311,12 @@ class Connection:
         """Register DataFrames, Arrow tables and relations that calls name as sources by variables of the caller.
 
         A name that a table or view of DuckDB has is skipped, unless it was registered here before. A relation becomes a
-        temporary view. `run` executes a query.
+        temporary view.
+
+        Args:
+            calls: The calls of dbanon's functions in a statement.
+            frame: The caller's stack frame, whose local and global variables are looked up.
+            run: Executes a query.
         """
         for call in calls:
             name = call.source
@@ -323,7 +342,7 @@ class Connection:
 
 
 def _check_attribute_name(name: str) -> None:
-    """Raise AttributeError if an attribute of connections had the name in an earlier version."""
+    """Raise AttributeError, with the new name, if an attribute of connections had the name in an earlier version."""
     if name in _RENAMED_ATTRIBUTES:
         raise AttributeError(f"a connection has no attribute '{name}'. '{name}' is now '{_RENAMED_ATTRIBUTES[name]}'.")
 

@@ -143,7 +143,7 @@ def create_demo(path: Path, *, overwrite: bool = False) -> Connection:
             file is never replaced.
 
     Raises:
-        DemoExistsError: The file exists.
+        DemoExistsError: The file exists, and `overwrite` is false or it is no demo database.
         TargetNotLocalError: The path is a URL.
         WriteFailedError: The system refuses to write the file.
     """

@@ -16,7 +16,7 @@ def explain(connection: Any, query: str, parameters: object = None) -> str:
     functions, so that no macro can replace them.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied.
         query: A statement that calls table functions.
         parameters: Values of its prepared parameters.
 

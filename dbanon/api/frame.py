@@ -135,7 +135,7 @@ def anonymize(
 class FrameCall:
     """A call of an algorithm: its name, its source, and its other arguments as Python values.
 
-    The source is a string literal of SQL with a name or a file.
+    `source` is a SQL string literal with the name of a table or the path of a file.
     """
 
     algorithm: str
@@ -154,9 +154,9 @@ class FrameCall:
 
 
 def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mapping[str, Any]) -> Anonymized:
-    """Run a call and return its release, classes and metrics as frames that `adapter` makes; warn about only one class.
+    """Run a call and return its release, classes and metrics as frames that `adapter` makes.
 
-    Without noise, the release is compared with its classes.
+    Warn if there is only one class. Unless the call adds noise, the release is checked against its classes.
 
     Args:
         con: The connection that runs the call.
@@ -183,7 +183,14 @@ def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mappi
 def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...], sensitive: Any) -> ReleaseSummary:
     """Return the summary that is displayed: the first rows, the number of rows, the quasi-identifiers and the metrics.
 
-    Quasi-identifiers are the columns that release and classes share, without `sensitive` ones (a name or several).
+    Quasi-identifiers are the columns that release and classes share, except the last column of the release (the class)
+    and the sensitive columns.
+
+    Args:
+        release: The released rows.
+        classes: One row per class.
+        metric_rows: (name, value, description) of each metric.
+        sensitive: The name of a sensitive column, or several names.
     """
     sensitive_columns = {sensitive} if isinstance(sensitive, str) else set(sensitive)
     columns, class_columns = release.column_names, set(classes.column_names)
@@ -198,9 +205,10 @@ def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...
 
 
 def register_data(con: Any, data: Any, function: str = "anonymize", name: str = "data") -> Sql:
-    """Register data on a connection as `name` and return this name as a SQL string literal; a file is not registered.
+    """Register data on a connection as `name` and return this name as a SQL string literal.
 
-    For a file (`data` is a text or path) the literal is its path.
+    A file (`data` is a text or path) is not registered, and the literal is its path. `function` is the called function,
+    for messages.
 
     Raises:
         UnsupportedInputError: The data is of no kind that can be read.
@@ -213,7 +221,8 @@ def register_data(con: Any, data: Any, function: str = "anonymize", name: str = 
 def _adapt_and_register(con: Any, data: Any, function: str, name: str) -> tuple[FrameAdapter, Sql]:
     """Register data on the connection as `name`; return its adapter and the name as a SQL string literal.
 
-    A file (text or path) is not registered: the literal is its path. Raises the errors of `register_data`.
+    A file (text or path) is not registered: the adapter is FILE and the literal is its path. `function` is the called
+    function, for messages. Raises the errors of `register_data`.
     """
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
@@ -236,9 +245,10 @@ def store_hierarchies(con: Any, hierarchies: Mapping[str, Any]) -> dict[str, str
 
 
 def _store_hierarchy(con: Any, column: str, hierarchy: Any) -> str:
-    """Return the name of a hierarchy.
+    """Return the name of a column's hierarchy.
 
-    If it is given as rows, store it first under a name that no stored hierarchy has.
+    A name (text) is returned unchanged. Rows are first stored as a hierarchy "given for COLUMN", with apostrophes
+    appended if a stored hierarchy has this name.
     """
     if isinstance(hierarchy, str):
         return hierarchy

@@ -22,12 +22,12 @@ FrameFromArrow = Callable[[pa.Table], Any]
 
 @dataclass(frozen=True)
 class FrameAdapter:
-    """A readable form of a frame, and functions that create frames of its kind.
+    """A form of a frame that DuckDB can read, and functions that create frames of the same kind (library and type).
 
     Attributes:
-        rows: An object that DuckDB can read repeatedly.
+        rows: An object that DuckDB can read repeatedly; None for a file.
         schema: The Arrow types of its columns, at least those that released columns must keep; None if unknown.
-        make_release: Creates a frame of the kind of the source from an Arrow table, also a query plan or stream.
+        make_release: Creates a frame from an Arrow table, of the kind of the source, also a query plan or stream.
         make_table: Creates a frame with its rows in memory: of the kind of the source, unless that is a plan or stream.
     """
 
@@ -199,8 +199,12 @@ def _arrow_type(dtype: Any) -> pa.DataType | None:
 def _to_pandas_like(table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
     """Return the rows of an Arrow table as a pandas DataFrame with types like those of the source.
 
-    `dtypes` are the source's dtypes by column name. If one of them is an Arrow dtype, all columns get Arrow dtypes.
-    Otherwise nullable (masked) dtypes and time zones are restored, and decimals and dates are Python objects.
+    If a dtype of the source is an Arrow dtype, all columns get Arrow dtypes. Otherwise nullable (masked) dtypes and
+    time zones are restored, and decimals and dates are Python objects.
+
+    Args:
+        table: The rows.
+        dtypes: The dtypes of the source by column name; columns without one are converted as DuckDB does.
     """
     import pandas as pd
 

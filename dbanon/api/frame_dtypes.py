@@ -52,7 +52,7 @@ def _normalize_column(table: pa.Table, field: pa.Field, source_type: pa.DataType
 
 
 def without_dictionaries(type_: pa.DataType) -> pa.DataType:
-    """Return a type with its dictionary types, nested ones too, replaced by the types of their values.
+    """Return a type with its dictionary types replaced by the types of their values, also in structs, maps and lists.
 
     >>> without_dictionaries(pa.list_(pa.dictionary(pa.int8(), pa.string())))
     ListType(list<item: string>)

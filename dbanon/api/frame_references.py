@@ -120,10 +120,15 @@ def temporary_columns(execute: Callable[..., Any]) -> dict[str, Mapping[str, str
 def temporary_scans(
     calls: list[FunctionCall], temporary: Mapping[str, object], execute: Callable[..., Any]
 ) -> dict[str, tuple[Scan, ...]]:
-    """Return the tables and files that the temporary relations read which the calls name as sources, by folded name.
+    """Return the tables and files that temporary relations read, by the folded name of the relation.
 
-    `temporary` has the folded names of the temporary relations. A relation that DuckDB cannot bind is omitted.
-    `execute` runs a query on the caller's connection.
+    Only temporary relations that a call names as its source are included. A relation that DuckDB cannot bind is
+    omitted.
+
+    Args:
+        calls: The calls of dbanon's functions in a statement.
+        temporary: A mapping whose keys are the folded names of the temporary relations.
+        execute: Runs a query on the caller's connection.
     """
     scans_by_name = {}
     for call in calls:

@@ -16,7 +16,12 @@ _MIN_BYTES = 100 * 10**6
 def duckdb_settings(
     memory: str | None, temp_directory: str | Path | None, config: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return a copy of `config` with DuckDB's settings memory_limit and temp_directory; None adds no setting.
+    """Return a copy of `config` with DuckDB's settings memory_limit and temp_directory.
+
+    Args:
+        memory: The memory limit, such as '2GB'; None adds no setting.
+        temp_directory: A folder that can be written to; None adds no setting.
+        config: Other settings of DuckDB by name.
 
     Raises:
         InvalidArgumentError: The amount is invalid or too small, the folder cannot be written to, or `config` contains

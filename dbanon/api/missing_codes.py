@@ -13,9 +13,9 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def takes_codes(function: TableFunction, parameter: str) -> bool:
-    """Return whether a parameter of the function is one that takes lists of codes, which may mix texts and numbers.
+    """Return whether a parameter of the function takes lists of codes: its type is `ForColumns`.
 
-    Names are compared without case.
+    Such lists may mix texts and numbers. Names are compared without case. False if the function has no such parameter.
     """
     return any(p.name == parameter.lower() and isinstance(p.kind, ForColumns) for p in function.parameters)
 
@@ -63,7 +63,7 @@ def _list_number_spans(inner: Sequence[Token]) -> list[tuple[int, int]]:
 
 
 def quote_number(number: str) -> str:
-    """Return a number, given as text, as a SQL string literal without the space inside."""
+    """Return a number, given as text, as a SQL string literal without the space in the text (`- 9` becomes '-9')."""
     return "'" + "".join(number.split()) + "'"
 
 

@@ -82,8 +82,8 @@ def publish(
 def _open_source(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
     """Yield the session, a new cursor and the search path of a connection or of a database file.
 
-    A file (text or path) is opened read-only, dbanon is attached to it, and it is closed at the end. A connection must
-    be attached already and stays open.
+    A file (text or path) is opened read-only, dbanon is attached to it, and it is closed at the end. To a connection,
+    dbanon must be attached already, and the connection stays open.
     """
     own_connection = None
     if isinstance(source, (str, Path)):

@@ -62,9 +62,9 @@ _UNKNOWN_READS = ("cannot be bound by DuckDB", "give the rows as a DataFrame or 
 
 
 class _RelationConnection:
-    """A replacement for a relation's connection, which Python cannot access; `name` is a random name for the relation.
+    """A replacement for a relation's connection, which Python cannot access.
 
-    Statements run as queries about the relation.
+    Statements run as queries about the relation, in which `name`, a random name, denotes the relation.
     """
 
     def __init__(self, relation: Any) -> None:
@@ -95,7 +95,7 @@ def _serialized_scans(connection: _RelationConnection) -> tuple[Scan, ...] | Non
 def _plan_scans(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:
     """Yield a `Scan` for each LOGICAL_GET in nodes of a serialized plan and their children, depth first.
 
-    A scan of something other than a table has no table name.
+    A scan has the name of the scanning function and the qualified name of the table; None if it does not read a table.
     """
     for node in nodes:
         if node["type"] == "LOGICAL_GET":

@@ -30,9 +30,11 @@ class BatchStream:
     def __init__(
         self, system: str, parameters: Mapping[str, Any], prepare: Callable[[Any], None] = lambda connection: None
     ) -> None:
-        """Open a database in memory; raise UnusedArgumentError if `order_by` is given.
+        """Open a database in memory; nothing else is created before the first batch.
 
-        An unknown stream algorithm raises the error of `streams.find`.
+        Raises:
+            UnusedArgumentError: `order_by` is given.
+            UnknownAlgorithmError: There is no such stream algorithm.
         """
         find(system)
         self.system, self.parameters, self.prepare = system, dict(parameters), prepare

@@ -37,5 +37,5 @@ def check_frames(function: str, release: pa.Table, classes: pa.Table, frame: Any
 
 
 def _refuse(function: str, difference: str) -> None:
-    """Raise OutputDiffersError about the release."""
+    """Raise OutputDiffersError about the release, with the difference; `function` is the called function."""
     raise errors.OutputDiffersError(function, "the release", difference)

@@ -57,6 +57,7 @@ class _SensitiveColumn:
     """A sensitive column that is measured, with the hierarchy that applies to it.
 
     Attributes:
+        column: The name of the column.
         type: The DuckDB type of the column.
         hierarchy: The hierarchy; None if it has none or the measure does not use one.
         label: The hierarchy's name as messages show it.
@@ -71,16 +72,19 @@ class _SensitiveColumn:
 
     @property
     def is_number(self) -> bool:
-        """Whether the type is a number, date or time."""
+        """Whether the type of the column is a number, date or time."""
         return family(self.type)[0] is not None
 
 
 @dataclass(frozen=True)
 class _Measure:
-    """One form of a privacy model, measured for one sensitive column; `anonymity` shows one row per measure.
+    """One form (variant) of a privacy model other than k, measured for one sensitive column.
+
+    `anonymity` shows one row per measure.
 
     Attributes:
         name: The name in the result.
+        model: The privacy model.
         form: The variant of the model, such as one of the l-diversities.
         sensitive_index: Index of the sensitive column.
     """
@@ -92,10 +96,10 @@ class _Measure:
 
 
 def _model_by_function(function: str) -> PrivacyModel:
-    """Return the privacy model that the table function of this name measures.
+    """Return the privacy model (other than k) that the table function named `function` measures.
 
     Raises:
-        StopIteration: No model has this function.
+        StopIteration: No model has this function; there is none for `k_anonymity` and `anonymity`.
     """
     return next(m for m in registry.models() if m.function == function)
 
@@ -103,8 +107,8 @@ def _model_by_function(function: str) -> PrivacyModel:
 def _is_measurable(form: ModelForm, column: _SensitiveColumn) -> bool:
     """Return whether a form of a model is defined for a sensitive column.
 
-    Yes if the form uses no order of values, or the column has a hierarchy, or the form needs only an order and the
-    column is a number, date or time.
+    Yes if the form uses neither an order of values nor a hierarchy; if the column has a hierarchy; or if the form needs
+    only an order and the column is a number, date or time.
     """
     return column.hierarchy is not None or not form.value_order or (form.value_order == "order" and column.is_number)
 
@@ -292,7 +296,8 @@ def anonymity_sql(
 def comparable_value(name: str, type_: str) -> Sql:
     """Return SQL of a column such that two values are equal exactly if readers see them as equal.
 
-    Texts are compared byte by byte, whatever the collation of the column; -0.0 becomes 0.0. Other types are unchanged.
+    Texts are compared byte by byte, whatever the collation of the column; -0.0 becomes 0.0. Other types are unchanged,
+    also floats inside lists and structs.
     """
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({identifier(name)} + 0::{type_})")
@@ -314,7 +319,10 @@ def _person_value(function: str, source: Source, name: str | None) -> Sql | None
 
 
 def _sensitive_values(source: Source, index: int, column: _SensitiveColumn) -> dict[str, object]:
-    """Return the template values of one sensitive column: index, name, SQL of its value, hierarchy, messages."""
+    """Return the template values of one sensitive column: index, name, SQL of its value, hierarchy, messages.
+
+    The hierarchy is SQL of its rows; None without one. The messages are SQL that raises errors about it.
+    """
     return {
         "i": index,
         "raw_name": column.column,
@@ -357,10 +365,10 @@ def _model_values(
 
 
 def _measures(function: str, sensitive: Sequence[_SensitiveColumn], options: Options) -> list[_Measure]:
-    """Return the measures of the sensitive columns that a call requests, without k-anonymity.
+    """Return the measures (forms of privacy models for a sensitive column) that a call requests, without k-anonymity.
 
-    `anonymity` measures all forms of all models that are defined for a column; the function of one model measures the
-    form that the call names, for each column.
+    `anonymity` measures all forms of all models that are defined for a column. The function of one model measures the
+    form that the call names, for each column. `k_anonymity` has none.
     """
     if function == _K_ANONYMITY:
         return []
@@ -449,21 +457,23 @@ _RESULT = "The achieved value and the ten worst classes"
 def _table_function(
     name: str, parameters: tuple[Parameter, ...], description: str, example: str = _EXAMPLE_SENSITIVE
 ) -> TableFunction:
-    """Declare a table function of one table that is handled by `measure_table`.
+    """Return a table function with one argument, the table, that `measure_table` handles.
 
-    `example` is the list of arguments after the table in the example.
-
-    `parameters` and `description` are those of the function.
+    Args:
+        name: The name of the function.
+        parameters: Its parameters.
+        description: Its description.
+        example: The list of arguments after the table in the example.
     """
     complete_example = Example(f"SELECT * FROM {name}('safe', {example});", SAFE)
     return TableFunction(name, ("tbl",), parameters, description, handler=measure_table, example=complete_example)
 
 
 def _model_function(model: PrivacyModel) -> TableFunction:
-    """Declare the table function that measures one privacy model.
+    """Return the table function that measures one privacy model other than k.
 
-    Its parameters are those of the columns and of the model; `hierarchies` is one of them if a form of the model uses
-    an order of values.
+    Its parameters are the columns (`qi`, `sensitive`, `person`, `multi_sensitive`) and those of the model except its
+    bound; also `hierarchies` if a form of the model uses an order of values.
     """
     hierarchy_parameter = (_HIERARCHIES,) if any(form.value_order for form in model.forms) else ()
     example = ", ".join([_EXAMPLE_SENSITIVE, *([model.example] if model.example else [])])

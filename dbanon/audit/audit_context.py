@@ -52,7 +52,7 @@ class AuditContext:
 
     @property
     def has_source(self) -> bool:
-        """Whether the release is compared with another table."""
+        """Whether the source of the release is known, so that the release can be compared with it."""
         return self.source is not self.release
 
 
@@ -83,7 +83,7 @@ def resolve_context(
         with_sensitive: Resolve the sensitive columns; if false, there are none in the result.
         with_person: Resolve a column of the release that identifies persons. If the release publishes none but the
             ledger knows the persons, such a column is added to the release.
-        needs_source: Raise an error if the source is unknown.
+        needs_source: Raise an error if the source is unknown; if false, the release is then its own source.
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownRoleError: A name or a declared role does not exist.
@@ -149,12 +149,13 @@ def resolve_context(
 def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSource:
     """Return the release and the source of a call, with the source's declared columns and the release's ledger entry.
 
-    The source is that of the ledger entry; if it is gone or there is no entry, the one that the call gives, else the
-    release itself. If the call gives none, an entry counts only if the release has not changed since. Without an entry,
-    the declared columns come from the policy.
+    Source: that of the ledger entry; if it is gone, or there is no entry, the one that the call gives, else the release
+    itself. Ledger entry: if the call gives no source, an entry counts only if the release has not changed since.
+    Declared columns: the roles in the entry; without an entry those of the policy.
 
     Raises:
-        DbanonError: As `resolve_context`, for example if `needs_source` and there is none.
+        DbanonError: As `resolve_context`, for example if `needs_source` and there is none. Also if a call of risk()
+            without `qi` finds that the source of the entry is gone.
     """
     function, options = call.function.name, call.options
     resolve_table = partial(
@@ -216,7 +217,7 @@ def _published_quasi_identifiers(call: Call, pair: _ReleaseAndSource) -> dict[st
 def context_hierarchies(
     call: Call, context: AuditContext, other_columns: Sequence[str] = ()
 ) -> dict[str, tuple[str, str | None]]:
-    """Return the hierarchies of the quasi-identifiers.
+    """Return the hierarchies of the quasi-identifiers, and of `other_columns`.
 
     Args:
         call: The call, which may name hierarchies.
@@ -229,7 +230,7 @@ def context_hierarchies(
 
     Raises:
         HierarchiesChangedError: The hierarchies differ from those of the release and the call names none.
-        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that is not one of these.
+        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of another column.
     """
     declared = context.declared
     if context.ledger_entry is not None:
@@ -271,7 +272,7 @@ def _release_columns(
 
 
 def class_values(context: AuditContext, classes: object = "published") -> dict[str, object]:
-    """Return template values of sql/audit/anonymity/inputs.sql, which computes the classes of the release.
+    """Return the values for the template sql/audit/anonymity/inputs.sql, which computes the classes of the release.
 
     Args:
         context: The resolved context.
@@ -279,7 +280,7 @@ def class_values(context: AuditContext, classes: object = "published") -> dict[s
             by the column class_id.
 
     Raises:
-        UnsupportedPersonError: Persons cannot be counted by the type of the person column.
+        UnsupportedPersonError: The type of the person column cannot identify persons.
         UnknownColumnError: `classes` is "cluster" and there is no column class_id.
     """
     function, release, person = context.function, context.release, context.person

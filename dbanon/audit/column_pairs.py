@@ -21,8 +21,8 @@ from dbanon.table_functions.table_function import Call
 def source_check_values(function: str, source: Source) -> dict[str, object]:
     """Return template values with which the statement checks that a table name still means the planned table.
 
-    `bare` is the name if it was given without a schema, so that a temporary table could hide it, else None. `changed`
-    and `shadowed` are SQL that raises the errors.
+    `bare` is SQL of the lower-case name if it was given without a schema, so that a temporary table could hide it, else
+    None. `changed` and `shadowed` are SQL that raises the errors about a changed policy and a hidden table.
     """
     return {
         "bare": text(source.table.lower()) if source.bare else None,
@@ -36,7 +36,8 @@ def shared_columns(
 ) -> dict[str, Sql]:
     """Return the columns in which release and source are compared: SQL of the published value, by the source's name.
 
-    Columns that the call names must be in both tables; declared quasi-identifiers that were not published are skipped.
+    A column is published under its name, or as two columns with its bounds. Columns that the call names must be in both
+    tables; declared quasi-identifiers that were not published are skipped.
 
     Args:
         function: The called function, for messages.
@@ -99,7 +100,7 @@ def hierarchies_by_column(
     options: Options,
     other_columns: Collection[str] = (),
 ) -> dict[str, tuple[str, str | None]]:
-    """Return the hierarchies of columns: name, and the name that the call gave (None: declared).
+    """Return the hierarchies by column: (name, name that the call gave; None if the policy declares the hierarchy).
 
     A hierarchy in the call takes precedence. Columns without a hierarchy are missing.
 
@@ -112,7 +113,8 @@ def hierarchies_by_column(
         other_columns: Columns in addition to `columns` that may have a hierarchy.
 
     Raises:
-        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that is not one of these.
+        UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that is neither in `columns`
+            nor in `other_columns`.
     """
     spelled = {name.lower(): name for name in (*columns, *other_columns)}
     hierarchies: dict[str, tuple[str, str | None]] = {
@@ -148,8 +150,8 @@ class PairSpec:
         hierarchy: Name of the hierarchy, and the name that the call gave (None: declared); None without a hierarchy.
         source_cells: CTE of the source's values (v_i, records).
         published_cells: CTE of the published texts (p_i).
-        hierarchy_source: The source whose hierarchies apply, if `column` belongs to another table of people; that table
-            may have values that are not in the hierarchy, or lack published ones.
+        hierarchy_source: The source whose hierarchies apply, if `column` belongs to another table of people (a register
+            or population); None if it belongs to the source itself.
     """
 
     index: int
@@ -284,10 +286,10 @@ _TIME_FAMILIES = ("date", "timestamp", "nanos", "time")
 def _numeric_reading(kind: str, type_: str, name: Sql) -> NumericReading:
     """Return how the values of a column of numbers, dates or times are read as numbers.
 
-    Infinite dates and times become infinite. Instants are read in UTC.
+    Infinite dates and timestamps, also -infinity, become +infinity. Instants are read in UTC.
 
     Args:
-        kind: The family of its type, such as `integer`, `float` or `date`.
+        kind: The family of its type: integer, huge, decimal, float, date, timestamp, nanos or time.
         type_: The DuckDB type.
         name: SQL of the column.
     """

@@ -19,8 +19,8 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def influence_sql(call: Call) -> Sql:
     """Return the SQL of influence(): one row per quasi-identifier and sensitive column.
 
-    Roles come from the policy and the call, as for a release; `k` and the models have no effect. Records are not
-    counted by person.
+    Roles come from the policy and the call, as for a release; k and the other privacy models have no effect. Records
+    are not counted by person.
 
     Raises:
         SensitiveColumnMissingError: There is no sensitive column.

@@ -101,7 +101,7 @@ def _target_column(call: Call, context: AuditContext) -> str:
 
 
 def _label_text(table: Source, column: str) -> Sql:
-    """Return SQL of the predicted column of a table as text that is compared byte by byte."""
+    """Return SQL of a table's column `column`, which models predict, as text that is compared byte by byte."""
     name = table.spelled(column) or column
     return Sql(f"{label_text(identifier(name), table.columns[name])} COLLATE POSIX")
 

@@ -14,7 +14,7 @@ from dbanon.audit.prediction import N_TREES, Floats, Ints, forest_labels
 class WeightedRecords:
     """Distinct records with their number: features (rows, columns), labels (rows,) and counts (rows,).
 
-    The label is the value that models predict from the features.
+    The label is the value that models predict from the features. `counts` are numbers of equal records.
     """
 
     features: Floats
@@ -60,9 +60,9 @@ class ReleasedRecords:
     ) -> WeightedRecords:
         """Return the released records without those of some people.
 
-        For each person, a random record with this label is removed whose intervals contain the person's features; none
-        if there is no such record. No one can know which one it is; each is equally likely, so that on average no class
-        loses more than its share of people.
+        For each person, a random record is removed among those with the person's label whose intervals contain the
+        person's features; none if there is no such record. Each is equally likely, so that on average no class loses
+        more than its share of people. Row counts that become 0 are omitted.
 
         O(m * n / labels) time for n distinct records and m removed people, O(n) memory.
 
@@ -154,13 +154,12 @@ def score_models(
         function: The calling function, for messages.
         source: The records of the source, at least two.
         release: The records of the release.
-        training: How models are trained.
+        training: Share and maximum number of training records, and the seed.
         on_tree: Called before each tree; raises if the call is interrupted.
         check: Called often; raises if the call is interrupted.
 
     Returns:
-        Scores of "majority", "source" and "release", in this order. A forest without training records predicts nothing
-        right.
+        Scores of "majority", "source" and "release", in this order. A forest without training records has accuracy 0.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.

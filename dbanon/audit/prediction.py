@@ -17,14 +17,14 @@ N_TREES = 100
 
 @dataclass(frozen=True)
 class Guesses:
-    """Predicted label of each target row, with the probability that it is right; label -1 without a prediction."""
+    """Predicted label of each target row (-1: no prediction) and the probability that it is right (`confidence`)."""
 
     labels: Ints
     confidence: Floats
 
     @property
     def nbytes(self) -> int:
-        """The memory of the arrays in bytes."""
+        """The memory of the labels and confidences in bytes."""
         return self.labels.nbytes + self.confidence.nbytes
 
 
@@ -46,7 +46,7 @@ def guess_labels(
         check: Called often; raises if the call is interrupted.
 
     Returns:
-        (m,) labels and confidences; without training rows, labels -1 with confidence 0.
+        (m,) labels and (m,) confidences; without training rows, all labels are -1 with confidence 0.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -102,7 +102,7 @@ def label_probabilities(features: Floats, labels: Ints, counts: Ints, targets: F
 
 
 def _log_rising_factorial(start: Floats, steps: Ints | Floats) -> Floats:
-    """Return the logarithms of start * (start + 1) * ... with `steps` factors, elementwise."""
+    """Return the logarithms of start * (start + 1) * ... * (start + steps - 1), elementwise; 0 if `steps` is 0."""
     return np.array([math.lgamma(a + n) - math.lgamma(a) for a, n in zip(start.tolist(), steps.tolist(), strict=True)])
 
 

@@ -33,7 +33,7 @@ _PUBLISHED_ROLES = ("quasi", "sensitive", "insensitive", *TRANSFORM_SETTINGS)
 
 
 def find_release(call: Call, table: Source) -> LedgerEntry | None:
-    """Return the ledger entry of the published release that a table is, by its name and columns; None if it is none.
+    """Return the ledger entry of the published release that `table` is, by its name and columns; None if it is none.
 
     Also None if the policy declares columns of this table. Views, temporary tables and copies in a database without the
     ledger are not releases.
@@ -46,9 +46,9 @@ def find_release(call: Call, table: Source) -> LedgerEntry | None:
 
 
 def _has_release_columns(entry: LedgerEntry, table: Source) -> bool:
-    """Return whether a table has exactly the published columns of a release and one more, that of the class.
+    """Return whether a table has exactly the columns that a release publishes, and one more (the class).
 
-    Case does not matter.
+    The order and case of names do not matter. A number may be published as two columns.
     """
     release_columns = {
         name.lower() for column in _published_columns(entry) for name in _release_column_names(column, table)
@@ -71,7 +71,9 @@ def _release_column_names(column: str, table: Source) -> list[str]:
 
 
 def entry_if_unchanged(call: Call, entry: LedgerEntry, is_required: bool) -> LedgerEntry | None:
-    """Return the ledger entry if neither its row nor the rows of the release have changed; else None. O(rows) time.
+    """Return `entry` if neither its ledger row nor the rows of the release have changed; else None. O(rows) time.
+
+    Also returned if no hashes were stored to compare with.
 
     Raises:
         ReleaseTableMismatchError: They have changed, and `is_required`.
@@ -92,7 +94,7 @@ def add_person_column(call: Call, entry: LedgerEntry, release: Source) -> Source
     O(rows) time.
 
     Returns:
-        None if the release does not count persons, or if its rows are not those of the ledger.
+        The release; None if the release does not count persons, or if its rows are not those of the ledger.
     """
     if not entry.counts_persons:
         return None
@@ -125,7 +127,7 @@ def choose_source(call: Call, entry: LedgerEntry, call_source: Source | None) ->
         call_source: The source that the call gives; None if it gives none.
 
     Returns:
-        None if the source is gone and none is given.
+        The table; None if the source is gone and none is given.
 
     Raises:
         LedgerMismatchError: The call gives another table than the source.
@@ -156,7 +158,7 @@ def _find_source(call: Call, entry: LedgerEntry) -> Source | None:
 
 
 def _display_name(schema: str, table: str) -> str:
-    """Return the name of a table as messages show it, without the schema main."""
+    """Return the name of a table as messages show it: with its schema, unless that is `main`."""
     return table if schema == "main" else f"{schema}.{table}"
 
 
@@ -200,7 +202,7 @@ def source_declarations(entry: LedgerEntry) -> tuple[DeclaredColumn, ...]:
 
 
 def release_declarations(call: Call, entry: LedgerEntry, table: Source) -> tuple[DeclaredColumn, ...]:
-    """Return the roles of the columns of the release, `table`, by their names in it, each with its hierarchy if any.
+    """Return role and hierarchy (if any) of each column of the release, `table`, under its name in the release.
 
     Roles are those at the time of the release; hierarchies are those of the release's call, else those declared now.
     """
@@ -238,13 +240,13 @@ def published_quasi_identifiers(
 def add_hierarchies(
     call: Call, entry: LedgerEntry, source: Source, rows: Sequence[DeclaredColumn]
 ) -> tuple[DeclaredColumn, ...]:
-    """Return declared columns, `rows`, with the hierarchies of the release: those of its call, else those declared now.
+    """Return declared columns, `rows`, with the hierarchies that the release's call gave, else those declared now.
 
     Other settings of the columns are dropped. If the hierarchies have changed since the release, no column gets one, so
     that only those that the current call names apply.
 
     Raises:
-        HierarchiesChangedError: They have changed, and the current call names none.
+        HierarchiesChangedError: The hierarchies have changed, and the current call names none.
     """
     hierarchies = _hierarchy_names(call, entry, source)
     if _hierarchy_fingerprint(call, entry, hierarchies) != entry.hierarchy_fingerprint:
@@ -290,9 +292,15 @@ def _hierarchy_fingerprint(call: Call, entry: LedgerEntry, hierarchy_names: Mapp
 
 
 def source_missing_codes(call: Call, source: Source, entry: LedgerEntry | None) -> dict[str, Sequence[str]]:
-    """Return codes for missing values, by lower-case column: those declared for `source` and of the release's call.
+    """Return the codes for missing values, by lower-case column: declared ones and those of a release's call.
 
-    `entry` is the ledger entry of the release; None to use the declared ones only.
+    The codes that the call gave for a column are added to those that the policy of `source` declares. If the call gave
+    one list, it is added to all published columns.
+
+    Args:
+        call: The call.
+        source: The table.
+        entry: The ledger entry of the release; None to use the declared codes only.
     """
     rows = stored_policy.policy_rows(source, call.cursor)
     codes: dict[str, Sequence[str]] = {row.declared.column.lower(): row.declared.settings.missing_codes for row in rows}

@@ -25,13 +25,13 @@ _SOURCE_METRICS = ("distortion", "infeasible_classes")
 def cell_relation_values(
     source: Source, attributes: Sequence[PairedColumn], name: str, person: Sql | None
 ) -> dict[str, object]:
-    """Return template values of a CTE with the distinct values of a table: name, rows, columns, and SQL of the person.
+    """Return the values of the template of a CTE with one row per combination of values in a table, and its count.
 
     Args:
         source: The table.
-        attributes: Its columns.
+        attributes: The columns that are combined.
         name: The name of the CTE.
-        person: SQL that identifies the person of a record; None without one.
+        person: SQL that identifies the person of a record, which is part of the combination; None without one.
     """
     return {"name": Sql(name), "source": source.rows, "attributes": attributes, "person": person}
 
@@ -43,7 +43,7 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
 
     Args:
         call: The call.
-        groups: The groups of metrics that the function returns, such as "uniqueness".
+        groups: The groups of metrics that the function returns: all of `_ALL` for risk(), else the one of its name.
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownRoleError, UnknownHierarchyError: A name does not exist.
@@ -141,9 +141,9 @@ def _influence_weights(call: Call, context: AuditContext) -> dict[str, float]:
 def _source_pairs(
     call: Call, context: AuditContext, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
 ) -> list[PairedColumn]:
-    """Pair the published quasi-identifiers with the columns of the source, with their weights (default 1).
+    """Pair the published quasi-identifiers with the columns of the source, each with its weight in the distortion.
 
-    `hierarchies` are those of the columns, `weights` those that the call gives, by lower-case name.
+    `hierarchies` are those of the columns, `weights` those that the call gives, by lower-case name (default 1).
     """
     return [
         replace(
@@ -167,7 +167,7 @@ def _population_table(call: Call, context: AuditContext) -> Source | None:
 
 
 def _declared_person_value(context: AuditContext, table: Source) -> Sql | None:
-    """Return SQL of the person of a record in another table, by the declared person column.
+    """Return SQL of the person of a record in `table`, by the column that the policy of the source declares as person.
 
     None if the table does not have this column or its type is not supported.
     """

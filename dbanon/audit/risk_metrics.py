@@ -21,9 +21,10 @@ def metric_values(
 
     Args:
         context: The resolved context of the call.
-        groups: The groups of metrics, such as "uniqueness".
+        groups: The groups of metrics: "reidentification", "uniqueness", "together", "disclosure", "exposure",
+            "distortion" and "infeasible_classes".
         with_population: Whether a table of the population is given.
-        with_fraction: Whether the share of the population that was released is given.
+        with_fraction: Whether the share of the population that was released is given instead.
         threshold: The risk above which records are counted.
         is_estimate: Whether values are estimated from a sample of the classes.
     """

@@ -36,7 +36,14 @@ class AttributePartitions:
     def __init__(self, space: EncodedTable, distances: Sequence[KacpcDistances], remaining: Ints) -> None:
         """Divide the codes of every attribute into regions, and sort the tuples by cell in each partition.
 
-        Attributes are ordered by their number of regions, greatest first. Nothing is removed from `remaining` yet.
+        A region is a range of neighbouring codes, a partition a few attributes, and a cell a combination of one region
+        for each of these. Attributes are ordered by their number of regions, greatest first. Nothing is removed from
+        `remaining` yet.
+
+        Args:
+            space: The encoded table.
+            distances: The KACPC distances of each attribute.
+            remaining: (tuples,) remaining records of each tuple; kept by reference.
         """
         n_values = [a.values for a in space.attributes]
         tuple_counts = [np.bincount(space.codes[:, j], minlength=v + 1)[:-1] for j, v in enumerate(n_values)]
@@ -56,6 +63,9 @@ class AttributePartitions:
 
     def gather_clusters(self, k: int, first_seed: int, members: Ints, seeds: Ints) -> tuple[int, int]:
         """Form as many clusters of `k` records as fit in the output arrays, and remove their records.
+
+        A cluster is a seed and the k - 1 records nearest to it. The seed is the remaining record with the least summed
+        distance to all seeds so far. Fewer clusters are formed if fewer than `k` records remain.
 
         Args:
             k: Records per cluster.

@@ -42,7 +42,12 @@ def coarse_partitions(space: EncodedTable, max_tuples: int, is_large_enough: Cal
 
 
 def _split(space: EncodedTable, tuples: Ints, is_large_enough: Callable[[Ints], bool]) -> list[Ints]:
-    """Cut the tuples in two by the best-ranked cut whose two sides are both large enough.
+    """Cut the tuples in two by the best-ranked cut (see `ranked_cuts`) whose two sides are both large enough.
+
+    Args:
+        space: The encoded table.
+        tuples: The tuples to cut.
+        is_large_enough: Whether an array of tuples may form a partition.
 
     Returns:
         The two sides, the one with the lower codes first; an empty list if there is no such cut.

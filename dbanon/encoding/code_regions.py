@@ -74,9 +74,9 @@ def attribute_regions(distances: KacpcDistances, tuple_counts: Ints) -> Attribut
 
 
 def _region_of_code(begins: Ints, values: int) -> npt.NDArray[np.uint8]:
-    """Return the (values + 1,) region of each code; NULL has the last region.
+    """Return the (values + 1,) region (range of consecutive codes) of each code; NULL has the last region.
 
-    `begins` has the first code of each region of values, ascending from 0.
+    `begins` has the first code of each region of values, ascending from 0; `values` is the number of values.
     """
     return np.repeat(np.arange(len(begins) + 1), np.diff(begins, append=[values, values + 1])).astype(np.uint8)
 

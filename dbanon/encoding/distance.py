@@ -141,7 +141,10 @@ class _UnscaledCategorical:
     """
 
     def __init__(self, tree: CategoricalAttribute) -> None:
-        """Precompute Dist(v, g) for every node g and every depth at which values occur."""
+        """Precompute the distance of a value from each of its ancestors, by ancestor and by the depth of the value.
+
+        It is Dist(v, g) of Wang et al. 2022 (Eq. 4), in `distance_to_ancestor`.
+        """
         self.tree = tree
         self.subtree_end = subtree_end_codes(tree)
         depths, depth_index = np.unique(tree.depth[tree.node], return_inverse=True)
@@ -285,5 +288,10 @@ def distances_to_tuples(tables: Sequence[DistanceTable], from_codes: Codes, code
 
 
 def distance_rows(tables: Sequence[DistanceTable], codes: Sequence[int] | Codes) -> list[Ints]:
-    """Return, for each attribute, the distances of the tuple's code to every value by code and, last, to NULL."""
+    """Return, for each attribute, the distances of one tuple's code to every value by code and, last, to NULL.
+
+    Args:
+        tables: The distances of each attribute.
+        codes: (attributes,) codes of the tuple.
+    """
     return [table.row(int(code)) for table, code in zip(tables, codes, strict=True)]

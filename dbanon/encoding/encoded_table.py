@@ -69,7 +69,7 @@ class NumericAttribute:
 
     @property
     def height(self) -> int:
-        """Return the least level at which one block holds all values.
+        """The least level of generalization at which one block holds all values; 0 for at most one value.
 
         A block of level l has 2^l consecutive distinct values (see `block`).
         """
@@ -93,7 +93,7 @@ class CategoricalAttribute:
         node: Node of each code, ascending.
         weight: Weight of the attribute in distances and losses.
         max_level: The highest level to which values may be generalized; None if there is no limit.
-        round: Inner nodes are published only if their depth is a multiple of this number.
+        published_depth_step: Inner nodes are published only if their depth is a multiple of this number.
         influence: How much the attribute reveals about sensitive values.
         magnitudes: The values by code, if they are numbers.
     """
@@ -137,8 +137,8 @@ class CategoricalAttribute:
     def published_node(self) -> Codes:
         """The node that each node is published as, by node.
 
-        A leaf is published unchanged. An inner node is published as itself if its depth is a multiple of `round`,
-        otherwise as its nearest ancestor with such a depth.
+        A leaf is published unchanged. An inner node is published as itself if its depth is a multiple of
+        `published_depth_step` (parameter `coarsen`), otherwise as its nearest ancestor with such a depth.
         """
         published = np.arange(len(self.parent), dtype=np.int32)
         for nodes in self.levels[1:]:
@@ -249,7 +249,10 @@ class SensitiveColumn:
 
     @cached_property
     def share(self) -> Floats:
-        """Share of each value, and last of NULL, in the whole table; zeros if the table is empty."""
+        """Share of each value, and last of NULL, in the whole table.
+
+        Computed from `value_counts`; zeros if the table is empty.
+        """
         return np.asarray(self.value_counts / max(int(self.value_counts.sum()), 1))
 
     def edges(self) -> tuple[Codes, Codes, Floats]:
@@ -316,14 +319,14 @@ class EncodedTable:
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def rows_of(self, tuples: AnyInts) -> Ints:
-        """Return the numbers of the canonical rows of some tuples, in the order in which the tuples are given."""
+        """Return the numbers of all canonical rows (records) of some tuples, tuple by tuple in the given order."""
         return concatenated_ranges(self.starts[tuples], self.counts[tuples])
 
     def with_reference_rows(self, rows: AnyInts) -> EncodedTable:
         """Return a copy whose overall distribution of every sensitive column is counted in `rows` alone.
 
         `rows` are canonical row numbers. Models such as t-closeness compare classes with this distribution. The table
-        keeps all its records.
+        keeps all its records, and `total` is unchanged.
         """
         persons = None if self.persons is None else self.persons[rows]
         sensitive = tuple(

@@ -56,21 +56,31 @@ class ClusterGatherer:
     """
 
     def __init__(self, index: TupleIndex, sums: SumQuery, sign: int) -> None:
-        """Store the arguments; search structures are built on first use."""
+        """Store the arguments; search structures are built on first use.
+
+        Args:
+            index: The index of the remaining records, from which clusters are removed.
+            sums: The query for the summed distances to all seeds so far.
+            sign: 1 if the next seed is the tuple with the least sum, -1 if it is the one with the greatest.
+        """
         self.index, self.sums, self.sign = index, sums, sign
 
     @staticmethod
     def can_keep_tables(index: TupleIndex) -> bool:
-        """Return whether the distance tables of the index have at most MAX_TABLE_ENTRIES entries together."""
+        """Return whether all distance tables of the index (values x values) have at most MAX_TABLE_ENTRIES in total."""
         return sum(n * n for n in index.sizes) <= MAX_TABLE_ENTRIES
 
     @staticmethod
     def uses_partitions(index: TupleIndex, sign: int) -> bool:
         """Return whether clusters are gathered from partitions of the attributes instead of a tree or blocks of tuples.
 
-        They are only possible if seeds have the least sum (`sign` is 1) and all distances are those of KACPC. They are
-        the only possibility if the distance tables are too large to be kept in full. Otherwise they are used where few
-        tuples repeat and blocks of neighbouring tuples are wide or small. May build the blocks of the index.
+        Partitions are only possible if `sign` is 1 and all distances are those of KACPC. They are the only possibility
+        if the distance tables are too large to be kept in full. Otherwise they are used where few tuples repeat and
+        blocks of neighbouring tuples are wide or small. May build the blocks of the index.
+
+        Args:
+            index: The index of the remaining records.
+            sign: 1 if each seed is the record with the least summed distance to the earlier seeds, -1 if the greatest.
         """
         if sign < 0 or not all(isinstance(table, KacpcDistances) for table in index.tables):
             return False
@@ -97,7 +107,10 @@ class ClusterGatherer:
 
     @cached_property
     def _search(self) -> SeedSearch:
-        """The arguments of the kernels that search for seeds, including every distance table in full."""
+        """The arguments of the kernels that search for seeds.
+
+        They are all distance tables in full, a query for kernels to fill, the summed distances to seeds, and the sign.
+        """
         index, query, sums = self.index, self.index.zero_query(), self.sums
         rows = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
         starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)

@@ -171,7 +171,7 @@ class TupleIndex:
     # --- queries ---------------------------------------------------------------------------------------
 
     def distance_query(self, codes: Sequence[int] | Codes) -> SumQuery:
-        """Return a query for the summed distance to a record with these codes, one per attribute."""
+        """Return a query for the distance to a record with these codes, one per attribute, summed over attributes."""
         return self.interval_query(
             [self.tables[j].row(int(codes[j])) for j in range(len(codes)) if j in self.tabular], codes, codes
         )
@@ -200,7 +200,7 @@ class TupleIndex:
         return self.interval_query([np.zeros(sizes[j], np.int64) for j in sorted(self.tabular)], nowhere, nowhere)
 
     def distance_sum_query(self) -> SumQuery:
-        """Return a query for the sum of distances to records, with no record added yet (see `add_record`)."""
+        """Return a query for the sum of a tuple's distances to all records that `add_record` adds to it; 0 at first."""
         axes = len(self._axis_attributes)
         value_sums, chunk_sums = (
             np.zeros((2, max(len(self.axis_arrays[0]), 1)), np.int64),
@@ -229,11 +229,17 @@ class TupleIndex:
     # --- searches --------------------------------------------------------------------------------------
 
     def least_tuple(self, query: SumQuery) -> int:
-        """Return the first remaining tuple with the least value of the query."""
+        """Return the tuple with the least value of the query, the first one in a tie.
+
+        Only tuples with remaining records are considered; at least one must have some.
+        """
         return self._extreme_tuple(query, 1)
 
     def greatest_tuple(self, query: SumQuery) -> int:
-        """Return the first remaining tuple with the greatest value of the query."""
+        """Return the tuple with the greatest value of the query, the first one in a tie.
+
+        Only tuples with remaining records are considered; at least one must have some.
+        """
         return self._extreme_tuple(query, -1)
 
     def nearest(self, query: SumQuery, records: int) -> tuple[Ints, Ints]:
@@ -263,7 +269,10 @@ class TupleIndex:
         return int(tuples[np.argmin(total) if sign > 0 else np.argmax(total)])
 
     def _axis_sums(self, query: SumQuery, axis: int) -> Ints:
-        """Return the query's value on one axis for each code and, last, for NULL."""
+        """Return a query's value on one axis (numeric attribute with many values) for each code and, last, for NULL.
+
+        `axis` is the number of the axis.
+        """
         from dbanon.kernels.axis_sums import CHUNK
 
         begin, length, null = (int(self.axis_arrays[i][axis]) for i in (1, 2, 3))
@@ -301,7 +310,7 @@ class TupleIndex:
         return tuples[:size], counts[:size]
 
     def recount_records(self) -> None:
-        """Update `records` from the tree, after kernels removed records there."""
+        """Set `records`, the number of remaining records, from the tree, after kernels removed records there."""
         self.records = int(self.tree[2][0])
 
     # --- changes ---------------------------------------------------------------------------------------
@@ -315,7 +324,10 @@ class TupleIndex:
         self._change_counts(np.asarray(tuples, np.int64), np.asarray(counts, np.int64))
 
     def _change_counts(self, tuples: Ints, counts: Ints) -> None:
-        """Add `counts` (negative to remove) to the remaining records of `tuples`, in the tree and in `records`."""
+        """Add `counts` (negative to remove) to the remaining records of `tuples`, in the tree and in `records`.
+
+        The remaining records by tuple are changed, too.
+        """
         from dbanon.kernels.index_tree import add_records
 
         self.records += int(counts.sum())

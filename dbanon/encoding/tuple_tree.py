@@ -14,16 +14,21 @@ class TuplePoints:
 
     Args:
         space: The encoded table.
-        places: Scaled positions of the values of each numeric attribute, by code (read for numeric attributes only).
+        positions: Scaled positions of the values of each numeric attribute, by code (read for numeric attributes only).
         units: For each attribute, the weight of a difference of 1 between positions, or of two different categories.
 
     O(n log n) time, O(n) memory. `remaining` (tuples,): remaining records.
     """
 
     def __init__(self, space: EncodedTable, positions: list[Floats], units: Ints) -> None:
-        """Build the tree over all tuples.
+        """Build the tree over all tuples, with all records remaining.
 
         Coordinates are the positions of numbers (NaN for NULL) and the codes of categories.
+
+        Args:
+            space: The encoded table.
+            positions: For each attribute, the scaled positions of its values by code; read for numeric attributes only.
+            units: (attributes,) weight of a difference of 1 between positions, or of two different categories.
         """
         from dbanon.kernels.kd_tree import MAX_LEAF_TUPLES, build_kd_tree
 

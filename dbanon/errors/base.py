@@ -51,7 +51,7 @@ class _MessageFormatter(Formatter):
     """A formatter with notations for values: `{columns:names}` quotes names, `{table:sql}` gives a SQL literal."""
 
     def format_field(self, value: object, format_spec: str) -> str:
-        """Format a value by the notation that `format_spec` names, such as `names`; otherwise as str.format does."""
+        """Format a value by the function that _NOTATIONS has for `format_spec`; as str.format does if it has none."""
         notation = _NOTATIONS.get(format_spec)
         return notation(value) if notation else format(value, format_spec)
 

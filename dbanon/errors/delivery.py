@@ -59,8 +59,8 @@ class DeliveryFailedError(DbanonError):
         """Build the message.
 
         Args:
-            function: The function that was called. For "drop", the message is about a copy that was not dropped;
-                otherwise about a version that is recorded in the ledger and not copied.
+            function: The function that was called. For "drop_release", the message is about a copy that was not
+                dropped; otherwise about a version that is recorded in the ledger and not copied.
             release: The release.
             target: The PostgreSQL table.
             why: The reason.

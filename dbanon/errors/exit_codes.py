@@ -19,10 +19,11 @@ _CONFLICT = re.compile(r"conflict", re.IGNORECASE)
 
 
 def error_outcome(error: BaseException) -> Outcome:
-    """Return the outcome of a call that raised this error, of dbanon or of DuckDB; "failed" for all other errors.
+    """Return the outcome of a call that raised this error: "failed", "usage", "refused", "busy" or "interrupted".
 
-    An error of dbanon that DuckDB passed on as text is recognized by its message. Locked files and conflicts between
-    transactions of DuckDB are "busy".
+    An error of dbanon has the outcome of its class; if DuckDB passed it on as text, it is recognized by its message.
+    Locked files and conflicts between transactions of DuckDB are "busy", Ctrl-C is "interrupted". All other errors are
+    "failed".
     """
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
@@ -40,9 +41,9 @@ def error_outcome(error: BaseException) -> Outcome:
 
 @cache
 def _outcome_patterns() -> tuple[tuple[Outcome, re.Pattern[str]], ...]:
-    """Return pairs of the outcome and the compiled message pattern of every error class that has a pattern.
+    """Return (outcome, compiled message pattern) of every error class that has a pattern, in the order of the outcomes.
 
-    Refusals come before usage errors: if two patterns match a message, the refusal counts.
+    "refused" is before "usage": if two patterns match a message, the refusal counts.
     """
     error_classes = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.DbanonError)]
     patterns = ((k.outcome, k.pattern()) for k in sorted(error_classes, key=lambda k: k.outcome))

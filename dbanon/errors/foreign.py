@@ -164,6 +164,7 @@ class NotAttachedError(DbanonError):
     )
 
     def __init__(self, name: str, system: str, why: str) -> None:
+        """Build the message; `name` is the database, `system` its kind, such as "postgres", and `why` the reason."""
         super().__init__(
             f"{name} could not be attached as a database of {system}: {why.rstrip('. ')}. Hint: see what follows "
             f"{name}={system}: after --attach, and that the environment has the password."

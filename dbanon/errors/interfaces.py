@@ -43,6 +43,7 @@ class UnknownCommandError(DbanonError):
     example = Example('dbanon shell -c ".halp"', language="sh")
 
     def __init__(self, name: str, commands: Collection[str]) -> None:
+        """Build the message, with the most similar of `commands` as a hint."""
         super().__init__(
             f"{name}: there is no such command, function or metric.{did_you_mean(name, commands)} Hint: .help lists "
             "them."

@@ -18,6 +18,12 @@ class PseudonymKeyMissingError(DbanonError):
     )
 
     def __init__(self, location: str, why: str) -> None:
+        """Build the message.
+
+        Args:
+            location: Where the key was looked for, such as "the environment variable DBANON_KEY".
+            why: The rest of the relative clause about it, such as "is not set".
+        """
         super().__init__(
             f"the key of pseudonyms was looked for in {location}, which {why}. Hint: {_MAKE_KEY_HINT} and put it "
             "there, or say "
@@ -36,6 +42,12 @@ class WeakPseudonymKeyError(RefusedError):
     )
 
     def __init__(self, location: str, why: str) -> None:
+        """Build the message.
+
+        Args:
+            location: Where the key is, such as "the file /keys/a".
+            why: The reason, such as "it has 8 bytes".
+        """
         super().__init__(
             f"what is in {location} cannot be the key of pseudonyms: {why}. Accepted: 32 random bytes or more, in "
             f"hexadecimal digits or Base64. Whoever guesses the key has every identifier back. Hint: {_MAKE_KEY_HINT}."

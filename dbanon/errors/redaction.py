@@ -37,8 +37,9 @@ _INVALID_INPUT = re.compile(
 def quoting_error_kind(error: BaseException) -> str | None:
     """Return a description, without the value, of an error whose message may quote a value of the source.
 
-    The description is such as `Conversion Error`, `CSV Error on Line: 7` or `an error of PostgreSQL`. Returns None if
-    the message cannot quote a value.
+    The description is the kind of the error of DuckDB, such as `Conversion Error`; for lines of a CSV file `CSV Error
+    on Line: 7`; or for an error of an attached database server `an error of PostgreSQL` (or of another system). Returns
+    None if the message cannot quote a value.
     """
     text = str(error)
     if isinstance(error, duckdb.Error) and (line := _CSV_LINE.search(text)):
@@ -61,8 +62,8 @@ def redact_values(function: str, sources: Callable[[], Sequence[str]]) -> Iterat
 
     Args:
         function: The name in the message.
-        sources: Returns the tables that are read; called only after such an error. If there are none, the statement
-            does not concern dbanon, and the original error is raised.
+        sources: Returns the tables that the statement reads; called only after such an error. If it returns none, the
+            error of DuckDB is raised unchanged.
 
     Raises:
         UnreadableValueError: Instead of the error of DuckDB. All other errors are raised unchanged.

@@ -181,6 +181,7 @@ class UnstableSourceError(DbanonError):
     )
 
     def __init__(self, name: str, source: str, function: str = "create_release") -> None:
+        """Build the message; `name` is the release that is created, `source` its source."""
         super().__init__(
             f"{function}: {source} gave other rows while {name} was made, or is temporary. Nothing was changed. "
             "Hint: make a table of it first."
@@ -232,7 +233,8 @@ class SmallDifferencesRefusedError(RefusedError):
         """Build the message.
 
         Args:
-            function: "refresh", or the function that creates the version.
+            function: The function that creates the version. For "refresh_release", the message states that the old
+                version stays.
             name: The release.
             n_sets: The number of sets of too few records by which the versions differ.
             other_versions: The versions that a reader could subtract, as text.
@@ -385,30 +387,39 @@ class Recognition(Protocol):
 
     @property
     def people(self) -> int:
-        """The number of people of the version that has fewer."""
+        """The number of people in the new or the earlier version, whichever has fewer.
+
+        Records are counted if no column identifies people.
+        """
 
     @property
     def by_key(self) -> int:
-        """The number of these people who have the same key in both versions."""
+        """The number of the `people` who have the same key in both versions.
+
+        Of the others, `by_spelling` and `by_records` are recognized in other ways; the rest are not recognized.
+        """
 
     @property
     def by_spelling(self) -> int:
-        """The number of further people whose keys differ between versions only by blanks, case or leading zeros."""
+        """The number of the `people` whose keys in both versions differ, but only by blanks, case or leading zeros.
+
+        People with equal keys (`by_key`) are not counted.
+        """
 
     @property
     def by_records(self) -> int | None:
-        """The number of further people recognized by their records.
+        """The number of the `people` who are recognized by equal records, not by keys (`by_key`, `by_spelling`).
 
-        None if too few people remain, or if their records agree no more than by chance.
+        None if too few people without a recognized key remain, or if their records agree no more than by chance.
         """
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns in which the records of people recognized by them are equal."""
+        """The columns whose values are equal in the records by which people are recognized (`by_records`)."""
 
     @property
     def is_comparable(self) -> bool:
-        """Whether the hashes of both versions have the same format."""
+        """Whether records of both versions can be compared, because the hashes of their values have the same format."""
 
 
 class PeopleNotRecognizedError(RefusedError):
@@ -587,6 +598,7 @@ class TargetInUseError(DbanonError):
     example = Example('dbanon.publish(con, "safe", "dbanon_demo.duckdb")', SAFE, "python")
 
     def __init__(self, target: str, function: str = "publish") -> None:
+        """Build the message; `target` is the file that was to be written."""
         super().__init__(
             f"{function}: {target} is a file that this reads: the source, an attached database, or a link to one. "
             "It is never overwritten. Hint: choose another file."
@@ -629,6 +641,7 @@ class WriteFailedError(DbanonError):
     )
 
     def __init__(self, target: str, why: str, function: str = "publish") -> None:
+        """Build the message; `target` is the file or database, `why` the reason."""
         super().__init__(f"{function}: {target} could not be written: {why.rstrip('.')}. Nothing was changed.")
 
 

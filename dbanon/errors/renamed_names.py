@@ -155,7 +155,12 @@ def earlier_parameters(current_names: Collection[str]) -> list[str]:
 
 
 def current_option(name: str, current_names: Collection[str]) -> str | None:
-    """Return the option that replaced an option, if a command has it now; None otherwise."""
+    """Return the option that replaced an option of a command, with its value if it needs one; None if there is none.
+
+    Args:
+        name: The earlier option, such as `--every`.
+        current_names: The options that the command has today. A new name counts only if it is among these.
+    """
     return next((new for new in OPTIONS.get(name, ()) if new.split()[0] in current_names), None)
 
 
@@ -169,8 +174,11 @@ def with_renamed_options(
     """
 
     def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        """Return the function with a check of its keyword arguments."""
+
         @wraps(function)
         def checked(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+            """Raise TypeError if an earlier name of an option is given; otherwise call the function."""
             for old in earlier_names:
                 if old in named:
                     hint = renamed_hint(old, REFRESH_OPTIONS[old])
@@ -190,7 +198,8 @@ def renamed_hint(old: str, new: str | None) -> str:
 def current_metric(name: str) -> str:
     """Return today's name of a metric; a name that was never replaced is returned unchanged.
 
-    Of a name such as `missing:age` only the part before the colon is translated.
+    If the name has a colon, as in `missing:age`, and was not replaced as a whole, only the part before it is
+    translated.
     """
     if name in METRICS:
         return METRICS[name]

@@ -130,6 +130,7 @@ class ReleasePendingError(DbanonError):
     )
 
     def __init__(self, call: str, why: str = "is being made") -> None:
+        """Build the message; `call` is the request, `why` states what happens with it."""
         super().__init__(f"{call} {why}. Hint: ask again in a while.")
 
 
@@ -170,6 +171,7 @@ class UnknownTokenError(DbanonError):
     example = Example("dbanon token revoke dbanon_demo.duckdb alise", language="sh")
 
     def __init__(self, name: str, tokens: Iterable[str]) -> None:
+        """Build the message, with the most similar of the names `tokens` as a hint."""
         super().__init__(
             f"token revoke: there is no token named '{name}'.{did_you_mean(name, tokens)} Hint: token list."
         )

@@ -186,4 +186,5 @@ class UnknownStreamError(DbanonError):
     example = Example("REFRESH STREAMING ANONYMIZED VIEW vists;", _GROWS)
 
     def __init__(self, function: str, name: str, streams: Iterable[str]) -> None:
+        """Build the message, with the most similar of the names `streams` as a hint."""
         super().__init__(f"{function}: there is no streaming view {name}.{did_you_mean(name, streams)}")

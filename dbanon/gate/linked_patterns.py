@@ -19,7 +19,7 @@ class LinkedRow:
     """Some records with equal published values, as a reader sees them.
 
     Attributes:
-        label: The class of the records, or their published values.
+        label: A text of the class of the records, or of their published values.
         size: The number of records.
         links: A pseudonym or None for each column of pseudonyms.
     """
@@ -111,7 +111,7 @@ def _components(rows: Sequence[LinkedRow]) -> list[list[int]]:
 
 
 def _canonical_order(rows: Sequence[LinkedRow], color_ids: dict[Hashable, int]) -> list[int]:
-    """Return the row numbers of a component in an order that rarely depends on the pseudonyms themselves.
+    """Return the indexes of a component's rows in an order that rarely depends on the pseudonyms themselves.
 
     Color refinement: rows and pseudonyms are colored by the colors of their neighbors until no color splits any more.
     If rows still have equal colors, one of them gets a new color, and refinement continues. The choice of that row can
@@ -140,7 +140,12 @@ def _missing_and_equal_links(row: LinkedRow) -> tuple[int | None, ...]:
 def _refine_colors(rows: Sequence[LinkedRow], row_colors: list[int], color_ids: dict[Hashable, int]) -> list[int]:
     """Return the stable colors of the rows: refined until the colors of neighbors split no color any more.
 
-    Rows are neighbors of their pseudonyms. `color_ids` numbers all colors; new ones are added to it.
+    Rows are neighbors of their pseudonyms.
+
+    Args:
+        rows: The rows.
+        row_colors: The color of each row before.
+        color_ids: The numbers of all colors; new ones are added to it.
     """
     while True:
         neighbors: dict[str, list[tuple[int, int]]] = {}

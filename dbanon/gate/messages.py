@@ -51,9 +51,9 @@ def release_refusals(
 ) -> dict[str, Sql]:
     """Return the gate's messages about a release, by check name.
 
-    Each message is a SQL expression whose count of cases is computed when the statement runs. Besides RELEASE_CHECKS
-    there are `modelN` for each privacy model, `strangeI` for each quasi-identifier, and those of pseudonyms that link
-    rows.
+    Each message is a SQL expression whose count of cases is computed when the statement runs. The checks are
+    RELEASE_CHECKS (k is one of them), `modelN` for each other privacy model, `strangeI` for each quasi-identifier, and,
+    if there are pseudonyms, those of rows that a pseudonym links.
     """
     model_checks = {
         f"model{m.number}": (f"classes that do not meet {m.parameter} on {m.column}", f"judged_{m.number}.classes")
@@ -71,8 +71,9 @@ def release_refusals(
 def stream_refusals(function: str, models: Sequence[CheckedModel]) -> dict[str, Sql]:
     """Return those of the gate's messages about a stream that differ from the messages about a release, by check name.
 
-    Each message is a SQL expression whose count of cases is computed when the statement runs. They are STREAM_CHECKS,
-    the checks of a release whose cases are counted by other SQL in a stream, and `modelN` for each privacy model.
+    Each message is a SQL expression whose count of cases is computed when the statement runs. They are for
+    STREAM_CHECKS, the checks of a release whose cases are counted by other SQL in a stream, and `modelN` for each
+    privacy model other than k.
     """
     checks = STREAM_CHECKS | {name: (RELEASE_CHECKS[name][0], count) for name, count in _STREAM_COUNT_SQL.items()}
     model_checks = {

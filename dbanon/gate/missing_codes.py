@@ -42,8 +42,8 @@ def column_value(request: GateRequest, name: str) -> Sql:
 def _missing_codes(request: GateRequest, name: str) -> list[str]:
     """Return the codes for missing values of a column: those of the policy, then those of the call.
 
-    The call's codes are ignored if the policy requires that the column is published coarser than its values. Those that
-    it gives for all columns do not apply to the person column.
+    The call's codes are ignored if the policy requires that the column is published coarser than its values. Codes that
+    the call gives for all columns do not apply to the person column.
     """
     policy_codes = [row.settings.missing_codes for row in request.declared if row.column.lower() == name.lower()]
     codes = [code for column_codes in policy_codes for code in column_codes]
@@ -82,6 +82,7 @@ def _code_text(code: str, type_: str) -> Sql | None:
     """Return SQL of a missing code's text as DuckDB prints a value of the type; None if the type has no such value.
 
     A code such as '99.0' for an integer column becomes '99'. The SQL may evaluate to NULL if the value does not fit.
+    Codes of BOOLEAN, VARCHAR and ENUM columns are not checked. None for types such as lists, which have no codes.
     """
     decimals = DECIMAL_TYPE.match(type_)
     if type_ in (*INTEGER_TYPES, *HUGE_INTEGER_TYPES) or decimals is not None:

@@ -42,7 +42,10 @@ def expected_shifts(persons: list[str | None], settings: dict[str, Any]) -> list
 
 
 def _scope_key(settings: dict[str, Any]) -> bytes:
-    """Return the key of the settings' scope, derived by HMAC from the secret key that their reference names."""
+    """Return the 32-byte key of the scope in the settings, derived by HMAC from the secret key that they refer to.
+
+    The settings are `key` (a reference such as 'env:NAME') and `scope`. Errors are those of `pseudonym_key.read_key`.
+    """
     inner, outer = _hmac_hashes(pseudonym_key.read_key(settings["key"]), b"dbanon scope 1\0")
     return _mac(inner, outer, settings["scope"])
 
@@ -50,7 +53,7 @@ def _scope_key(settings: dict[str, Any]) -> bytes:
 def _hmac_hashes(secret: bytes, message_prefix: bytes) -> tuple[Any, Any]:
     """Return the two SHA-256 hash objects (inner, outer) with which HMACs of one key begin.
 
-    The inner one has also been fed `message_prefix`, with which every message begins.
+    The inner hash object also contains `message_prefix`, with which every message begins.
     """
     padded = (hashlib.sha256(secret).digest() if len(secret) > _BLOCK_BYTES else secret).ljust(_BLOCK_BYTES, b"\0")
     return hashlib.sha256(bytes(b ^ 0x36 for b in padded) + message_prefix), hashlib.sha256(

@@ -79,7 +79,7 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class CheckedModel:
-    """A privacy model that the gate checks: its number, its parameter, and its sensitive column."""
+    """A privacy model other than k that the gate checks: number, parameter (such as l), and sensitive column."""
 
     number: int
     parameter: str

@@ -44,7 +44,8 @@ class GridRule(GridCells):
     """The grid on which published bounds must lie; without a grid, `unit` and `step` are None.
 
     Attributes:
-        checked: The grids on which bounds must lie: this one and that of the policy.
+        checked: The grids on which bounds must lie: the one in effect (`unit`, `step`) and that of the policy, if they
+            exist.
         declared: The grid of the policy, or None.
     """
 
@@ -99,12 +100,12 @@ class CategoryRule:
 
     @property
     def tree(self) -> int:
-        """The number of its hierarchy, which is that of the quasi-identifier."""
+        """The number of the quasi-identifier's hierarchy; it equals that of the quasi-identifier."""
         return self.i
 
     @property
     def text(self) -> Sql:
-        """The quoted name of the published column, which contains text."""
+        """The quoted name of the published column of the quasi-identifier, which contains text."""
         return identifier(self.raw_name)
 
 
@@ -116,12 +117,12 @@ class NumberRule:
         i: The number of the quasi-identifier.
         raw_name: Its name.
         source_value: SQL of its value as the gate reads it.
-        compared: The type in which values are compared.
-        ends: The bounds of published intervals.
-        grid: The grid of these bounds.
+        compared: The DuckDB type in which values are compared.
+        ends: The rule of the bounds of published intervals.
+        grid: The rule of the grid of these bounds.
         top: The value above which values are coded as one, as SQL, or None.
         bottom: The value below which values are coded as one, as SQL, or None.
-        call_limits: Those of 'top' and 'bottom' that the call sets otherwise than the policy.
+        call_limits: The names among 'top' and 'bottom' that the call sets to another value than the policy.
         is_whole: Values are integers.
         is_float: Values are floating-point numbers.
         is_exact: The gate recomputes losses and squared errors exactly.
@@ -146,7 +147,7 @@ class NumberRule:
 
     @property
     def text(self) -> Sql:
-        """The quoted name of the published column, which contains text."""
+        """The quoted name of the quasi-identifier, which is the published column unless there are two columns."""
         return identifier(self.raw_name)
 
 
@@ -183,7 +184,7 @@ class GateRules:
         read_person: SQL of the person of a record, or None.
         read_links: One rule per published pseudonym.
         rereads_source: Whether the gate reads the source a second time.
-        source_columns: The columns of the source that it reads.
+        source_columns: The quoted names of the columns of the source that the release reads.
     """
 
     rules: tuple[QuasiRule, ...]
@@ -232,7 +233,8 @@ def gate_rules(request: GateRequest) -> GateRules:
 def published_column_names(request: GateRequest) -> list[str]:
     """Return the names of the columns that may be published, in the order of the table, then `class_id`.
 
-    A number that is published as two columns has two names instead of one.
+    A number that is published as two columns has two names instead of one. Underscores are appended to `class_id` if a
+    column has this name.
     """
     roles = {name: published_role(request, name) for name in request.columns}
     return _published_names(roles, _bound_names(request, roles))
@@ -254,8 +256,8 @@ def published_role(request: GateRequest, name: str) -> str | None:
 
     The roles are 'quasi', 'sensitive', 'insensitive', 'pseudonym', 'mask' and 'shift'. A column is not published if the
     call names it as identifier, withheld or person column, if the policy has rows but none that publishes it, or if the
-    role in the call would contradict the policy. If the call gives the columns of a role, those of the policy do not
-    count.
+    role in the call would contradict the policy. If the call lists the columns of a role, a column that only the policy
+    gives this role is not published.
     """
     policy_roles = {row.column.lower(): row.role.lower() for row in request.declared}
     call_columns = {
@@ -297,9 +299,10 @@ def _read_columns(request: GateRequest, roles: Mapping[str, str | None]) -> set[
 
 
 def _bound_names(request: GateRequest, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """Return, by number column, the names of its two bound columns; {} unless the option `intervals` is 'bounds'.
+    """Return, by quasi-identifier of numbers, the names of its two bound columns; {} unless `intervals` is 'bounds'.
 
-    The names are NAME_min and NAME_max, with underscores appended until unused. `roles` has the role of each column.
+    The names are NAME_min and NAME_max, with underscores appended until unused. `roles` has the role of each column,
+    None for columns that are not published; `intervals` is an option of the call.
     """
     with_bounds = request.options["intervals"] == "bounds"
     numbers = {
@@ -318,7 +321,9 @@ def _bound_names(request: GateRequest, roles: Mapping[str, str | None]) -> dict[
 
 
 def _published_names(roles: Mapping[str, str | None], bound_names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the published columns' names in the order of the table, and last an unused name for `class_id`.
+    """Return the names of the published columns in the order of the table, and last that of the column of classes.
+
+    This is `class_id`, with underscores appended if a published column has this name.
 
     Args:
         roles: The role of each column of the source; None if it is not published.
@@ -380,7 +385,10 @@ def _effective_grid(setting: str | None, type_: str) -> str | None:
 
 
 def _is_number(request: GateRequest, name: str) -> bool:
-    """Return whether a column is published as intervals: a number, date or time to which no hierarchy is given."""
+    """Return whether a quasi-identifier is a number, date or time without a hierarchy in call and policy.
+
+    It is then published as intervals.
+    """
     type_ = request.columns[name]
     is_number_type = (
         type_ in (*DATE_TYPES, *INTEGER_TYPES, *HUGE_INTEGER_TYPES, *FLOAT_TYPES, "TIME")
@@ -390,7 +398,11 @@ def _is_number(request: GateRequest, name: str) -> bool:
 
 
 def _column_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[str, Sequence[str]]) -> QuasiRule:
-    """Return the rule of quasi-identifier number `i`: a NumberRule if published as intervals, else a CategoryRule."""
+    """Return the rule of quasi-identifier number `i`, the column `name`.
+
+    It is a NumberRule if the column is published as intervals, else a CategoryRule. `bound_names` has the two names of
+    each number that is published as two columns.
+    """
     return (
         _number_rule(request, i, name, bound_names) if _is_number(request, name) else _category_rule(request, i, name)
     )
@@ -458,7 +470,11 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
     }
 
     def tightest_limit(limit: str, tighter_function: str) -> Sql | None:
-        """Return SQL of the tighter of a limit's values in policy and call, by `least` or `greatest`; None without."""
+        """Return SQL of the tighter of a limit's values in policy and call; None without a value.
+
+        `limit` is 'top' or 'bottom', `tighter_function` the SQL function that selects the tighter one: 'least' for top,
+        'greatest' for bottom.
+        """
         values = limit_texts[limit]
         literals = join_sql(
             Sql(f"CAST(CAST({text(value)} AS {compared_type}) AS {bound_type})")
@@ -518,8 +534,13 @@ def _bound_type(type_: str, compared_type: str, grid: str | None, scale: int) ->
 def _number_expression(column: Sql, type_: str, grid: str | None) -> Sql:
     """Return SQL of a number, date or time in the form in which the gate compares it.
 
-    -0.0 becomes 0, timestamps with a time zone are in UTC, and nanoseconds are cut to microseconds if there is a grid.
-    Other types are unchanged.
+    -0.0 becomes 0. TIMESTAMP_S and TIMESTAMP_MS become TIMESTAMP, and TIMESTAMPTZ becomes TIMESTAMP in UTC. With a
+    grid, TIMESTAMP_NS becomes TIMESTAMP, truncated to microseconds. Other types are unchanged.
+
+    Args:
+        column: SQL of the value.
+        type_: Its DuckDB type.
+        grid: The rounding of the published bounds: a cell width or a unit such as 'month'; None without rounding.
     """
     if type_ in FLOAT_TYPES:
         return Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
@@ -535,7 +556,7 @@ def _number_expression(column: Sql, type_: str, grid: str | None) -> Sql:
 
 
 def _decimal_scale(type_: str, grids: Sequence[str]) -> int:
-    """Return the number of decimals that a DECIMAL type and the widths of its grids need; 0 for other types."""
+    """Return the number of decimals that a DECIMAL type and the widths `grids` of its grids need; 0 for other types."""
     decimals = DECIMAL_TYPE.match(type_)
     if decimals is None:
         return 0
@@ -581,7 +602,7 @@ def _unchanged_expression(request: GateRequest, name: str) -> Sql:
 
 
 def _column_expression(request: GateRequest, name: str) -> Sql:
-    """Return SQL of a source column, with NULL for missing codes; texts get a binary collation."""
+    """Return SQL of a source column with NULL for missing codes; texts (VARCHAR) get a binary collation."""
     return (
         Sql(f"{column_value(request, name)} COLLATE POSIX")
         if request.columns[name] == "VARCHAR"
@@ -610,7 +631,7 @@ def _person_expression(request: GateRequest) -> Sql | None:
 
 
 def _link_rules(request: GateRequest) -> tuple[LinkRule, ...]:
-    """Return the rules of the published pseudonyms, in the order of the table; () if the result contains no rows.
+    """Return the rules of the published pseudonyms, in the order of the table; () without transformed columns.
 
     Raises:
         PseudonymFormatMismatchError: Two columns share key and scope, but not the format.

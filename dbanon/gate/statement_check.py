@@ -86,16 +86,19 @@ def stream_rows(published_at: Sql, class_id: Sql, arrived_at: Sql) -> str:
 
 
 def stream_metrics() -> str:
-    """Return the SELECT that must end a stream's metrics: those with a value, by position, if the gate passed."""
+    """Return the SELECT with which the statement for a stream's metrics must end, as `check_last_select` requires.
+
+    It returns the metrics that have a value, by position; no rows if the gate did not pass.
+    """
     return f"SELECT {_METRIC_COLUMNS} FROM metric_rows {_IF_METRICS_PASSED} AND value IS NOT NULL ORDER BY position ASC"
 
 
 def stream_step(cluster: Sql, position: Sql, row: Sql, arrived_at: Sql) -> str:
     """Return the SELECT that must end a streaming view's refresh: every record read, with its published row or NULLs.
 
-    The published row is NULL if the record is pending, or if the gate did not pass. The arguments are names of columns:
-    `cluster`, `position` and `row` name the added columns (cluster number, number of the record, row of the source),
-    and `arrived_at` is the column of the published rows by which they are joined to the records.
+    The columns of the published row are NULL if the record is not published, or if the gate did not pass. The arguments
+    are names of columns: `cluster`, `position` and `row` name the added columns (cluster number, number of the record,
+    row of the source), and `arrived_at` is the column of the published rows by which they are joined to the records.
     """
     return f"""
         SELECT v.*, l.cluster AS {cluster}, l.rid AS {position}, s.source_row AS {row}

@@ -38,7 +38,10 @@ def expected_value(request: GateRequest, name: str) -> Sql:
 
 
 def value_text(request: GateRequest, name: str) -> Sql:
-    """Return SQL of a column's value as text; equal values (0.0 and -0.0, instants in two zones) have equal texts."""
+    """Return SQL of a column's value as text: instants as microseconds, -0.0 as 0.0, other types as DuckDB casts them.
+
+    So equal values have equal texts. Codes for missing values are read as NULL.
+    """
     value, type_ = column_value(request, name), request.columns[name]
     if type_ in FLOAT_TYPES:
         value = Sql(f"CASE WHEN {value} = 0 THEN 0::{type_} ELSE {value} END")
@@ -62,9 +65,10 @@ def published_pseudonyms(request: GateRequest) -> list[str]:
 
 
 def have_equal_formats(request: GateRequest, names: Sequence[str]) -> bool:
-    """Return whether all pseudonym columns with the same key and scope also have the same format, length and prefix.
+    """Return whether all pseudonym columns with equal keys and scopes also have the same format, length and prefix.
 
-    Otherwise a reader could link equal values whose pseudonyms the gate sees as different.
+    Keys are compared by their content, which is read. If formats differ, a reader could link equal values whose
+    pseudonyms the gate sees as different. `names` are the columns.
     """
     formats: dict[tuple[bytes, object], set[str]] = {}
     for name in names:
@@ -78,8 +82,9 @@ def have_equal_formats(request: GateRequest, names: Sequence[str]) -> bool:
 def _pseudonym_settings(request: GateRequest, name: str, settings: Mapping[str, str]) -> dict[str, object]:
     """Return the settings of a column's pseudonyms with defaults: key, scope, format, length and prefix.
 
-    If the policy declares several pseudonyms, a column that sets no scope gets one of its own within that of the
-    release, except the column that identifies persons.
+    If the policy declares several pseudonyms, a column without the setting `scope` gets a scope of its own, within that
+    of the release; the column that identifies persons gets that of the release. `settings` are those of the column in
+    the policy.
     """
     pseudonym_settings = _key_and_scope(request, settings) | {
         "format": _format(settings),
@@ -129,16 +134,19 @@ def policy_role_and_settings(request: GateRequest, name: str) -> tuple[str, Mapp
 
 
 def _key_and_scope(request: GateRequest, settings: Mapping[str, str]) -> dict[str, object]:
-    """Return `key` (a reference to the secret key) and `scope` of a pseudonym or a shift, with defaults."""
+    """Return `key` (a reference such as env:NAME) and `scope` of a pseudonym or a date shift.
+
+    Equal values get equal pseudonyms within a scope. The defaults are env:DBANON_KEY, and the view or else the call.
+    """
     scope = f"scope {settings['scope']}" if "scope" in settings else _default_scope(request)
     return {"key": settings.get("key", "env:DBANON_KEY"), "scope": scope}
 
 
 def _default_scope(request: GateRequest) -> str:
-    """Return the scope of keys if the policy names none, as text.
+    """Return the text of the scope for pseudonyms and shifts of columns for which the policy sets none.
 
-    It is that of the view if the release is a version of one, so that versions share pseudonyms; otherwise it depends
-    on the algorithm, the table and all options of the call.
+    It is that of the view if the release is a version of one, so that versions share pseudonyms. Otherwise it has the
+    algorithm, the table and all options of the call.
     """
     if request.context.view is not None:
         schema, name = (json.dumps(part.lower()) for part in request.context.view)

@@ -13,7 +13,7 @@ def _merge_growth(i, j, spans, sizes, losses, measure, limit):
 
     Args:
         i, j: Two clusters.
-        spans: (clusters, attributes, 3) least and greatest code, and loss of a record.
+        spans: (clusters, attributes, 3) least code, greatest code, and loss per record on the attribute.
         sizes: Records of each cluster.
         losses: Loss per record of each cluster.
         measure: `LossArrays`.
@@ -41,9 +41,14 @@ def _merge_growth(i, j, spans, sizes, losses, measure, limit):
 def _equal_value_share(j, marks, size, head, following, values, sizes):
     """Return the share of record pairs, one of each of two clusters, with equal sensitive values (mean over columns).
 
-    One cluster is `j`, whose records are the list from head[j] along `following`; `values` (columns, records) has their
-    codes. Of the other, `marks` (columns, values) are the counts of its records by value, and `size` is its number of
-    records.
+    Args:
+        j: One cluster.
+        marks: (columns, values) int64: records of the other cluster by sensitive value.
+        size: Number of records of the other cluster.
+        head: First record of each cluster.
+        following: Next record of the same cluster, -1 at the end.
+        values: (columns, records) codes of sensitive values.
+        sizes: Number of records of each cluster.
     """
     total, member = 0, head[j]
     while member >= 0:
@@ -55,7 +60,16 @@ def _equal_value_share(j, marks, size, head, following, values, sizes):
 
 @kernel_part
 def _add_marks(i, amount, marks, head, following, values):
-    """Add `amount` to the counts in `marks` (columns, values) of the sensitive values of cluster `i`'s records."""
+    """Add `amount` to the counts in `marks` (columns, values) of the sensitive values of cluster `i`'s records.
+
+    Args:
+        i: The cluster.
+        amount: 1 to add its records, -1 to subtract them.
+        marks: (columns, values) int64: records of one cluster by sensitive value; updated in place.
+        head: First record of each cluster.
+        following: Next record of the same cluster, -1 at the end.
+        values: (columns, records) codes of sensitive values.
+    """
     member = head[i]
     while member >= 0:
         for s in range(len(values)):

@@ -30,6 +30,12 @@ def update_group(g, records, groups):
     """Recompute the sum and the gain of group `g` from its records, in place.
 
     The gain is the squared length of the sum of its points, divided by its size; 0 without records.
+
+    Args:
+        g: Number of the group.
+        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours).
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains; sums and gain of `g` are
+            set.
     """
     points = records[0]
     member, size, sums, gain = groups
@@ -45,9 +51,17 @@ def update_group(g, records, groups):
 
 @kernel_part
 def gain_with(g, leaving, joining, records, groups):
-    """Return the gain that group `g` would have after record `leaving` leaves and record `joining` joins (-1: none).
+    """Return the gain that group `g` would have after record `leaving` leaves and record `joining` joins.
 
-    Nothing is changed.
+    The gain of a group is the squared length of the sum of its points, divided by its size. Nothing is changed.
+
+    Args:
+        g: Number of the group.
+        leaving: The record that leaves, or -1.
+        joining: The record that joins, or -1.
+        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours).
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
+            0 are unused.
     """
     points = records[0]
     _, size, sums, _ = groups
@@ -64,7 +78,13 @@ def gain_with(g, leaving, joining, records, groups):
 
 @kernel_part
 def remove_record(r, records, groups):
-    """Remove record `r` from its group's member list; the group's sums and gain, and group[r], are not updated."""
+    """Remove record `r` from its group's member list; the group's sums and gain, and group[r], are not updated.
+
+    Args:
+        r: Number of the record.
+        records: Points, group and place of each record, neighbours; the place of the record that fills the gap is set.
+        groups: Members (groups, capacity), sizes, sums and gains; members and sizes are updated in place.
+    """
     _, group, place, _ = records
     member, size = groups[0], groups[1]
     g = group[r]
@@ -76,7 +96,14 @@ def remove_record(r, records, groups):
 
 @kernel_part
 def add_record(r, g, records, groups):
-    """Append record `r` to group `g`'s member list and set its group; sums and gain of the group are not updated."""
+    """Append record `r` to group `g`'s member list and set its group; sums and gain of the group are not updated.
+
+    Args:
+        r: Number of the record.
+        g: Number of the group.
+        records: Points, group and place of each record, neighbours; group and place of `r` are set.
+        groups: Members (groups, capacity), sizes, sums and gains; members and sizes are updated in place.
+    """
     _, group, place, _ = records
     member, size = groups[0], groups[1]
     group[r], place[r] = g, size[g]
@@ -86,7 +113,17 @@ def add_record(r, g, records, groups):
 
 @kernel_part
 def meets_model(g, groups, model_arrays):
-    """Return whether the records of group `g` meet the privacy models; True if only the number of records counts."""
+    """Return whether the records of group `g` meet k and the privacy models; True if both models are None.
+
+    In that case only the number of records counts, which is not checked here.
+
+    Args:
+        g: Number of the group.
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
+            0 are unused.
+        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
+            rows), see `model_check.is_valid_group`.
+    """
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     if record_model is None and person_model is None:
         return True
@@ -98,11 +135,19 @@ def meets_model(g, groups, model_arrays):
 
 @kernel_part
 def draw_cycle(cycle, records, groups, limits, state):
-    """Draw a random cycle of exchanges between groups into `cycle`; return its number of groups, 0 if there is none.
+    """Draw a random cycle of moves of records between groups; return its number of groups, 0 if none was found.
 
-    A random record moves to the group of a neighbour, a record of that group to the next one, and so on. cycle[i] is a
-    group and the record that leaves it for the next one; the last group gives to the first, or none (-1), so that one
-    group shrinks and one grows. No group occurs twice. Groups are not changed.
+    A random record moves to the group of one of its neighbours, a random record of that group moves on in the same way,
+    and so on. The last record moves to the first group, or the last group gives none: then it grows by one record and
+    the first group shrinks. No group occurs twice. The groups are not changed.
+
+    Args:
+        cycle: Output: each row is a group and the record that leaves it for the next one, -1 for none.
+        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours).
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
+            0 are unused.
+        limits: Least and greatest size of a group.
+        state: The state of the random numbers, which is advanced.
     """
     _, group, _, neighbours = records
     member, size = groups[0], groups[1]
@@ -136,6 +181,15 @@ def apply_cycle(cycle, length, step, records, groups):
     """Move the records of a cycle to the next groups (`step` 1), or move them back (`step` 0).
 
     `cycle[:length]` is as in `draw_cycle`. Sizes and members of the groups are updated, sums and gains are not.
+
+    Args:
+        cycle: Each row is a group and the record that leaves it for the next one, -1 for none.
+        length: Number of rows that are used.
+        step: 1 or 0.
+        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours);
+            updated in place.
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
+            0 are unused; updated in place.
     """
     for i in range(length):
         if cycle[i, 1] >= 0:
@@ -147,10 +201,22 @@ def apply_cycle(cycle, length, step, records, groups):
 
 @kernel_part
 def try_exchange(heat, cycle, records, groups, limits, model_arrays, state):
-    """Draw one cycle of exchanges between groups and apply it if it is accepted; return the gain, 0 if nothing changed.
+    """Draw one cycle of moves between groups and apply it if it is accepted; return the gain, 0 if nothing changed.
 
-    It is accepted if it gains, or by chance if its loss is small relative to `heat`, and if all its groups then meet
-    the privacy models. `cycle` is scratch.
+    The gain is the decrease in the sum of squared distances to the groups' means. A cycle is accepted if it gains, or
+    by chance if its loss is small relative to `heat`, provided that all its groups then meet the privacy models.
+
+    Args:
+        heat: Scale of the losses that are accepted by chance; 0 accepts none.
+        cycle: Scratch (MAX_CYCLE_GROUPS, 2).
+        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours);
+            updated in place.
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
+            0 are unused; updated in place.
+        limits: Least and greatest size of a group.
+        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
+            rows), see `model_check.is_valid_group`.
+        state: The state of the random numbers, which is advanced.
     """
     length = draw_cycle(cycle, records, groups, limits, state)
     if length == 0:

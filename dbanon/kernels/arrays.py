@@ -14,7 +14,8 @@ class LossArrays(NamedTuple):
 
     Attributes:
         codes: (tuples, attributes) int32: codes of each tuple; NULL has the code after the last value.
-        terms: (attributes, 6) int64: kind, values, greatest loss, loss of NULL, and where its arrays begin in packed.
+        terms: (attributes, 6) int64: kind (0 a number, 1 a table of losses by pair of codes, 2 a large hierarchy),
+            number of values, greatest loss, loss of NULL alone, and (two entries) where its arrays begin in `packed`.
         packed: int64: the arrays of all attributes, one after another.
     """
 
@@ -24,12 +25,12 @@ class LossArrays(NamedTuple):
 
 
 class LossTables(NamedTuple):
-    """The losses of a record in one class, by code (see `k_nearest.fill_distance_query`).
+    """A class, and the loss of a record on each attribute once each code joins (see `k_nearest.fill_distance_query`).
 
     Attributes:
-        span: (attributes, 4) int64: the class (see `loss`).
+        span: (attributes, 4) int64: least and greatest code, loss per record, and node of a hierarchy (see `loss`).
         codes_of: (attributes + 1,) int64: where the codes of each attribute begin in table.
-        table: (codes,) int64: loss of a record on one attribute with each code.
+        table: (codes,) int64: loss per record on the attribute once the code joins the class.
     """
 
     span: Ints
@@ -38,11 +39,11 @@ class LossTables(NamedTuple):
 
 
 class ModelScratch(NamedTuple):
-    """Scratch for checking groups against the privacy model (see `model_check`).
+    """Scratch for checking groups against k and the privacy models (see `model_check`).
 
     Attributes:
-        counts: int64: counts of values, 0 between two groups.
-        extra: Scratch of models that need more; None if none does.
+        counts: int64: records of a group by sensitive value, the columns one after another.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
 
     counts: Ints
@@ -53,10 +54,10 @@ class PathArrays(NamedTuple):
     """Scratch and results of cutting a sequence of records (see `optimal_cut.cut_sequence`).
 
     Attributes:
-        span, ahead: (attributes, 4) int64: classes (see `loss`).
-        cached: (rows, 4) int64: the classes that are cached.
-        total: (n + 1,) int64: the least loss of the first records.
-        back: (n + 1,) int32: where the last of their runs begins.
+        span, ahead: (attributes, 4) int64: scratch for classes (see `loss`).
+        cached: (rows, 4) int64: classes that are cached, one row per attribute of each.
+        total: (n + 1,) int64: total[i] is the least loss of the first i records.
+        back: (n + 1,) int32: back[i] is where the last class of the first i records begins.
     """
 
     span: Ints
@@ -89,9 +90,9 @@ class SweepOptions(NamedTuple):
         classes: Number of classes.
         width: Number of classes in a set.
         near_percent: Of 100 sets, how many are cut along a line around one of their records.
-        first_set: Place of the class at which to begin.
+        first_set: Place of the class at which to begin, in the order along the line.
         moves: Maximum number of sets that are dissolved.
-        min_size, max_size: Records of a class.
+        min_size, max_size: Fewest and most records of a class.
         max_set: Sets of more records are left unchanged.
     """
 
@@ -128,7 +129,7 @@ class ValueCaps(NamedTuple):
         values: (columns, pools) int64: sensitive values of each pool, -1 for NULL.
         min_values: (columns,) int64: number of values that each column needs.
         counts: (columns, values) int64: records of the cluster by value, 0 between two clusters.
-        n_above: (columns,) int64: number of values that have one more, 0 between two clusters.
+        n_above: (columns,) int64: number of values with more than k // min_values records, 0 between two clusters.
     """
 
     values: Ints
@@ -169,8 +170,8 @@ class MergedClusters(NamedTuple):
     """The clusters that `merge_clusters` merges, each identified by its first record; n records.
 
     Attributes:
-        alive: (n,) int64: the clusters; their number is in `state`.
-        spans: (n, attributes, 3) int64: least and greatest code, and loss of a record.
+        alive: (n,) int64: numbers of the clusters, which come first; state[0] of `merge_clusters` says how many.
+        spans: (n, attributes, 3) int64: least and greatest code, and loss per record on the attribute.
         sizes, losses: (n,) int64: records, and loss per record.
         head, tail: (n,) int64: first and last member in the list of each cluster.
         following: (n,) int64: the next member, -1 at the end.
@@ -189,6 +190,8 @@ class MergedClusters(NamedTuple):
 
 class GroupPools(NamedTuple):
     """Pools of `grow_group_clusters`: a pool is the records of one tuple whose sensitive values are of one kind.
+
+    A kind is a set of sensitive values. A tuple is a distinct combination of quasi-identifier codes.
 
     Attributes:
         order: (n,) int64: the records in the order in which they are seeds.
@@ -258,6 +261,8 @@ class ThresholdOptions(NamedTuple):
 class ThresholdPools(NamedTuple):
     """Pools of `threshold_steps`, sorted by kind, then by tuple.
 
+    A pool is the records of one tuple and one kind; a kind is a combination of sensitive values.
+
     Attributes:
         order: (n,) int64: the records in the order in which they begin clusters.
         pool_of: (n,) int64: pool of each record.
@@ -293,8 +298,8 @@ class ThresholdGrowth(NamedTuple):
         span: (attributes, 4) int64: see `loss`.
         counts: (columns, values) int64: records by value.
         logs: (columns, 1) float64: sum of c log c of these counts.
-        sums: (pools,) int64: loss of a record once a pool has joined.
-        candidates: (kinds,) int64: the best pool of each kind, -1 for none.
+        sums: (pools,) int64: loss per record of the cluster once a record of each pool joins.
+        candidates: (kinds,) int64: the best pool of each kind (combination of sensitive values), -1 for none.
     """
 
     span: Ints
@@ -309,7 +314,10 @@ class CenterTree(NamedTuple):
 
     Attributes:
         points: (points, axes) int64: their coordinates.
-        axes, boxes: As `centers` has them.
+        axes: By axis: whether it is a hierarchy, distance of NULL to a value, where its nodes begin; and by node of the
+            hierarchies: parent, last node below, height.
+        boxes: By node of the tree: least and greatest coordinates (nodes, 2 * axes), first child (0 for a leaf),
+            parent, least open point below; and the leaf of each point.
         room: Size of the stack of a search.
     """
 
@@ -325,8 +333,8 @@ class RecordTree(NamedTuple):
     Attributes:
         points, axes, boxes, room: As in `CenterTree`.
         counts: (tuples,) int64: records of each tuple.
-        counters: (3,) int64: steps; then the limits with which all answers would have been the same: the least one, and
-            one more than the greatest.
+        counters: (3,) int64: number of visited boxes; then the least limit with which all searches so far would have
+            given equal answers, and the least greater limit with which one would not.
     """
 
     points: Ints
@@ -341,8 +349,8 @@ class AverageTotals(NamedTuple):
     """The totals from which the average of the remaining records is computed (see `mdav`).
 
     Attributes:
-        scale: (attributes,) float64: for numbers, the steps of 1 in which places are summed.
-        sums, n_known: (attributes,) int64: for numbers, the sum of places and the number of known ones.
+        scale: (attributes,) float64: for numbers, the factor by which places are multiplied and rounded to be summed.
+        sums, n_known: (attributes,) int64: for numbers, the sum of scaled places, and the number of places not NULL.
         begins: (attributes + 1,) int64: for categories, where the counts of codes begin in present.
         present: (codes,) int64: records by code.
     """
@@ -360,7 +368,7 @@ class FarthestTuples(NamedTuple):
     Attributes:
         tuples: (room, 2) int64: distance and tuple, the farthest first.
         average: (attributes,) float64: the place from which they are farthest.
-        state: (2,) int64: their number, and the number of queries since then.
+        state: (2,) int64: the number of tuples, and the number of queries since they were found.
     """
 
     tuples: Ints
@@ -375,7 +383,7 @@ class FillOptions(NamedTuple):
         k: Records of a cluster.
         share, similar_share: Weights of diversity and of similarity.
         min_cosine: Least cosine, in steps, of records that are near enough.
-        by_pair: Whether diversity is that of pairs of records.
+        by_pair: Whether the diversity of a record is that of the pair with the center; else that of the whole cluster.
         avoid_uniform: Whether the last record of a cluster adds another sensitive value if there is only one.
     """
 
@@ -392,7 +400,7 @@ class LevelChange(NamedTuple):
 
     Attributes:
         column: (tuples,) int32: codes.
-        old_keys, new_keys: (codes,) int64: part of the group key of each code, before and after.
+        old_keys, new_keys: (codes,) int64: what each code adds (by XOR) to the hash key of its group, before and after.
         old_losses, new_losses: (codes,) int64: loss of a record of each code on the attribute, before and after.
     """
 
@@ -409,11 +417,12 @@ class PartitionIndex(NamedTuple):
     Attributes:
         codes: (tuples, attributes) int32.
         n_remaining: (tuples,) int64: remaining records.
-        attributes: See `dbanon.encoding.attribute_partitions`.
-        parts: (parts, 4) int64: first attribute, the one after the last, offset of the cells among all, number of
+        attributes: Tuple of arrays: settings of each attribute, scales, places, steps, regions, nodes, ways, ends of
+            regions, distances of pairs of regions (see `dbanon.encoding.attribute_partitions`).
+        parts: (partitions, 4) int64: first attribute, the one after the last, offset of the cells among all, number of
             cells.
-        posts: The cell of a tuple in each part (tuples, parts); tuples by these (parts, tuples); where the tuples of
-            each cell begin and end there.
+        posts: Four arrays: the cell of each tuple in each partition (tuples, partitions); the tuples sorted by cell
+            (partitions, tuples); where the tuples of each cell begin there; where they end.
     """
 
     codes: npt.NDArray[np.int32]
@@ -427,7 +436,8 @@ class CandidateArrays(NamedTuple):
     """Candidates for the next seed, kept from call to call (see `candidate_search`).
 
     Attributes:
-        seed_sums: Sums of distances by value, by ancestor and by region.
+        seed_sums: Six arrays: seeds by value; scratch below and above nodes; summed distances by value; by how much
+            sums have grown at least by region; whether a region has records.
         tuples, sums: (room,) int64: the candidates, a heap by the sums of their distances to all seeds.
         state: (5,) int64: number of candidates, their greatest sum when they were chosen (-1: all records are
             candidates), reach of the last group, remaining records, tuples exhausted since they were last dropped.
@@ -445,7 +455,7 @@ class MoveOptions(NamedTuple):
     Attributes:
         moves: Number of moves.
         exchanges: Exchanges of records between groups in each move.
-        widest: Maximum number of groups that are cut together.
+        widest: Maximum number of groups that are dissolved and cut again together.
         heat: Scale of the losses that are accepted by chance.
     """
 
@@ -462,9 +472,10 @@ class IndexArrays(NamedTuple):
         tree: See `dbanon.encoding.tuple_trie.build_trie`.
         tabular: Attributes with few values: codes (tuples, attributes), where the values of each begin, records by
             value.
-        axis: Numbers with many values: places, where those of each begin, their number, distance of NULL, and where
-            chunks begin; None if there are none, so functions that test for None take it as a parameter.
-        axis_codes: (tuples, axes) int32: codes of these.
+        axis: The axes, that is, numbers with many values. Five arrays: places, where the places of each axis begin,
+            their number, distance of NULL, and where the axis' chunks of prefix sums begin. None if there are no axes,
+            so functions that test for None take it as a parameter.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
     """
 
     tree: Any
@@ -477,11 +488,12 @@ class SeedSearch(NamedTuple):
     """Queries for seeds and for the records nearest to them (see `dbanon.encoding.tuple_index.SumQuery`).
 
     Attributes:
-        tables: int64: the distances of the values of all attributes with few of them, one row after another.
-        table_starts: (attributes,) int64: where those of each attribute begin.
-        near_flat, near: Scratch for the distance to a seed: the tables, and the arrays for axes.
-        sum_flat, sums: The summed distances to all seeds so far.
-        sign: 1 where seeds have the least sum, -1 where they have the greatest.
+        tables: int64: distances between the values of each attribute with few values, one row after another.
+        table_starts: (attributes,) int64: where the distances of each attribute begin in `tables`.
+        near_flat, near: Scratch for the distances to one seed: by value of the attributes with few values, and the
+            arrays of a query for axes (see `axis_sums`).
+        sum_flat, sums: The summed distances to all seeds so far, in the form of `near_flat` and `near`.
+        sign: 1 if a seed is the record with the least sum, -1 if it is the one with the greatest.
     """
 
     tables: Ints
@@ -514,12 +526,13 @@ class BlockArrays(NamedTuple):
     """Tuples in blocks of neighbours (see `block_search`).
 
     Attributes:
-        blocks: Tuples by block, where blocks begin, first tuple and remaining records, least and greatest place and
-            NULL by axis, where the remaining tuples end, block of each tuple, and remaining records of each tuple.
-        codes: (blocks, attributes) int32: codes of the attributes with few values.
-        lower: (blocks,) int64: lower bound of the least sum of a tuple.
-        fresh: (blocks,) int64: 1 where that is exact.
-        best: (blocks,) int64: the tuple that has it then.
+        blocks: Ten arrays: tuples by block; by block, where its tuples begin, first tuple, remaining records, least
+            place, greatest place and whether NULL occurs on each axis, where its remaining tuples end; by tuple, its
+            block and its remaining records.
+        codes: (blocks, attributes) int32: codes of the attributes with few values, equal for all tuples of a block.
+        lower: (blocks,) int64: lower bound of the least summed distance of a tuple of the block to all seeds.
+        fresh: (blocks,) int64: 1 where `lower` is exact, else 0.
+        best: (blocks,) int64: the tuple with the least sum, where `lower` is exact.
     """
 
     blocks: Any
@@ -530,7 +543,7 @@ class BlockArrays(NamedTuple):
 
 
 class BoxNodes(NamedTuple):
-    """Nodes of a tree of boxes that is built (see `index_tree`).
+    """Nodes of a tree of boxes, which `index_tree.build_boxes` fills.
 
     Attributes:
         kid, kids, parent, tuples: (nodes,) int32: first child, number of children, node above, tuple of a leaf or -1.

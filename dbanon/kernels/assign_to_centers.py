@@ -22,6 +22,11 @@ def count_value(key, amount, keys, counts):
     """Add `amount` to the count of a key in an open hash table (`keys`, `counts`), in place; return the new count.
 
     A key that is not in the table is inserted. The length of the table is a power of two; free slots are negative.
+
+    Args:
+        key: The key.
+        amount: The amount.
+        keys, counts: Open hash table: keys (negative: free) and counts; its length is a power of two; updated in place.
     """
     mixed = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
     slot = np.int64(mixed & np.uint64(len(keys) - 1))
@@ -34,7 +39,15 @@ def count_value(key, amount, keys, counts):
 
 @kernel
 def count_center_values(centers, axes, keys, counts):
-    """Count 1 for each center's categorical value on each hierarchy, in a hash table (`keys`, `counts`), in place."""
+    """Count 1 for each center's categorical value on each hierarchy, in a hash table (`keys`, `counts`), in place.
+
+    The key is made of the center and the value, so the counts are those of each center.
+
+    Args:
+        centers: (clusters, axes) coordinates.
+        axes: See `center_distance`.
+        keys, counts: Open hash table: keys (negative: free) and counts; its length is a power of two; updated in place.
+    """
     tree, node_starts = axes[0], axes[2]
     for c in range(len(centers)):
         for a in range(len(tree)):
@@ -51,9 +64,10 @@ def add_to_center(center, point, amount, centers, axes, state):
         point: Coordinates of the records.
         amount: Number of records.
         centers: (clusters, axes) coordinates.
-        axes: See `centers`.
-        state: Sums and numbers of known values by center and axis, counts of the modes, the hash table of counts by
-            value, and whether categories are modes (else lowest common ancestors).
+        axes: Arrays of the axes, see `CenterTree`.
+        state: Sums and numbers of known values by center and axis, counts of the modes, keys and counts of the hash
+            table (see `count_value`), and whether categories are modes (else lowest common ancestors); updated in
+            place.
     """
     tree, node_starts, parent, last = axes[0], axes[2], axes[3], axes[4]
     sums, n_known, mode_counts, keys, counts, modes = state
@@ -86,6 +100,15 @@ def assign_and_move(begin, end, max_steps, n_remaining, points, tree, state, lab
 
     Labels, centers and the tree are updated in place; all records of a tuple get one label. Tuples without records are
     skipped.
+
+    Args:
+        begin, end: The tuples begin <= t < end.
+        max_steps: Number of visited boxes after which to return.
+        n_remaining: (tuples,) remaining records.
+        points: (tuples, axes) coordinates.
+        tree: `CenterTree` of the centers; updated in place.
+        state: See `add_to_center`; updated in place.
+        labels: Output: (tuples,) center of each tuple.
 
     Returns:
         The tuple to continue with, after `max_steps` visited boxes or at the end.
@@ -179,7 +202,9 @@ def assign_with_capacity(begin, max_steps, records, tuple_of, points, tree, near
 def rows_by_cluster(labels, starts):
     """Return the rows sorted by cluster, ascending within each; `starts` gets where each cluster begins, and the end.
 
-    `labels` has the cluster of each row.
+    Args:
+        labels: (rows,) cluster of each row, 0 or more.
+        starts: Output: (clusters + 1,) where each cluster begins in the result, and the end.
     """
     starts[:] = 0
     for label in labels:
@@ -198,8 +223,16 @@ def rows_by_cluster(labels, starts):
 def trim_clusters(k, labels, tuple_of, points, centers, axes, free):
     """Remove the records farthest from the center from every cluster of more than k, in place: they get label -1.
 
-    So k records remain. Of equally distant ones, the first are removed. `free` gets the number of records that each
-    cluster lacks to k.
+    So k records remain. Of equally distant ones, the first are removed.
+
+    Args:
+        k: Greatest number of records that a cluster keeps.
+        labels: (records,) cluster of each record; updated in place.
+        tuple_of: (records,) number of the tuple of each record.
+        points: (tuples, axes) coordinates.
+        centers: (clusters, axes) coordinates.
+        axes: See `center_distance`.
+        free: Output: (clusters,) number of records that each cluster lacks to k.
     """
     starts = np.empty(len(centers) + 1, np.int64)
     order = rows_by_cluster(labels, starts)
@@ -231,6 +264,13 @@ def update_centers(labels, tuple_of, points, centers, axes):
 
     Means are rounded to whole units; the coordinate on a hierarchy is the most frequent value (ties: the first). A
     cluster without records keeps its center.
+
+    Args:
+        labels: (records,) cluster of each record, 0 or more.
+        tuple_of: (records,) number of the tuple of each record.
+        points: (tuples, axes) coordinates.
+        centers: (clusters, axes) coordinates; updated in place.
+        axes: See `center_distance`.
     """
     tree, node_starts = axes[0], axes[2]
     starts = np.empty(len(centers) + 1, np.int64)

@@ -33,7 +33,16 @@ def add_to_prefix_sums(value_sums, chunk_sums, value_start, chunk_start, length,
 def add_to_axis(axis, query, a, code, times):
     """Add the value `code` of axis `a`, `times` times, to a query, which sums distances to all values added so far.
 
-    Prefix sums of counts and of places in the query are changed in place.
+    Only the prefix sums of counts and of places are changed; the caller counts values and NULLs.
+
+    Args:
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
+            prefix sums of counts and places; updated in place.
+        a: Number of the axis.
+        code: The value.
+        times: How often the value is added.
     """
     place = axis[0][axis[1][a] + code]
     add_to_prefix_sums(query[3], query[5], axis[1][a], axis[4][a], axis[2][a], code, times)
@@ -42,7 +51,17 @@ def add_to_axis(axis, query, a, code, times):
 
 @kernel
 def add_axis_value(axis, query, a, code, times):
-    """Call `add_to_axis` from Python: add a value to a query for sums, in place."""
+    """Call `add_to_axis` from Python: add a value to the prefix sums of a query, in place.
+
+    Args:
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
+            prefix sums of counts and places; updated in place.
+        a: Number of the axis.
+        code: The value.
+        times: How often the value is added.
+    """
     add_to_axis(axis, query, a, code, times)
 
 
@@ -59,7 +78,8 @@ def axis_sum(a, code, axis, query, state):
         code: The value.
         axis: Places of the values of all axes, where those of each begin, their number, distance of NULL, where chunks
             begin.
-        query: Interval and numbers of NULLs and values, and prefix sums (see `IndexArrays`).
+        query: Seven arrays: least and greatest place by axis, numbers of NULLs and of values by axis, prefix sums of
+            counts and of places, and both by chunk.
         state: The constants that `axis_minima` returns.
     """
     places, starts = axis[0], axis[1]
@@ -81,6 +101,11 @@ def axis_minima(axis, query):
 
     Its columns are: the places from which and to which the sum is least, that least sum, the sum at NULL, and a
     constant for `axis_sum`.
+
+    Args:
+        axis: The axes, that is, numbers with many values (see `IndexArrays`).
+        query: Seven arrays: least and greatest place by axis, numbers of NULLs and of values by axis, prefix sums of
+            counts and of places, and both by chunk.
     """
     places, starts, lengths, nulls, chunks = axis
     low, high, missing, counts, totals, count_chunks, total_chunks = query

@@ -56,6 +56,13 @@ def shrink_block(b, blocks, axis_codes, axis):
     """Update block `b`, in place, to its tuples with remaining records: its box, first tuple and number of records.
 
     The remaining tuples are moved to the front of the block.
+
+    Args:
+        b: Number of the block.
+        blocks: The field `blocks` of `BlockArrays`; updated in place.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
     """
     order, begins, first, n_remaining, low, high, nulls = (
         blocks[0],
@@ -92,7 +99,14 @@ def shrink_block(b, blocks, axis_codes, axis):
 
 @kernel
 def shrink_blocks(blocks, axis_codes, axis):
-    """Update all blocks, in place, to their tuples with remaining records (see `shrink_block`)."""
+    """Update all blocks, in place, to their tuples with remaining records (see `shrink_block`).
+
+    Args:
+        blocks: The field `blocks` of `BlockArrays`; updated in place.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+    """
     for b in range(len(blocks[2])):
         shrink_block(b, blocks, axis_codes, axis)
 
@@ -106,8 +120,8 @@ def lowest_block(n_remaining, lower, is_exact, best):
     Args:
         n_remaining: Remaining records of each block.
         lower: Lower bound of the least sum in each block.
-        is_exact: 1 where that is exact.
-        best: The tuple that has it then.
+        is_exact: 1 where `lower` is exact, else 0.
+        best: The tuple with the least sum, where `lower` is exact.
     """
     lowest = -1
     for b in range(len(n_remaining)):
@@ -125,6 +139,19 @@ def lowest_sum_in_block(b, blocks, codes_of, offsets, axis, axis_codes, tuple_re
     """Return the least summed distance to all seeds of a tuple in block `b`, and the first tuple that has it.
 
     Only tuples with remaining records count; (0, -1) without any.
+
+    Args:
+        b: Number of the block.
+        blocks: The field `blocks` of `BlockArrays`.
+        codes_of: (blocks, attributes) codes of each block on the attributes with few values.
+        offsets: Where the values of each attribute begin in `sum_flat`.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        tuple_remaining: (tuples,) remaining records.
+        sum_flat: By value of the attributes with few values, its summed distance to all seeds.
+        sums: The axis part of the sums (see `axis_sum`).
+        state: The table that `axis_minima` returns.
     """
     order, begins, ends = blocks[0], blocks[1], blocks[7]
     places, starts, lengths, chunk_starts = axis[0], axis[1], axis[2], axis[4]
@@ -154,7 +181,18 @@ def lowest_sum_in_block(b, blocks, codes_of, offsets, axis, axis_codes, tuple_re
 
 @kernel_part
 def table_distance(seed, b, codes_of, tabular, tables, table_starts, length):
-    """Return the distance of tuple `seed` to block `b` on attributes with few values, which are equal in a block."""
+    """Return the distance of tuple `seed` to block `b` on attributes with few values, which are equal in a block.
+
+    Args:
+        seed: Number of the tuple.
+        b: Number of the block.
+        codes_of: (blocks, attributes) codes of each block on the attributes with few values.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value.
+        tables: Distances between the values of each attribute with few values, one row after another.
+        table_starts: (attributes,) where the distances of each attribute begin in `tables`.
+        length: Number of values of all attributes with few values.
+    """
     offsets = tabular[1]
     total = np.int64(0)
     for j in range(len(offsets)):
@@ -167,7 +205,11 @@ def table_distance(seed, b, codes_of, tabular, tables, table_starts, length):
 def box_distance(b, blocks, seed_places, null_distances):
     """Return the least possible distance, on all axes, of a seed to any tuple of block `b`.
 
-    `seed_places` has the seed's place on each axis, -1 for NULL; `null_distances` the distance of NULL to a value.
+    Args:
+        b: Number of the block.
+        blocks: The field `blocks` of `BlockArrays`.
+        seed_places: (axes,) place of the seed on each axis, -1 for NULL.
+        null_distances: (axes,) distance of NULL to a value.
     """
     low, high, nulls = blocks[4], blocks[5], blocks[6]
     total = np.int64(0)
@@ -226,10 +268,23 @@ def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size,
 def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, first_seed, max_clusters, members, seeds):
     """Form up to `max_clusters` clusters of k records as `gather_clusters` does; return used member rows and clusters.
 
-    It is for tables with axes (numbers with many values) and seeds of least sum, and works on blocks of tuples. A sum
-    of distances only grows, by at least the distance of the new seed to the block's box; so each block keeps a lower
-    bound of its least sum and is evaluated exactly only when that bound is the least of all. The same distances show
-    which blocks can contain the nearest records. All arrays are updated in place.
+    A cluster is a seed and the k - 1 records nearest to it; a seed is the record with the least summed distance to all
+    seeds so far. The search works on blocks of similar tuples, for tables with axes (numbers with many values): a block
+    is examined only if a lower bound of its distances allows it.
+
+    Args:
+        block_arrays: `BlockArrays`; updated in place.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        search: `SeedSearch`; its sums are updated in place.
+        k: Records of a cluster.
+        first_seed: Tuple of the first seed, or -1 to search for it.
+        max_clusters: Number of clusters after which to return.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
+        seeds: Output: tuple of each seed.
     """
     blocks, codes_of, lower, is_exact, best = block_arrays
     tables, table_starts, _, _, sum_flat, sums, _ = search

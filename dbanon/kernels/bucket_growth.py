@@ -19,8 +19,15 @@ SEARCH_FACTOR = 4
 def _allocate_records(size, n_per_group, group_remaining, need):
     """Compute in `need` how many records of each group a cluster of `size` records takes.
 
-    That is `n_per_group` or, if fewer remain (`group_remaining`), these. The rest comes from the groups with the most
-    records left (ties: the first).
+    A group is a set of sensitive values. Each gives `n_per_group` records or all that remain, in order until the
+    cluster is full. If records are lacking then, they come from the groups with the most remaining records (ties: the
+    first).
+
+    Args:
+        size: Records of the cluster.
+        n_per_group: Records of each group, if enough remain.
+        group_remaining: (groups,) remaining records.
+        need: Output: (groups,) number of records.
     """
     n_allocated = np.int64(0)
     for g in range(len(group_remaining)):

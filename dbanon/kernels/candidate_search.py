@@ -39,7 +39,14 @@ def category_distance(j, ways_start, first_step, second_step, scales, way):
 
 @kernel_part
 def tuple_distance(one, other, codes, packed, limit):
-    """Return the distance of two tuples (numbers `one` and `other`), or any number above `limit` if it is greater."""
+    """Return the distance of two tuples (numbers `one` and `other`), or any number above `limit` if it is greater.
+
+    Args:
+        one, other: Numbers of the tuples.
+        codes: (tuples, attributes) codes.
+        packed: `PartitionIndex.attributes`: arrays of the attributes, their places, regions and hierarchies.
+        limit: The distance above which the exact result does not matter.
+    """
     attributes, scales, place, step, region, nodes, way, _, pairs = packed
     total = np.int64(0)
     for j in range(len(attributes)):
@@ -71,6 +78,12 @@ def fill_region_bounds(seed, codes, packed, lower):
     """Fill `lower` with the least possible distance to a seed, on one attribute, of any record in each region.
 
     A region is a range of codes of an attribute; its last one is NULL. `seed` is a tuple.
+
+    Args:
+        seed: Number of the tuple.
+        codes: (tuples, attributes) codes.
+        packed: `PartitionIndex.attributes`: arrays of the attributes, their places, regions and hierarchies.
+        lower: Output: by region of all attributes, the least distance.
     """
     attributes, place, region, ends, pairs = packed[0], packed[2], packed[4], packed[7], packed[8]
     for j in range(len(attributes)):
@@ -91,9 +104,13 @@ def fill_region_bounds(seed, codes, packed, lower):
 
 @kernel_part
 def sum_value_distances(packed, added, below, above, sums):
-    """Fill `sums` with the summed distance of each attribute value to all seeds, of which `added` have each value.
+    """Fill `sums` with the summed distance of each attribute value to the values that all seeds have on the attribute.
 
-    `below` and `above` are scratch for hierarchies.
+    Args:
+        packed: `PartitionIndex.attributes`: arrays of the attributes, their places, regions and hierarchies.
+        added: By value of all attributes, how many seeds have it.
+        below, above: Scratch by node and depth index.
+        sums: Output: by value of all attributes, its summed distance.
     """
     attributes, scales, place, step, _, nodes, way = packed[:7]
     for j in range(len(attributes)):
@@ -143,6 +160,10 @@ def rebuild_candidates(index, candidate_arrays):
 
     Growth bounds of regions become 0. state[1] becomes the greatest sum of a candidate, -1 if all tuples are
     candidates.
+
+    Args:
+        index: `PartitionIndex`.
+        candidate_arrays: `CandidateArrays`; updated in place.
     """
     codes, n_remaining, packed, parts, posts = index
     seed_sums, candidates, candidate_sums, state = candidate_arrays
@@ -181,9 +202,15 @@ def rebuild_candidates(index, candidate_arrays):
 
 @kernel_part
 def lowest_candidate(index, candidate_arrays):
-    """Return the place of the candidate with the least sum, or -1 if another tuple might have a smaller one.
+    """Return the place of the candidate with the least sum of distances to the seeds, or -1 if it may not be the least.
+
+    The result is -1 if another tuple might have a smaller or an equal sum, or if no candidate has remaining records.
 
     Only candidates with remaining records count (ties: the first tuple).
+
+    Args:
+        index: `PartitionIndex`.
+        candidate_arrays: `CandidateArrays`.
     """
     n_remaining, (_, candidates, candidate_sums, state) = index.n_remaining, candidate_arrays
     growth_bounds, is_present = candidate_arrays.seed_sums[4], candidate_arrays.seed_sums[5]
@@ -212,6 +239,12 @@ def add_seed(seed, index, candidate_arrays, lower):
     """Add the distances to a new seed to all candidates' sums, and `lower` to the regions' growth bounds, in place.
 
     Candidates without remaining records are removed.
+
+    Args:
+        seed: Number of the tuple.
+        index: `PartitionIndex`.
+        candidate_arrays: `CandidateArrays`; updated in place.
+        lower: By region of the attributes, the least distance of the seed to a record in it.
     """
     codes, n_remaining, packed, _, _ = index
     seed_sums, candidates, candidate_sums, state = candidate_arrays
@@ -237,6 +270,12 @@ def fill_partition_bounds(parts, packed, lower, tables):
     """Fill `tables` with the least possible distance to a seed of any record in each cell, for every partition.
 
     A partition is several attributes, and a cell a combination of their regions, whose bounds are in `lower`.
+
+    Args:
+        parts: `PartitionIndex.parts`: attributes and cells of each partition.
+        packed: `PartitionIndex.attributes`: arrays of the attributes, their places, regions and hierarchies.
+        lower: By region of the attributes, the least distance of the seed to a record in it.
+        tables: Output: by cell of all partitions, the least distance.
     """
     attributes = packed[0]
     for p in range(len(parts)):
@@ -292,9 +331,19 @@ def allocate_shares(parts, tables, begins, ends, inverse, fewest, choice, shares
 
 @kernel_part
 def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_tuples):
-    """Search for the `wanted` records nearest to a seed among those within `reach` (and some others).
+    """Search for the `wanted` records nearest to a seed among those within the distance `reach`.
 
     The nearest tuples are pushed into the heap (`heap_sums`, `heap_tuples`).
+
+    Args:
+        seed: Number of the tuple.
+        reach: Distance within which all records are found.
+        wanted: Number of records that are searched for.
+        index: `PartitionIndex`.
+        tables: By cell of the partitions, the least distance of the seed to a record in it.
+        shares: (partitions,) number of the N_SHARES shares of `reach`; cells nearer than its share are examined.
+        inverse: Shares per unit of distance.
+        heap_sums, heap_tuples: Output: the heap of distances and tuples, the farthest on top.
 
     Returns:
         Size of the heap, and the number of records of its tuples, which may be fewer than `wanted`.
@@ -329,7 +378,13 @@ def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_
 
 @kernel_part
 def drop_exhausted_tuples(parts, posts, n_remaining):
-    """Remove tuples without remaining records, in place, from the tuple lists of the cells of each partition."""
+    """Remove tuples without remaining records, in place, from the tuple lists of the cells of each partition.
+
+    Args:
+        parts: `PartitionIndex.parts`: attributes and cells of each partition.
+        posts: `PartitionIndex.posts`: cells of each tuple, and tuples of each cell; updated in place.
+        n_remaining: (tuples,) remaining records.
+    """
     _, order, begins, ends = posts
     for p in range(len(parts)):
         for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):
@@ -343,14 +398,17 @@ def drop_exhausted_tuples(parts, posts, n_remaining):
 
 @kernel
 def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, seeds):
-    """Form clusters as `gather_clusters` does, for seeds of least sum, by partitions: as many as fit in `seeds`.
+    """Form clusters of k records, as many as fit in `seeds`: a seed and the k - 1 remaining records nearest to it.
+
+    A seed is the record with the least summed distance to all seeds so far. The search uses partitions of the
+    attributes and is made for tables where few tuples repeat. All arrays are updated in place.
 
     Args:
         index: `PartitionIndex`.
         candidate_arrays: `CandidateArrays`.
         k: Records of a cluster.
         first_seed: Tuple of the first seed, or -1 to search for it.
-        members: Output, see `gather_clusters`.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
         seeds: Output: tuple of each seed.
 
     Returns:

@@ -23,7 +23,15 @@ NO_CENTER = 2**62
 
 @kernel_part
 def center_distance(point, center, axes):
-    """Return the distance of a record to a center, summed over the axes; both are arrays of coordinates."""
+    """Return the distance of a record to a center, summed over the axes; both are arrays of coordinates.
+
+    Args:
+        point: (axes,) coordinates of a record; NULL_COORDINATE for a NULL number, the number of nodes for a NULL
+            category.
+        center: (axes,) coordinates of the center.
+        axes: Arrays of the axes, hierarchies first: whether each is a hierarchy, distance of NULL to a value, where
+            nodes begin; and by node its parent, the last node below it and its height.
+    """
     tree, null, node_starts, parent, last, height = axes
     total = np.int64(0)
     for a in range(len(tree)):
@@ -45,7 +53,15 @@ def center_distance(point, center, axes):
 
 @kernel
 def center_distances(points, center_of, centers, axes):
-    """Return the distance of each point to its own center, whose number `center_of` has."""
+    """Return an array with the distance of each point to its own center.
+
+    Args:
+        points: (points, axes) coordinates.
+        center_of: (points,) number of each point's center.
+        centers: (centers, axes) coordinates.
+        axes: Arrays of the axes, hierarchies first: whether each is a hierarchy, distance of NULL to a value, where
+            nodes begin; and by node its parent, the last node below it and its height.
+    """
     distances_ = np.empty(len(points), np.int64)
     for i in range(len(points)):
         distances_[i] = center_distance(points[i], centers[center_of[i]], axes)
@@ -56,7 +72,15 @@ def center_distances(points, center_of, centers, axes):
 def fill_node_distances(point, axes, node_distances, row_values):
     """Fill `node_distances` with the distances of a record to all nodes of the hierarchies, NULL included.
 
-    A hierarchy whose distances are already those of the record's value (`row_values`, updated here) is skipped.
+    A hierarchy whose distances are already those of the record's value (see `row_values`) is skipped.
+
+    Args:
+        point: (axes,) coordinates of a record; NULL_COORDINATE for a NULL number, the number of nodes for a NULL
+            category.
+        axes: Arrays of the axes, hierarchies first: whether each is a hierarchy, distance of NULL to a value, where
+            nodes begin; and by node its parent, the last node below it and its height.
+        node_distances: Output: distance of the record to each node of all hierarchies.
+        row_values: (axes,) coordinates for which `node_distances` is filled already, -1 for none; updated in place.
     """
     tree, null, node_starts, parent, last, height = axes
     for a in range(len(tree)):
@@ -89,7 +113,7 @@ def box_bound(box, node, point, axes, node_distances, hierarchies):
         box: (nodes, 2 * axes) least and greatest coordinate of each box.
         node: The node.
         point: Coordinates of the record.
-        axes: See the module.
+        axes: Arrays of the axes, see `CenterTree`.
         node_distances: Distances of the record to all nodes of hierarchies.
         hierarchies: Number of axes that are hierarchies; they come first.
     """
@@ -114,7 +138,12 @@ def box_bound(box, node, point, axes, node_distances, hierarchies):
 
 @kernel_part
 def is_point(box, node):
-    """Return whether the box of a node is one point: least and greatest coordinate are equal on every axis."""
+    """Return whether the box of a node is one point: least and greatest coordinate are equal on every axis.
+
+    Args:
+        box: (nodes, 2 * axes) least and greatest coordinates in turn.
+        node: Number of the node.
+    """
     for a in range(0, box.shape[1], 2):
         if box[node, a] != box[node, a + 1]:
             return False
@@ -123,7 +152,12 @@ def is_point(box, node):
 
 @kernel_part
 def box_cut(box, axes):
-    """Return the axis on which a box is widest (-1: it is a point), and the coordinate where its second half begins."""
+    """Return the axis on which a box is widest (-1: it is a point), and the coordinate where its second half begins.
+
+    Args:
+        box: (2 * axes,) least and greatest coordinates in turn.
+        axes: Arrays of the axes, see `CenterTree`.
+    """
     tree, null, node_starts, parent, last, height = axes
     widest, axis, cut_coordinate = np.int64(-1), -1, np.int64(0)
     for a in range(len(tree)):
@@ -152,6 +186,10 @@ def build_center_tree(order, tree):
     """Build the tree of boxes over the centers in `order` (permuted in place); the arrays of `tree` are filled.
 
     Centers that are not in `order` have no leaf. O(centers * depth).
+
+    Args:
+        order: Numbers of the centers that are in the tree; permuted in place.
+        tree: `CenterTree`; its boxes are filled.
     """
     centers, axes, boxes, room = tree
     box, kid, parent, first, leaf = boxes
@@ -197,6 +235,12 @@ def update_boxes(center, centers, boxes, is_closed):
     """Update, in place, the boxes above a center that has moved (its new coordinates are in `centers`) or closed.
 
     A closed center is no longer found by searches.
+
+    Args:
+        center: Number of the center.
+        centers: (centers, axes) coordinates.
+        boxes: `CenterTree.boxes`; updated in place.
+        is_closed: Whether the center closes; else it has moved.
     """
     box, kid, parent, first, leaf = boxes
     node = leaf[center]
@@ -227,8 +271,15 @@ def nearest_center(point, tree, scratch, best, lowest):
     """Return the open center nearest to a point (ties: the first), starting from center `best` at distance `lowest`.
 
     `best` is returned if no center is nearer, or comes first at the same distance; also if all centers are closed.
-    `scratch` is: distances to nodes, the value on each axis that they are for, a stack, and the number of steps, which
-    is increased.
+
+    Args:
+        point: (axes,) coordinates of a record; NULL_COORDINATE for a NULL number, the number of nodes for a NULL
+            category.
+        tree: `CenterTree`.
+        scratch: Distances to nodes, coordinates for which these are filled, a stack, and the number of steps, which is
+            increased.
+        best: The center to start from, or NO_CENTER.
+        lowest: Its distance; NULL_COORDINATE, which is more than any distance, if there is none.
     """
     node_distances, row_values, stack, n_steps = scratch
     axes, boxes = tree.axes, tree.boxes

@@ -9,7 +9,7 @@ _LISTENERS: list[Callable[[str], None]] = []
 
 @contextlib.contextmanager
 def listen(on_compile: Callable[[str], None]) -> Iterator[None]:
-    """Call `on_compile` with the name of every kernel compiled while the block runs, on the thread that compiles it.
+    """Call `on_compile` with the name of every kernel or part compiled while the block runs, on the compiling thread.
 
     A kernel that is loaded from disk is not compiled.
     """
@@ -21,6 +21,6 @@ def listen(on_compile: Callable[[str], None]) -> Iterator[None]:
 
 
 def report(kernel: str) -> None:
-    """Call all listeners with the name of a kernel that is being compiled."""
+    """Call all callbacks registered by `listen` with the name of a kernel that is being compiled."""
     for on_compile in list(_LISTENERS):
         on_compile(kernel)

@@ -13,6 +13,10 @@ def _lacks_values(counts, min_values):
     """Return whether any sensitive column has fewer distinct values than `min_values` requires.
 
     `counts` (columns, values) has the records of each value; NULLs are not counted.
+
+    Args:
+        counts: (columns, values) records by sensitive value.
+        min_values: (columns,) number of distinct values that each column needs.
     """
     for s in range(len(min_values)):
         n_distinct = 0
@@ -33,7 +37,7 @@ def eld_steps(index, terms, flat, query, k, records, reference, is_first, max_cl
 
     Args:
         index: `IndexArrays`.
-        terms: Loss terms, see `dbanon.kernels.greedy`.
+        terms: Loss terms, see `greedy.fill_attribute_losses`.
         flat: Scratch: table part of a query.
         query: Scratch: axis part of a query.
         k: Fewest records of a cluster.
@@ -41,7 +45,7 @@ def eld_steps(index, terms, flat, query, k, records, reference, is_first, max_cl
         reference: Tuple of the last seed.
         is_first: Whether the reference is the seed of the first cluster.
         max_clusters: Number of clusters after which to return.
-        members: Output, see `gather_clusters`.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
 
     Returns:
         Rows used in `members`, the last seed, and whether to call again. It returns early if the next cluster might not

@@ -12,10 +12,10 @@ from dbanon.kernels.optimal_cut import INFINITE_LOSS
 
 @kernel_part
 def carve_class(records, m, size, rest, measure, record_model, person_model, scratch, span):
-    """Reorder records[:m] in place: a class of `size` records that meets the model, then the rest in order.
+    """Reorder records[:m] in place: first a class of `size` records, then the rest in order; return the loss of both.
 
     The class takes records in order, skipping those with which it could no longer meet `record_model`. Equal tuples
-    should be adjacent.
+    should be adjacent. Whether class and rest meet the models is checked afterwards.
 
     Args:
         records: Tuple of each record.
@@ -23,12 +23,13 @@ def carve_class(records, m, size, rest, measure, record_model, person_model, scr
         size: Records of the class.
         rest: Scratch.
         measure: `LossArrays`.
-        record_model, person_model: The privacy model (see `model_check`).
+        record_model, person_model: k and the privacy models (see `model_check.is_valid_group`).
         scratch: `ModelScratch`.
         span: Scratch.
 
     Returns:
-        The loss of the class and the rest together, or INFINITE_LOSS if either misses the model.
+        The total loss of the class and the rest, or INFINITE_LOSS if either misses the models or the class has fewer
+        than `size` records.
     """
     columns = 0
     if record_model is not None:
@@ -71,7 +72,11 @@ def carve_class(records, m, size, rest, measure, record_model, person_model, scr
 def class_loss(tuple_ids, first, end, measure, span):
     """Return the loss per record of a class of the tuples tuple_ids[first:end], in which equal ones are adjacent.
 
-    `span` is scratch, and becomes the class.
+    Args:
+        tuple_ids: Numbers of tuples.
+        first, end: The class has the tuples tuple_ids[first:end], at least one.
+        measure: `LossArrays`.
+        span: (attributes, 4) scratch, which becomes the class.
     """
     loss = begin_class(tuple_ids[first], measure, span)
     for i in range(first + 1, end):

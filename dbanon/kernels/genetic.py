@@ -13,7 +13,13 @@ from dbanon.kernels.loss import attribute_loss
 
 @kernel_part
 def loss_with_tuple(t, low, high, measure):
-    """Return the loss per record of a class (codes `low` to `high`) if tuple `t` is added; nothing is changed."""
+    """Return the loss per record that a class (codes `low` to `high`) has once tuple `t` is added; nothing is changed.
+
+    Args:
+        t: Number of the tuple.
+        low, high: (attributes,) least and greatest codes of the class.
+        measure: `LossArrays`.
+    """
     codes = measure.codes
     total = np.int64(0)
     for a in range(len(low)):
@@ -24,14 +30,26 @@ def loss_with_tuple(t, low, high, measure):
 
 @kernel_part
 def widen_codes(t, low, high, codes):
-    """Widen the ranges of codes of a class (`low` to `high`, by attribute), in place, by tuple `t`."""
+    """Widen the ranges of codes of a class (`low` to `high`, by attribute), in place, by tuple `t`.
+
+    Args:
+        t: Number of the tuple.
+        low, high: (attributes,) least and greatest codes of the class; updated in place.
+        codes: (tuples, attributes) codes.
+    """
     for a in range(len(low)):
         low[a], high[a] = min(low[a], np.int64(codes[t, a])), max(high[a], np.int64(codes[t, a]))
 
 
 @kernel_part
 def begin_class(t, low, high, measure):
-    """Set `low` and `high` to the codes of tuple `t`, a class of one tuple; return its loss per record."""
+    """Set `low` and `high` to the codes of tuple `t`, a class of one tuple; return its loss per record.
+
+    Args:
+        t: Number of the tuple.
+        low, high: Output: (attributes,) codes.
+        measure: `LossArrays`.
+    """
     for a in range(len(low)):
         low[a] = high[a] = measure[0][t, a]
     return loss_with_tuple(t, low, high, measure)
@@ -39,7 +57,12 @@ def begin_class(t, low, high, measure):
 
 @kernel_part
 def pair_loss(one, other, measure):
-    """Return the distance of two tuples: their loss per record in one class, on attributes where they differ only."""
+    """Return the distance of two tuples: their loss per record in one class, on attributes where they differ only.
+
+    Args:
+        one, other: Numbers of the tuples.
+        measure: `LossArrays`.
+    """
     codes = measure.codes
     total = np.int64(0)
     for a in range(codes.shape[1]):
@@ -51,10 +74,13 @@ def pair_loss(one, other, measure):
 
 @kernel
 def update_losses(tuple_of, measure, clusters):
-    """Recompute the loss per record of each cluster, in place.
+    """Recompute the loss per record of each cluster, in place; the order of the clusters is not changed.
 
-    `clusters` is: the first record of each cluster, the next record of each record (-1: none), records and loss per
-    record by cluster, and the clusters by descending loss. Only the losses are changed.
+    Args:
+        tuple_of: (records,) number of the tuple of each record.
+        measure: `LossArrays`.
+        clusters: First record of each cluster, next record of each record (-1: none), records and loss per record of
+            each cluster, and the clusters by descending loss; the losses are set.
     """
     head, following, _, losses, _ = clusters
     low, high = np.empty(measure[0].shape[1], np.int64), np.empty(measure[0].shape[1], np.int64)
@@ -69,9 +95,15 @@ def update_losses(tuple_of, measure, clusters):
 
 @kernel_part
 def cheapest_tuple(tuples, n_remaining, low, high, measure):
-    """Return the place of the tuple that adds the least loss to a class (ties: the first), and the loss with it.
+    """Return the place of the tuple that adds the least loss to a class (ties: the first), and the new loss per record.
 
     Only tuples with remaining records count; the place is -1 without any.
+
+    Args:
+        tuples: Numbers of tuples.
+        n_remaining: Remaining records of each of `tuples`.
+        low, high: (attributes,) least and greatest codes of the class.
+        measure: `LossArrays`.
     """
     best, lowest = -1, np.int64(0)
     for i in range(len(tuples)):
@@ -136,6 +168,10 @@ def draw_rank(draw, n_ranks):
     """Return the rank, below `n_ranks`, that a random number `draw` in [0, 1) selects.
 
     The first rank has the weight n_ranks, the last the weight 1.
+
+    Args:
+        draw: A random number in [0, 1).
+        n_ranks: Number of ranks.
     """
     target = np.int64(draw * (n_ranks * (n_ranks + 1) // 2))
     low, high = np.int64(0), np.int64(n_ranks - 1)
@@ -150,7 +186,14 @@ def draw_rank(draw, n_ranks):
 
 @kernel_part
 def move_in_order(c, loss, losses, order):
-    """Set the loss of cluster `c`, and move it to its place in `order` (descending loss, ties: the first), in place."""
+    """Set the loss of cluster `c`, and move it to its place in `order` (descending loss, ties: the first), in place.
+
+    Args:
+        c: Number of the cluster.
+        loss: Its new loss per record.
+        losses: (clusters,) loss per record; updated in place.
+        order: The clusters by descending loss; updated in place.
+    """
     place = 0
     while order[place] != c:
         place += 1

@@ -20,8 +20,20 @@ MIXED = -2
 def begin_state(seed, tabular, axis, axis_codes, terms, state, query):
     """Set the state of a growing cluster, and the axis part of its query, to a cluster of one tuple (`seed`), in place.
 
-    The state has two numbers per attribute with few values: the lowest common ancestor twice, or the least and the
-    greatest code; -1 for NULLs only, and -2 for NULL and values.
+    Args:
+        seed: Number of the tuple.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
+            value of each attribute; parent, height, code after the last and first code of each node; node or place of
+            each value.
+        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
+            for NULLs only, -2 for NULL and values; updated in place.
+        query: Axis part of the query: least and greatest place of the cluster on each axis, and counts of NULLs;
+            updated in place.
     """
     codes, kind, value_at, node_of = tabular[0], terms[0], terms[3], terms[8]
     for j in range(codes.shape[1]):
@@ -42,7 +54,23 @@ def begin_state(seed, tabular, axis, axis_codes, terms, state, query):
 def join_tuple(t, tabular, axis, axis_codes, terms, state, query, is_stale):
     """Widen a growing cluster's state by tuple `t`, in place, and set `is_stale` to 1 for attributes that it widened.
 
-    `is_stale` concerns attributes with few values; axes are updated in `query`.
+    Axes (numbers with many values) are widened in `query`.
+
+    Args:
+        t: Number of the tuple.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
+            value of each attribute; parent, height, code after the last and first code of each node; node or place of
+            each value.
+        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
+            for NULLs only, -2 for NULL and values; updated in place.
+        query: Axis part of the query: least and greatest place of the cluster on each axis, and counts of NULLs;
+            updated in place.
+        is_stale: (attributes,) 1 where the table of an attribute does not fit the state any more; updated in place.
     """
     codes, kind, node_at, value_at = tabular[0], terms[0], terms[2], terms[3]
     parent, last, first = terms[4], terms[6], terms[7]
@@ -72,8 +100,17 @@ def join_tuple(t, tabular, axis, axis_codes, terms, state, query, is_stale):
 def fill_attribute_losses(j, table_starts, terms, state, table_sums):
     """Fill the table of attribute `j`: the loss of a record of the growing cluster on it once each value is added.
 
-    It begins at table_starts[j] in `table_sums`, and has one entry per value and a last one for NULL. `state` has the
-    range or the node of the cluster on each attribute, `terms` the hierarchies and places of values.
+    It begins at table_starts[j] in `table_sums`, and has one entry per value and a last one for NULL.
+
+    Args:
+        j: Number of the attribute.
+        table_starts: Where the values of each attribute begin in `table_sums`.
+        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
+            value of each attribute; parent, height, code after the last and first code of each node; node or place of
+            each value.
+        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
+            for NULLs only, -2 for NULL and values.
+        table_sums: Output: losses by value of the attributes.
     """
     kind, unit, node_at, value_at = terms[0], terms[1], terms[2], terms[3]
     parent, height, last, first, node_or_place = terms[4], terms[5], terms[6], terms[7], terms[8]
@@ -108,8 +145,20 @@ def fill_attribute_losses(j, table_starts, terms, state, table_sums):
 def find_extreme_tuple(sign, index, terms, table_sums, query, state, is_stale, query_result, query_counts):
     """Return the remaining tuple with which a record of the cluster loses least (`sign` 1) or most (-1).
 
-    The tables of stale attributes are filled first, and `is_stale` is reset. `query_result` and `query_counts` are
-    scratch.
+    The tables of stale attributes are filled first, and `is_stale` becomes 0. Ties: the first tuple.
+
+    Args:
+        sign: 1 or -1.
+        index: `IndexArrays`.
+        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
+            value of each attribute; parent, height, code after the last and first code of each node; node or place of
+            each value.
+        table_sums: By value of the attributes, the loss of a record once it is added; updated in place.
+        query: Axis part of the query: least and greatest place of the cluster on each axis, and counts of NULLs.
+        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
+            for NULLs only, -2 for NULL and values.
+        is_stale: (attributes,) 1 where the table of an attribute does not fit the state any more; updated in place.
+        query_result, query_counts: Scratch.
     """
     tree, tabular, axis, _ = index
     for j in range(len(tabular[1])):
@@ -122,7 +171,12 @@ def find_extreme_tuple(sign, index, terms, table_sums, query, state, is_stale, q
 
 @kernel_part
 def tuple_of_record(tree, rank):
-    """Return the tuple of the record number `rank`, from 0, among the remaining records in the order of the index."""
+    """Return the tuple of the record number `rank`, from 0, among the remaining records in the order of the index.
+
+    Args:
+        tree: `IndexArrays.tree`.
+        rank: Number of the record, from 0.
+    """
     n_remaining, kid, kids, tuples = tree[2], tree[4], tree[5], tree[8]
     node = 0
     while tuples[node] < 0:
@@ -140,7 +194,7 @@ def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, 
 
     Args:
         index: `IndexArrays`.
-        terms: Loss terms, see the module.
+        terms: Loss terms, see `fill_attribute_losses`.
         table_sums: Scratch: table part of a query.
         query: Scratch: axis part of a query.
         k: Records of a cluster.
@@ -149,7 +203,7 @@ def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, 
         reference: Tuple of the last seed.
         draws: Random numbers in [0, 1), one per cluster, for seeding 1.
         max_clusters: Number of clusters after which to return.
-        members: Output, see `gather_clusters`.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
 
     Returns:
         Rows used in `members`, and the last seed.
@@ -206,7 +260,22 @@ def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, 
 
 @kernel_part
 def is_inside(t, tabular, axis, axis_codes, terms, state, query):
-    """Return whether adding tuple `t` to a cluster would leave its state, and so its loss per record, unchanged."""
+    """Return whether adding tuple `t` to a cluster would leave its state, and so its loss per record, unchanged.
+
+    Args:
+        t: Number of the tuple.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
+            value of each attribute; parent, height, code after the last and first code of each node; node or place of
+            each value.
+        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
+            for NULLs only, -2 for NULL and values.
+        query: Axis part of the query: least and greatest place of the cluster on each axis, and counts of NULLs.
+    """
     codes, kind, node_at, value_at = tabular[0], terms[0], terms[2], terms[3]
     last, first = terms[6], terms[7]
     for j in range(codes.shape[1]):

@@ -5,7 +5,14 @@ from dbanon.kernels.jit import kernel_part
 
 @kernel_part
 def extent(order, begin, end, matrix, axis):
-    """Return the least and the greatest value on an axis of the tuples order[begin:end]; `matrix` is (tuples, axes)."""
+    """Return the least and the greatest value on an axis of the tuples order[begin:end]; `matrix` is (tuples, axes).
+
+    Args:
+        order: Numbers of tuples.
+        begin, end: The range is order[begin:end].
+        matrix: (tuples, axes) codes or coordinates.
+        axis: Number of the axis.
+    """
     low = high = matrix[order[begin], axis]
     for i in range(begin + 1, end):
         low, high = min(low, matrix[order[i], axis]), max(high, matrix[order[i], axis])
@@ -17,6 +24,13 @@ def partition_at(order, begin, end, middle, matrix, axis):
     """Permute order[begin:end] so that no tuple before `middle` has a greater value on the axis than one after it.
 
     This is a quickselect; the two parts are not sorted.
+
+    Args:
+        order: Numbers of tuples; updated in place.
+        begin, end: The range is order[begin:end].
+        middle: The place in `order` where the second part begins.
+        matrix: (tuples, axes) codes or coordinates.
+        axis: Number of the axis.
     """
     low, high = begin, end - 1
     while low < high:

@@ -5,7 +5,15 @@ from dbanon.kernels.jit import kernel_part
 
 @kernel_part
 def push(sums, tuples, size, sum_, tuple_):
-    """Put a tuple with its sum into a heap of `size` entries, in place; the caller counts the new size."""
+    """Put a tuple with its sum into a heap of `size` entries, in place; the caller counts the new size.
+
+    Args:
+        sums: The sums in the heap, the greatest first; updated in place.
+        tuples: The tuples of these sums; updated in place.
+        size: Number of entries of the heap.
+        sum_: Sum of the new tuple.
+        tuple_: The new tuple.
+    """
     i = size
     while i > 0:
         up = (i - 1) // 2
@@ -18,7 +26,13 @@ def push(sums, tuples, size, sum_, tuple_):
 
 @kernel_part
 def pop(sums, tuples, size):
-    """Remove the top (the greatest sum, ties: the last tuple) of a heap of `size` entries; return nothing."""
+    """Remove the top (the greatest sum, ties: the last tuple) of a heap of `size` entries; return nothing.
+
+    Args:
+        sums: The sums in the heap, the greatest first; updated in place.
+        tuples: The tuples of these sums; updated in place.
+        size: Number of entries before.
+    """
     sum_, tuple_ = sums[size - 1], tuples[size - 1]
     i = 0
     while True:

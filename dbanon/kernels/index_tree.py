@@ -11,6 +11,13 @@ def aggregate_up(parent, first, n_remaining):
     """Compute all inner nodes' first tuple and number of remaining records, in place, from their children.
 
     A parent has a smaller number than its children.
+
+    Args:
+        parent: (nodes,) number of the node above.
+        first: (nodes,) least tuple below each node; at first set for leaves only, a number above all tuples elsewhere;
+            updated in place.
+        n_remaining: (nodes,) remaining records below each node; at first set for leaves only, 0 elsewhere; updated in
+            place.
     """
     for node in range(len(parent) - 1, 0, -1):
         above = parent[node]
@@ -72,6 +79,13 @@ def add_counts(tree, tabular, tuples, counts):
     """Add counts to the remaining records of tuples, of all nodes above them, and of the values they have, in place.
 
     counts[i] belongs to tuples[i]; negative counts remove records.
+
+    Args:
+        tree: `IndexArrays.tree`; updated in place.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value; updated in place.
+        tuples: Numbers of the tuples.
+        counts: Number of records to add to each, negative to remove.
     """
     leaf, parent, n_remaining, tuple_remaining = tree[0], tree[1], tree[2], tree[3]
     codes, offsets, present = tabular[0], tabular[1], tabular[2]
@@ -87,5 +101,13 @@ def add_counts(tree, tabular, tuples, counts):
 
 @kernel
 def add_records(tree, tabular, tuples, counts):
-    """Call `add_counts` from Python: add remaining records of tuples to the index, in place."""
+    """Call `add_counts` from Python: add remaining records of tuples to the index, in place.
+
+    Args:
+        tree: `IndexArrays.tree`; updated in place.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value; updated in place.
+        tuples: Numbers of the tuples.
+        counts: Number of records to add to each, negative to remove.
+    """
     add_counts(tree, tabular, tuples, counts)

@@ -31,7 +31,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def cache_folder() -> str | None:
-    """Return the path of the folder in which compiled kernels are cached; None if none is writable."""
+    """Return the path of the folder in which compiled kernels are cached; None if no such folder is writable."""
     try:
         return str(numba.njit(cache=True, **_OPTIONS)(cache_folder).stats.cache_path)
     except RuntimeError:
@@ -68,15 +68,12 @@ class _KernelPart:
 
 
 def kernel_part(function: Callable[..., Any]) -> Any:
-    """Declare a function that is compiled as part of kernels that call it; called from Python, it runs uncompiled."""
+    """Wrap a function so that kernels that call it compile it as their part; called from Python, it runs uncompiled."""
     return _KernelPart(function)
 
 
 def inlined_part(function: Callable[..., Any]) -> Any:
-    """Declare a kernel part of a few lines whose code is copied to its callers.
-
-    Calling it in a loop would cost more than its own work.
-    """
+    """Wrap a function of a few lines as a kernel part (see `kernel_part`) whose code is copied into its callers."""
     return _KernelPart(function, forceinline=True)
 
 

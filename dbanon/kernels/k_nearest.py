@@ -12,8 +12,12 @@ from dbanon.kernels.min_loss_assignment import INFINITE_LOSS, MAX_TABLE_VALUES, 
 def fill_distance_query(tuple_id, measure, query):
     """Prepare a query for distances to a tuple, in place: the loss of a class of two tuples, 0 if they are equal.
 
-    The query's span becomes the tuple, and its tables of attributes with few values are filled. `codes_of` of the query
-    says where the codes of each attribute begin.
+    The query's span becomes the tuple. The tables of attributes with at most MAX_TABLE_VALUES values are filled.
+
+    Args:
+        tuple_id: Number of the tuple.
+        measure: `LossArrays`.
+        query: `LossTables`; span and table are set.
     """
     begin_class(tuple_id, measure, query.span)
     for a in range(len(measure.terms)):
@@ -26,7 +30,15 @@ def fill_distance_query(tuple_id, measure, query):
 def keep_nearest(pool, distance, size, pools, heap_distances):
     """Push a pool at a distance into a bounded heap, if it is among the nearest len(pools); return the heap's size.
 
-    In a full heap, the farthest is replaced. Pools must ascend from call to call, so that ties go to the first.
+    In a full heap, the farthest is replaced if the new one is nearer. Pools must ascend from call to call, so that ties
+    go to the first.
+
+    Args:
+        pool: Number of the pool.
+        distance: Its distance.
+        size: Number of pools in the heap.
+        pools: The pools in the heap, the farthest on top; its length is the capacity of the heap; updated in place.
+        heap_distances: Distances of these pools; updated in place.
     """
     if size == len(pools):
         if distance >= heap_distances[0]:
@@ -91,7 +103,13 @@ def search_nearest(query_tuple, alive, n_alive, n_remaining, tuples, measure, qu
 
 @kernel_part
 def sort_heap(size, pools, heap_distances):
-    """Sort a heap of `size` pools in place, the nearest first; it is no heap afterwards."""
+    """Sort a heap of `size` pools in place, the nearest first; it is no heap afterwards.
+
+    Args:
+        size: Number of pools in the heap.
+        pools: The pools in the heap, the farthest on top; its length is the capacity of the heap; updated in place.
+        heap_distances: Distances of these pools; updated in place.
+    """
     for last in range(size - 1, 0, -1):
         pool, distance = pools[0], heap_distances[0]
         pop(heap_distances, pools, last + 1)
@@ -100,6 +118,13 @@ def sort_heap(size, pools, heap_distances):
 
 @kernel_part
 def swap_to(row, target, rows, place):
-    """Swap record `row` with the one at place `target` of `rows`, in place; `place` has each record's place."""
+    """Swap record `row` with the one at place `target` of `rows`, in place; `place` has each record's place.
+
+    Args:
+        row: Number of the record.
+        target: A place in `rows`.
+        rows: Numbers of records; updated in place.
+        place: (records,) place of each record in `rows`; updated in place.
+    """
     place[rows[target]], rows[place[row]] = place[row], rows[target]
     place[row], rows[target] = target, row

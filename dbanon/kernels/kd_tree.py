@@ -23,7 +23,15 @@ MAX_LEAF_TUPLES = 16
 
 @kernel_part
 def distance_to_place(points, i, place, terms):
-    """Return the distance of the i-th point in the order of the tree to a place (coordinates; NaN for NULL)."""
+    """Return the distance of the i-th point in the order of the tree to a place (coordinates; NaN for NULL).
+
+    Args:
+        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
+            of each tuple; a counter of steps.
+        i: Place of the point in the order of the tree.
+        place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+    """
     numeric, unit = terms
     coordinates = points[2]
     total = np.int64(0)
@@ -38,7 +46,14 @@ def distance_to_place(points, i, place, terms):
 
 @kernel_part
 def min_box_distance(boxes, node, place, terms):
-    """Return the least possible distance of a point in the box of a node to a place (coordinates; NaN for NULL)."""
+    """Return the least possible distance of a point in the box of a node to a place (coordinates; NaN for NULL).
+
+    Args:
+        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes).
+        node: Number of the node.
+        place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+    """
     numeric, unit = terms
     lows, highs, nulls = boxes
     total = np.int64(0)
@@ -61,7 +76,14 @@ def min_box_distance(boxes, node, place, terms):
 
 @kernel_part
 def max_box_distance(boxes, node, place, terms):
-    """Return the greatest possible distance of a point in the box of a node to a place (coordinates; NaN for NULL)."""
+    """Return the greatest possible distance of a point in the box of a node to a place (coordinates; NaN for NULL).
+
+    Args:
+        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes).
+        node: Number of the node.
+        place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+    """
     numeric, unit = terms
     lows, highs, nulls = boxes
     total = np.int64(0)
@@ -84,7 +106,18 @@ def max_box_distance(boxes, node, place, terms):
 
 @kernel_part
 def shrink_leaf(node, points, nodes, boxes, terms):
-    """Recompute the box of a leaf, in place, from its remaining tuples."""
+    """Recompute the box of a leaf, in place, from its remaining tuples.
+
+    Args:
+        node: Number of the leaf.
+        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
+            of each tuple; a counter of steps.
+        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
+            least tuple below.
+        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes);
+            updated in place.
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+    """
     lows, highs, nulls = boxes
     coordinates = points[2]
     for a in range(coordinates.shape[1]):
@@ -102,8 +135,15 @@ def shrink_leaf(node, points, nodes, boxes, terms):
 def build_kd_tree(codes, points, nodes, boxes, terms):
     """Build the tree over all tuples, by halving along the widest axis; return the number of nodes.
 
-    The arrays of points, nodes and boxes are filled in place; coordinates are reordered from tuples to places. `codes`
-    (tuples, axes) have the order of the coordinates.
+    Coordinates are reordered in place, from the order of tuples to that of the tree.
+
+    Args:
+        codes: (tuples, axes) codes, in the order of the coordinates.
+        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
+            of each tuple; a counter of steps; updated in place.
+        nodes: Output: the nodes (see `farthest_tuple`).
+        boxes: Output: the boxes (see `min_box_distance`).
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
     """
     order, place_of, coordinates, n_remaining, _ = points
     begins, ends, kids, parents, records, first = nodes
@@ -164,7 +204,17 @@ def build_kd_tree(codes, points, nodes, boxes, terms):
 
 @kernel_part
 def farthest_tuple(points, nodes, boxes, terms, place):
-    """Return the remaining tuple that is farthest from a place (ties: the first); -1 if there is none."""
+    """Return the remaining tuple that is farthest from a place (ties: the first); -1 if there is none.
+
+    Args:
+        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
+            of each tuple; a counter of steps, which is increased.
+        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
+            least tuple below.
+        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes).
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
+    """
     order = points[0]
     begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
     stack = np.empty((128, 2), np.int64)
@@ -204,8 +254,20 @@ def farthest_tuple(points, nodes, boxes, terms, place):
 def nearest_records(points, nodes, boxes, terms, place, wanted, sums, heap_tuples):
     """Search for the `wanted` remaining records nearest to a place (coordinates; NaN for NULL), ties by tuple.
 
-    `sums` and `heap_tuples` become a heap of distances and tuples, the farthest tuple on top. Returns the heap's size,
-    and how many records of the farthest tuple are too many (negative: how many are lacking in all).
+    Returns the size of the heap (`sums`, `heap_tuples`), whose top is the farthest tuple, and how many records of this
+    tuple are too many; if fewer than `wanted` remain in all, the negative number of those that are lacking.
+
+    Args:
+        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
+            of each tuple; a counter of steps, which is increased.
+        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
+            least tuple below.
+        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes).
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
+        wanted: Number of records.
+        sums: Output: distances of the heap; with space for one more than `wanted`.
+        heap_tuples: Output: tuples of the heap.
     """
     order, n_remaining = points[0], points[3]
     begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
@@ -244,7 +306,19 @@ def nearest_records(points, nodes, boxes, terms, place, wanted, sums, heap_tuple
 
 @kernel_part
 def remove_records(t, count, points, nodes, boxes, terms):
-    """Remove `count` records of tuple `t` from the tree, in place, and shrink boxes to the tuples that remain."""
+    """Remove `count` records of tuple `t` from the tree, in place, and shrink boxes to the tuples that remain.
+
+    Args:
+        t: Number of the tuple.
+        count: Number of records.
+        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
+            of each tuple; a counter of steps; updated in place.
+        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
+            least tuple below; updated in place.
+        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes);
+            updated in place.
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+    """
     order, place_of, coordinates, n_remaining, _ = points
     ends, kids, parents, records = nodes[1], nodes[2], nodes[3], nodes[4]
     lows, highs, nulls = boxes
@@ -284,7 +358,14 @@ def remove_records(t, count, points, nodes, boxes, terms):
 
 @kernel_part
 def copy_coordinates(t, points, place):
-    """Copy the coordinates of tuple `t` into the array `place`."""
+    """Copy the coordinates of tuple `t` into the array `place`.
+
+    Args:
+        t: Number of the tuple.
+        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
+            of each tuple; a counter of steps.
+        place: Output: (axes,) float64.
+    """
     for a in range(len(place)):
         place[a] = points[2][points[1][t, 0], a]
 
@@ -293,8 +374,22 @@ def copy_coordinates(t, points, place):
 def take_nearest_records(seed, n_others, points, nodes, boxes, terms, place, heap, members, n_rows):
     """Remove a record of the tuple `seed` and the `n_others` records nearest to it, and append them to `members`.
 
-    `place` becomes the seed's coordinates; `heap` is scratch for sums and tuples. Returns the rows used in `members`, a
-    tuple and its number of records in each (see `mdav_steps`).
+    Returns the number of rows of `members` that are used then.
+
+    Args:
+        seed: Number of the tuple.
+        n_others: Number of other records.
+        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
+            of each tuple; a counter of steps; updated in place.
+        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
+            least tuple below; updated in place.
+        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes);
+            updated in place.
+        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        place: Output: (axes,) coordinates of the seed.
+        heap: Scratch for distances and tuples.
+        members: Output: rows (tuple, number of records).
+        n_rows: Number of rows of `members` that are used already.
     """
     copy_coordinates(seed, points, place)
     members[n_rows, 0], members[n_rows, 1] = seed, 1

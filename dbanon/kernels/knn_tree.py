@@ -21,6 +21,12 @@ def build_tree(points, order, nodes, boxes):
     """Build the tree of boxes, in place, by halving the points along the axis on which they lie farthest apart.
 
     `order` is permuted; leaves have at most MAX_LEAF_POINTS points.
+
+    Args:
+        points: (points, axes) float64 coordinates.
+        order: Numbers of all points; permuted in place.
+        nodes: Output: where the points of each node begin and end in `order`, and its first child (0 for a leaf).
+        boxes: Output: least and greatest coordinates, each (nodes, axes).
     """
     begins, ends, kids = nodes
     lows, highs = boxes
@@ -52,7 +58,13 @@ def build_tree(points, order, nodes, boxes):
 
 @kernel_part
 def box_distance(point, node, boxes):
-    """Return the least squared Euclidean distance of a point to any point in the box of a node; 0 inside."""
+    """Return the least squared Euclidean distance of a point to any point in the box of a node; 0 inside.
+
+    Args:
+        point: (axes,) coordinates.
+        node: Number of the node.
+        boxes: Least and greatest coordinates, each (nodes, axes).
+    """
     lows, highs = boxes
     total = 0.0
     for a in range(len(point)):
@@ -65,8 +77,17 @@ def box_distance(point, node, boxes):
 def search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, stack, bounds):
     """Fill neighbour_table[r] with the points nearest to point `r` other than itself, in ascending order of distance.
 
-    `squares` gets their squared distances. After MAX_LEAVES leaves the search ends, so far neighbours may be missed.
-    `stack` and `bounds` are scratch.
+    The search ends after MAX_LEAVES leaves if the row is full by then, so some of the nearest may be missed.
+
+    Args:
+        r: Number of the point.
+        points: (points, axes) float64 coordinates.
+        order: Numbers of points, in the order of the tree.
+        nodes: By node: where its points begin and end in `order`, and its first child (0 for a leaf).
+        boxes: Least and greatest coordinates, each (nodes, axes).
+        neighbour_table: Output: (points, neighbours); row `r` is filled.
+        squares: Output: (neighbours,) squared distances.
+        stack, bounds: Scratch.
     """
     begins, ends, kids = nodes
     n_wanted, n_found, n_leaves = neighbour_table.shape[1], 0, 0
@@ -111,6 +132,14 @@ def find_neighbours(first, last, points, order, nodes, boxes, neighbour_table):
     """Fill the rows `first` to `last` of `neighbour_table` with the nearest other points of each point.
 
     The first call (`first` is 0) builds the tree. The row length is the number of neighbours.
+
+    Args:
+        first, last: The rows first <= r < last.
+        points: (points, axes) float64 coordinates.
+        order: Numbers of points, in the order of the tree; updated in place.
+        nodes: By node: where its points begin and end in `order`, and its first child (0 for a leaf); updated in place.
+        boxes: Least and greatest coordinates, each (nodes, axes); updated in place.
+        neighbour_table: Output: (points, neighbours), the nearest first.
     """
     if first == 0:
         build_tree(points, order, nodes, boxes)

@@ -20,7 +20,16 @@ CARVED_PERCENT = 20
 
 @kernel_part
 def copy_entries(order, n_set, tuple_ids, counts, starts, pool_items, pool_counts):
-    """Copy the entries (tuple, count) of the first `n_set` classes in `order` to a pool; return how many."""
+    """Copy the entries (tuple, number of records) of the first `n_set` classes in `order`; return how many entries.
+
+    Args:
+        order: Numbers of classes.
+        n_set: How many classes of `order` are used.
+        tuple_ids: Tuple of each entry.
+        counts: Number of records of each entry.
+        starts: (classes + 1,) where the entries of each class begin.
+        pool_items, pool_counts: Output: tuple and number of records of each copied entry.
+    """
     n = 0
     for c in order[:n_set]:
         for e in range(starts[c], starts[c + 1]):
@@ -31,7 +40,14 @@ def copy_entries(order, n_set, tuple_ids, counts, starts, pool_items, pool_count
 
 @kernel_part
 def expand_records(pool_items, pool_counts, n, records):
-    """Write each entry's tuple number to `records` as often as the entry has records; `n` is the number of entries."""
+    """Write each entry's tuple number to `records` as often as the entry has records.
+
+    Args:
+        pool_items: Tuple of each entry.
+        pool_counts: Number of records of each entry.
+        n: Number of entries.
+        records: Output: tuple of each record.
+    """
     r = 0
     for e in range(n):
         for _ in range(pool_counts[e]):
@@ -43,7 +59,12 @@ def expand_records(pool_items, pool_counts, n, records):
 def append_unchanged(order, n_set, entries, n_classes, output):
     """Copy the first `n_set` classes in `order` unchanged to the output; return the new number of output classes.
 
-    `n_classes` is the number before.
+    Args:
+        order: Numbers of classes.
+        n_set: How many classes of `order` are used.
+        entries: `ClassEntries` of the input.
+        n_classes: Number of classes in the output before.
+        output: `ClassEntries` of the result; updated in place.
     """
     entry = output.starts[n_classes]
     for c in order[:n_set]:
@@ -93,7 +114,18 @@ def append_runs(records, m, run_starts, cuts, n_classes, output):
 def order_classes(tuple_ids, starts, classes, blocks, line, codes, terms, lines, state):
     """Return all classes in the order along a new random line, each at the position of a random one of its records.
 
-    If `blocks` (block of each tuple) is not empty, classes are ordered by block first. `line` is scratch.
+    If `blocks` is not empty, classes are ordered by block first.
+
+    Args:
+        tuple_ids: Tuple of each entry.
+        starts: (classes + 1,) where the entries of each class begin.
+        classes: Number of classes.
+        blocks: Block of each tuple, or empty.
+        line: (attributes, 3) scratch.
+        codes: (tuples, attributes) codes.
+        terms: `LossArrays.terms`.
+        lines: Orders of each hierarchy's codes, and where those of an attribute begin.
+        state: The state of the random numbers, which is advanced.
     """
     draw_random_line(line, terms, lines, state)
     line_places = empty_int64(classes)
@@ -117,23 +149,23 @@ def order_classes(tuple_ids, starts, classes, blocks, line, codes, terms, lines,
 def sweep_classes(entries, options, blocks, measure, record_model, person_model, scratch, lines, state, output):
     """Dissolve sets of classes along a random line and cut each set again; keep the result if it does not lose more.
 
-    Classes are ordered along the line, and a set is `width` consecutive ones that lose anything. Its records are cut
-    along a line of their own: in `near_percent` of 100 cases around one of them, else a random line. If a model
-    constrains more than the number of records, large sets and some others are split in two instead. At most `moves`
-    sets are dissolved, beginning with the class in place `first_set`; sets of more than `max_set` records are left
-    unchanged, and no set contains classes of two `blocks`. The input is not changed: all classes are written to
-    `output`.
+    Classes are ordered along a random line, and a set is `width` consecutive classes. A set is dissolved if its loss is
+    above 0 and it has 2 * `min_size` to `max_set` records; at most `moves` sets are, beginning with the class in place
+    `first_set`. The records of a dissolved set are put in an order, in `near_percent` of 100 cases by distance from one
+    of them, else along a new random line, and cut into classes with the least loss. If a model constrains more than the
+    number of records, large sets and some others are split in two classes instead. No set contains classes of two
+    `blocks`. The input is not changed: all classes are written to `output`.
 
     Args:
         entries: `ClassEntries`.
         options: `SweepOptions`.
         blocks: Block of each tuple, or empty: all are in one block.
         measure: `LossArrays`.
-        record_model: See `dbanon.kernels.model_check`.
-        person_model: See `dbanon.kernels.model_check`.
+        record_model, person_model: k and the privacy models (see `model_check.is_valid_group`); None if only the number
+            of records counts.
         scratch: `ModelScratch`.
-        lines: See `dbanon.kernels.random_orders`.
-        state: See `dbanon.kernels.random_orders`.
+        lines: Several orders of each hierarchy's codes, and where those of an attribute begin.
+        state: The state of the random numbers, which is advanced.
         output: `ClassEntries` of the result.
 
     Returns:
@@ -214,7 +246,15 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
 
 @kernel
 def class_losses(tuple_ids, starts, sizes, classes, measure):
-    """Return the summed loss of all records of each class, as an array."""
+    """Return the summed loss of all records of each class, as an array.
+
+    Args:
+        tuple_ids: Tuple of each entry.
+        starts: (classes + 1,) where the entries of each class begin.
+        sizes: (classes,) number of records.
+        classes: Number of classes.
+        measure: `LossArrays`.
+    """
     losses = empty_int64(classes)
     span = empty_table(measure.codes.shape[1], np.int64(4))
     for c in range(classes):

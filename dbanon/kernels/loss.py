@@ -19,7 +19,10 @@ from dbanon.kernels.jit import kernel_part
 def attribute_loss(a, low, high, measure):
     """Return the loss of a record on attribute `a` in a class with codes from `low` to `high` (NULL is the last code).
 
-    `measure`: `LossArrays`.
+    Args:
+        a: Number of the attribute.
+        low, high: Least and greatest code; the code after the last value is NULL.
+        measure: `LossArrays`.
     """
     if measure.terms[a, 0] == 1:
         return measure.packed[measure.terms[a, 4] + low * (measure.terms[a, 1] + 1) + high]
@@ -37,8 +40,13 @@ def attribute_loss(a, low, high, measure):
 def begin_class(tuple_id, measure, span):
     """Set `span` to the class of one tuple, in place; return its loss per record.
 
-    `span` (attributes, 4) is, for each attribute, the least and the greatest code, the loss of a record on it, and the
-    node of a hierarchy. `measure`: `LossArrays`.
+    `span` has for each attribute the least and the greatest code, the loss of a record on the attribute, and the node
+    of a hierarchy with many values, whose codes are then all those below the node.
+
+    Args:
+        tuple_id: Number of the tuple.
+        measure: `LossArrays`.
+        span: Output: (attributes, 4).
     """
     total = np.int64(0)
     for a in range(len(span)):
@@ -56,8 +64,12 @@ def begin_class(tuple_id, measure, span):
 def widen_class(loss, tuple_id, measure, span):
     """Widen the class `span` by a tuple, in place; return its new loss per record, given the old one (`loss`).
 
-    `span` (attributes, 4) is, for each attribute, the least and the greatest code, the loss of a record on it, and the
-    node of a hierarchy. `measure`: `LossArrays`.
+    Args:
+        loss: Loss per record of the class before.
+        tuple_id: Number of the tuple.
+        measure: `LossArrays`.
+        span: (attributes, 4) the class: least and greatest code, loss per record, and node of a hierarchy; updated in
+            place.
     """
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
@@ -83,8 +95,14 @@ def widen_class(loss, tuple_id, measure, span):
 def join_classes(stored, first_row, other, span, measure):
     """Set `span` to the union of two classes; return its loss per record.
 
-    One class is in the rows of `stored` from `first_row` on, the other is `other`; both are not changed. Each has one
-    row per attribute: the least and the greatest code, the loss of a record on it, and the node of a hierarchy.
+    One class is in the rows of `stored` from `first_row` on, the other is `other`; both are not changed.
+
+    Args:
+        stored: Rows (least code, greatest code, loss, node) of several classes, one per attribute.
+        first_row: Where the first class begins in `stored`.
+        other: (attributes, 4) the other class.
+        span: Output: (attributes, 4); may not be one of the inputs.
+        measure: `LossArrays`.
     """
     total = np.int64(0)
     for a in range(len(span)):

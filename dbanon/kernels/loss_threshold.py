@@ -51,10 +51,18 @@ def _n_log_n(number):
 
 @kernel_part
 def _next_candidate(kind, begins, n_remaining, sums, lowest, candidates):
-    """Set candidates[kind] to the best pool of a kind whose last candidate is exhausted; return the examined pools.
+    """Replace the exhausted candidate of a kind by its next best pool; return how many pools were examined.
 
-    It is the pool with remaining records and the least loss (ties: the first), -1 if there is none. `lowest` is a lower
-    bound of the loss with any pool; pools before one that has this loss have a greater one.
+    The best pool is the first one of the least loss that has remaining records; candidates[kind] is -1 if none has.
+
+    Args:
+        kind: The kind: sensitive values that its pools have in common.
+        begins: (kinds + 1,) first pool of each kind.
+        n_remaining: (pools,) remaining records of each pool.
+        sums: (pools,) loss per record of the cluster with a record of each pool.
+        lowest: A lower bound of `sums`. If the exhausted candidate has this loss, only later pools can have it, too:
+            they are searched first, and the search ends at the first one with this loss and remaining records.
+        candidates: (kinds,) present candidate of each kind; updated in place.
     """
     start, last = begins[kind], candidates[kind]
     if sums[last] == lowest:

@@ -16,8 +16,12 @@ MAX_CACHED_QUERIES = 32
 def fill_average(place, numeric, totals):
     """Set `place` to the remaining records' average: means of numbers, most frequent categories (ties: the first).
 
-    A mean is exact, as sums are of whole steps; it is NaN where all values are NULL. `numeric` says which axes are
-    numbers; `totals`: `AverageTotals`.
+    A mean is NaN where all numbers are NULL.
+
+    Args:
+        place: Output: (axes,) coordinates; NaN for NULL.
+        numeric: (axes,) whether each axis is a number; else it is a category.
+        totals: `AverageTotals`.
     """
     scale, sums, n_known, begins, present = totals
     for a in range(len(place)):
@@ -36,6 +40,13 @@ def farthest_tuples(farthest_, points, nodes, terms, place):
     """Fill `farthest_` with the remaining tuples farthest from a place, as (distance, tuple), the farthest first.
 
     All points are examined; ties go to the first tuple. Returns how many tuples there are, at most len(farthest_).
+
+    Args:
+        farthest_: Output: (capacity, 2) distance and tuple.
+        points: The points of the tree (see `kd_tree.farthest_tuple`); the counter of steps is increased.
+        nodes: The nodes of the tree (see `kd_tree.farthest_tuple`).
+        terms: Whether each axis is a number, and the unit by which its squared difference is multiplied.
+        place: (axes,) coordinates; NaN for NULL.
     """
     order = points[0]
     begins, ends, kids = nodes[0], nodes[1], nodes[2]
@@ -73,8 +84,8 @@ def cached_farthest(far, size, points, terms, place, old_place):
     Args:
         far: (cached, 2) distance from `old_place`, and tuple, the farthest first.
         size: Number of cached tuples.
-        points, terms: See `kd_tree`.
-        place: The place asked for.
+        points, terms: The tree of the remaining tuples (see `kd_tree.farthest_tuple`).
+        place: The place asked for: (axes,) coordinates.
         old_place: The place for which tuples were cached.
     """
     numeric, unit = terms
@@ -113,12 +124,12 @@ def mdav_steps(points, nodes, boxes, terms, totals, farthest_cache, k, max_clust
     from the first seed. Returns the rows used in `members`. The tree is updated in place.
 
     Args:
-        points, nodes, boxes, terms: See `kd_tree`.
-        totals: `AverageTotals`.
-        farthest_cache: `FarthestTuples`.
+        points, nodes, boxes, terms: The tree of the remaining tuples (see `kd_tree.farthest_tuple`); updated in place.
+        totals: `AverageTotals`; updated in place.
+        farthest_cache: `FarthestTuples`; updated in place.
         k: Records of a cluster.
         max_clusters: Number of clusters after which to return.
-        members: Output: see `gather_clusters`.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
     """
     records, coordinates = nodes[4], points[2]
     scale, sums, n_known, begins, present = totals

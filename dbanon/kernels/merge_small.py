@@ -17,8 +17,17 @@ from dbanon.kernels.jit import kernel, kernel_part
 def fill_ancestor_path(c, points, axes, height_of, path, ends):
     """Fill `path` with class `c`'s ancestors in each hierarchy, from its node to the root.
 
-    A row is: node, last node below it, and cost of raising it to the root. ends[a] is where the rows of hierarchy a
-    end.
+    A row of `path` is a node, the last node below it, and the cost of raising a record from it to the root. ends[a] is
+    where the rows of hierarchy a end.
+
+    Args:
+        c: Number of the class.
+        points: (classes, hierarchies + 1): node of each class in each hierarchy, and last the summed cost of raising
+            these to the roots.
+        axes: `CenterTree.axes`.
+        height_of: By node of all hierarchies, the cost of raising it to the root.
+        path: Output: (rows, 3).
+        ends: Output: where the rows of each hierarchy end.
     """
     node_starts, parent, last = axes[2], axes[3], axes[4]
     used = 0
@@ -55,7 +64,15 @@ def shared_height(low, high, node_of_class, path, begin):
 def cheapest_partner(c, points, sizes, boxes, path, ends, stack, n_steps):
     """Return the class with which merging class `c` costs least (ties: the first); NO_CENTER if there is no other.
 
-    `path` and `ends` are those of class c (see `fill_ancestor_path`). `stack` is scratch; `n_steps` is increased.
+    Args:
+        c: Number of the class.
+        points: (classes, hierarchies + 1): node of each class in each hierarchy, and last the summed cost of raising
+            these to the roots.
+        sizes: Records of each class.
+        boxes: `CenterTree.boxes`.
+        path, ends: The ancestors of class `c`, as `fill_ancestor_path` writes them.
+        stack: Scratch.
+        n_steps: (1,) number of visited boxes; increased.
     """
     box, kid, first = boxes[0], boxes[1], boxes[3]
     axes = points.shape[1] - 1
@@ -98,7 +115,16 @@ def cheapest_partner(c, points, sizes, boxes, path, ends, stack, n_steps):
 
 @kernel_part
 def raise_to_common_ancestors(c, other, points, axes, height_of):
-    """Replace the coordinates of class `c`, in place, by its lowest common ancestors with class `other`."""
+    """Replace the coordinates of class `c`, in place, by its lowest common ancestors with class `other`.
+
+    Args:
+        c: Number of the class.
+        other: Number of the other class.
+        points: (classes, hierarchies + 1): node of each class in each hierarchy, and last the summed cost of raising
+            these to the roots; updated in place.
+        axes: `CenterTree.axes`.
+        height_of: By node of all hierarchies, the cost of raising it to the root.
+    """
     node_starts, parent, last = axes[2], axes[3], axes[4]
     total = np.int64(0)
     for a in range(points.shape[1] - 1):
@@ -114,7 +140,14 @@ def raise_to_common_ancestors(c, other, points, axes, height_of):
 def move_records(c, other, n_needed, chains):
     """Move the `n_needed` records of the last tuples of class `other` to the end of class `c`'s list, in place.
 
-    `chains`: the lists of entries (tuple, count) of the classes; an entry is divided if needed.
+    The lists have entries (tuple, number of records); an entry is divided if needed.
+
+    Args:
+        c: Number of the class.
+        other: Number of the other class.
+        n_needed: Number of records to move.
+        chains: First and last entry of each class; next entry, tuple and number of records of each entry; (1,) number
+            of entries; updated in place.
     """
     head, tail, following, tuples, counts, used = chains
     while n_needed > 0:

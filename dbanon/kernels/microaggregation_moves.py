@@ -25,9 +25,18 @@ TRIES_PER_GROUP = 6
 
 @kernel_part
 def draw_groups(group_set, max_groups, records, groups, state):
-    """Draw the group of a random record, and groups of its neighbours, into `group_set`; return their number.
+    """Draw the group of a random record and groups close to it into `group_set`; return their number.
 
-    At most `max_groups` different groups are drawn; 0 if the record has no group.
+    The others are the groups of random neighbours of random records of the groups drawn so far. At most `max_groups`
+    different groups are drawn, none if the first record has no group.
+
+    Args:
+        group_set: Output: numbers of groups.
+        max_groups: Greatest number of groups.
+        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours).
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
+            0 are unused.
+        state: The state of the random numbers, which is advanced.
     """
     _, group, _, neighbours = records
     member, size = groups[0], groups[1]
@@ -52,9 +61,14 @@ def draw_groups(group_set, max_groups, records, groups, state):
 
 @kernel_part
 def order_along_line(pool, m, points, line_places, spare, line, state):
-    """Sort pool[:m], in place, along the line through two random records of it, or a random distortion of it.
+    """Sort pool[:m], in place, along the line through two random records of it, or a random distortion of the line.
 
-    `line_places`, `spare` and `line` are scratch.
+    Args:
+        pool: Numbers of records; the first m are permuted in place.
+        m: Number of records.
+        points: (records, axes) coordinates.
+        line_places, spare, line: Scratch.
+        state: The state of the random numbers, which is advanced.
     """
     p, q = pool[random_below(np.int64(m), state)], pool[random_below(np.int64(m), state)]
     turned = random_below(np.int64(2), state) == 0
@@ -75,6 +89,12 @@ def order_along_path(pool, m, points, state):
     """Order pool[:m], in place, as a path that goes from each record to the nearest remaining one.
 
     It starts with a random record or with the one farthest from that.
+
+    Args:
+        pool: Numbers of records; the first m are permuted in place.
+        m: Number of records.
+        points: (records, axes) coordinates.
+        state: The state of the random numbers, which is advanced.
     """
     start, sign = pool[random_below(np.int64(m), state)], 2.0 * random_below(np.int64(2), state) - 1.0
     for i in range(m):
@@ -94,8 +114,18 @@ def order_along_path(pool, m, points, state):
 def order_around_seed(pool, m, points, min_size, model_arrays, line_places, spare, line, state):
     """Order pool[:m], in place: a random seed, nearest records that make a valid group, the rest along a line.
 
-    The first part has `min_size` records: the nearest ones, whose last is replaced by farther ones until the group
-    meets the model. If none does, it stays invalid.
+    The first part has `min_size` records: the seed and its nearest ones, of which the last is replaced by farther ones
+    until the group meets k and the privacy models. If it never does, the nearest ones stay.
+
+    Args:
+        pool: Numbers of records; the first m are permuted in place.
+        m: Number of records.
+        points: (records, axes) coordinates.
+        min_size: Number of records of the first part.
+        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
+            rows), see `model_check.is_valid_group`.
+        line_places, spare, line: Scratch.
+        state: The state of the random numbers, which is advanced.
     """
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     seed = pool[random_below(np.int64(m), state)]
@@ -117,10 +147,21 @@ def order_around_seed(pool, m, points, min_size, model_arrays, line_places, spar
 
 @kernel_part
 def cut_sequence(pool, m, points, limits, model_arrays, sums, total, run_starts):
-    """Cut pool[:m], in this order, into groups with the greatest gain; return it, -inf if no cut meets the model.
+    """Cut pool[:m], in this order, into groups with the greatest gain; return it, -inf if no cut meets the models.
 
-    Groups have the sizes in `limits`. total[i] becomes the gain of the first i records, run_starts[i] where the last of
-    their groups begins. `sums` is scratch.
+    The gain of a group is the squared length of the sum of its points, divided by its size. total[i] becomes the
+    greatest gain of the first i records, run_starts[i] the place where the last of their groups begins.
+
+    Args:
+        pool: Numbers of records, in the order in which they are cut.
+        m: Number of records.
+        points: (records, axes) coordinates.
+        limits: Least and greatest size of a group.
+        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
+            rows), see `model_check.is_valid_group`.
+        sums: (axes,) scratch.
+        total: Output: (m + 1,) gain of the first records.
+        run_starts: Output: (m + 1,) where the last group of the first records begins.
     """
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     min_size, max_size = limits
@@ -152,8 +193,23 @@ def cut_sequence(pool, m, points, limits, model_arrays, sums, total, run_starts)
 def recut_groups(heat, max_groups, records, groups, free, limits, model_arrays, scratch, state):
     """Dissolve a few groups and cut their records again, in place; return the gain, 0 if the groups are unchanged.
 
-    The new groups are kept if they gain, or by chance if their loss is small relative to `heat`. `scratch`: the drawn
-    groups, their records, positions and counts for sorting, sums, and two arrays of `cut_sequence`.
+    The gain is the decrease in the sum of squared distances to the groups' means. The new groups are kept if they gain,
+    or by chance if their loss is small relative to `heat`.
+
+    Args:
+        heat: Scale of the losses that are accepted by chance; 0 accepts none.
+        max_groups: Greatest number of groups to dissolve.
+        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours);
+            updated in place.
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
+            0 are unused; updated in place.
+        free: The number of unused groups, followed by their numbers; updated in place.
+        limits: Least and greatest size of a group.
+        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
+            rows), see `model_check.is_valid_group`.
+        scratch: Numbers of drawn groups, their records, positions and counts for sorting, sums, and two arrays of
+            `cut_sequence`.
+        state: The state of the random numbers, which is advanced.
     """
     points = records[0]
     member, size, _, gain = groups
@@ -195,9 +251,23 @@ def recut_groups(heat, max_groups, records, groups, free, limits, model_arrays, 
 
 @kernel
 def reduce_squares(options, records, groups, free, limits, model_arrays, scratch, state):
-    """Make moves of simulated annealing on the groups, in place; return the total gain in squared distances.
+    """Improve the groups by simulated annealing, in place; return the decrease in the sum of squared distances.
 
-    Each move is some exchanges of records between groups, and a new cut of a few groups; `options`: `MoveOptions`.
+    A move is some exchanges of records between groups, and then one recut: a few neighbouring groups are dissolved and
+    their records divided into groups again. Moves that increase the sum may be accepted, so the result may be negative.
+
+    Args:
+        options: `MoveOptions`.
+        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours);
+            updated in place.
+        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
+            0 are unused; updated in place.
+        free: The number of unused groups, followed by their numbers; updated in place.
+        limits: Least and greatest size of a group.
+        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
+            rows), see `model_check.is_valid_group`.
+        scratch: See `recut_groups`.
+        state: The state of the random numbers, which is advanced.
     """
     n_moves, n_exchanges, max_groups, heat = options
     cycle = np.empty((3, 2), np.int64)

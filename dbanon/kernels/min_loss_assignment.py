@@ -22,7 +22,8 @@ def loss_growth(loss, size, tuple_id, measure, span, limit):
         size: Its records.
         tuple_id: The tuple.
         measure: `LossArrays`.
-        span: The cluster (see `loss`), which is not changed.
+        span: (attributes, 4) the cluster: least and greatest code, loss per record, and node of a hierarchy; not
+            changed.
         limit: The bound.
     """
     max_total = limit + size * loss
@@ -52,9 +53,21 @@ def loss_growth(loss, size, tuple_id, measure, span, limit):
 def assign_tuples(first_tuple, max_steps, tuple_ids, cap, measure, spans, sizes, losses, labels):
     """Assign each tuple, from `first_tuple` on, to the cluster whose total loss grows least (ties: the first).
 
-    Only clusters of fewer than `cap` records are considered, and each is widened at once. Returns the next tuple and
-    the number of examined clusters, when all tuples are assigned, no cluster is open, or `max_steps` clusters were
-    examined.
+    Only clusters of fewer than `cap` records are considered, and the chosen cluster is widened at once. Returns the
+    next place in `tuple_ids` and the number of examined clusters: when all tuples are assigned, no cluster has fewer
+    than `cap` records, or `max_steps` clusters were examined.
+
+    Args:
+        first_tuple: The first place in `tuple_ids`.
+        max_steps: Number of examined clusters after which to return.
+        tuple_ids: Number of the tuple of each record.
+        cap: Number of records from which on a cluster accepts no more.
+        measure: `LossArrays`.
+        spans: (clusters, attributes, 4) the clusters: least and greatest code, loss per record, and node of a
+            hierarchy; updated in place.
+        sizes: (clusters,) number of records; updated in place.
+        losses: (clusters,) loss per record; updated in place.
+        labels: Output: cluster of each place in `tuple_ids`.
     """
     open_, n_open = np.empty(len(sizes), np.int64), 0
     for c in range(len(sizes)):
@@ -86,9 +99,14 @@ def assign_tuples(first_tuple, max_steps, tuple_ids, cap, measure, spans, sizes,
 
 @kernel_part
 def fill_code_losses(a, codes_of, span, measure, table):
-    """Fill the table of attribute `a`: the loss per record of a cluster on it, once it has each code.
+    """Fill the table of attribute `a`: for each code, the loss per record on `a` of the cluster once it has the code.
 
-    `codes_of` says where the codes of each attribute begin in `table`; `span` is the cluster.
+    Args:
+        a: Number of the attribute.
+        codes_of: (attributes + 1,) where the codes of each attribute begin in `table`.
+        span: (attributes, 4) the cluster: least and greatest code, loss per record, and node of a hierarchy.
+        measure: `LossArrays`.
+        table: The tables of all attributes, one after another; that of `a` is set.
     """
     values = measure.terms[a, 1]
     for code in range(values + 1):
@@ -105,9 +123,18 @@ MAX_TABLE_VALUES = 1024
 
 @kernel_part
 def update_code_losses(span, old_span, codes_of, measure, table):
-    """Fill the tables of the attributes on which a cluster is wider than `old_span` (attributes, 2), which is updated.
+    """Refill the tables of the attributes on which `span` differs from `old_span`, and copy `span` to `old_span`.
 
-    Attributes with more than MAX_TABLE_VALUES values have no table.
+    The table of an attribute has, for each code, the cluster's loss per record on the attribute once it has the code
+    (not the increase). Attributes with more than MAX_TABLE_VALUES values have no table.
+
+    Args:
+        span: (attributes, 4) the cluster: least and greatest code, loss per record, and node of a hierarchy.
+        old_span: (attributes, 2) least and greatest codes for which the tables were filled last, -1 at first; updated
+            in place.
+        codes_of: (attributes + 1,) where the codes of each attribute begin in `table`.
+        measure: `LossArrays`.
+        table: Output: the tables of all attributes, one after another.
     """
     for a in range(len(span)):
         if span[a, 0] != old_span[a, 0] or span[a, 1] != old_span[a, 1]:
@@ -118,7 +145,15 @@ def update_code_losses(span, old_span, codes_of, measure, table):
 
 @kernel_part
 def loss_with_tuple(tuple_id, measure, span, codes_of, table):
-    """Return the loss per record of a cluster if a tuple joins, by the tables of losses; nothing is changed."""
+    """Return the loss per record of a cluster if a tuple joins, by the tables of losses; nothing is changed.
+
+    Args:
+        tuple_id: Number of the tuple.
+        measure: `LossArrays`.
+        span: (attributes, 4) the cluster: least and greatest code, loss per record, and node of a hierarchy.
+        codes_of: (attributes + 1,) where the codes of each attribute begin in `table`.
+        table: The tables of all attributes, one after another.
+    """
     total = np.int64(0)
     for a in range(len(span)):
         code = np.int64(measure.codes[tuple_id, a])
@@ -159,8 +194,8 @@ def adaptive_steps(seeds, state, max_clusters, k, measure, n_remaining, codes_of
         k: Fewest records of a cluster.
         measure: `LossArrays`.
         n_remaining: Remaining records by tuple.
-        codes_of: See `fill_code_losses`.
-        members: Output, see `gather_clusters`.
+        codes_of: (attributes + 1,) where the codes of each attribute begin in a table of losses.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
 
     Returns:
         Rows used in `members`, and number of examined tuples.
@@ -219,7 +254,17 @@ def adaptive_steps(seeds, state, max_clusters, k, measure, n_remaining, codes_of
 
 @kernel
 def add_labelled_tuples(tuple_ids, labels, measure, spans, sizes, losses):
-    """Add each tuple to the cluster of its label (-1: none), in place; an empty cluster begins with its first tuple."""
+    """Add each tuple to the cluster of its label (-1: none), in place; an empty cluster begins with its first tuple.
+
+    Args:
+        tuple_ids: Number of the tuple of each record.
+        labels: Cluster of each place in `tuple_ids`, -1 for none.
+        measure: `LossArrays`.
+        spans: (clusters, attributes, 4) the clusters: least and greatest code, loss per record, and node of a
+            hierarchy; updated in place.
+        sizes: (clusters,) number of records; updated in place.
+        losses: (clusters,) loss per record; updated in place.
+    """
     for i in range(len(tuple_ids)):
         c = labels[i]
         if c < 0:

@@ -21,10 +21,18 @@ from dbanon.kernels.sorting import sort_values
 
 @kernel_part
 def is_valid_group(model_rows, first, end, record_model, person_model, counts, extra):
-    """Return whether the records model_rows[first:end] form a group that meets the privacy model.
+    """Return whether the records model_rows[first:end] form a group that meets k and the privacy models.
 
-    If both models are None, so that only the number of records counts, it returns True, and the caller has to check the
-    number. `counts` and `extra` are scratch.
+    If both `record_model` and `person_model` are None, only the number of records counts: then True is returned, and
+    the caller has to check the number.
+
+    Args:
+        model_rows: Rows of the models' arrays, one for each record.
+        first, end: The records are model_rows[first:end].
+        record_model: (k, values, rules) if every record counts in the models, else None.
+        person_model: (k, rules, pairs, people, seen) if distinct persons count in the models, else None.
+        counts: Scratch: int64, one entry per sensitive value.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     if record_model is not None:
         k, values, rules = record_model
@@ -43,9 +51,16 @@ def is_valid_group(model_rows, first, end, record_model, person_model, counts, e
 
 @kernel_part
 def _is_valid_by_persons(model_rows, first, end, person_model, counts, extra):
-    """Return whether model_rows[first:end] meet a model that counts distinct persons, or checks columns within parts.
+    """Return whether model_rows[first:end] have k distinct persons and meet the models of sensitive columns by part.
 
     A part is the records with equal values of the other sensitive columns.
+
+    Args:
+        model_rows: Rows of the models' arrays, one for each record.
+        first, end: The records are model_rows[first:end].
+        person_model: (k, rules, pairs, people, seen); k is the least number of distinct persons.
+        counts: Scratch: int64, one entry per sensitive value.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     k, rules, pairs, people, _ = person_model
     columns = len(pairs[0])
@@ -77,7 +92,14 @@ def _is_valid_by_persons(model_rows, first, end, person_model, counts, extra):
 
 @kernel_part
 def _distinct_ids(model_rows, first, end, id_of, ids):
-    """Write the distinct ids of model_rows[first:end] (except -1) to `ids`, ascending; return their number."""
+    """Write the distinct ids of model_rows[first:end] (except -1) to `ids`, ascending; return their number.
+
+    Args:
+        model_rows: Rows of the models' arrays, one for each record.
+        first, end: The records are model_rows[first:end].
+        id_of: Id of each row, -1 for none.
+        ids: Output: distinct ids, with space for end - first.
+    """
     n_ids = np.int64(0)
     for i in range(first, end):
         if id_of[model_rows[i]] >= 0:
@@ -106,7 +128,13 @@ persons and their values there, and whether it misses the model; QUEUE has the c
 
 @kernel_part
 def begin_group(record_model, person_model, counts):
-    """Reset the counts for a new group without records, to which `add_to_group` adds. O(values)."""
+    """Reset the counts for a new group without records, to which `add_to_group` adds. O(values).
+
+    Args:
+        record_model: (k, values, rules) if every record counts in the models, else None.
+        person_model: (k, rules, pairs, people, seen), of which `seen` is reset; or None.
+        counts: int64, one entry per sensitive value; set to 0 if `record_model` is given.
+    """
     if record_model is not None:
         counts[:] = 0
     if person_model is not None:
@@ -119,7 +147,14 @@ def begin_group(record_model, person_model, counts):
 def add_to_group(model_rows, first, end, record_model, person_model, counts):
     """Count the records model_rows[first:end] as members of the current group, in place.
 
-    O(records * columns); a part's first record O(values) more.
+    O(records * columns); the first record of a part (equal values of the other sensitive columns) O(values) more.
+
+    Args:
+        model_rows: Rows of the models' arrays, one for each record.
+        first, end: The records are model_rows[first:end].
+        record_model: (k, values, rules) if every record counts in the models, else None.
+        person_model: (k, rules, pairs, people, seen), of which `seen` is updated in place; or None.
+        counts: int64 records of the group by sensitive value; updated in place.
     """
     if record_model is not None:
         values, value_starts = record_model[1], record_model[2][0]
@@ -147,6 +182,16 @@ def _add_to_parts(s, model_rows, first, end, value_starts, pairs, people, counte
     """Count records in the parts of column `s`, in place, except values that a person already has there.
 
     A part is the records with equal values of the other sensitive columns. Changed parts are queued for the next check.
+
+    Args:
+        s: Number of the sensitive column.
+        model_rows: Rows of the models' arrays, one for each record.
+        first, end: The records are model_rows[first:end].
+        value_starts: The first value of column `s`, an offset in the counts of a part.
+        pairs: Id of each combination of part, value and person (columns, rows), and part and value by id.
+        people: Id of each combination of part and person (columns + 1, rows), and part by id.
+        counted_arrays: `seen`: marks by id, counts by part and value, state of each part, first part of each column;
+            updated in place.
     """
     marks, tallies, parts, first_part = counted_arrays
     pair_of, value_of, body_of, part_of = pairs[0], pairs[2], people[0], people[1]
@@ -176,9 +221,18 @@ def _add_to_parts(s, model_rows, first, end, value_starts, pairs, people, counte
 
 @kernel_part
 def is_counted_group_valid(model_rows, first, end, record_model, person_model, counts, extra):
-    """Return whether the counted group, which must be model_rows[first:end], meets the model, as `is_valid_group` does.
+    """Return whether the counted group, which must be model_rows[first:end], meets k and the privacy models.
 
-    O(values) for each part that changed since the last call.
+    The result is that of `is_valid_group`, from the counts of `add_to_group`. O(values) for each part (records with
+    equal values of the other sensitive columns) that changed since the last call.
+
+    Args:
+        model_rows: Rows of the models' arrays, one for each record.
+        first, end: The records are model_rows[first:end].
+        record_model: (k, values, rules) if every record counts in the models, else None.
+        person_model: (k, rules, pairs, people, seen), of which `seen` is updated in place; or None.
+        counts: int64 records of the group by sensitive value.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     if record_model is not None:
         return end - first >= record_model[0] and is_valid(counts, end - first, record_model[2], extra)
@@ -207,7 +261,17 @@ def is_counted_group_valid(model_rows, first, end, record_model, person_model, c
 
 @kernel_part
 def check_group_from(model_rows, first, counted_from, end, record_model, person_model, counts, extra):
-    """Count model_rows[first:counted_from] in addition, so that the group is model_rows[first:end], and check it.
+    """Count model_rows[first:counted_from] in addition, and check the group model_rows[first:end].
+
+    Args:
+        model_rows: Rows of the models' arrays, one for each record.
+        first: Where the group begins.
+        counted_from: Where the records that are counted already begin.
+        end: Where the group ends (exclusive).
+        record_model: (k, values, rules) if every record counts in the models, else None.
+        person_model: (k, rules, pairs, people, seen), of which `seen` is updated in place; or None.
+        counts: int64 records of the group by sensitive value; updated in place.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
 
     Returns:
         Whether the group is valid; and the last place before `first` where a valid group up to `end` can begin, as each

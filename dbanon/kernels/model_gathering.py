@@ -29,7 +29,8 @@ def earth_movers_distance(s, counts, size, n_free, rules, extra):
         counts: Records of the group by value.
         size: Records of the group.
         n_free: Number of records that may be added.
-        rules: See the module; they have the kind of distance.
+        rules: Arrays of the privacy models, which have the kind of distance of each column: 0 equal, 1 ordered, 2
+            hierarchical.
         extra: Scratch for hierarchies.
     """
     value_starts, table, share, node_at, parent, node, length = (
@@ -72,9 +73,16 @@ def earth_movers_distance(s, counts, size, n_free, rules, extra):
 def is_column_valid(s, counts, size, total, rules, extra):
     """Return whether a group meets the privacy models of sensitive column `s`.
 
-    The models are in `rules`: number and share of values, entropy, recursive diversity, and distance from the whole
-    table. `counts` has the group's records (persons) by value, `size` is their number, and `total` the number of their
-    values.
+    The models are in `rules`: number and greatest share of values, entropy, recursive diversity, and Earth Mover's
+    Distance from the whole table. NULL, the last value, does not count as a distinct value.
+
+    Args:
+        s: Number of the sensitive column.
+        counts: Records (or persons) of the group by sensitive value, the columns one after another.
+        size: Number of records (or persons).
+        total: Number of their values.
+        rules: Arrays of the privacy models other than k, over the sensitive columns and their values.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     value_starts, table, max_shares = rules[0], rules[1], rules[3]
     begin, end = value_starts[s], value_starts[s + 1]
@@ -108,7 +116,13 @@ def is_column_valid(s, counts, size, total, rules, extra):
 def is_valid(counts, size, rules, extra):
     """Return whether a group of `size` records with these counts by value meets the models of all sensitive columns.
 
-    `rules` are the arrays of the privacy models; `extra` is scratch for distances.
+    The number k is not checked.
+
+    Args:
+        counts: Records of the group by sensitive value, the columns one after another.
+        size: Number of records.
+        rules: Arrays of the privacy models other than k, over the sensitive columns and their values.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     for s in range(len(rules[1])):
         if not is_column_valid(s, counts, size, size, rules, extra):
@@ -120,8 +134,17 @@ def is_valid(counts, size, rules, extra):
 def can_join(row, values, counts, size, final_size, rules, distinct, extra):
     """Return whether a group can still meet the models when it has `final_size` records, if record `row` joins now.
 
-    This is a necessary condition. `size` is the number of its records so far, `counts` their values, and `distinct` the
-    number of distinct values of each column. Nothing is changed in the end.
+    This is a necessary condition: True does not mean that the models can be met. Nothing is changed.
+
+    Args:
+        row: Number of the record.
+        values: (columns, records) codes of sensitive values.
+        counts: Records of the group by sensitive value, the columns one after another.
+        size: Number of records so far.
+        final_size: Number of records in the end.
+        rules: Arrays of the privacy models other than k, over the sensitive columns and their values.
+        distinct: (columns,) number of distinct values so far.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     value_starts, table, target_shares = rules[0], rules[1], rules[4]
     n_free = final_size - size - 1
@@ -160,8 +183,9 @@ def gather_constrained_clusters(
         search: `SeedSearch`.
         min_records: Fewest records of a group.
         first_seed: Tuple of the first seed, or -1 to search for it.
-        lists: `dbanon.encoding.nearest_queries.RecordLists`, in canonical order.
-        model_arrays: Rules, counts and extra.
+        lists: First record of each tuple, next record of each record (-1: none), tuple of each record, and sensitive
+            codes (columns, records), see `dbanon.encoding.nearest_queries.RecordLists`; updated in place.
+        model_arrays: The arrays of the privacy models (see `is_valid`), and scratch for counts and distances.
         labels: Output: group of each record.
         first_label: Number of the first group.
         seeds: Output: tuple of each seed.
@@ -254,7 +278,14 @@ def gather_constrained_clusters(
 
 @kernel_part
 def unlink_labelled(t, head, following, labels):
-    """Remove, in place, the records of tuple `t` that have a label (0 or more) from the tuple's linked list."""
+    """Remove, in place, the records of tuple `t` that have a label (0 or more) from the tuple's linked list.
+
+    Args:
+        t: Number of the tuple.
+        head: First record of each tuple, -1 for none; updated in place.
+        following: Next record of the same tuple, -1 at the end; updated in place.
+        labels: Group of each record, -1 for none.
+    """
     while head[t] >= 0 and labels[head[t]] >= 0:
         head[t] = following[head[t]]
     previous = head[t]
@@ -268,9 +299,18 @@ def unlink_labelled(t, head, following, labels):
 
 @kernel
 def first_fit(order, row, values, counts, sizes, rules, extra):
-    """Add a record to the first group in `order` that still meets the models with it; return that group, or -1.
+    """Add a record to the first group in `order` that meets the models with it; return that group, or -1.
 
-    Counts and size of the group are updated in place; if there is none, they are unchanged.
+    Counts and size of the group are updated in place; if no group meets the models, nothing is changed.
+
+    Args:
+        order: Numbers of groups, in the order in which they are tried.
+        row: Number of the record.
+        values: (columns, records) codes of sensitive values.
+        counts: (groups, values) records by sensitive value; updated in place.
+        sizes: (groups,) number of records; updated in place.
+        rules: Arrays of the privacy models other than k, over the sensitive columns and their values.
+        extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     value_starts = rules[0]
     columns = values.shape[0]

@@ -35,12 +35,22 @@ def allocate_spans(min_size, d):
 
 @kernel_part
 def cache_runs(tuple_ids, i, min_size, step, edge, ahead_end, measure, cut_arrays):
-    """Cache classes that end or begin at an edge; runs of `min_size` records across the edge are joined of these.
+    """Cache classes that end or begin at a place (the edge), from which classes of `min_size` records are joined.
 
-    Runs end at i or a multiple of `step` later. `ahead` is the class of tuple_ids[edge:ahead_end]; `cached` has d rows
-    for each class that ends at the edge and begins at edge + 1 - min_size or at every step-th record after it. If i is
-    `min_size` or more beyond the edge, a new edge is set just before i. Returns the edge and the end of `ahead` for a
-    run to i.
+    `cut_arrays.ahead` is extended to the class of tuple_ids[edge:i]. If `i` is `min_size` or more beyond the edge, a
+    new edge is set just before `i`, and `cut_arrays.cached` is filled: one row per attribute for each class that ends
+    at the edge and begins at edge + 1 - min_size or at every step-th record after it. Returns the edge, and `i` as the
+    end of `ahead`.
+
+    Args:
+        tuple_ids: Number of the tuple of each record, in the order of the sequence.
+        i: Where the run ends (exclusive).
+        min_size: Fewest records of a class.
+        step: Distance between the places where runs may end.
+        edge: The edge so far.
+        ahead_end: Where the class `ahead` ends so far (exclusive).
+        measure: `LossArrays`.
+        cut_arrays: `PathArrays`; updated in place.
     """
     span, ahead, cached = cut_arrays.span, cut_arrays.ahead, cut_arrays.cached
     if i - edge >= min_size:
@@ -66,12 +76,26 @@ def cache_runs(tuple_ids, i, min_size, step, edge, ahead_end, measure, cut_array
 
 @kernel_part
 def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_model, person_model, scratch, cut_arrays):
-    """Cut tuple_ids[:m] (one per record) in order into runs of `min_size` to `max_size`; return the least loss.
+    """Cut tuple_ids[:m] (one per record) in order into classes of `min_size` to `max_size`; return the least loss.
 
-    total[i] becomes the least loss of the first i records, back[i] where the last of their runs begins. A run that
-    misses the model costs `penalty` per record; if that is below 0 it is not allowed, and then the result may be
-    INFINITE_LOSS. From a min_size of 2 * MIN_CUT_PLACES on, runs end only at every (min_size // MIN_CUT_PLACES)-th
-    record. `cut_arrays`: `PathArrays`. O(m * min(max_size, MIN_CUT_PLACES * max_size / min_size) * attributes) time.
+    In `cut_arrays`, total[i] becomes the least total loss of the first i records, back[i] where the last of their
+    classes begins. Up to 2 * min_size - 1 records are one class. A class that misses k or the privacy models costs
+    `penalty` per record in addition; if `penalty` is negative it is not allowed, and the result may be INFINITE_LOSS.
+    From a min_size of 2 * MIN_CUT_PLACES on, classes end only at every (min_size // MIN_CUT_PLACES)-th record.
+
+    O(m * min(max_size, MIN_CUT_PLACES * max_size / min_size) * attributes) time.
+
+    Args:
+        tuple_ids: Number of the tuple of each record, in the order of the sequence.
+        m: Number of records.
+        min_size: Fewest records of a class.
+        max_size: Most records of a class.
+        penalty: Loss per record of a class that misses the models; negative: such a class is not allowed.
+        measure: `LossArrays`.
+        record_model: (k, values, rules) if every record counts in the models, else None.
+        person_model: (k, rules, pairs, people, seen) if distinct persons count in the models, else None.
+        scratch: `ModelScratch`.
+        cut_arrays: `PathArrays`; updated in place.
     """
     span, ahead, cached, total, back = cut_arrays
     step = max(min_size // MIN_CUT_PLACES, 1)
@@ -142,8 +166,18 @@ def cut_sequence(tuple_ids, m, min_size, max_size, penalty, measure, record_mode
 def cut_all_records(tuple_ids, min_size, max_size, penalty, measure, record_model, person_model, scratch, labels):
     """Cut all records, in order, into classes with the least loss; return the number of classes and the loss.
 
-    `labels` gets the class of each record; classes are numbered from the end. The other arguments are those of
-    `cut_sequence`.
+    Classes are numbered from the end of the sequence. If no cut is allowed, the loss is INFINITE_LOSS.
+
+    Args:
+        tuple_ids: Number of the tuple of each record, in the order of the sequence.
+        min_size: Fewest records of a class.
+        max_size: Most records of a class.
+        penalty: Loss per record of a class that misses the models; negative: such a class is not allowed.
+        measure: `LossArrays`.
+        record_model: (k, values, rules) if every record counts in the models, else None.
+        person_model: (k, rules, pairs, people, seen) if distinct persons count in the models, else None.
+        scratch: `ModelScratch`.
+        labels: Output: (records,) class of each record.
     """
     m = len(tuple_ids)
     total, back = empty_int64(m + 1), empty_int32(m + 1)

@@ -14,8 +14,17 @@ from dbanon.kernels.jit import kernel, kernel_part
 def find_within(point, limit, multiple, tree, node_distances, row_values, n_open, stack, near_tuples):
     """Write the tuples at a distance of at most `multiple` * `limit` from a point to `near_tuples`; return how many.
 
-    Boxes without open tuples (`n_open` is the number of open tuples in each box) are skipped. The counters of `tree`
-    are updated: steps, and the limits between which the answer would be the same.
+    Boxes without open tuples (those that no center has taken yet) are skipped.
+
+    Args:
+        point: (axes,) coordinates.
+        limit: The distance.
+        multiple: Factor of the limit.
+        tree: `RecordTree`; its counters are updated.
+        node_distances, row_values: Scratch.
+        n_open: By box, the number of open tuples below it.
+        stack: Scratch.
+        near_tuples: Output: numbers of tuples.
     """
     axes, boxes, counters = tree.axes, tree.boxes, tree.counters
     box, kid, first = boxes[0], boxes[1], boxes[3]
@@ -47,7 +56,12 @@ def find_within(point, limit, multiple, tree, node_distances, row_values, n_open
 def has_records_within(point, limit, min_records, tree, node_distances, row_values, stack):
     """Return whether `min_records` or more records are at a distance of at most `limit` from a point.
 
-    The counters of `tree` are updated: steps, and the limits between which the answer would be the same.
+    Args:
+        point: (axes,) coordinates.
+        limit: The distance.
+        min_records: Number of records that is needed.
+        tree: `RecordTree`; its counters are updated.
+        node_distances, row_values, stack: Scratch.
     """
     axes, counts, counters = tree.axes, tree.counts, tree.counters
     box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
@@ -82,7 +96,15 @@ def has_records_within(point, limit, min_records, tree, node_distances, row_valu
 
 @kernel_part
 def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tuples):
-    """Return the least distance from a point within which `min_records` records lie."""
+    """Return the least distance from a point within which `min_records` records lie.
+
+    Args:
+        point: (axes,) coordinates.
+        min_records: Number of records that is needed.
+        tree: `RecordTree`; its counters are updated.
+        node_distances: Distances of the point to the nodes of hierarchies, filled before.
+        stack, sums, heap_tuples: Scratch.
+    """
     axes, counts, counters = tree.axes, tree.counts, tree.counters
     box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
     hierarchies = axes[0].sum()
@@ -114,6 +136,13 @@ def update_max_radius(begin, max_steps, min_records, tree, max_radius):
 
     The radius of a tuple is the distance to the nearest `min_records` records, its own included; all tuples from
     `begin` on count. Returns the tuple to continue with, after `max_steps` visited boxes or at the end.
+
+    Args:
+        begin: The first tuple.
+        max_steps: Number of visited boxes after which to return.
+        min_records: Number of records that is needed.
+        tree: `RecordTree`; its counters are updated.
+        max_radius: (1,) distance; updated in place.
     """
     points, counts, counters = tree.points, tree.counts, tree.counters
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
@@ -135,7 +164,13 @@ def update_max_radius(begin, max_steps, min_records, tree, max_radius):
 
 @kernel_part
 def close_tuple(t, boxes, n_open):
-    """Subtract tuple `t` from the numbers of open tuples (`n_open`) of all boxes above it, in place."""
+    """Subtract tuple `t` from the numbers of open tuples (`n_open`) of all boxes above it, in place.
+
+    Args:
+        t: Number of the tuple.
+        boxes: `RecordTree.boxes`.
+        n_open: By box, the number of open tuples below it; updated in place.
+    """
     node = boxes[4][t]
     while node >= 0:
         n_open[node] -= 1
@@ -149,6 +184,18 @@ def select_centers(begin, max_steps, limit, multiple, min_records, tree, n_open,
     With `min_records` above 0, a tuple becomes a center only if it has that many records within `limit`. Returns the
     tuple to continue with, after `max_steps` steps or at the end, and the number of centers. `center_of` and `centers`
     are filled in place; tuples with a center are closed.
+
+    Args:
+        begin: The first tuple.
+        max_steps: Number of steps after which to return.
+        limit: The distance.
+        multiple: Factor of the limit.
+        min_records: Number of records that a center needs within the limit; 0 for none.
+        tree: `RecordTree`; its counters are updated.
+        n_open: By box, the number of open tuples below it; updated in place.
+        center_of: (tuples,) number of the center of each tuple, -1 for none; updated in place.
+        centers: Output: tuple of each center.
+        n_centers: Number of centers so far.
     """
     points, counters = tree.points, tree.counters
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
@@ -178,6 +225,13 @@ def move_to_center(t, center, amount, entries):
 
     They are added to the entry of the center, else to an empty or a new entry. Empty entries are used again, so a tuple
     has no more entries than records.
+
+    Args:
+        t: Number of the tuple.
+        center: Number of the center.
+        amount: Number of records.
+        entries: Center, number of records and next entry (-1: none) of each entry, and (1,) number of entries; updated
+            in place. The first entry of tuple t is entry t.
     """
     center_of, counts, following, used = entries
     entry, empty, last = t, np.int64(-1), t
@@ -199,9 +253,20 @@ def move_to_center(t, center, amount, entries):
 def balance_loads(begin, max_steps, limit, min_records, tree, n_open, centers, load, entries):
     """Move records along shortest paths from centers with more than `min_records` to centers with fewer, in place.
 
-    Each record stays within the limit of its center. `load`: records by center; `entries`: records of a tuple at a
-    center (center, count, next entry of the tuple, number of entries). Returns the center to continue with after
-    `max_steps` steps, the number of centers if all have enough, and -1 if one cannot get enough.
+    Each record stays within `limit` of its center. Returns the center to continue with after `max_steps` visited boxes,
+    the number of centers if all have enough, and -1 if one cannot get enough.
+
+    Args:
+        begin: The first center.
+        max_steps: Number of visited boxes after which to return.
+        limit: The distance.
+        min_records: Number of records that is needed.
+        tree: `RecordTree`; its counters are updated.
+        n_open: By box, the number of tuples that are searched for.
+        centers: Tuple of each center.
+        load: (centers,) number of records; updated in place.
+        entries: Center, number of records and next entry (-1: none) of each entry, and (1,) number of entries; updated
+            in place. The first entry of tuple t is entry t.
     """
     points, counters, n_centers = tree.points, tree.counters, len(load)
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)

@@ -12,7 +12,12 @@ from dbanon.kernels.loss import attribute_loss
 
 @kernel_part
 def random_below(n, state):
-    """Return a random number from 0 to n - 1, and advance `state`."""
+    """Return a random integer from 0 to n - 1, and advance `state` (xorshift64*, Vigna 2016).
+
+    Args:
+        n: A positive number.
+        state: (1,) uint64 state of the random numbers, which is advanced.
+    """
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -27,6 +32,12 @@ def draw_random_line(line, terms, lines, state):
 
     line[:, 0] are the attributes, the first matters most; line[:, 1] which order of codes each has; line[:, 2] by how
     many bits it is coarsened.
+
+    Args:
+        line: Output: (attributes, 3).
+        terms: `LossArrays.terms`.
+        lines: Several orders of each hierarchy's codes, and where those of an attribute begin.
+        state: The state of the random numbers, which is advanced.
     """
     d = len(line)
     for i in range(d):
@@ -47,6 +58,13 @@ def line_position(line, tuple_id, codes, terms, lines):
     """Return the position of a tuple on a line, a number by which tuples are sorted (see `draw_random_line`).
 
     Attributes that do not fit in 62 bits are ignored.
+
+    Args:
+        line: (attributes, 3): attribute, which order of its codes is used, and by how many bits codes are coarsened.
+        tuple_id: Number of the tuple.
+        codes: (tuples, attributes) codes.
+        terms: `LossArrays.terms`.
+        lines: Several orders of each hierarchy's codes, and where those of an attribute begin.
     """
     ranks, rank_at = lines
     place, capacity = np.int64(0), np.int64(2**62)
@@ -68,7 +86,13 @@ def line_position(line, tuple_id, codes, terms, lines):
 
 @kernel_part
 def pair_loss(tuple_id, center, measure):
-    """Return the loss per record of a class of two tuples, `tuple_id` and `center` (any other tuple)."""
+    """Return the loss per record of a class of two tuples, `tuple_id` and `center` (any other tuple).
+
+    Args:
+        tuple_id: Number of the tuple.
+        center: Number of the other tuple.
+        measure: `LossArrays`.
+    """
     total = np.int64(0)
     for a in range(measure.codes.shape[1]):
         x, y = np.int64(measure.codes[tuple_id, a]), np.int64(measure.codes[center, a])

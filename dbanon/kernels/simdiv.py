@@ -21,7 +21,12 @@ MAX_SCANNED_RECORDS = 8
 
 @kernel_part
 def cosine(unit, a, b):
-    """Return the cosine of the vectors of tuples `a` and `b`, in whole steps of 1 / STEPS_PER_UNIT."""
+    """Return the cosine of the vectors of tuples `a` and `b`, in whole steps of 1 / STEPS_PER_UNIT.
+
+    Args:
+        unit: (tuples, d) vectors of length 1.
+        a, b: Numbers of the tuples.
+    """
     total = 0.0
     for j in range(unit.shape[1]):
         total += unit[a, j] * unit[b, j]
@@ -91,7 +96,13 @@ def slice_centers(ranked_records, tuple_of, unit, top, values, k, min_cosine):
 def fill_similarity_order(unit, counts, first, order):
     """Order all records from tuple `first` on, each followed by the most similar remaining one (ties: the first).
 
-    `order` gets their tuples; `counts` are the records of each tuple. Quadratic time.
+    Quadratic time.
+
+    Args:
+        unit: (tuples, d) vectors of length 1.
+        counts: (tuples,) number of records.
+        first: Number of the first tuple.
+        order: Output: (records,) tuple of each record.
     """
     n_remaining = counts.copy()
     current = first
@@ -112,8 +123,14 @@ def fill_similarity_order(unit, counts, first, order):
 def _diversity(size, entropy_sum, distinct, normalized):
     """Return the Shannon index of a group of `size` records as an integer, in steps of 1 / STEPS_PER_UNIT.
 
-    `entropy_sum` is the sum of n ln n over the counts n of its values. If `normalized`, it is divided by the greatest
-    index that `size` records can have with `distinct` values; 0 if only one value is possible.
+    If `normalized`, the index is divided by the greatest one that `size` records can have with `distinct` values; it is
+    0 if only one value is possible.
+
+    Args:
+        size: Number of records.
+        entropy_sum: Sum of n ln n over the numbers n of records by value.
+        distinct: Number of different values of the column.
+        normalized: Whether to divide by the greatest possible index.
     """
     diversity = math.log(size) - entropy_sum / size
     if normalized:
@@ -126,8 +143,14 @@ def _diversity(size, entropy_sum, distinct, normalized):
 def _comes_before(a, b, groups, is_near, similar):
     """Return whether group `a` precedes group `b`: near groups first, then more similar ones, then by next record.
 
-    A group is the records of one tuple with equal sensitive values, which are the same for both groups. `is_near` and
-    `similar` say whether the tuple is near the center, and how similar.
+    A group is the records of one tuple with equal sensitive values. It is meant for groups with the same values.
+
+    Args:
+        a, b: Numbers of the groups.
+        groups: Tuple of each group, its sensitive codes, all records by group, where those of each group begin, how
+            many are taken, and how many remain.
+        is_near: (tuples,) whether each tuple is near the center.
+        similar: (tuples,) weighted similarity of each tuple to the center.
     """
     group_tuple, _, rows, row_at, n_taken, _ = groups
     s, t = group_tuple[a], group_tuple[b]
@@ -143,6 +166,16 @@ def _sift_down(heap, begin, size, i, groups, is_near, similar):
     """Move the i-th group of a heap, in place, down to its place in the order of `_comes_before`.
 
     The heap begins at `begin` in `heap` and has `size` groups; the first group is on top.
+
+    Args:
+        heap: Numbers of groups; updated in place.
+        begin: Where the groups begin in `heap`.
+        size: Number of groups.
+        i: Place of the group in the heap, from 0.
+        groups: Tuple of each group, its sensitive codes, all records by group, where those of each group begin, how
+            many are taken, and how many remain.
+        is_near: (tuples,) whether each tuple is near the center.
+        similar: (tuples,) weighted similarity of each tuple to the center.
     """
     while True:
         first = i
@@ -157,7 +190,17 @@ def _sift_down(heap, begin, size, i, groups, is_near, similar):
 
 @kernel_part
 def _move_first_to_front(heap, begin, size, groups, is_near, similar):
-    """Swap the group that comes first (by `_comes_before`) of `size` groups from `begin` on with the one at `begin`."""
+    """Swap the group that comes first (by `_comes_before`) of `size` groups from `begin` on with the one at `begin`.
+
+    Args:
+        heap: Numbers of groups; updated in place.
+        begin: Where the groups begin in `heap`.
+        size: Number of groups.
+        groups: Tuple of each group, its sensitive codes, all records by group, where those of each group begin, how
+            many are taken, and how many remain.
+        is_near: (tuples,) whether each tuple is near the center.
+        similar: (tuples,) weighted similarity of each tuple to the center.
+    """
     group_tuple, _, rows, row_at, n_taken, _ = groups
     first = -1
     first_near, first_similar, first_row = False, np.int64(0), np.int64(0)
@@ -192,9 +235,10 @@ def fill_clusters(cluster, max_steps, centers, unit, groups, kinds, sensitive, o
         max_steps: Number of examined groups after which to return.
         centers: Record and tuple of each center.
         unit: Unit vectors by tuple.
-        groups: See the module.
-        kinds: Groups by their sensitive values, where these begin, number of groups with remaining records, and codes
-            (kinds, columns).
+        groups: Tuple of each group (records of one tuple with equal sensitive values), its sensitive codes, all records
+            by group, where those of each group begin, how many are taken, and how many remain; updated in place.
+        kinds: A kind is a combination of sensitive values. The groups sorted by kind, where those of each kind begin,
+            number of groups with remaining records, and codes (kinds, columns); updated in place.
         sensitive: Codes of every record (columns, records), number of values of each column and of those that occur.
         options: `FillOptions`.
         labels: Output: cluster of each record.

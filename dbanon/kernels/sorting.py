@@ -22,7 +22,14 @@ def sort_values(values, n):
 
 @kernel_part
 def sort_entries(places, tuple_ids, counts, n):
-    """Sort n entries in place by `places`, then by `tuple_ids`; `counts` are moved with them."""
+    """Sort n entries in place by `places`, then by `tuple_ids`; `counts` are moved with them.
+
+    Args:
+        places: The first sort key; updated in place.
+        tuple_ids: The second sort key; updated in place.
+        counts: Numbers that are moved with the keys.
+        n: Number of entries.
+    """
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1

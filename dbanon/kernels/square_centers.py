@@ -14,7 +14,11 @@ from dbanon.kernels.jit import kernel, kernel_part
 def squared_box_distance(point, box, node, units):
     """Return the square of the least distance of a point to the box of a node; exact for a box of one point.
 
-    `units` are the distances of a NULL to a value.
+    Args:
+        point: (axes,) coordinates; NULL_COORDINATE for a NULL.
+        box: (nodes, 2 * axes) least and greatest coordinate of each box.
+        node: Number of the node.
+        units: (axes,) distance of NULL to a value.
     """
     total = np.int64(0)
     for a in range(len(units)):
@@ -33,8 +37,15 @@ def squared_box_distance(point, box, node, units):
 def nearest_center_squared(point, tree, stack, n_steps, best, lowest):
     """Return the center nearest to a point (ties: the first), starting from center `best` at squared distance `lowest`.
 
-    `best` is returned if no center is nearer, or comes first at the same distance. `n_steps` is increased by the number
-    of visited boxes; `stack` is scratch.
+    `best` is returned if no center is nearer, or comes first at the same distance.
+
+    Args:
+        point: (axes,) coordinates; NULL_COORDINATE for a NULL.
+        tree: `CenterTree`, whose axes are all numbers.
+        stack: Scratch.
+        n_steps: (1,) number of visited boxes; increased.
+        best: The center to start from, or NO_CENTER.
+        lowest: Its squared distance; NULL_COORDINATE if there is none.
     """
     box, kid, first, units = tree.boxes[0], tree.boxes[1], tree.boxes[3], tree.axes[1]
     stack[0, 0], stack[0, 1] = 0, squared_box_distance(point, box, 0, units)
@@ -64,6 +75,13 @@ def assign_nearest_squared(begin, max_steps, points, tree, nearest):
 
     Every entry must have a center at the start. Returns the point to continue at, after `max_steps` visited boxes or at
     the end.
+
+    Args:
+        begin: The first point.
+        max_steps: Number of visited boxes after which to return.
+        points: (points, axes) coordinates; NULL_COORDINATE for a NULL.
+        tree: `CenterTree`, whose axes are all numbers.
+        nearest: (points,) number of a center of each point; updated in place.
     """
     box, leaf, units = tree.boxes[0], tree.boxes[4], tree.axes[1]
     stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)

@@ -114,13 +114,45 @@ def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_id
 
 @kernel
 def search_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts):
-    """Call `find_records` from Python: find the records with the least sums."""
+    """Call `find_records` from Python: find the records with the least sums, and return the number of their tuples.
+
+    Args:
+        tree: `IndexArrays.tree`; the counter of steps is increased.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        table_sums: Table part of a query: by value of the attributes with few values, what the value adds to the sum.
+        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
+            prefix sums of counts and places.
+        sign: 1 for the least sums, -1 for the greatest.
+        records: Number of records.
+        tuple_ids: Output: tuples, in the order of their sums.
+        record_counts: Output: number of records of each tuple.
+    """
     return find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts)
 
 
 @kernel_part
 def fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, table_sums, query):
-    """Set a query (`table_sums` and `query`, in place) to the distances to the tuple `seed`."""
+    """Set a query (`table_sums` and `query`, in place) to the distances to the tuple `seed`.
+
+    The axis part becomes one place (or NULL) per axis; its prefix sums are not changed.
+
+    Args:
+        seed: Number of the tuple.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        tables: Distances between the values of each attribute with few values, one row after another.
+        table_starts: (attributes,) where the distances of each attribute begin in `tables`.
+        table_sums: Table part of a query: by value of the attributes with few values, what the value adds to the sum;
+            updated in place.
+        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
+            prefix sums of counts and places; updated in place.
+    """
     codes, offsets = tabular[0], tabular[1]
     for j in range(len(offsets)):
         width = (offsets[j + 1] if j + 1 < len(offsets) else len(table_sums)) - offsets[j]
@@ -136,7 +168,23 @@ def fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, t
 
 @kernel_part
 def add_distances(seed, times, tabular, axis, axis_codes, tables, table_starts, table_sums, query):
-    """Add the distances to tuple `seed`, `times` times, to a query for sums (`table_sums`, `query`), in place."""
+    """Add the distances to tuple `seed`, `times` times, to a query for sums (`table_sums`, `query`), in place.
+
+    Args:
+        seed: Number of the tuple.
+        times: How often the distances are added.
+        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
+            each attribute begin, remaining records by value.
+        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
+            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
+        tables: Distances between the values of each attribute with few values, one row after another.
+        table_starts: (attributes,) where the distances of each attribute begin in `tables`.
+        table_sums: Table part of a query: by value of the attributes with few values, what the value adds to the sum;
+            updated in place.
+        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
+            prefix sums of counts and places; updated in place.
+    """
     codes, offsets = tabular[0], tabular[1]
     for j in range(len(offsets)):
         width = (offsets[j + 1] if j + 1 < len(offsets) else len(table_sums)) - offsets[j]
@@ -155,7 +203,15 @@ def add_distances(seed, times, tabular, axis, axis_codes, tables, table_starts, 
 
 @kernel_part
 def append_members(tuple_ids, record_counts, size, members, n_rows):
-    """Append a cluster of `size` tuples and a row of -1 to `members`; return the number of rows used then."""
+    """Append a cluster of `size` tuples and a row of -1 to `members`; return the number of rows used then.
+
+    Args:
+        tuple_ids: Numbers of tuples.
+        record_counts: Number of records of each of `tuple_ids`.
+        size: Number of tuples.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
+        n_rows: Number of rows of `members` that are used already.
+    """
     for i in range(size):
         members[n_rows + i, 0], members[n_rows + i, 1] = tuple_ids[i], record_counts[i]
     members[n_rows + size, 0] = -1
@@ -166,8 +222,18 @@ def append_members(tuple_ids, record_counts, size, members, n_rows):
 def take_nearest_records(index, table_sums, query, seed, n_others, tuple_ids, record_counts, members, n_rows):
     """Remove a record of tuple `seed` and the `n_others` nearest records from the index; return the used rows.
 
-    They are appended to `members` as one cluster (see `gather_clusters`). The query must be that of the seed;
-    `tuple_ids` and `record_counts` are scratch with space for one more than the others.
+    They are appended to `members` as one cluster, which ends with a row of -1. The query must be that of the seed.
+
+    Args:
+        index: `IndexArrays`; updated in place.
+        table_sums: Table part of a query: by value of the attributes with few values, what the value adds to the sum.
+        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
+            prefix sums of counts and places.
+        seed: Number of the tuple.
+        n_others: Number of other records.
+        tuple_ids, record_counts: Scratch with space for `n_others` + 1 entries.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
+        n_rows: Number of rows of `members` that are used already.
     """
     tree, tabular, axis, _ = index
     tuple_ids[0], record_counts[0] = seed, -1

@@ -14,7 +14,14 @@ from dbanon.kernels.kd_tree import (
 
 @kernel_part
 def nearest_distance(t, n_wanted, points, nodes, boxes, terms, sums, heap_tuples):
-    """Return the greatest distance of the `n_wanted` remaining records nearest to tuple `t`, and the tuple at it."""
+    """Return the greatest distance of the `n_wanted` remaining records nearest to tuple `t`, and the tuple at it.
+
+    Args:
+        t: Number of the tuple.
+        n_wanted: Number of records; at least one must remain.
+        points, nodes, boxes, terms: The tree of the remaining tuples (see `kd_tree.nearest_records`).
+        sums, heap_tuples: Scratch for `n_wanted` + 1 entries.
+    """
     place = np.empty(len(terms[1]))
     copy_coordinates(t, points, place)
     nearest_records(points, nodes, boxes, terms, place, n_wanted, sums, heap_tuples)
@@ -29,12 +36,13 @@ def v_mdav_steps(points, nodes, boxes, terms, average, gamma, k, max_steps, memb
     member, as long as that distance is less than `gamma` times its distance to the nearest other remaining record.
 
     Args:
-        points, nodes, boxes, terms: See `kd_tree`; records are removed from the tree.
+        points, nodes, boxes, terms: The tree of the remaining tuples (see `kd_tree.farthest_tuple`); records are
+            removed in place.
         average: (axes,) the place from which seeds are farthest.
         gamma: The factor.
         k: Fewest records of a cluster.
         max_steps: Number of clusters after which to return.
-        members: Output: see `mdav_steps`.
+        members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
     """
     n_remaining, records = points[3], nodes[4]
     place = np.empty(len(average))

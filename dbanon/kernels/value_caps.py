@@ -16,8 +16,13 @@ SEARCH_FACTOR = 4
 def _capacity(pool, caps, k):
     """Return how many records of a pool a cluster can still take, at most k; 0 for a pool with a NULL.
 
-    Each of min_values[s] values may have k / min_values[s] records, rounded down, and as many values as the remainder
-    one more (`n_above`: values that have one more). Columns with a minimum below 2 do not count.
+    A value of column s may have k / min_values[s] records of the cluster, rounded down; as many values as the remainder
+    of this division may have one more. Columns with a minimum below 2 have no limit.
+
+    Args:
+        pool: Number of the pool.
+        caps: `ValueCaps`.
+        k: Records of a cluster.
     """
     capacity = np.int64(k)
     for s in range(len(caps.min_values)):
@@ -35,7 +40,14 @@ def _capacity(pool, caps, k):
 
 @kernel_part
 def _count_records(pool, n_records, caps, k):
-    """Add `n_records` (negative: subtract) to the cluster's counts of a pool's sensitive values in `caps`, in place."""
+    """Add `n_records` (negative: subtract) to the cluster's counts of a pool's sensitive values in `caps`, in place.
+
+    Args:
+        pool: Number of the pool.
+        n_records: Number of records.
+        caps: `ValueCaps`; counts and n_above are updated in place.
+        k: Records of a cluster.
+    """
     for s in range(len(caps.min_values)):
         value = caps.values[s, pool]
         if value < 0:
@@ -157,10 +169,21 @@ def grow_capped_clusters(state, max_clusters, first_label, k, order, pools, caps
 def join_capped_clusters(first_row, max_steps, rows, n_spare, min_values, tuple_of, values, members, measure, clusters):
     """Add each row, from `first_row` on, to the cluster whose total loss grows least among those whose caps allow it.
 
-    The caps: no value has more than 1 / min_values[s] of the records, rounded up. A row without such a cluster is
-    skipped while `n_spare` lasts, and then joins a cluster all the same. Clusters and members are updated in place.
-    Returns the next place in `rows`, what remains of `n_spare`, and the number of examined clusters, which `max_steps`
-    limits. `values` (columns, rows) have -1 for NULL.
+    The caps: no value of sensitive column s has more than 1 / min_values[s] of a cluster's records, rounded up. A row
+    without such a cluster is skipped while `n_spare` is above 0; later ones join the cluster of least growth in spite
+    of the caps. Returns the next place in `rows`, the remaining `n_spare`, and the number of examined clusters.
+
+    Args:
+        first_row: The first place in `rows`.
+        max_steps: Number of examined clusters after which to return.
+        rows: Numbers of records.
+        n_spare: Number of records that may be skipped.
+        min_values: (columns,) number of different values that each column needs.
+        tuple_of: (records,) number of the tuple of each record.
+        values: (columns, records) codes of sensitive values, -1 for NULL.
+        members: `ClusterMembers`; updated in place.
+        measure: `LossArrays`.
+        clusters: `LossClusters`; updated in place.
     """
     steps, i = np.int64(0), first_row
     while i < len(rows) and steps < max_steps:
@@ -196,7 +219,14 @@ def _fits_caps(row, min_values, values, previous, member, size):
     """Return whether record `row` can join a cluster of `size` records so that none of its values exceeds its cap.
 
     The cap of a value is (size + 1) / min_values[s], rounded up. NULLs and columns with a minimum below 2 do not count.
-    The members of the cluster are the list from `member` along `previous`.
+
+    Args:
+        row: Number of the record.
+        min_values: (columns,) number of different values that each column needs.
+        values: (columns, records) codes of sensitive values, -1 for NULL.
+        previous: The member of the same cluster before each record, -1 for none.
+        member: The last member of the cluster.
+        size: Number of records of the cluster.
     """
     for s in range(len(min_values)):
         if min_values[s] < 2 or values[s, row] < 0:

@@ -44,7 +44,8 @@ def postgres_place(name: str, cursor: Cursor, current: str) -> attached_database
     """Return database, schema and table if a name refers to an attached PostgreSQL database; else None.
 
     A name of two parts is read as schema and table if the database `current` has such a schema, else as database and
-    table in its default schema. A name of one part gives None.
+    table in its default schema. A name of one part gives None. The database in the result is its attached name. The
+    table need not exist.
 
     Args:
         name: A table name as SQL.
@@ -63,7 +64,7 @@ def postgres_place(name: str, cursor: Cursor, current: str) -> attached_database
 
 
 def local_name_and_target(name: str, cursor: Cursor, current: str) -> tuple[str, attached_databases.Place | None]:
-    """Return the name of a release in its own database, and the place of its copy if the given name is in PostgreSQL.
+    """Return the name of a release in its own database, and the place of its copy if `name` refers to PostgreSQL.
 
     For a name in an attached PostgreSQL database the first value is its last part and the second is (database, schema,
     table). For all other names they are the name itself and None.
@@ -79,7 +80,7 @@ def target_alias(name: str, cursor: Cursor, current: str) -> str | None:
 
 
 def find_delivered_release(function: str, target_name: str, cursor: Cursor, path: SearchPath) -> ReleaseName | None:
-    """Return database, schema and name of the release whose copy in PostgreSQL has a name.
+    """Return database, schema and name of the release whose copy in PostgreSQL has the name `target_name`.
 
     None if the name is not in an attached PostgreSQL database, or no release has a copy of this name.
 

@@ -30,8 +30,9 @@ def hash_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str] = TABLE
 
     Args:
         cursor: A cursor.
-        entry: The release; the name of a table is its name and an ending.
-        endings: The endings of the tables to hash; the empty ending is the table of the rows.
+        entry: The release.
+        endings: The endings of the names of the tables to hash, which follow the release's name: "" (the released
+            rows), "_classes" or "_metrics", or those of related tables.
     """
     hash_by_ending = {}
     with _fixed_time_settings(cursor):
@@ -74,7 +75,8 @@ def version_changes(cursor: Any, entry: LedgerEntry, endings: Sequence[str] = TA
     Args:
         cursor: A cursor.
         entry: The version.
-        endings: Endings of the names of the tables that are compared.
+        endings: Endings, after the release's name, of the names of the tables that are compared: "" (the released
+            rows), "_classes", "_metrics".
     """
     stored_hashes = _stored_hashes(cursor, entry)
     if stored_hashes is None:

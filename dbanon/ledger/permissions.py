@@ -37,7 +37,8 @@ class Permission:
         source: The table or view as calls name it.
         algorithms: The algorithms that may be requested.
         k: The smallest k that may be requested.
-        parameters: The parameters of the calls, except k. Bounds of privacy models may be made stricter by a reader.
+        parameters: The parameters of the calls, except k. A reader may make bounds of privacy models (such as l)
+            stricter.
         reader: The reader's name; `*` permits any reader.
         max_requests: Maximum number of different requests about the source, by all readers; further ones are refused.
     """
@@ -51,28 +52,28 @@ class Permission:
 
     @property
     def description(self) -> str:
-        """Describe the permission in a message: algorithms, source, minimal k and bounds of privacy models."""
+        """The permission as text for messages: algorithms, source, minimal k and bounds of the other privacy models."""
         bounds = [f"{name} = {value}" for name, value in self.bounds.items()]
         with_ = f" with {', '.join(bounds)}" if bounds else ""
         return f"{' or '.join(self.algorithms)} of '{self.source}' from k = {self.k} on{with_}"
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """The parameters that bound privacy models; readers see them and may request stricter values.
+        """The parameters, other than k, that bound privacy models (such as l or t), with their values.
 
-        All other parameters are private to the custodian: they can name withheld columns, missing codes, hierarchies or
-        keys.
+        Readers see them and may request stricter values. All other parameters are private to the custodian: they can
+        name withheld columns, missing codes, hierarchies or keys.
         """
         return _bounds(self.parameters)
 
     @property
     def public_row(self) -> tuple[str, list[str], int, str]:
-        """The permission as `FROM permissions()` shows it: source, algorithms, k and bounds as JSON."""
+        """The permission as permissions() shows it: source, algorithms, k, and the other models' bounds as JSON."""
         return self.source, list(self.algorithms), self.k, json.dumps(self.bounds, sort_keys=True)
 
     @property
     def row(self) -> tuple[Any, ...]:
-        """The permission as a row with the columns COLUMNS; the parameters are JSON."""
+        """The permission as a tuple in the order of COLUMNS; the parameters are sorted JSON."""
         parameters = json.dumps(self.parameters, sort_keys=True)
         return self.source, list(self.algorithms), self.k, parameters, self.reader, self.max_requests
 
@@ -106,7 +107,7 @@ class ReleaseRequest:
 
     @property
     def description(self) -> str:
-        """The call as text for messages, with only k and the bounds of privacy models as parameters."""
+        """The call as text for messages, with only k and the bounds of the other privacy models as parameters."""
         visible = [
             f"{name}={value}" for name, value in self.call_parameters.items() if name == "k" or name in model_bounds()
         ]
@@ -115,12 +116,15 @@ class ReleaseRequest:
 
 @cache
 def model_bounds() -> dict[str, bool]:
-    """Return the names of the parameters that bound a privacy model, and whether a higher value of each is stricter."""
+    """Return the parameters that bound models of sensitive columns, and whether a higher value of each is stricter.
+
+    They are those of the registered `PrivacyModel`s, such as l (True) and t (False); k is not one of them.
+    """
     return {model.parameter: model.forms[0].is_higher for model in registry.models()}
 
 
 def _bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the parameters that are bounds of privacy models."""
+    """Return those of the parameters (values by name) that bound privacy models other than k, such as l or t."""
     return {name: value for name, value in parameters.items() if name in model_bounds()}
 
 
@@ -129,9 +133,10 @@ def redact_private(
 ) -> tuple[list[Permission], list[ReleaseRequest]]:
     """Return copies of permissions and requests in which a number replaces all private parameters.
 
-    Private are all parameters except k and the bounds of privacy models. Equal sets of private parameters have equal
-    numbers, so that a reader's call matches the release of an earlier, equal call. Without private parameters there is
-    no number. The process that answers readers uses these copies.
+    Private are all parameters except k and the bounds of the other privacy models. The number is the value of a
+    parameter with the empty name. Equal sets of private parameters have equal numbers, so that a reader's call matches
+    the release of an earlier, equal call. Without private parameters there is no number. The process that answers
+    readers uses these copies.
     """
     all_parameters = [permission.parameters for permission in permissions] + [
         request.call_parameters for request in requests
@@ -139,7 +144,7 @@ def redact_private(
     numbers = {private: n for n, private in enumerate(sorted(set(map(_private_parameters, all_parameters))))}
 
     def with_number(parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return k and the bounds among the parameters, with a number in place of all private ones, if any."""
+        """Return k and the model bounds; if there are private parameters, also their number under the empty name."""
         private = _private_parameters(parameters)
         public = _bounds(parameters) | ({"k": parameters["k"]} if "k" in parameters else {})
         return public if private == "{}" else public | {_PRIVATE: numbers[private]}
@@ -154,7 +159,7 @@ def redact_private(
 
 
 def _private_parameters(parameters: Mapping[str, Any]) -> str:
-    """Return the private parameters as sorted JSON: all except k and the bounds of privacy models."""
+    """Return the parameters except k and the bounds of other models as sorted JSON; "{}" if there are none."""
     private = {name: value for name, value in parameters.items() if name != "k" and name not in model_bounds()}
     return json.dumps(private, sort_keys=True)
 
@@ -177,8 +182,8 @@ def find_permission(
         reader: The reader's name.
         algorithm: The algorithm of the call.
         source: The source of the call.
-        parameters: The parameters that the reader gives: k and bounds of privacy models, as numbers.
-        contacts: The contacts for permissions that the error message names.
+        parameters: The parameters that the reader gives, as numbers: only k and bounds of other privacy models.
+        contacts: Whom to ask for a permission; the error message names them.
 
     Raises:
         RequestNotPermittedError: No permission covers the call, or the algorithm or a parameter cannot be requested.
@@ -208,7 +213,8 @@ def _parse_number(algorithm: str, name: str, value: Any) -> int | float:
     `algorithm` and `name` are the algorithm and the parameter, which must exist.
 
     Raises:
-        InvalidArgumentError: It is no number, its absolute value is 2**63 or more, or it is invalid for the parameter.
+        InvalidArgumentError: The value is no number (also a boolean), its absolute value is 2**63 or more, or it is
+            invalid for the parameter.
     """
     parameter = next(p for p in table_functions()[algorithm].parameters if p.name == name)
     is_number = not isinstance(value, bool) and isinstance(value, int | float) and abs(value) < _NUMBER_LIMIT
@@ -251,7 +257,7 @@ def stored_permissions(cursor: Any, database: str) -> tuple[list[Permission], li
 
 
 def parse_permission(row: Sequence[Any]) -> Permission:
-    """Return the permission in a row with the columns COLUMNS; earlier names of parameters are replaced by today's.
+    """Return the permission in a row with the columns COLUMNS; renamed parameters get today's names.
 
     Raises:
         ValueError: The row is invalid: an unknown algorithm, parameters that are no JSON object, k among them, or a

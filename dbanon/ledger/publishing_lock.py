@@ -36,8 +36,8 @@ def publishing_turn(current: Session, function: str, name: str, database: str) -
     """Hold the lock of the ledger of `database`, and of all other attached writable ledgers, while the block runs.
 
     Every read that a decision about a release depends on must be inside: another connection cannot change the ledger
-    before the block ends. Blocks of one session may be nested; an inner one takes only locks that are not held. The
-    locks are released at the end of the block, also after an error.
+    before the block ends. Blocks of one session may be nested; an inner one takes only locks that the session does not
+    have yet. The locks are released at the end of the block, also after an error.
 
     Args:
         current: The session of the caller.
@@ -65,7 +65,7 @@ def publishing_turn(current: Session, function: str, name: str, database: str) -
 
 
 def check_rows_held(function: str, name: str) -> None:
-    """Check, right before a commit, that the transactions which hold the locks are still open.
+    """Check that the transactions which hold the publishing locks of this context are still open.
 
     Args:
         function: The function that writes, for messages.

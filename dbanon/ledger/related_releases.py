@@ -17,7 +17,7 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 @dataclass(frozen=True)
 class NamedRelease:
-    """A release by database, schema and name; the names of its tables are its name with different endings."""
+    """A release by database, schema and name; the names of its tables are its name and an ending such as "_classes"."""
 
     database: str
     schema: str
@@ -25,11 +25,14 @@ class NamedRelease:
 
     @property
     def display_name(self) -> str:
-        """The name as messages show it: with its schema, unless that is `main`."""
+        """The release's name as messages show it: with its schema, unless that is `main`."""
         return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
 
     def table(self, ending: str = "") -> Sql:
-        """Return the full SQL name of the table of the release whose name has this ending."""
+        """Return the SQL name (database, schema, table) of a table of the release: its name and then `ending`.
+
+        The empty ending is the table of released rows; others are "_classes", "_metrics" and those of related tables.
+        """
         return qualified(self.database, self.schema, self.name + ending)
 
 
@@ -38,8 +41,8 @@ class RelatedRelease(NamedRelease):
     """A release of related tables, as its row in `dbanon.related_release` describes it.
 
     `tables` maps the endings of the released tables to their sources: first people, then rows about them. `bases` are
-    the tables and files behind all sources, `people` those behind the table of people alone. `hashes` are the stored
-    hashes of the tables.
+    the tables and files behind all sources, `person_bases` those behind the table of people alone. `hashes` are the
+    stored hashes of the tables, by ending. `columns` has the columns of each source.
     """
 
     status: str
@@ -59,7 +62,7 @@ class RelatedRelease(NamedRelease):
 
     @property
     def ledger(self) -> Sql:
-        """The ledger table with the row of the release."""
+        """The SQL name of the ledger table dbanon.related_release, in the database of the release."""
         return qualified(self.database, catalog.SCHEMA, "related_release")
 
     @property
@@ -105,7 +108,7 @@ def _entry(database: str, row: Mapping[str, Any]) -> RelatedRelease:
 
 
 def find_related_release(cursor: catalog.Cursor, release_name: str, path: catalog.SearchPath) -> RelatedRelease | None:
-    """Return the first release of related tables with a name on the search path, published or dropped.
+    """Return the first release of related tables of this name in the schemas of the search path, also a dropped one.
 
     None if there is none. Case does not matter.
     """

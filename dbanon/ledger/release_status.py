@@ -33,8 +33,9 @@ def release_status(call: Call) -> Sql:
 def _status_values(call: Call, entry: LedgerEntry) -> dict[str, object]:
     """Return the template values of one published version: changes of its source, of the policy and of hierarchies.
 
-    `changes` is the query for the changes of the source. Nothing is raised: if the comparison fails for any reason,
-    `problem` is the first line of the error and `changes` is None.
+    `changes` is the query that counts changed records of the source. Texts and booleans are SQL. No exception is
+    raised: if the comparison fails, `problem` is the first line of the error and `changes` is None; else `problem` is
+    NULL.
     """
     problem: str | None = None
     changes: Sql | None = None
@@ -65,7 +66,7 @@ def _status_values(call: Call, entry: LedgerEntry) -> dict[str, object]:
 def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None = None) -> Sql:
     """Return a query of one row: how many records were added, removed and changed in the source since a version.
 
-    `spec` is the release spec for the present source. `members` are the records of the version that are compared
+    `spec` is the release spec for the present source. `members` is SQL of the records of the version that are compared
     (default: all).
     """
     return Sql(plan.fill_release_template("ledger/source_changes.sql", spec, members=members or entry.members))
@@ -74,8 +75,8 @@ def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None =
 def is_fresh(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any, members: Sql | None = None) -> bool:
     """Return whether source, policy and hierarchies are unchanged since a version was created.
 
-    `spec` is the release spec for the present source. `members` are the records of the version that are compared with
-    the source (default: all).
+    `spec` is the release spec for the present source. `members` is SQL of the records of the version that are compared
+    with the source (default: all).
     """
     return (
         spec.policy.fingerprint == entry.policy_fingerprint
@@ -90,9 +91,10 @@ def _boolean_literal(value: bool | None) -> Sql:
 
 
 def refresh_problems(call: Call) -> Sql:
-    """Return the SQL of refresh_problems(): differences of too few people that a refresh would publish.
+    """Return the SQL of refresh_problems(): changes of classes that are too small to be published by a refresh.
 
-    The argument of the call names the release; a refresh that keeps classes is assumed.
+    For each class these are the records that a refresh which keeps classes would remove, keep or add, if they alone do
+    not meet the privacy models. The argument of the call names the release.
 
     Raises:
         EarlierHashesError: The hashes of the version have an earlier format.
@@ -110,9 +112,10 @@ def refresh_problems(call: Call) -> Sql:
 
 
 def withheld_records(entry: LedgerEntry, cursor: Cursor) -> Sql | None:
-    """Return SQL of the records of a version that were withheld after an erasure and that some version still shows.
+    """Return SQL of the records of a version that were withheld after an erasure and that some version still publishes.
 
-    None if there are no such records, or the ledger does not have the columns to find them.
+    Only versions of the same release count. None if there are no such records, or the ledger does not have the columns
+    to find them.
     """
     release_condition = f"(schema_name, release) = ({text(entry.schema)}, {text(entry.name)})"
     if entry.bases is None:
@@ -128,7 +131,9 @@ def withheld_records(entry: LedgerEntry, cursor: Cursor) -> Sql | None:
 
 
 def pending_differences(entry: LedgerEntry, spec: ReleaseSpec) -> Sql:
-    """Return a query for the differences of too few people that a refresh which keeps classes would publish.
+    """Return a query for the changes of classes that are too small to be published by a refresh which keeps classes.
+
+    For each class these are the records that would be removed, kept or added, if they alone miss a privacy model.
 
     Args:
         entry: The latest version.

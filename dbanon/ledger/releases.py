@@ -62,7 +62,7 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def keeps_classes(self) -> bool:
-        """Whether this version was created so that records of the previous version stayed in their classes."""
+        """Whether a refresh that kept records in their classes created this version (mode keep or hold)."""
         return self.refresh_mode in ("keep", "hold")
 
     @property
@@ -77,9 +77,10 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def pseudonym_keys(self) -> tuple[str, ...]:
-        """The key id and scope of each pseudonymized column.
+        """The key id and scope of each pseudonymized column, as one text per column.
 
-        Versions that have one in common can be joined by the pseudonyms.
+        Versions that have such a text in common can be joined by the pseudonyms. Columns whose key was not stored are
+        omitted.
         """
         return tuple(self.keys[c] for c, role in self.roles.items() if role == "pseudonym" and c in self.keys)
 
@@ -90,12 +91,12 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def quasi(self) -> tuple[str, ...]:
-        """The quasi-identifiers, in the order of their hashes in the membership."""
+        """The names of the quasi-identifiers, in the order of their hashes in the membership."""
         return tuple(c for c, role in self.roles.items() if role == "quasi")
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The columns published without generalization, except pseudonyms, in the order of their hashes.
+        """The names of the columns published without generalization, except pseudonyms, in the order of their hashes.
 
         The hashes are those in the membership. The roles of the columns are sensitive, insensitive, mask or shift.
         """
@@ -137,7 +138,7 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def membership(self) -> Sql:
-        """The name of the table dbanon.membership, which has the class of every record for all versions."""
+        """The SQL name of the table dbanon.membership, which has the class of every record for all versions."""
         return qualified(self.database, SCHEMA, "membership")
 
     @property
@@ -169,10 +170,10 @@ class LedgerEntry(related_releases.NamedRelease):
 
     @property
     def _person_key(self) -> str:
-        """SQL of a record's person key as canonical text.
+        """SQL for a SELECT list: the column person_key, as canonical text.
 
-        A key of one column in hash format 1, which is DuckDB's text of the value, is converted by removing `.0` from
-        numbers.
+        In hash format 1 a key of one column is DuckDB's text of the value: `.0` at the end of a number is removed. In
+        all other cases it is the column as stored.
         """
         if self.hash_format == FORMAT or self.person_key is None or len(self.person_key) > 1:
             return "person_key"
@@ -275,7 +276,9 @@ def find_release(function: str, release_name: str, cursor: Cursor, path: catalog
 
 
 def find_published(function: str, release_name: str, cursor: Cursor, path: catalog.SearchPath) -> LedgerEntry:
-    """Return the latest version of a release, which must be published; found by name as in `find_release`.
+    """Return the latest version of a release, which must be published.
+
+    The release is found by its name or that of its copy in PostgreSQL, as in `find_release`.
 
     Raises:
         UnknownReleaseError: There is no such release, or it was dropped.
@@ -289,8 +292,14 @@ def find_published(function: str, release_name: str, cursor: Cursor, path: catal
 def current_spec(entry: LedgerEntry, session: Session, cursor: Any, kind: str = "release") -> ReleaseSpec:
     """Return the release spec for what a release would publish now: the call of `entry`, planned again.
 
-    The person key is that of `entry`. Raises the errors of the call, for example if its source does not exist any more.
-    `kind` is the requested result, such as `release` or `membership`.
+    Args:
+        entry: The version; the columns that identify people are those of it.
+        session: The session.
+        cursor: A cursor.
+        kind: The requested result of the spec, such as "release" or "membership".
+
+    Raises:
+        DbanonError: Any error of the call, for example because its source does not exist any more.
     """
     call = make_call(
         session,
@@ -333,7 +342,11 @@ COMPARED_ROLES = ("quasi", "sensitive", "insensitive", "person", *TRANSFORM_SETT
 
 
 def table_columns(entry: LedgerEntry, ending: str, cursor: Cursor) -> dict[str, str]:
-    """Return the column types, by name and in order, of a release's table with this ending; empty if it is missing."""
+    """Return the column types, by name and in order, of the table whose name is that of the release and `ending`.
+
+    `ending` is "" (the released rows), "_classes" or "_metrics", and may have a suffix. Empty if there is no such
+    table.
+    """
     rows = cursor.execute(
         "SELECT column_name, data_type FROM system.main.duckdb_columns() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
@@ -353,7 +366,8 @@ _RELATED_RELEASE_COLUMNS = (
 def releases(call: Call) -> Sql:
     """Return the SQL of the table function releases(): all versions in the ledgers of all attached databases.
 
-    Releases of related tables are included, as version 1. Without any ledger the result has no rows and three columns.
+    Releases of related tables are included, as version 1. Without any ledger the result is empty, and has only the
+    columns database_name, schema_name and name.
     """
     databases = [d for d in call.attached_databases() if catalog.has_table(call.cursor, d, "release")]
     related_databases = [d for d in databases if catalog.has_table(call.cursor, d, "related_release")]

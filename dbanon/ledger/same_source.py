@@ -62,8 +62,8 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
 def versions_of_same_people(entry: LedgerEntry, cursor: Any) -> list[LedgerEntry]:
     """Return all versions of the same people in any attached ledger, except `entry` itself.
 
-    They have any name, view, algorithm and status. They are made from a table or file behind `entry`, or from a source
-    with the same records.
+    A version counts if it is made from a table or file behind `entry`, or if its source has mostly the same records.
+    Its name, algorithm and status do not matter.
     """
     versions = [e for database in ledgers("release", cursor) for e in releases.entries(cursor, database)]
     others = [other for other in versions if other.place != entry.place]
@@ -75,13 +75,13 @@ def versions_of_same_people(entry: LedgerEntry, cursor: Any) -> list[LedgerEntry
 
 
 def releases_of_bases(bases: set[Base], cursor: Any) -> list[LedgerEntry]:
-    """Return all versions, of any status, that were made from one of these tables, in any attached ledger."""
+    """Return all versions, of any status and in any attached ledger, that were made from a table in `bases`."""
     versions = (e for database in ledgers("release", cursor) for e in releases.entries(cursor, database))
     return [e for e in versions if bases & comparable_bases(e)]
 
 
 def streams_of_bases(bases: set[Base], cursor: Any) -> list[StreamEntry]:
-    """Return the streaming views, in any attached ledger, that were made from one of these tables.
+    """Return the streaming views, in any attached ledger, that were made from at least one table in `bases`.
 
     Dropped ones are included, as readers may still have them.
     """
@@ -100,7 +100,7 @@ def ledgers(table: str, cursor: Any) -> list[str]:
 
 
 def comparable_bases(entry: LedgerEntry | StreamEntry) -> set[Base]:
-    """Return the tables and files behind a version or stream as comparable (database, schema, table).
+    """Return the tables and files behind a version or stream as comparable (database, schema, table) in lower case.
 
     A table in another database is included by its attached name as well. Undetermined reads are omitted. If no base was
     stored, the source itself is the base.
@@ -112,8 +112,7 @@ def comparable_bases(entry: LedgerEntry | StreamEntry) -> set[Base]:
 def attached_bases(sources: Iterable[str]) -> set[Base]:
     """Return (database, schema, table) in lower case of those sources whose names include a database.
 
-    Other names and files are ignored. If the database moved and has another identity now, its tables are still about
-    the same people.
+    Other names and files are ignored.
     """
     return {
         (parts[0].lower(), parts[1].lower(), parts[2].lower())

@@ -36,7 +36,7 @@ class Mark:
     Attributes:
         columns: The columns of `order_by`.
         values: Their values as text, independent of the session's time zone.
-        rows: Hashes of the rows that have these values; None if there are more than MAX_ROWS_AT_MARK.
+        rows: Hashes of the rows of the source that have these values; None if there are more than MAX_ROWS_AT_MARK.
         n_late: Number of records that were added with an `order_by` before that of a record read earlier.
     """
 
@@ -63,7 +63,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class ArrivalOrder:
-    """The `order_by` of a stream: its columns with their types, and conditions that compare rows with a mark."""
+    """The `order_by` of a stream: its columns with their types, and SQL conditions that compare rows with a mark.
+
+    A mark has the greatest `order_by` values that the stream has read.
+    """
 
     types: Mapping[str, str]
 
@@ -77,7 +80,10 @@ class ArrivalOrder:
         return cls({name: source.columns[name] for name in columns})
 
     def is_valid(self, mark: Mark, cursor: Any) -> bool:
-        """Return whether a mark is of exactly these columns and its values can be cast to their present types."""
+        """Return whether the mark has exactly the `order_by` columns and its values can be cast to their types.
+
+        The types are those that the columns have now.
+        """
         if mark.columns != tuple(self.types):
             return False
         values = join_sql(f"TRY({self._value(c, v)}) IS NOT NULL" for c, v in zip(self.types, mark.values, strict=True))
@@ -98,7 +104,7 @@ class ArrivalOrder:
         return Sql(f"({join_sql(cases, ' OR ')})")
 
     def is_after(self, mark: Mark) -> Sql:
-        """Return the SQL condition for rows after the mark, or with a NULL in an `order_by` column.
+        """Return the SQL condition for rows whose `order_by` values come after those of the mark, or contain a NULL.
 
         Rows with NULL are included so that the refresh reads and reports them.
         """
@@ -132,7 +138,7 @@ def _is_zoned(type_: str) -> bool:
 
 
 def row_hash(source: Source) -> str:
-    """Return SQL of an MD5 hash of a row that is equal in every time zone and in every version of DuckDB."""
+    """Return SQL of an MD5 hash of all columns of a row; equal in every time zone and version of DuckDB."""
     cells = []
     for name, type_ in source.columns.items():
         value = f"epoch_us({identifier(name)})" if _is_zoned(type_) else identifier(name)
@@ -215,10 +221,8 @@ def check_pruned(
 def mark_of_row(cursor: Any, source: Source, order: ArrivalOrder, row: int) -> Mark | None:
     """Return a mark at the row with id `row`, with its `order_by` values.
 
-    None if there is no such row, a value is NULL or not comparable, or the rows up to this row id are not those up to
-    the mark.
-
-    `order` has the columns of `order_by`.
+    None if there is no such row, a value is NULL or not comparable, or the rows up to this row id are not exactly the
+    rows up to the mark. `order` has the columns of `order_by`.
     """
     query = f"SELECT {join_sql(order.texts)} FROM {source.sql} WHERE rowid = {row}"
     values = cursor.execute(qualify_builtins(query)).fetchall()
@@ -270,11 +274,14 @@ def next_mark(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | Non
 
 
 def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | None, is_new: Sql) -> int:
-    """Return how many new rows of the source are before the mark; 0 without a valid mark.
+    """Return how many new rows of the source have `order_by` values before the mark; 0 without a valid mark.
 
-    `is_new` is the SQL condition for new rows.
-
-    `order` has the columns of `order_by`. A mark of other columns is not valid.
+    Args:
+        cursor: A cursor within the transaction of the refresh.
+        source: The source.
+        order: The columns of `order_by`.
+        mark: The greatest values read before the refresh. A mark of other columns is not valid.
+        is_new: The SQL condition for new rows.
     """
     if mark is None or not order.is_valid(mark, cursor):
         return 0
@@ -283,7 +290,10 @@ def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | No
 
 
 def _rows_at(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark) -> list[str]:
-    """Return hashes of the rows at a mark: of at most MAX_ROWS_AT_MARK + 1 rows, one more than may be stored."""
+    """Return hashes of rows of the source whose `order_by` values are those of the mark.
+
+    They are at most MAX_ROWS_AT_MARK + 1 hashes, one more than may be stored.
+    """
     query = f"SELECT {row_hash(source)} FROM {source.sql} WHERE {order.is_at(mark)} LIMIT {MAX_ROWS_AT_MARK + 1}"
     return [row[0] for row in cursor.execute(qualify_builtins(query)).fetchall()]
 

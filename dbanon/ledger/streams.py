@@ -50,16 +50,16 @@ class StreamEntry:
 
     @property
     def display_name(self) -> str:
-        """The name as messages show it: with its schema, unless that is `main`."""
+        """The view's name as messages show it: with its schema, unless that is `main`."""
         return self.name if self.schema_name == "main" else f"{self.schema_name}.{self.name}"
 
     def table(self, ending: str = "") -> Sql:
-        """Return the full SQL name of the view's table whose name has this ending."""
+        """Return the SQL name of the view's table whose name is that of the view and `ending` ("", "_classes")."""
         return qualified(self.database, self.schema_name, self.name + ending)
 
     @property
     def pending_table(self) -> Sql:
-        """The SQL name of the table of pending (read, not published) records, as they were read."""
+        """The SQL name of the table of records that were read and are not published yet, as they were read."""
         return qualified(self.database, SCHEMA, f"waiting {self.schema_name}.{self.name}")
 
     @property
@@ -69,7 +69,7 @@ class StreamEntry:
 
     @property
     def row(self) -> Sql:
-        """The SQL condition for the view's row in the ledger table; it finds an active view only."""
+        """The SQL condition for the view's row in the ledger table, if the view is active (not dropped)."""
         return Sql(f"(schema_name, name, status) = ({text(self.schema_name)}, {text(self.name)}, 'active')")
 
 
@@ -77,7 +77,7 @@ _STORED_COLUMNS = tuple(f.name for f in fields(StreamEntry) if f.name not in ("d
 
 
 def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequence[object] = ()) -> list[StreamEntry]:
-    """Return the streaming views in a database's ledger, including dropped ones; none if there is no ledger of them.
+    """Return the streaming views in a database's ledger, including dropped ones; [] if it has no such ledger.
 
     `condition` is SQL that restricts the rows, `values` are those of its placeholders. Names from earlier versions of
     dbanon become today's.
@@ -107,7 +107,7 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
 
 
 def find_active_stream(function: str, stream_name: str, cursor: Cursor, path: catalog.SearchPath) -> StreamEntry:
-    """Return the active (not dropped) streaming view of a name, on the search path.
+    """Return the first active (not dropped) streaming view named `stream_name` in the schemas of the search path.
 
     `function` is the name of the calling function, for messages.
 
@@ -154,7 +154,7 @@ def insert_stream(cursor: Cursor, entry: StreamEntry) -> None:
 
 
 def update_stream(cursor: Cursor, entry: StreamEntry, changes: Mapping[str, object]) -> None:
-    """Write changed values and the present time to the ledger row of an active streaming view.
+    """Write changed values, and the present time as `refreshed_at`, to the ledger row of an active streaming view.
 
     `changes` are the new values by column.
     """
@@ -169,8 +169,8 @@ def update_stream(cursor: Cursor, entry: StreamEntry, changes: Mapping[str, obje
 def stream_status(call: Call) -> Sql:
     """Return the SQL of stream_status(): the streaming views in the ledgers of all attached databases.
 
-    Dropped ones are included. It has no columns of the internal state, and the average instead of the total delay.
-    Without any ledger there are no rows.
+    Dropped ones are included. The result has the average instead of the total delay, and no columns of internal state
+    (the algorithm's state, the position in the source, the call). Without any ledger there are no rows.
     """
     columns = [
         name

@@ -13,7 +13,7 @@ _BATCH = 100_000
 
 
 def sha256(header: str, lines: Any) -> str:
-    """Return the SHA-256, in hexadecimal digits, of a header followed by the hashes of all blocks of lines.
+    """Return the SHA-256, in hexadecimal digits, of a header followed by the hexadecimal hashes of all blocks of lines.
 
     A block has BLOCK_LINES lines, the first one a line less. `lines` is a DuckDB relation of one column of texts, none
     of them empty. They are read in the memory of Arrow, batch by batch: no row becomes a Python object, and memory does

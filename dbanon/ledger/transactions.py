@@ -68,7 +68,9 @@ def checked_before_commit(check: Callable[[], None]) -> Iterator[None]:
 
 
 def _check_policies(cursor: Any, function: str, specs: Sequence[ReleaseSpec]) -> None:
-    """Check that the committed policies are those of the specs; the open transaction of `cursor` does not see them.
+    """Check that the policies of all specs are still the committed ones.
+
+    They are read outside the open transaction of `cursor`, so that changes committed since it began are seen.
 
     Raises:
         PolicyChangedError: A policy was changed.

@@ -25,7 +25,8 @@ _EXACT = Context(prec=1000)
 class Attribute:
     """A quasi-identifier of a call with everything that planning needs: how its values are generalized.
 
-    Inner nodes of a category are published if their depth is a multiple of `round`.
+    A category is generalized to nodes of its hierarchy; inner nodes are published if their depth is a multiple of
+    `round`. All other attributes are numbers, dates and times, and are generalized to ranges.
 
     Attributes:
         quasi: The column with its settings.
@@ -33,7 +34,7 @@ class Attribute:
             time.
         scale: Number of decimals of a DECIMAL and of its grid.
         hierarchy: The hierarchy of a category; None without one.
-        grid: The unit to which the ends of ranges are rounded, such as `month` or `5`; None: none.
+        grid: The unit to which the ends of ranges are rounded, such as `month` or `5`; None without rounding.
     """
 
     quasi: QuasiIdentifier
@@ -45,12 +46,12 @@ class Attribute:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is generalized to ranges: numbers, dates and times."""
+        """Whether the attribute is a number, date or time, which is generalized to ranges."""
         return self.family is not None
 
     @property
     def is_integral(self) -> bool:
-        """Whether distances are whole multiples of the type's step; false for floats and categories."""
+        """Whether distances of values are whole multiples of a smallest step; false for floats and categories."""
         return self.family not in (None, "float")
 
     @property
@@ -79,7 +80,7 @@ def resolve_attribute(
         table: The table, for messages.
         quasi: The quasi-identifier.
         find_hierarchy: Returns the hierarchy of a name, or None.
-        known_hierarchies: Returns the names that exist, for messages.
+        known_hierarchies: Returns the names of existing hierarchies, for messages.
         holds: Returns whether a SQL condition is true.
 
     Raises:
@@ -146,7 +147,7 @@ def _resolve_grid(
     """Return the grid (the unit to which ends of ranges are rounded) in normal form; None for no grid.
 
     Args:
-        family: The family of the column's type, such as `integer` or `date`.
+        family: The family of the column's type: integer, huge, decimal, float, date, timestamp, nanos or time.
         type_: The DuckDB type.
         setting: The grid as written; None for the default, which is `month` for dates and none for other types.
         setting_error: Returns the error to raise, given a reason.
@@ -222,7 +223,8 @@ def is_less_strict(setting: str, type_: str, value: object, declared: object, ho
         setting: The name of the setting: `min_level`, `top`, `bottom` or `rounding`; false for any other.
         type_: The DuckDB type of the column.
         value: The value in the call.
-        declared: The declared value; None for the default. Without a declared top or bottom the result is false.
+        declared: The declared value; None for the default: level 0; for rounding, month for dates and none for other
+            types. Without a declared top or bottom the result is false.
         holds: Returns whether a SQL condition is true.
     """
     if setting == "min_level":
@@ -250,7 +252,7 @@ def bound_off_grid(
         setting: `top` or `bottom`.
         type_: The DuckDB type of the column.
         value: The bound in the call.
-        declared: The declared grid; None for the default.
+        declared: The declared grid; None for the default: month for dates, none for other types.
         holds: Returns whether a SQL condition is true.
     """
     kind, decimals = family(type_)
@@ -298,5 +300,5 @@ def _is_coarser(grid: str, other: str) -> bool:
 
 
 def value_type(attribute: Attribute) -> Sql:
-    """Return the SQL type in which values of a number, date or time are compared; TIMESTAMP for all timestamps."""
+    """Return the SQL type in which values are compared: TIMESTAMP for all timestamps, else the column's type."""
     return Sql("TIMESTAMP") if attribute.family == "timestamp" else Sql(attribute.quasi.type)

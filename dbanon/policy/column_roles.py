@@ -81,11 +81,11 @@ class _RoleRequest:
 
     @property
     def table(self) -> str:
-        """The name of the source as messages show it."""
+        """The name of the requested source as messages show it."""
         return self.source.shown
 
     def column(self, name: str, parameter: str) -> str:
-        """Return a column as the table spells it; `parameter` is the parameter that names it, for messages.
+        """Return a column's name as the table spells it; `parameter` is the parameter that names it, for messages.
 
         Raises:
             UnknownColumnError: The table has no such column.
@@ -97,7 +97,7 @@ class _RoleRequest:
         return self.options.columns(parameter)
 
     def per_column(self, parameter: str) -> dict[str, object]:
-        """Return the values of a parameter by column, as the table spells it.
+        """Return the values of a parameter such as `weights` by column, as the table spells it; empty if not given.
 
         Raises:
             UnknownColumnError: The table has no such column.
@@ -197,7 +197,9 @@ def _person_pseudonym(request: _RoleRequest, policy: Mapping[str, DeclaredColumn
 
 
 def _resolve_each_role(request: _RoleRequest, policy: Mapping[str, DeclaredColumn]) -> dict[str, str]:
-    """Return the role of each column of the table; `withheld` for columns without one.
+    """Return the role of each column of the table in this call; `withheld` for columns without a role.
+
+    A pseudonym that identifies persons, if it is withheld by the call, gets the role `person`.
 
     Raises:
         UndeclaredColumnError: The call publishes a column that the policy of the table does not declare.
@@ -348,7 +350,10 @@ def _resolve_role(
 
 
 def _resolve_settings(request: _RoleRequest, name: str, declared: DeclaredColumn | None) -> Settings:
-    """Return the settings of a quasi-identifier: those of the call, which can only be coarser, else the declared ones.
+    """Return the settings of a quasi-identifier: those of the call, else the declared ones.
+
+    Those of the call must not reveal more than the declared ones. Bounds and codes for missing values in the call are
+    checked, too.
 
     Raises:
         LoosensPolicyError, BoundOffGridError, UnsupportedSettingError: A setting of the call is not allowed.
@@ -378,7 +383,8 @@ def _check_setting(
         value: The value in the call.
 
     Raises:
-        LoosensPolicyError, BoundOffGridError: It does.
+        LoosensPolicyError: It reveals more.
+        BoundOffGridError: A top or bottom of the call is inside a cell of the declared or default grid.
     """
     type_, current = request.source.columns[name], getattr(settings, setting)
     if setting == "hierarchy":
@@ -403,11 +409,11 @@ def _check_setting(
 def _check_bounds(request: _RoleRequest, name: str, declared: DeclaredColumn | None) -> None:
     """Check that the parameter `bounds` does not reveal more about a column than the policy allows.
 
-    Records within the bounds may have a narrower value. So a column that is published coarsely may not have bounds,
-    except that bounds on its grid are allowed if the grid is the only reason.
+    `bounds` restricts the released records to a range of values, so a reader may infer a narrower value. A column that
+    is published coarsely by a declared top or bottom may not have bounds; with a grid only, bounds must be on the grid.
 
     Raises:
-        LoosensPolicyError, BoundOffGridError: They reveal more.
+        LoosensPolicyError, BoundOffGridError: The bounds reveal more.
     """
     bounds: Sequence[object] | None = request.options.of_column("bounds", name)
     effective_setting = (
@@ -431,7 +437,7 @@ def _check_missing_codes(request: _RoleRequest, name: str, declared: DeclaredCol
     All records with NULL would be known to have exactly that value. Codes that no value of the type can be are ignored.
 
     Raises:
-        LoosensPolicyError: It adds one.
+        LoosensPolicyError: The call adds such a code.
     """
     parameter = request.options.get("missing_codes")
     codes = request.per_column("missing_codes").get(name) if isinstance(parameter, Mapping) else parameter
@@ -456,7 +462,7 @@ def _apply_coarsen(request: _RoleRequest, name: str, declared: DeclaredColumn | 
 
     Raises:
         UnsupportedSettingError: The call gives the column a grid (`rounding`), too.
-        LoosensPolicyError: It would reveal more than the policy allows.
+        LoosensPolicyError: `coarsen` would reveal more than the policy allows.
     """
     rounds = request.per_column("coarsen")
     if name not in rounds:
@@ -489,8 +495,9 @@ def _effective_setting(
 ) -> str | None:
     """Return the declared or default setting by which a column is published coarsely, as `name = value` for messages.
 
-    None if there is none, the column is undeclared, or the policy publishes it unchanged. `settings` are the names of
-    those that are considered, in this order; the default grid of dates is always considered.
+    None if there is none, the column is undeclared, or its declared role is insensitive. `settings` are the names of
+    the settings that are considered, in this order; the default grid of dates is always considered, as "rounding = its
+    default".
     """
     if declared is None or declared.role == "insensitive":
         return None
@@ -519,7 +526,7 @@ IsPossibleCode = Callable[[str, str], bool]
 
 
 def _refuse_unused_settings(request: _RoleRequest, quasi: set[str], with_hierarchy: set[str]) -> None:
-    """Check that each per-column setting of the call has an effect, since its column is a quasi-identifier.
+    """Check that each per-column setting of the call is for a quasi-identifier, so that it has an effect.
 
     Args:
         request: The request.
@@ -527,7 +534,8 @@ def _refuse_unused_settings(request: _RoleRequest, quasi: set[str], with_hierarc
         with_hierarchy: Sensitive columns whose hierarchy is used; `hierarchies` may name them, too.
 
     Raises:
-        UnsupportedSettingError: A setting would have no effect.
+        UnsupportedSettingError: A setting is for another column.
+        UnknownColumnError: The table has no such column.
     """
     for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "rounding", "coarsen"):
         for key in request.options.per_column(parameter):

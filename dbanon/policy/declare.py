@@ -74,7 +74,9 @@ def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, An
 
     Raises:
         UnknownColumnError, UnknownRoleError, UnknownParameterError: A column, role or setting does not exist.
-        InvalidArgumentError: `value` has another form, or a setting is not valid.
+        InvalidArgumentError: `value` has another form, or codes for missing values or transform settings do not have
+            the right form. Values of other settings are not checked.
+        InvalidTransformSettingError, UnreadableKeyReferenceError: A transform setting is not valid.
     """
     name = source.column("declare", column, "the call")
     settings: dict[str, Any]
@@ -129,11 +131,11 @@ def _check_codes(codes: object) -> tuple[str, ...]:
 def _check_transform(column: str, role: str, transform: object) -> dict[str, str]:
     """Return the settings of a pseudonym, mask or shift as they are stored, after checking them.
 
-    A key itself is refused: only a reference to one is stored. `column` is its name for messages; `transform` is a dict
-    or a list of pairs.
+    A key itself is refused: only a reference to one is stored. `column` is the name of the column for messages;
+    `transform` is a dict or a list of pairs.
 
     Raises:
-        InvalidArgumentError: It has another form, or the role is not one of these.
+        InvalidArgumentError: `transform` has another form, or the role is not pseudonym, mask or shift.
         InvalidTransformSettingError, UnreadableKeyReferenceError: A setting is not valid.
     """
     transform = dict(transform) if isinstance(transform, Sequence) and not isinstance(transform, str) else transform

@@ -25,8 +25,8 @@ def resolve_codes(
     """Return the codes for missing values of one call, by column, as SQL values of the column's type.
 
     Codes of the policy come first, then those that the call adds. Codes given for all columns apply to published
-    columns whose type can have them, and not to the person, who would be unknown then. Columns without codes are
-    missing in the result.
+    columns whose type can have them, and not to the person, since a record of an unknown person would result. Columns
+    without codes are missing in the result.
 
     Args:
         function: The calling function, for messages.

@@ -114,12 +114,13 @@ def _read_csv(
 
 
 def _rows_of_table(path: Path, rows: list[dict[str, str]], is_about_table: IsAboutTable | None) -> list[dict[str, str]]:
-    """Return the rows about the table that is anonymized; all rows without a column table_name or `is_about_table`.
+    """Return the rows of a CSV that are about the table that is anonymized.
 
-    Rows with an empty table_name are about every table.
+    All rows if there is no column table_name or `is_about_table` is None. Rows with an empty table_name are about every
+    table.
 
     Raises:
-        ValueError: There are none.
+        ValueError: No row is about the table.
     """
     if is_about_table is None or "table_name" not in rows[0]:
         return rows
@@ -150,5 +151,8 @@ def parse_transform_cell(cell: str) -> dict[str, str]:
 
 
 def columns_from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return a dict of role and settings by column, from rows of dbanon.policy, without NULL and other values."""
+    """Return a dict of role and settings by column, from rows of dbanon.policy (values by name).
+
+    NULL and columns that are neither the role nor a setting are omitted.
+    """
     return {row["column_name"]: {s: row[s] for s in _SETTINGS if row.get(s) is not None} for row in rows}

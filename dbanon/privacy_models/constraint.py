@@ -39,7 +39,7 @@ class Constraint:
 
     Attributes:
         k: Least number of records, or of persons, in a cluster.
-        models: The privacy models required of the sensitive columns.
+        models: The privacy models required of the sensitive columns; k is not one of them.
         joint: Whether a model of one sensitive column must hold within every combination of values of the others.
     """
 
@@ -61,18 +61,24 @@ class Constraint:
         return ", ".join(dict.fromkeys([f"k = {self.k}", *(m.parameter_text for m in self.models)]))
 
     def counts_only_records(self, space: EncodedTable) -> bool:
-        """Return whether any k records meet the constraint: persons do not count and no models are required."""
+        """Return whether any k records meet the constraint.
+
+        They do if no models but k are required and the table has no persons.
+        """
         return space.persons is None and not self.models
 
     def is_met_by_tuples(self, space: EncodedTable, tuples: Ints) -> bool:
-        """Return whether the cluster of all records of some tuples meets the constraint."""
+        """Return whether the cluster of all records of some tuples meets the constraint: k and all models."""
         records = int(space.counts[tuples].sum())
         if records < self.k or (space.persons is None and not self.models):
             return records >= self.k
         return self.is_met_by_records(space, space.rows_of(tuples))
 
     def is_met_by_records(self, space: EncodedTable, rows: Ints) -> bool:
-        """Return whether the cluster of these records (canonical row numbers) meets the constraint."""
+        """Return whether the cluster of these records meets the constraint: k and all models.
+
+        `rows` are canonical row numbers.
+        """
         return self._n_persons(space, rows) >= self.k and all(
             bool(m.is_satisfied(self.worst_measure(space, rows, m))) for m in self.models
         )
@@ -175,7 +181,10 @@ class Constraint:
         return len(np.unique(persons[persons >= 0]))
 
     def remaining(self, space: EncodedTable) -> RemainingRecords:
-        """Return a counter of the records that are not in a cluster yet, which starts with all records of the table."""
+        """Return a counter of the persons (or records) that are in no cluster yet.
+
+        It starts with all records of the table.
+        """
         return RemainingRecords(self.k, np.arange(space.rows) if space.persons is None else space.persons)
 
 
@@ -205,6 +214,7 @@ class _ClusterRecords:
     """Mergeable clusters that are kept as the canonical row numbers of each cluster."""
 
     def __init__(self, constraint: Constraint, space: EncodedTable, rows: list[Ints]) -> None:
+        """Store the arguments; the list `rows`, with the canonical row numbers of each cluster, is copied."""
         self.constraint, self.space, self.rows = constraint, space, list(rows)
 
     def unions_satisfy(self, cluster: int, others: Ints) -> Bools:

@@ -42,7 +42,8 @@ def _exp_entropy(settings: ModelSettings, sensitive: SensitiveColumn, counts: Fl
 def _recursive_ratio(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:
     """Return r_1 / (r_l + ... + r_m) of each class, with r_i the i-th greatest number of records with one value.
 
-    It is infinite if the class has fewer than l different values. NULL does not count.
+    It is infinite if the class has fewer than l different values. NULL does not count. l is one of the settings;
+    `counts` has the (classes, values + 1) records with each value, NULL last.
     """
     descending = -np.sort(-counts[:, :-1], axis=1)
     if descending.shape[1] < settings["l"]:

@@ -149,7 +149,8 @@ class ModelForm:
     def is_satisfied(self, measures: Floats | np.float64, bound: float) -> Bools:
         """Return, for each measure, whether it meets the bound.
 
-        SLACK is allowed for rounding; a strict bound must be kept by the slack of the form's bound.
+        A bound that is not strict may be missed by SLACK, because of rounding. If lower is better and the bound is
+        strict, the measure must be less than the bound by more than `self.bound.slack`.
         """
         if self.is_higher:
             return np.asarray(measures >= bound - SLACK)
@@ -186,7 +187,7 @@ class PrivacyModel:
 
     @property
     def parameter(self) -> str:
-        """The name of the parameter that requests the model."""
+        """The name of the parameter that requests the model, such as l for l-diversity."""
         return self.parameters[0].name
 
     @property
@@ -198,12 +199,15 @@ class PrivacyModel:
         return f"privacy_models/{self.name}.sql"
 
     def form(self, name: object) -> ModelForm:
-        """Return the form with this name, such as 'entropy'; the default form for None or any other name."""
+        """Return the form (variant) with this name, such as 'entropy' of l-diversity.
+
+        The default form is returned for None and for any other name.
+        """
         return next((f for f in self.forms if f.name == name), self.forms[0])
 
     @property
     def metrics(self) -> tuple[AchievedMetric, ...]:
-        """The distinct metrics that a release reports for the model's forms, in the order of the forms."""
+        """The metrics that releases report for the forms of the model (such as entropy), without duplicates."""
         return tuple(dict.fromkeys(f.metric for f in self.forms))
 
 

@@ -35,22 +35,25 @@ class ModelRequirement:
 
     @property
     def form_definition(self) -> ModelForm:
-        """The definition of the model's form; the default form if its name is unknown."""
+        """The definition of the form (variant) of the model, by its name; the default form if the name is unknown."""
         return self.privacy_model.form(self.form)
 
     @property
     def parameter(self) -> str:
-        """The name of the parameter that requests the model."""
+        """The name of the parameter that requests the model, such as l for l-diversity."""
         return self.privacy_model.parameter
 
     @property
     def bound(self) -> float:
-        """The value of the parameter that bounds the measure of every class."""
+        """The value of the parameter that bounds the measure of every class.
+
+        This is l, or c for recursive diversity, t, alpha, p, beta or delta_disclosure.
+        """
         return float(self.settings[self.form_definition.bound.parameter])
 
     @property
     def min_records(self) -> int:
-        """Least number of records of a class that can meet the requirement."""
+        """Least number of records of a class that can meet the requirement; 0 if the model's form states none."""
         return self.form_definition.min_records(self.settings)
 
     @property
@@ -76,8 +79,11 @@ class ModelRequirement:
     def best_request(self, overall_measure: float) -> str:
         """Return, as text for a hint, the strictest bound that a release of the whole table as one class would meet.
 
-        Examples are `l = 3`, `t = 0.2`, `c above 2` and, if no bound can be met, `no l above 1` or the form's own hint.
-        `overall_measure` is the measure of the whole table; it is rounded to the side on which the bound is met.
+        `overall_measure` is the measure of the whole table. The result is one of these:
+
+        - Higher is better: `l = 3` with the measure rounded down, or `no l above 1` if that is at most 1.
+        - Lower is better: `t = 0.2`, or `c above 2` for a strict bound, with the measure rounded up.
+        - Lower is better, but the measure is infinite: the hint of the form, or `no t in this form` if it has none.
         """
         bound = self.form_definition.bound.parameter
         if self.form_definition.is_higher:
@@ -101,18 +107,25 @@ class ModelRequirement:
             )
 
     def is_satisfied(self, measures: Floats | np.float64) -> Bools:
-        """Return, for each measure, whether it meets the bound, within rounding."""
+        """Return, for each measure of a class, whether it meets the bound of this requirement.
+
+        A bound that is not strict may be missed by SLACK; a strict one must be kept by a margin (see
+        `ModelForm.is_satisfied`).
+        """
         return self.form_definition.is_satisfied(measures, self.bound)
 
     def kernel_rules(self, sensitive: SensitiveColumn) -> KernelRules:
-        """Return the rules by which compiled code checks the requirement on a class."""
+        """Return the rules (see `KernelRules`) by which compiled code checks the requirement on a class.
+
+        `sensitive` is the sensitive column that the requirement applies to.
+        """
         return self.form_definition.kernel_rules(self.settings, sensitive)
 
 
 def model_requirements(
     function: str, table: str, options: Mapping[str, object], sensitive: Sequence[str]
 ) -> tuple[ModelRequirement, ...]:
-    """Return the requirements of all privacy models that a call requests, for every sensitive column.
+    """Return the requirements of all privacy models but k that a call requests, for every sensitive column.
 
     A model is requested if its main parameter is in `options` and not None. The requirements are ordered by sensitive
     column, then by model.
@@ -145,7 +158,9 @@ def model_requirements(
 
 
 def refuse_other_forms(function: str, model: PrivacyModel, options: Mapping[str, object]) -> None:
-    """Raise UnusedArgumentError if a given parameter belongs to a form that is not selected.
+    """Raise UnusedArgumentError if a given parameter belongs only to forms (variants) of a model that are not selected.
+
+    Parameters that are missing or None are not given. Otherwise nothing is done.
 
     Args:
         function: Name of the called function, for the message.
@@ -160,9 +175,10 @@ def refuse_other_forms(function: str, model: PrivacyModel, options: Mapping[str,
 
 
 def uses_value_order(options: Mapping[str, object]) -> bool:
-    """Return whether a form that the call selects by name depends on the order or hierarchy of sensitive values.
+    """Return whether the call selects by name a form of a model that depends on the order of sensitive values.
 
-    `options` are the parameters of the call. Models whose form parameter is absent do not count.
+    A form (variant of a model) that depends on the hierarchy counts, too. `options` are the parameters of the call.
+    Models whose form parameter is absent or None do not count.
     """
     return any(
         bool(m.form(options.get(m.form_parameter)).value_order)

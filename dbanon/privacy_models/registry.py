@@ -10,7 +10,7 @@ from dbanon.table_functions.parameters import Parameter
 
 @cache
 def models() -> tuple[PrivacyModel, ...]:
-    """Return all privacy models, ordered by their positions."""
+    """Return all privacy models of sensitive columns, ordered by their positions; k is not one of them."""
     package = importlib.import_module(__package__)
     modules = (importlib.import_module(f"{__package__}.{m.name}") for m in pkgutil.iter_modules(package.__path__))
     candidates = (getattr(module, "MODEL", None) for module in modules)
@@ -28,10 +28,13 @@ def find_model(name: str) -> PrivacyModel:
 
 
 def parameters() -> tuple[Parameter, ...]:
-    """Return the call parameters of all models, in the order of the models."""
+    """Return the call parameters of all privacy models of sensitive columns (not k), in the order of the models."""
     return tuple(p for m in models() for p in m.parameters)
 
 
 def metrics() -> tuple[tuple[PrivacyModel, ModelForm, AchievedMetric], ...]:
-    """Return the release metrics of all models, each with its model and the model's first form that has it."""
+    """Return the release metrics of all privacy models, as (model, form, metric) for each metric.
+
+    The form is the first one of the model that has the metric.
+    """
     return tuple((m, next(f for f in m.forms if f.metric == metric), metric) for m in models() for metric in m.metrics)

@@ -39,7 +39,7 @@ COLUMNS = ("section", "item", "value", "sql")
 class Line:
     """One row of a certificate: an item (`label`) of a section, and its value as text.
 
-    `sql` is a query that recomputes the value; None if the value is no metric of the release.
+    `sql` is a query that recomputes the value; None if there is no such query.
     """
 
     section: str
@@ -55,7 +55,7 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     recipients.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied.
         name: The name of the release.
         form: "text" or "json".
 
@@ -116,14 +116,20 @@ def checked_certificate(function: str, entry: releases.LedgerEntry, session: Ses
 
 
 def rows_sql(lines: Sequence[Line]) -> Sql:
-    """Return a query for the lines of a certificate as rows, with the columns COLUMNS."""
+    """Return a query for the lines of a certificate as rows with the text columns section, item, value and sql.
+
+    `sql` is NULL for a line without a query.
+    """
     return literal_rows(
         dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.label, line.value, line.sql] for line in lines]
     )
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Return a certificate as text: one block per section, then the SQL of each line that has SQL."""
+    """Return a certificate as text: the lines in one block per section, then the SQL of each line that has SQL.
+
+    A section whose lines are not consecutive has several blocks.
+    """
     sections = (
         f"{section}\n" + "".join(f"  {one_line(f'{line.label}: {line.value}')}\n" for line in group)
         for section, group in itertools.groupby(lines, key=lambda line: line.section)
@@ -215,7 +221,10 @@ class Certificate:
         )
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Return the columns (type by name) of one of the release's tables.
+        """Return the columns (type by name, in order) of one of the release's tables.
+
+        Args:
+            ending: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
 
         Raises:
             ReleaseChangedError: The table does not exist.
@@ -227,7 +236,10 @@ class Certificate:
 
     @property
     def local_tables(self) -> TableLocations:
-        """The names of the release's tables without the name of their database, for a reader in that database."""
+        """The names of the release's tables without the name of their database, for a reader in that database.
+
+        The schema is omitted if it is `main`. `members` are the version's rows of dbanon.membership.
+        """
         schema = "" if self.entry.schema == "main" else self.entry.schema
         release, classes, metrics = (qualified(schema, self.entry.name + e) for e in releases.TABLES)
         return TableLocations(release, metrics, classes, self._members(Sql(f"{SCHEMA}.membership")))
@@ -241,15 +253,18 @@ class Certificate:
         )
 
     def published_tables(self, *, classes: bool) -> TableLocations:
-        """Return the names of the tables in a database that `publish` wrote.
+        """Return the names of the tables in a database that `publish` wrote; they have neither database nor schema.
 
-        `classes`: whether it has the table of classes.
+        Such a database has no membership. `classes`: whether it has the table of classes.
         """
         release, of_classes, metrics = (identifier(self.entry.name + e) for e in releases.TABLES)
         return TableLocations(release, metrics, of_classes if classes else None)
 
     def _members(self, table: Sql) -> Sql:
-        """Return the version's rows of a membership table, without those of pending records."""
+        """Return a SQL subquery for the version's rows of a membership table (which record is in which class).
+
+        Rows of deferred records are omitted.
+        """
         key = join_sql([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
         waits = " AND waiting IS NOT TRUE" if self.row.get("waiting") else ""
         return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}){waits})")
@@ -330,13 +345,20 @@ class Certificate:
 
     @property
     def published_columns(self) -> set[str]:
-        """The columns of the source that are published in any form, and whose names a recipient sees."""
+        """The columns of the source that are published in any form, and whose names a recipient sees.
+
+        Their roles are quasi, sensitive, insensitive, pseudonym, mask and shift.
+        """
         return {
             c for c, role in self.roles.items() if role in ("quasi", "sensitive", "insensitive", *TRANSFORM_SETTINGS)
         }
 
     def _release_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the lines that identify the release; the custodian also sees source, policy and statement."""
+        """Yield the lines that identify the release: name, version, time, algorithm and version of dbanon.
+
+        The custodian also sees the versions of other libraries, the source with its number of records, the fingerprints
+        of source, policy and hierarchies, the statement, and whether the ledger has hashes of the tables.
+        """
         row = self.row
         new_line = partial(Line, "release")
         yield new_line("name", self.entry.display_name if not for_recipient else self.entry.name)
@@ -359,7 +381,8 @@ class Certificate:
     def _parameter_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the parameters of the call that are not NULL.
 
-        A recipient does not see parameters that may name withheld columns or nodes of a hierarchy.
+        A recipient sees only those in _PARAMETERS_FOR_RECIPIENTS: others may name withheld columns or nodes of a
+        hierarchy.
         """
         yield from (
             Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
@@ -381,7 +404,10 @@ class Certificate:
         yield new_line("verified", _VERIFICATION)
 
     def _transform_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the lines about pseudonyms, masks and shifted dates; only the custodian sees which key was used."""
+        """Yield the lines about pseudonyms, masks and shifted dates; only the custodian sees the reference of the key.
+
+        If pseudonyms are published, one more line states that readers see which records belong together.
+        """
         for column, role in self.roles.items():
             if role in TRANSFORM_SETTINGS:
                 key = (
@@ -399,9 +425,11 @@ class Certificate:
             yield Line("not protected", "pseudonyms", f"readers see which records {belong}")
 
     def _metric_lines(self, queries: RecomputeQueries) -> Iterator[Line]:
-        """Yield the lines about metrics and numbers of suppressed records, with their SQL.
+        """Yield the lines about metrics, risks and numbers of suppressed and dropped records, most with their SQL.
 
-        A metric that the ledger does not have is omitted. `queries` makes the SQL for the reader.
+        A metric that the ledger does not have is omitted. The share of records with a risk above 1/k and the marketer
+        risk are computed now, from the tables. The number of records withheld since an erasure has no SQL. `queries`
+        makes the SQL for the reader.
         """
 
         def metric_lines(*rows: tuple[str, str, str]) -> Iterator[Line]:
@@ -445,9 +473,10 @@ class Certificate:
             yield from metric_lines(("not protected", label, f"n_rare_values:{column}"))
 
     def _pending_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the lines about pending records; a recipient sees only that there may be some.
+        """Yield the lines about deferred records, or none.
 
-        The number of pending records, if greater than k, would reveal that they are similar.
+        The custodian sees the numbers of records and persons, if the ledger has them. A recipient sees, if the refresh
+        mode is "hold", only that there may be some: a number greater than k would reveal that the records are similar.
         """
         if self.entry.refresh_mode == "hold" and for_recipient:
             yield Line("left out", "waiting", "records that came may wait for others; how many is not told")
@@ -457,7 +486,7 @@ class Certificate:
                 yield Line("left out", "persons of those that wait", str(self.row["waiting_persons"]))
 
     def _withheld_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the line with the names of the withheld columns; a recipient sees only their number."""
+        """Yield one line with the names of the withheld columns, or "none"; for a recipient only their number."""
         withheld = self.row["withheld"]
         yield Line("withheld", "columns", str(len(withheld)) if for_recipient else ", ".join(withheld) or "none")
 
@@ -468,7 +497,10 @@ class Certificate:
             yield Line("not protected", "people with several records", "they can be fewer than k in a class")
 
     def _history_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the lines about earlier versions and other releases; a recipient does not see their names."""
+        """Yield the lines about other releases and, unless the version is 1, about the version before it.
+
+        A recipient sees neither names nor counts of other releases, and no number of small differences.
+        """
         row = self.row
         new_line = partial(Line, "other releases")
         unchecked, unknown = _split_unchecked(row.get("unchecked_against") or [])
@@ -512,10 +544,12 @@ class Certificate:
         return spec if is_same else None
 
     def _value_places(self, requirement: model_request.ModelRequirement, column: str) -> Sql | None:
-        """Return the position of each value of a sensitive column in its hierarchy or enumeration, as SQL rows.
+        """Return the position of each value of a sensitive column in its hierarchy or enumeration.
 
-        Returns an empty text if the values' own order is used, and None if the source or the hierarchies have changed,
-        so that the positions are unknown.
+        Returns:
+            SQL rows `(value, position), ...` to be used after VALUES; some models need more than one column for the
+            position. An empty text if the values' own order is used. None if the source or the hierarchies have changed
+            or cannot be read, so that the positions are unknown.
         """
         spec = self._current_spec
         if spec is None:

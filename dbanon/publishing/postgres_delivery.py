@@ -40,18 +40,19 @@ class PendingDelivery:
     """
 
     def __init__(self, function: str, cursor: Any) -> None:
+        """Store the function that was called, for messages, and a cursor; no release is noted yet."""
         self.function, self.cursor = function, cursor
         self.release: ReleaseName | None = None
         self.alias: str | None = None
 
     def recorded_target(self, release: ReleaseName, alias: str | None) -> DeliveryTarget | None:
-        """Return the PostgreSQL table to which a release was copied so far, and note the release for delivery.
+        """Return the PostgreSQL table to which versions of a release are copied, and note the release for delivery.
 
-        Returns None if the release has no copy; nothing is then delivered.
+        Returns None if the ledger has no such table for the release; nothing is then delivered.
 
         Args:
             release: The release.
-            alias: The name by which the target's database is attached, if several are.
+            alias: The name to prefer if the target's database is attached under several names; None without preference.
 
         Raises:
             DeliveryTargetMismatchError: The database is not attached.
@@ -75,14 +76,15 @@ class PendingDelivery:
 
         Args:
             release: The release.
-            place: The requested table: attached database, schema and name. If it is None, the recorded one counts.
+            place: The requested table: attached database, schema and name. None if the call requests none: the table in
+                the ledger is then returned, or None (see `recorded_target`).
             is_new: Whether no version of the release is published.
             replace: Whether its definition is replaced.
 
         Raises:
             InvalidDeliveryTargetError: The release exists without a copy and is not replaced, or the copy could not be
                 created.
-            DeliveryTargetMismatchError: The recorded target is another table.
+            DeliveryTargetMismatchError: The target in the ledger is another table.
         """
         if place is None:
             return self.recorded_target(release, None)
@@ -99,9 +101,9 @@ class PendingDelivery:
 
 @contextlib.contextmanager
 def deliver_afterwards(function: str, current: Session, cursor: Any) -> Iterator[PendingDelivery]:
-    """Yield an object that takes the release to copy; copy it to PostgreSQL at the end of the block.
+    """Yield a PendingDelivery; at the end of the block copy the release that was noted in it to PostgreSQL.
 
-    Nothing is copied if the block raised an error or named no release.
+    Nothing is copied if the block raised an error or noted no release.
 
     Raises:
         DeliveryFailedError: The copy could not be created.
@@ -151,11 +153,17 @@ def _resolve_target(
 
 
 def _check_target(function: str, cursor: Any, alias: str, target: DeliveryTarget) -> None:
-    """Check that the tables can be created at a target, and that existing ones are copies of this release.
+    """Check that the tables of a copy can be created at a target, and that existing ones are copies of this release.
+
+    Args:
+        function: The function that was called, for messages.
+        cursor: A cursor.
+        alias: The name by which the database of the target is attached.
+        target: The target.
 
     Raises:
-        InvalidDeliveryTargetError: The database is read-only, a name is too long, a table belongs to others, or the
-            role may not create tables.
+        InvalidDeliveryTargetError: The database is read-only; a name is too long; a table was not created by dbanon for
+            this release; or a table is missing and the role may not create tables.
     """
     target_text = str(qualified(alias, target.schema, target.name))
     if _is_read_only(cursor, alias):
@@ -186,7 +194,8 @@ def record_pending_delivery(function: str, cursor: Any, entry: LedgerEntry, targ
     Does nothing if `target` is None.
 
     Raises:
-        InvalidDeliveryTargetError: PostgreSQL cannot have a column of that name, or a text with the NUL character.
+        InvalidDeliveryTargetError: A column of the release has a name that PostgreSQL cannot have, or a text with the
+            NUL character.
     """
     if target is None:
         return
@@ -231,9 +240,10 @@ def deliver(function: str, current: Session, cursor: Any, release: ReleaseName, 
 def _deliver_locked(
     function: str, current: Session, cursor: Any, release: ReleaseName, preferred_alias: str | None
 ) -> None:
-    """Do the work of `deliver` while no other connection changes the release, and record the delivered version.
+    """Copy the published version of a release to its PostgreSQL table and record the delivered version (see `deliver`).
 
-    `preferred_alias` is the attached database to use if several are the same.
+    No other connection may change the release meanwhile. Does nothing if the release has no copy or no published
+    version. `preferred_alias` is the name to prefer if the database is attached under several names.
 
     Raises:
         DeliveryFailedError: The copy could not be created.
@@ -262,10 +272,11 @@ def _published_version(cursor: Any, release: ReleaseName) -> LedgerEntry | None:
 
 @contextlib.contextmanager
 def drop_copy_first(function: str, cursor: Any, entry: LedgerEntry, alias: str | None) -> Iterator[None]:
-    """Drop the copy of a release in PostgreSQL, then run the block, which drops the release itself.
+    """Drop the copy of a release in PostgreSQL, if it has one, then run the block, which drops the release itself.
 
     Tables that are no copy of this release are not dropped. If the copy cannot be dropped, the block does not run. The
-    caller holds the publishing lock, so that no other copy is created.
+    caller holds the publishing lock, so that no other copy is created. `alias` is the name to prefer if the database of
+    the copy is attached under several names.
 
     Raises:
         DeliveryFailedError: The copy could not be dropped.
@@ -466,7 +477,8 @@ _CAST_TYPES = {
 def _postgres_column(name: str, type_: str) -> tuple[Sql, str]:
     """Return SQL of a column's value as PostgreSQL accepts it, and the column's type there.
 
-    Lists, structs, maps and unions become JSON in a text; other types that PostgreSQL does not have become texts.
+    Small or unsigned integers and TIMESTAMP_S and TIMESTAMP_MS are cast to a wider type that PostgreSQL has. Lists,
+    structs, maps and unions become JSON in a text; other types that PostgreSQL does not have become texts.
 
     >>> _postgres_column("low", "UBIGINT"), _postgres_column("age", "HUGEINT")
     (('CAST("low" AS DECIMAL(20,0))', 'numeric(20,0)'), ('CAST("age" AS VARCHAR)', 'text'))
@@ -485,14 +497,15 @@ def _postgres_column(name: str, type_: str) -> tuple[Sql, str]:
 
 
 def _table_names(target: DeliveryTarget) -> list[str]:
-    """Return the names of the tables of a copy in PostgreSQL."""
+    """Return the names of the three tables of a copy in PostgreSQL: the release, its metrics and its certificate."""
     return [target.name + ending for ending in ENDINGS]
 
 
 def _is_own_table(relation: postgres.PostgresRelation, target: DeliveryTarget) -> bool:
     """Return whether a relation in PostgreSQL is a table that dbanon created for this release.
 
-    Such a table has one of its names, and a comment with the mark of the target.
+    That is a table (no view) with one of the names of the copy, and with a comment that begins with `dbanon` and the
+    mark of the target.
     """
     has_own_name = relation.name in _table_names(target) and relation.kind == "r"
     return has_own_name and relation.comment.startswith(f"dbanon {target.mark} ")
@@ -501,12 +514,13 @@ def _is_own_table(relation: postgres.PostgresRelation, target: DeliveryTarget) -
 def _reachable_alias(
     function: str, cursor: Any, release: ReleaseName, target: DeliveryTarget, preferred_alias: str | None
 ) -> str:
-    """Return the name of an attached database that has the copy.
+    """Return the name by which the database that has the copy of a release is attached.
 
-    If several have it, those that can be written come first, then `preferred_alias`.
+    If it is attached under several names, those that can be written come first, then `preferred_alias`. Attached
+    databases that cannot be identified are skipped.
 
     Raises:
-        DeliveryTargetMismatchError: No attached database has it.
+        DeliveryTargetMismatchError: The database is not attached.
     """
     aliases = []
     for alias in attached_databases.databases(cursor, KIND).values():

@@ -63,7 +63,7 @@ class WrittenTable:
     def difference(self, released_table: ReleasedTable) -> str | None:
         """Return words for a message that say how the written table differs from the released one.
 
-        Returns None if it has the same columns and the same rows in the same order. O(rows).
+        Returns None if it has the same column names and the same rows in the same order. O(rows).
         """
         types = {
             str(row[0]): str(row[1]) for row in self.connection.execute(f"DESCRIBE FROM {self.relation}").fetchall()

@@ -21,12 +21,14 @@ class ReleaseColumns:
         quasi: The published quasi-identifiers, with their types.
         sensitive: The sensitive columns, with their types.
         other: The other columns that are not generalized: insensitive ones, masks and shifted dates.
-        links: The pseudonyms.
-        class_id: The column with the number of the class.
-        size: The column of the classes with their number of records.
-        persons: The column of the classes with their number of distinct persons; None if persons are not counted.
-        loss: The column of the classes with their loss.
-        suppressed: The column of the classes with the reason why records were suppressed; None without suppression.
+        pseudonyms: The columns with pseudonyms, with their types.
+        class_id: The name of the column with the number of the class.
+        size: The name of the column of the classes with their number of records.
+        persons: The name of the column of the classes with their number of distinct persons; None if persons are not
+            counted.
+        loss: The name of the column of the classes with their loss.
+        suppressed: The name of the column of the classes with the reason why records were suppressed; None if the call
+            did not allow to suppress outliers.
     """
 
     quasi: Columns
@@ -43,7 +45,7 @@ class ReleaseColumns:
 
     @property
     def unchanged(self) -> Columns:
-        """The sensitive columns and the other columns that are not generalized."""
+        """The sensitive and the other columns that are not generalized, as (name, type) pairs; no pseudonyms."""
         return [*self.sensitive, *self.other]
 
     @property
@@ -88,7 +90,7 @@ def release_columns(
 class TableLocations:
     """The names of a release's tables as one reader writes them; None for a table that the reader does not have.
 
-    `members` are the version's rows of dbanon.membership.
+    `members` is a subquery for the version's rows of dbanon.membership: the class of each source record.
     """
 
     release: Sql
@@ -168,7 +170,9 @@ class RecomputeQueries:
     # --- measures of the rows ------------------------------------------------------------------------------------
 
     def _simple_metric(self, base: str, detail: str) -> Sql | None:
-        """Return the SQL of a metric that belongs to no privacy model; None if the reader's tables do not suffice.
+        """Return the SQL of a metric that belongs to no model of sensitive columns; k is one of these metrics.
+
+        Returns None if the reader's tables do not suffice, or if the metric cannot be recomputed.
 
         Args:
             base: The name of the metric before the colon.
@@ -235,11 +239,11 @@ class RecomputeQueries:
         return identifier(self.columns.loss)
 
     def _cells(self) -> Sql:
-        """Return the published quasi-identifiers as a SQL list, for GROUP BY."""
+        """Return the published quasi-identifiers as SQL, separated by commas, for GROUP BY."""
         return join_sql(bytewise_column(*c) for c in self.columns.quasi)
 
     def _sizes(self) -> Sql:
-        """Return a relation with the number of records (`records`) of each class."""
+        """Return a SQL subquery with one row per class and the column `records`, its number of records."""
         return Sql(f"(SELECT count(*) AS records FROM {self.locations.release} GROUP BY {self._cells()})")
 
     def _class_size_metric(self, expression: str) -> Sql | None:
@@ -280,7 +284,10 @@ class RecomputeQueries:
         )
 
     def _classes_metric(self, expression: str) -> Sql | None:
-        """Return the SQL of an expression over the table of classes; None if the reader does not have that table."""
+        """Return the SQL of an expression over the table of classes, without its rows about suppressed records.
+
+        Returns None if the reader does not have the table.
+        """
         if self.locations.classes is None:
             return None
         return Sql(
@@ -300,7 +307,10 @@ class RecomputeQueries:
         )
 
     def _membership_metric(self, expression: str, condition: str) -> Sql | None:
-        """Return the SQL of an expression over rows of the membership; None if the reader does not have it."""
+        """Return the SQL of an expression over those rows of dbanon.membership, of this version, that meet a condition.
+
+        Returns None if the reader does not have the membership. `expression` and `condition` are SQL.
+        """
         return (
             None
             if self.locations.members is None
@@ -308,7 +318,7 @@ class RecomputeQueries:
         )
 
     def _homogeneous_share(self, columns: Columns) -> Sql:
-        """Return the SQL of the share of records in classes where at least one of the columns has a single value.
+        """Return the SQL of the share of records in classes in which one or more of `columns` have a single value.
 
         NULL counts as a value.
         """
@@ -322,9 +332,9 @@ class RecomputeQueries:
     # --- privacy models ------------------------------------------------------------------------------------------
 
     def _model_metric(self, base: str, column: str) -> Sql | None:
-        """Return the SQL of the value that a privacy model's metric has for a sensitive column.
+        """Return the SQL of the value that the metric of a model of sensitive columns (not k) has for a column.
 
-        Returns None if the call did not ask for the model, if persons are counted, who are not published, or if the
+        Returns None if the call did not ask for the model; if persons are counted, who are not published; or if the
         positions of values in their hierarchy are needed and unknown.
 
         Args:

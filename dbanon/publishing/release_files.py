@@ -124,12 +124,15 @@ class _OutputFiles:
         """Return the paths of the files that a release is written to; none of them is created.
 
         Args:
-            target: A file with an ending of FORMATS, or a folder, which gets NAME.parquet.
+            target: A file with an ending of FORMATS, or a folder, which gets NAME.parquet. A target that ends with a
+                slash, is an existing folder or has no ending is a folder.
             name: The name of the release.
             classes: Whether the file of classes is wanted.
 
         Raises:
             InvalidArgumentError: The target has an unknown ending.
+            TargetNotLocalError: The target is a URL.
+            WriteFailedError: A path cannot exist, for example because its name is too long.
         """
         path = output_files.local_target("publish", target)
         is_nameless = path.name.lower() in FORMATS and not path.is_dir()
@@ -207,6 +210,7 @@ class _ReleaseWriter:
     def __init__(
         self, current: Session, cursor: Any, entry: LedgerEntry, files: _OutputFiles, is_escaped: bool
     ) -> None:
+        """Store what is written: the tables of the version `entry`, to `files`; formulas are escaped only in CSV."""
         self.session, self.cursor, self.entry, self.files = current, cursor, entry, files
         self.is_escaped = is_escaped and files.form == ".csv"
 
@@ -294,7 +298,10 @@ class _ReleaseWriter:
                 )
 
     def _released_tables(self, certificate: Certificate) -> dict[str, read_back.ReleasedTable]:
-        """Return the tables of the release by ending, with the hashes recorded when the gate had passed them."""
+        """Return the tables of the release, with the hashes recorded when the gate had passed them.
+
+        They are by the ending of the table's name: "", "_metrics" and, if it is wanted, "_classes".
+        """
         hashes = dict(certificate.row["hashes"])
         return {
             ending: read_back.ReleasedTable(
@@ -304,7 +311,10 @@ class _ReleaseWriter:
         }
 
     def _selected(self, ending: str) -> Sql:
-        """Return the SELECT list of a table as it is written to a file."""
+        """Return the SELECT list of a table as it is written to a Parquet or CSV file.
+
+        `ending` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        """
         columns = self._columns(ending)
         if self.files.form == ".csv":
             return self._csv(columns).selected()
@@ -317,7 +327,12 @@ class _ReleaseWriter:
         )
 
     def _hash(self, ending: str, draft: Path) -> Line:
-        """Return the line of the certificate with the SHA-256 of a table's file, and SQL that recomputes it."""
+        """Return the line of the certificate with the SHA-256 of a table's file, and SQL that recomputes it.
+
+        Args:
+            ending: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
+            draft: The temporary file, which is read. The line and the SQL have the final name.
+        """
         name = self.files.final[ending].name
         with draft.open("rb") as file:
             value = hashlib.file_digest(file, "sha256").hexdigest()
@@ -329,11 +344,14 @@ class _ReleaseWriter:
         )
 
     def _endings(self) -> list[str]:
-        """Return the endings of the tables that are written; "_classes" only if it is wanted."""
+        """Return the endings of the names of the tables to write: "", "_metrics" and, if it is wanted, "_classes"."""
         return ["", "_metrics", *(["_classes"] if self.files.classes else [])]
 
     def _in_order(self, ending: str) -> Sql:
-        """Return a table of the release with an ORDER BY that keeps the order of its rows."""
+        """Return a table of the release with an ORDER BY that keeps the order of its rows.
+
+        `ending` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        """
         return written_columns.in_order(self.entry.table(ending), self._columns(ending))
 
     def _copy(self, query: Sql, draft: Path) -> None:
@@ -344,7 +362,8 @@ class _ReleaseWriter:
     def _reads(self, ending: str) -> Sql:
         """Return the relation with which a recipient reads a table's file in the folder of the release.
 
-        For CSV, it restores the columns that contain escaped formulas.
+        For CSV, it restores the columns that contain escaped formulas; the table is read to find them. `ending` is the
+        ending of the table's name after that of the release: "", "_metrics" or "_classes".
         """
         name = self.files.final[ending].name
         if self.files.form == ".parquet":
@@ -358,13 +377,17 @@ class _ReleaseWriter:
         return self._csv(self._types(ending)).reader(name, escaped)
 
     def _columns(self, ending: str) -> dict[str, str]:
-        """Return the columns (type by name) of one of the release's tables in DuckDB."""
+        """Return the columns (type by name, in order) of the table whose name is that of the release and `ending`.
+
+        `ending` is "", "_metrics" or "_classes". Empty if there is no such table.
+        """
         return catalog.columns_of(self.cursor, (self.entry.database, self.entry.schema, self.entry.name + ending))
 
     def _types(self, ending: str) -> dict[str, str]:
         """Return the columns (type by name) of a table as they are published.
 
         An ENUM lists only the values that occur in the rows, in its order; within other types it becomes VARCHAR.
+        `ending` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
         """
         return {
             n: self._enumeration_type(n, ending)
@@ -374,7 +397,12 @@ class _ReleaseWriter:
         }
 
     def _enumeration_type(self, column: str, ending: str) -> str:
-        """Return the ENUM type of a column with only those values that occur, in its order; VARCHAR if none occurs."""
+        """Return the ENUM type of a column with only those values that occur, in its order; VARCHAR if none occurs.
+
+        Args:
+            column: A column of ENUM type.
+            ending: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        """
         name = identifier(column)
         values = self.cursor.execute(
             f"SELECT CAST(value AS VARCHAR) FROM (SELECT DISTINCT {name} AS value FROM {self.entry.table(ending)} "

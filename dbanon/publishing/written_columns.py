@@ -79,7 +79,7 @@ class CsvColumns:
         return csv_formulas.header_cells(list(self.types), escape=self.is_escaped)
 
     def with_formulas(self, relation: Sql) -> Sql | None:
-        """Return a query for one row that says of each text column whether it has a value that is escaped.
+        """Return a query for one row with one boolean per text column: whether the column has a value that is escaped.
 
         Returns None if there are no text columns, or if formulas are not escaped.
         """

@@ -69,9 +69,9 @@ def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> T
 
 
 def _statement_steps(explained: TableFunction, call: Call) -> StatementSteps:
-    """Plan the explained call and split its statement into steps: its common table expressions and the final SELECT.
+    """Plan the explained call; return its statement as steps: the common table expressions and the final SELECT.
 
-    `call` is the call of explain_release or explain_step.
+    `call` is the call of explain_release or explain_step, `explained` the function that it names.
     """
     return split_steps(
         str(explained.handler(replace(call, function=explained, positional={"tbl": call.positional.get("tbl")})))
@@ -81,7 +81,7 @@ def _statement_steps(explained: TableFunction, call: Call) -> StatementSteps:
 def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
     """Return the SQL of explain_release: one row per step of the explained statement, then one for its result.
 
-    The columns are position (from 1), step, holds (a description) and sql.
+    The columns are position (from 1), step (its name), description and sql.
     """
     steps = _statement_steps(explained, call)
     rows = [[position, step.name, step.description, step.sql] for position, step in enumerate(steps.relations, 1)]
@@ -119,7 +119,8 @@ def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
 def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str]) -> str:
     """Return a WHERE clause for the rows of a step that concern some records; "" if the step cannot be filtered.
 
-    Rows are those of the records or, if the step has no record numbers, of their groups, clusters or classes.
+    Rows are those of the records or, if the step has no record numbers (rid), those with their tuple, part of a class,
+    class, span or cluster number. "" also if `followed_records` is None.
 
     Args:
         followed_records: The numbers (rid) of the records; None for all.
@@ -149,7 +150,7 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
 
 
 def _refuse_missing_function(call: Call) -> Sql:
-    """Raise MissingArgumentError if a call does not name the function to explain; otherwise return its name as SQL.
+    """Raise MissingArgumentError if a call lacks the argument `function`; otherwise return the argument as SQL text.
 
     It is the handler of explain_release and explain_step that have not been specialized to a function.
     """
@@ -159,12 +160,12 @@ def _refuse_missing_function(call: Call) -> Sql:
 def _function(
     name: str, positional: tuple[str, ...], own_parameters: tuple[Parameter, ...], doc: str, example_code: str
 ) -> TableFunction:
-    """Declare explain_release or explain_step, with the parameters of all functions that publish.
+    """Return the declaration of explain_release or explain_step, with the parameters of all functions that publish.
 
     Args:
         name: The name of the declared function.
         positional: Its positional arguments.
-        own_parameters: Its parameters in addition.
+        own_parameters: Its own parameters, in addition to those.
         doc: Its description in the manual.
         example_code: An example of a call.
     """

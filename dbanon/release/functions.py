@@ -85,9 +85,10 @@ def _algorithm_functions(algorithm_name: str) -> Iterator[TableFunction]:
 
 
 def _generic_function(name: str, algorithm: str | None) -> TableFunction:
-    """Declare a table function, such as `anonymize`, that takes the algorithm as a parameter.
+    """Return the declaration of a table function that takes the algorithm as a parameter.
 
-    It has the parameters of `algorithm`; if this is None, those of all algorithms.
+    `name` is anonymize, anonymize_classes, anonymize_metrics or inference. The function has the parameters of
+    `algorithm`; if this is None, those of all algorithms.
     """
     kind = _GENERIC_FUNCTIONS[name]
     algorithm_parameters = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
@@ -110,14 +111,14 @@ def _generic_function(name: str, algorithm: str | None) -> TableFunction:
 def _function(
     name: str, parameters: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str
 ) -> TableFunction:
-    """Declare a table function that publishes, with its example.
+    """Return the declaration of a table function that publishes, with its example.
 
     Args:
         name: The name of the function.
         parameters: Its parameters.
         doc: Its description in the manual.
-        algorithm: The algorithm, or None if a parameter names it; then the function is specialized to the algorithm of
-            a call.
+        algorithm: The algorithm; None if a parameter of the call names it: the parameters then become those of this
+            algorithm (`specialize`).
         kind: The result: release, classes, metrics or inference.
     """
     example_arguments = [p.example for p in parameters if p.required]
@@ -147,7 +148,7 @@ def _function(
 
 
 def release_functions() -> dict[str, TableFunction]:
-    """Return all functions that publish releases of tables, not of streams, by name."""
+    """Return all table functions that publish releases of tables, not of streams, by name."""
     return {function.name: function for function in _release_functions()}
 
 

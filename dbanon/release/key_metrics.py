@@ -26,9 +26,9 @@ _MAX_MODEL_METRICS = 3
 def key_metric_positions(metrics: Sequence[str]) -> list[int]:
     """Return the positions of the metrics worth reading first, in the order to read them; at most MAX_KEY_METRICS.
 
-    These are records, classes and k, then at most three metrics of privacy models, then others such as precision. A
-    detail after a colon in a name is ignored; of several metrics with one name before it, only the first counts, except
-    for privacy models.
+    The order is records, classes and k; then at most three metrics of privacy models; then those in _LATER_METRICS,
+    such as precision. Other metrics are omitted. A detail after a colon in a name is ignored; of several metrics with
+    one name before the colon, only the first counts, except for privacy models.
 
     >>> key_metric_positions(["records", "l_diversity:disease", "k", "c_avg"])
     [0, 2, 1]

@@ -19,7 +19,7 @@ _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 
 def time_limit_s(function: str, call_values: Mapping[str, Any]) -> float | None:
-    """Return the time limit in the parameter `improve`, in seconds; None if that is a number of moves or not given.
+    """Return the time limit in the parameter `improve`, in seconds; None if `improve` is no text or not given.
 
     Raises:
         InvalidArgumentError: `improve` is a text, but no time such as '5s'.
@@ -34,7 +34,11 @@ def time_limit_s(function: str, call_values: Mapping[str, Any]) -> float | None:
 
 
 def replace_time_limit(function: str, call_values: Mapping[str, Any], n_moves: int = 0) -> dict[str, Any]:
-    """Return a copy of the parameters, with the number of moves `n_moves` as `improve` if that is a time limit."""
+    """Return a copy of the parameters, in which `n_moves` replaces the value of `improve` if it is a time limit.
+
+    Raises:
+        InvalidArgumentError: `improve` is a text, but no time such as '5s'.
+    """
     if time_limit_s(function, call_values) is None:
         return dict(call_values)
     return {name: n_moves if name.lower() == "improve" else value for name, value in call_values.items()}
@@ -52,7 +56,7 @@ def count_timed_moves(
         function: The called function, for messages.
         session: The session of the search.
         cursor: The cursor that runs it.
-        spec: The spec of the parameters without time limit.
+        spec: The release spec for `call_values` in which `replace_time_limit` has replaced a time limit.
         call_values: The parameters of the call.
     """
     limit_s = time_limit_s(function, call_values)

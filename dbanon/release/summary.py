@@ -28,11 +28,11 @@ class ReleaseSummary:
     """A summary of a release, as text or HTML.
 
     Attributes:
-        columns: The names of its columns.
-        rows: Its first rows.
-        n_rows: The number of all its rows.
-        quasi_names: The columns that are quasi-identifiers.
-        metrics: Its metrics as (name, value, description).
+        columns: The names of the release's columns.
+        rows: The first rows of the release.
+        n_rows: The number of all rows of the release.
+        quasi_names: The names of the columns that are quasi-identifiers.
+        metrics: The release's metrics as (name, value, description).
     """
 
     columns: tuple[str, ...]
@@ -44,8 +44,9 @@ class ReleaseSummary:
     def text(self, width: int = TERMINAL_WIDTH) -> str:
         """Return the summary as lines of at most `width` characters: rows, their number, then up to five metrics.
 
-        Quasi-identifiers come first. If they are wider together, they are put below each other; other columns that do
-        not fit are only named.
+        Quasi-identifiers come first. If they do not fit next to each other, they are printed in several blocks of
+        columns; a quasi-identifier that is wider than a line is not shortened. Other columns that do not fit are only
+        named.
 
         >>> print(ReleaseSummary(("ward", "age"), (("A", "[25, 29]"),), 1, ("age",), (("k", 1.0, "Size."),)).text())
         age       ward
@@ -84,7 +85,7 @@ class ReleaseSummary:
         return f'<div class="{NO_MATH_CLASSES}">{tables}</div>'
 
     def _key_metrics(self) -> list[tuple[str, str, str]]:
-        """Return name, value and description of the up to five most important metrics, as texts."""
+        """Return (name, value, description), as texts, of the up to five metrics that are worth reading first."""
         positions = key_metric_positions([name for name, _, _ in self.metrics])[:SHOWN_METRICS]
         return [
             (name, format_value(value), description)
@@ -92,9 +93,9 @@ class ReleaseSummary:
         ]
 
     def _column_lines(self, name: str) -> list[str]:
-        """Return the name and the cells of a column, padded to equal width.
+        """Return the name and the cells of the column `name`, padded to equal width.
 
-        Columns that are no quasi-identifiers are cut to 24 characters.
+        Cells of columns that are no quasi-identifiers are cut to 24 characters. Line breaks become spaces.
         """
         i = self.columns.index(name)
         cells = [_single_line(name), *(_single_line(format_value(row[i])) for row in self.rows)]
@@ -106,7 +107,7 @@ class ReleaseSummary:
         return [_pad(_truncate(cell, width), width) for cell in cells]
 
     def _blocks(self, width: int) -> tuple[list[list[str]], list[str]]:
-        """Return groups of column names that fit next to each other in `width` characters, and the omitted names.
+        """Return groups of column names that fit next to each other in `width` characters, and the names in no group.
 
         All quasi-identifiers are in groups. Of the other columns, the first that does not fit in the last group and all
         after it are omitted.
@@ -156,7 +157,7 @@ def format_number(number: float) -> str:
 
 
 def _html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return an HTML table of a header line and rows; cells are escaped."""
+    """Return an HTML table of a header line and rows; headers and cells are escaped."""
 
     def table_row(cells: Sequence[str], tag: str) -> str:
         """Return a table row of escaped cells with the tag `th` or `td`."""

@@ -16,7 +16,7 @@ class LabelCache:
     """A thread-safe cache of cluster labels: the cluster number of every record, by a hash of all that they depend on.
 
     When the size limit is exceeded, the least recently used labels are removed. If two threads request the same labels
-    at once, they are computed once. Errors are not cached. `calls` counts the computations.
+    at once, they are computed once. Errors are not cached. `n_computed` counts the computations, also failed ones.
     """
 
     def __init__(self, max_bytes: int = CACHE_BYTES) -> None:
@@ -69,6 +69,6 @@ class LabelCache:
             self._labels.popitem(last=False)
 
     def clear(self) -> None:
-        """Remove all labels; the count `calls` stays."""
+        """Remove all labels; the count `n_computed` stays."""
         with self._lock:
             self._labels.clear()

@@ -71,10 +71,10 @@ def _path_steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _other_owner(state: os.stat_result) -> str | None:
-    """Return "user NAME" (or "user UID") if the owner of a file is neither root nor the current user; else None.
+    """Return "user NAME" if the owner of a file is neither root nor the current user; else None.
 
-    If the owner has no account, None is returned for root as the current user: in a container, that owner is the host,
-    which mounted the file, and not another user.
+    If the owner has no account, return "user UID", or None if the current user is root: in a container, that owner is
+    the host, which mounted the file.
     """
     import pwd
 

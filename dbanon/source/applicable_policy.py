@@ -33,7 +33,8 @@ def applicable_policy(
     """Return the policy that applies to a source, with a check that execution reads what was planned.
 
     The policy has no columns if the source has no rows in dbanon.policy and reads no table that has some. The check is
-    part of the SQL of the policy's fingerprint.
+    part of the SQL of the policy's fingerprint. If the source is a temporary table of a query's rows, its policy is
+    that of the query.
 
     Args:
         function: The table function or command that reads the source, for messages.
@@ -90,7 +91,10 @@ class _LocalRelations:
         self._scans: Mapping[str, tuple[Scan, ...]] = session.temporary.scans if session else {}
 
     def policy(self, place: Place) -> stored_policy.TemporaryPolicy | None:
-        """Return the policy of a temporary table of a query's rows, by its place; None for other relations."""
+        """Return the policy of a temporary table that holds a query's rows; None for other relations.
+
+        `place` is database (TEMPORARY for temporary relations), schema and name.
+        """
         known = self._session.temporary.policies if self._session else {}
         return known.get(place[2]) if place[0] == TEMPORARY else None
 
@@ -110,18 +114,19 @@ class _LocalRelations:
         return (TEMPORARY, "main", name) if is_local else source.place
 
     def scans(self, place: Place) -> tuple[Scan, ...] | None:
-        """Return the tables that a temporary relation reads, as the caller's connection bound it; None if unknown.
+        """Return what a temporary relation reads: the leaves of its plan on the caller's connection; None if unknown.
 
-        `place` is its database (TEMPORARY), schema and name.
+        `place` is database (TEMPORARY), schema and name of the relation; only the name is used.
         """
         return self._scans.get(place[2])
 
 
 def _stored_scans(source: Source, cursor: Any, path: SearchPath, mentions: Mentions | None) -> tuple[Scan, ...] | None:
-    """Return the tables that a stored view or a file reads; None if DuckDB cannot bind it, and () without `mentions`.
+    """Return what a stored view or a file reads (leaves of its plan); () for a table; None if DuckDB cannot bind it.
 
-    A bare name in a view is also looked up on the search path of the statement that reads the view: that of the caller,
-    or that of a cursor of dbanon. So the tables on both paths are returned.
+    A source is a table if `mentions` (the names in its definition) is None. A bare name in a view is also looked up on
+    the search path of the statement that reads the view: that of the caller, or that of a cursor of dbanon. So the
+    tables on both paths are returned.
     """
     if mentions is None:
         return ()
@@ -151,8 +156,9 @@ def _refuse_derived(
         local_relations: The relations that only the caller sees.
 
     Raises:
-        ViewOverPolicyError: It reads one, or mentions its name and cannot be bound.
-        SourceNotResolvedError: What it reads cannot be determined, and a policy exists.
+        ViewOverPolicyError: The source reads a table or view with a policy, or mentions the name of one and cannot be
+            bound.
+        SourceNotResolvedError: What the source reads cannot be determined, and a policy exists.
     """
     governed_name = next(governed_views(place, mentions, scans, cursor, local_relations.views), None)
     if governed_name is None and scans is not None:
@@ -171,9 +177,10 @@ def _refuse_derived(
 
 
 def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[Place]:
-    """Return the tables of DuckDB databases that a source reads: only itself if it is a table.
+    """Return the places of the tables of DuckDB databases that a source reads; of a table only its own place.
 
-    `scans` are those of a view or query; None, for unknown ones, gives an empty set. Temporary tables are omitted.
+    `scans` are the leaves of the plan of a view or query; None (unknown) gives an empty set. Temporary tables are
+    omitted.
     """
     if source.is_table:
         return frozenset({source.place})
@@ -183,8 +190,8 @@ def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[
 def _renamed_table_check(function: str, source: Source, tables: Collection[Place], cursor: Any) -> Sql | None:
     """Return a SQL condition that raises an error if one of the tables is a governed table under another name.
 
-    Governed means that it has policy rows. In the caller's transaction a table may have been renamed. None if no table
-    in the databases of `tables` is governed, so that nothing needs a check.
+    A governed table has policy rows; in the caller's transaction it may have been renamed. None if the databases of
+    `tables` have no governed table, so that nothing needs a check.
     """
     databases = sorted({place[0] for place in tables})
     numbers = [number for database in databases for number in stored_policy.governed_table_oids(cursor, database)]

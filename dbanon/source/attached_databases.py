@@ -23,9 +23,9 @@ class _ForeignSystem:
     Attributes:
         schema: The schema that a bare name means; None: it depends on the connection.
         query: The DuckDB function that runs a query in that system.
-        identity: A query there for the identity of a database.
-        relations: A query there for the schemas and names of its tables and views.
-        looks_once: Whether DuckDB's own list of its tables is not updated after the first access.
+        identity: A query, in the SQL of that system, for the identity of a database.
+        relations: A query, in the SQL of that system, for the schemas and names of its tables and views.
+        looks_once: Whether DuckDB's own list of the system's tables is not updated after the first access.
     """
 
     schema: str | None
@@ -171,7 +171,8 @@ def foreign_source(
 ) -> ForeignSource | None:
     """Return the home database and identity of a source in another system; None for a source in a DuckDB database.
 
-    Its home is the database whose policy has rows about it, else that of the session.
+    The home is the DuckDB database whose policy has rows about the source. Without such rows it is that of the session,
+    or the only attached DuckDB database if the session is in another system.
 
     Args:
         function: The function that reads the source, for messages.
@@ -187,7 +188,7 @@ def foreign_source(
         NoDatabaseForPolicyError: It is unclear in which database its policy would be.
         DatabaseIdentityMismatchError: The policy means another database by this name.
         UnknownDatabaseError: The policy has rows about the table, but does not record which database it means.
-        PolicyRowNeedsSchemaError: Which table a row is about depends on the connection.
+        PolicyRowNeedsSchemaError: A policy row names no schema, so that its table depends on the connection (MySQL).
     """
     system = database_kind(cursor, place[0])
     if system is None:
@@ -279,9 +280,11 @@ def record_identity(function: str, cursor: Any, database: str, foreign: ForeignS
 def is_about(place: Place, foreign: ForeignSource, schema_name: str, table_name: str) -> bool:
     """Return whether a policy row is about the table at `place`, which is in another system.
 
-    The row's table_name must begin with one of the names of the database.
-
-    `foreign` has the names of the database; `schema_name` and `table_name` are those of the row.
+    Args:
+        place: Database, schema and name of the table.
+        foreign: It has the names of the database; the row's table_name must begin with one of them.
+        schema_name: The column schema_name of the row.
+        table_name: The column table_name of the row.
     """
     return _is_named_by(place, foreign.kind, foreign.names, schema_name, table_name)
 
@@ -297,9 +300,8 @@ def policy_key(place: Place) -> tuple[str, str]:
 def tables_named_by_row(cursor: Any, schema_name: str, table_name: str) -> list[Place]:
     """Return the tables, in attached databases of other systems, that a policy row names; empty if it names none.
 
-    A name without schema can mean several tables of MySQL.
-
-    `schema_name` and `table_name` are those of the row.
+    A name without schema can mean several tables of MySQL; all are returned. `schema_name` and `table_name` are those
+    of the row. The database must be named as it is attached.
     """
     parts = names.table_parts(table_name) or ()
     system = database_kind(cursor, parts[0]) if len(parts) > 1 else None
@@ -365,11 +367,9 @@ def _recorded_identities(cursor: Any, holder: str) -> dict[str, str]:
 
 
 def _tables_differing_by_case(cursor: Any, place: Place, kind: str) -> list[str]:
-    """Return the full names of all tables that are equal to this one without regard to case, itself included.
+    """Return the full names of all tables whose names equal that of one table without regard to case, itself included.
 
-    A policy cannot distinguish them.
-
-    `place` is database, schema and name; `kind` is the system of the database.
+    `place` is database, schema and name of the table; `kind` is the system of the database: postgres, mysql or sqlite.
     """
     lower = [part.lower() for part in place]
     matches = (p for p in relations(cursor, place[0], kind) if [part.lower() for part in p] == lower)
@@ -377,9 +377,10 @@ def _tables_differing_by_case(cursor: Any, place: Place, kind: str) -> list[str]
 
 
 def _has_rows(cursor: Any, holder: str, aliases: Iterable[str], place: Place, kind: str) -> bool:
-    """Return whether the policy in `holder` has a row about a table, whose database has one of the names `aliases`.
+    """Return whether the policy in the database `holder` has a row about a table of another system.
 
-    `place` is database, schema and name of the table; `kind` is the system of the database.
+    `place` is database, schema and name of the table; `kind` is the system of the database, and `aliases` are the
+    lower-case names by which rows may call the database.
     """
     return any(_is_named_by(place, kind, aliases, *row) for row in _policy_names(cursor, holder))
 
@@ -395,10 +396,14 @@ def _policy_names(cursor: Any, holder: str) -> list[tuple[str, str]]:
 def _is_named_by(place: Place, kind: str, aliases: Iterable[str], schema_name: str, table_name: str) -> bool:
     """Return whether a policy row names the table at `place`, as in `pg.public.patients` or `pg.patients`.
 
-    `aliases` are the lower-case names of its database. Case does not matter; without a schema the system's default is
-    meant.
+    Case does not matter. Without a schema the system's default schema is meant; MySQL has none.
 
-    `kind` is the system of the database; `schema_name` and `table_name` are those of the row.
+    Args:
+        place: Database, schema and name of the table.
+        kind: The system of the database: postgres, mysql or sqlite.
+        aliases: The lower-case names by which rows may call the database.
+        schema_name: The column schema_name of the row; it must be main or the schema of the table.
+        table_name: The column table_name of the row.
     """
     parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
     schema, table = place[1].lower(), place[2].lower()
@@ -412,11 +417,16 @@ def _check_schema_named(
 ) -> None:
     """Check that no policy row about the table depends on the connection, since it names no schema (MySQL only).
 
-    `holder` is the database with the policy. The table is at `place`, in a database of the system `kind` that has the
-    names `aliases`.
+    Args:
+        function: The function that reads the table, for messages.
+        cursor: A cursor that sees committed objects.
+        holder: The database with the policy.
+        aliases: The lower-case names by which rows may call the database of the table.
+        place: Database, schema and name of the table.
+        kind: The system of its database; nothing is checked unless it is mysql.
 
     Raises:
-        PolicyRowNeedsSchemaError: A row does so.
+        PolicyRowNeedsSchemaError: A row names the table without a schema.
     """
     for _, table_name in _policy_names(cursor, holder) if _SYSTEMS[kind].schema is None else ():
         if _may_be_named_by(place, kind, aliases, table_name):
@@ -426,9 +436,11 @@ def _check_schema_named(
 def _may_be_named_by(place: Place, kind: str, aliases: Iterable[str], table_name: str) -> bool:
     """Return whether a name without schema, such as `my.patients`, means the table on some connections (MySQL only).
 
-    `aliases` are the lower-case names of its database.
-
-    `place` is the table, `kind` the system of its database; `table_name` is the name in a policy row.
+    Args:
+        place: Database, schema and name of the table.
+        kind: The system of its database; false unless it is mysql.
+        aliases: The lower-case names by which rows may call the database.
+        table_name: The name in a policy row.
     """
     parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
     if _SYSTEMS[kind].schema is not None or len(parts) != 2:

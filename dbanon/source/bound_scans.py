@@ -76,7 +76,7 @@ def scans_on_paths(cursor: Any, query: str, search_paths: Iterable[str]) -> tupl
 def _all_plans(connection: Any) -> Iterator[None]:
     """Let EXPLAIN on this connection show the plan before optimization within the block.
 
-    The setting is restored after it.
+    The setting `explain_output` is restored at the end of the block.
     """
     previous = connection.execute("SELECT system.main.current_setting('explain_output')").fetchall()[0][0]
     connection.execute("SET explain_output = 'all'")
@@ -87,7 +87,7 @@ def _all_plans(connection: Any) -> Iterator[None]:
 
 
 def _leaves(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:
-    """Yield the leaves of the plans in EXPLAIN's JSON, in order."""
+    """Yield the leaves of the plans in the JSON of EXPLAIN, in order, as scans."""
     for node in nodes:
         if node["children"]:
             yield from _leaves(node["children"])

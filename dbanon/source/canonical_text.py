@@ -34,10 +34,10 @@ def canonical_form(type_: str) -> Sql:
 
 
 def hashed_form(type_: str) -> Sql:
-    """Return SQL, with the placeholder `{value}`, of the canonical text, encoded for concatenation.
+    """Return SQL, with the placeholder `{value}`, of the canonical text of a value of a DuckDB type, for concatenation.
 
-    Concatenated values remain distinguishable: texts of any characters are prefixed with their length in bytes and a
-    colon; NULL is a dash.
+    Texts and nested values, which can have any characters, are prefixed with their length in bytes and a colon, so that
+    concatenated values remain distinguishable. NULL is a dash.
     """
     text = canonical_form(type_)
     if _TEXTS.match(type_) or _NESTED.match(type_):

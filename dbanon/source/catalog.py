@@ -69,8 +69,9 @@ class SearchPath:
     def lookup_places(self, name: str) -> tuple[str, list[tuple[str, str]]]:
         """Return the bare (unqualified) part of a name, and the (database, schema) pairs in which it may be, in order.
 
-        The name may include a schema and a database. The first of two parts is a schema of a database on the path, or a
-        database whose schema main is meant. `name` is the name as written; one that cannot be split is a bare name.
+        `name` is the name as written; it may include a schema and a database. The first of two parts can be a schema of
+        a database on the path, or a database whose schema main is meant. A text that is no valid name counts as a bare
+        name.
         """
         parts = names.table_parts(name) or (name,)
         if len(parts) == 3:
@@ -106,7 +107,10 @@ class Source:
 
     @property
     def home(self) -> str:
-        """The database with its policy, hierarchies and releases: its own, or for another system that of `foreign`."""
+        """The database that has the source's policy, hierarchies and releases.
+
+        It is the source's own database; for a source in another system it is `foreign.home`.
+        """
         return self.database if self.foreign is None else self.foreign.home
 
     @property
@@ -116,25 +120,31 @@ class Source:
 
     @property
     def read(self) -> Sql:
-        """SQL of the source with its guard, for a statement that has no other guard."""
+        """SQL that reads the source under its guard (a condition for consistent reads), if it has one.
+
+        It is meant for a statement that has no other guard.
+        """
         return snapshot_guard.guarded_relation(self.sql, self.guard)
 
     @property
     def rows(self) -> Sql:
-        """SQL of the source, with NULL for codes for missing values, for statements whose result no gate checks."""
+        """SQL of the source with NULL in place of codes for missing values, for statements whose result no gate checks.
+
+        Without codes it is the same as `read`.
+        """
         return self.cleaned or self.read
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
-        """The columns by case-folded name."""
+        """The names of the source's columns by case-folded name."""
         return {names.fold_case(name): name for name in self.columns}
 
     def spelled(self, name: str) -> str | None:
-        """Return a column, given in any case, as the table spells it; None if the table has no such column."""
+        """Return a column's name, given in any case, as the table spells it; None if the table has no such column."""
         return self._spelled.get(names.fold_case(name))
 
     def column(self, function: str, name: str, where: str) -> str:
-        """Return a column, given in any case, as the table spells it.
+        """Return a column's name, given in any case, as the table spells it.
 
         Args:
             function: The function whose call names the column, for messages.
@@ -170,16 +180,17 @@ def resolve_source(
         path: The search path of the caller.
         local_relations: Columns of relations that only the caller's connection sees, by folded name: temporary ones,
             and as `schema.table` those of its open transaction. They take precedence over stored ones.
-        is_declaring: As in `attached_databases.foreign_source`.
+        is_declaring: The caller is about to record which database of another system a name means, so that it need not
+            be recorded yet.
 
     Raises:
-        NotATableError: It is no name of a table or file.
+        NotATableError: `name` is neither a name of a table nor of a file.
         UnknownTableError: There is no such table.
-        DatabaseNotAttachedError: It is a table of a database of another system that is not attached.
+        DatabaseNotAttachedError: `name` is that of a table of a database of another system that is not attached.
         AmbiguousTableError: A two-part name means several tables.
         UnreadableFileError: The file cannot be read.
         RemoteFileError: The file is remote, and remote files are not allowed.
-        RecursiveViewError: It is a view that calls the function.
+        RecursiveViewError: The source is a view that calls the function.
     """
     parts = names.table_parts(name)
     bare_name = parts[0] if parts and len(parts) == 1 else name
@@ -302,7 +313,10 @@ def find_stored(
     by_name = {tuple(map(names.fold_case, row)): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
-        """Return the first of these places that exists, as the catalog spells it; None if none does."""
+        """Return the first candidate that exists, as the catalog spells it; None if none does.
+
+        A candidate is (database, schema, name).
+        """
         hits = (by_name.get(tuple(map(names.fold_case, candidate))) for candidate in candidates)
         return next((hit for hit in hits if hit), None)
 
@@ -332,9 +346,8 @@ def _is_table(cursor: Cursor, place: tuple[str, str, str]) -> bool:
 def columns_of(cursor: Cursor, place: tuple[str, str, str]) -> dict[str, str]:
     """Return column types by name, in order, of a stored table or view; empty if it does not exist.
 
-    For a view that cannot be bound on this cursor these are the columns with which it was created.
-
-    `place` is its database, schema and name.
+    For a view that cannot be bound on this cursor the result has the columns with which it was created. `place` is
+    database, schema and name of the table or view.
     """
     try:
         return _describe_columns(cursor, qualified(*place))
@@ -367,7 +380,7 @@ def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
 def _known_names(cursor: Cursor, path: SearchPath, local_relations: Mapping[str, object]) -> list[str]:
     """Return the names of all stored and local relations as a source argument would give them, for messages.
 
-    Those in the schema dbanon are omitted; a schema is included unless it is main.
+    Relations in the schema dbanon are omitted. The names have a schema unless it is main, and no database.
     """
     rows = cursor.execute(f"SELECT DISTINCT table_name, schema_name FROM ({_RELATIONS})").fetchall()
     stored_names = [
@@ -419,7 +432,7 @@ def hierarchy_table(
         name: `zip5`, looked up in `databases` in their order, or `db.zip5`.
         databases: The databases of the source and of the session.
         list_hierarchies: Returns the names of the hierarchies in a database.
-        only_given: Allow `db.zip5` only for one of `databases`.
+        only_given: Allow `db.zip5` only if `db` is one of `databases`.
     """
     places = [(database, name) for database in dict.fromkeys(databases)]
     parts = names.table_parts(name)

@@ -51,10 +51,10 @@ def is_zoned(type_: str) -> bool:
 
 
 def label_text(value: Sql, type_: str) -> Sql:
-    """Return SQL of the text of a value, equal in every session, as hierarchies contain it and texts are compared.
+    """Return SQL of the text of a value, as hierarchies contain it and texts are compared; instants are written in UTC.
 
-    An instant is written in UTC, as DuckDB does if that is the session's time zone (`2020-01-01 00:00:00+00`). Other
-    values are cast to VARCHAR.
+    An instant is written as DuckDB does if UTC is the session's time zone (`2020-01-01 00:00:00+00`). Values of other
+    types are cast to VARCHAR.
     """
     if not is_zoned(type_):
         return Sql(f"CAST({value} AS VARCHAR)")
@@ -68,9 +68,10 @@ def are_comparable_keys(type_: str, other_type: str) -> bool:
 
 
 def person_value(value: Sql, type_: str) -> Sql | None:
-    """Return SQL of a column `value` that identifies persons, such that equal results mean the same person.
+    """Return SQL of a column that identifies persons, such that equal results mean the same person.
 
-    Texts are compared byte by byte; -0.0 becomes 0.0. None if values of its type cannot identify persons.
+    Texts are compared byte by byte; -0.0 becomes 0.0; instants become microseconds. `value` is SQL of the column. None
+    if values of the type cannot identify persons (lists, structs, intervals, bytes).
     """
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({value} + 0::{type_})")

@@ -45,7 +45,7 @@ def current_row(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
 def rename(cursor: Any, database: str) -> None:
     """Rename tables, columns and values in the schema dbanon of a database that an earlier version wrote.
 
-    Does nothing where that was done before, or the tables do not exist.
+    What was renamed before is not changed; tables that do not exist are skipped.
     """
     for earlier_name, name in RENAMED_TABLES.items():
         if _columns(cursor, database, earlier_name) and not _columns(cursor, database, name):

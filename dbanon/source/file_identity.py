@@ -15,9 +15,9 @@ CONTENT = "content:"
 
 
 def file_identities(path: str) -> list[str]:
-    """Return the canonical path of a file and, if it can be read, the identity of its content (size and hash).
+    """Return the canonical path of a file and the identity of its content (size and hash) unless unreadable or empty.
 
-    A remote address is returned as it is, alone.
+    A remote address (any URL other than file:) is returned as it is, alone.
 
     >>> file_identities("s3://bucket/x.parquet")
     ['s3://bucket/x.parquet']

@@ -84,10 +84,12 @@ def governed_scans(function: str, source_name: str, scans: Iterable[Scan], curso
 def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> Iterator[str]:
     """Yield the names of the tables with a policy that a scan of another system may read.
 
-    These are the tables of its name in all attached databases of the system, and the tables that views of that name
-    read. If `table` is None they are all tables of the system. `home` is the database that may have their policy.
-
-    `kind` is the system: sqlite, postgres or mysql.
+    Args:
+        kind: The system: sqlite, postgres or mysql.
+        table: The name of the scanned table, as the plan has it. Tables of this name in all attached databases of the
+            system are checked, and the tables that views of this name read. None: all tables of the system are checked.
+        cursor: A cursor that sees committed objects.
+        home: The database that may have the policy of tables in other systems.
     """
     parts = names.scanned_table_parts(table) if table else None
     for database in attached_databases.databases(cursor, kind).values():
@@ -102,9 +104,8 @@ def _governed_foreign(kind: str, table: str | None, cursor: Any, home: str) -> I
 def governed_dependencies(place: Place, cursor: Any, home: str) -> Iterator[str]:
     """Yield the tables with a policy that a view or partitioned table of another system reads.
 
-    Empty if the system does not report what is read. `home` is the database that may have their policy.
-
-    `place` is database, schema and name of the view or table.
+    Nothing is yielded if the system does not report what is read. `place` is database, schema and name of the view or
+    table; `home` is the database that may have the policy of tables in other systems.
     """
     for table_read in view_dependencies.tables_read(cursor, place, parents=True):
         if has_policy(table_read, cursor, home):
@@ -162,7 +163,8 @@ def governed_names(mentions: Mentions, cursor: Any, home: str) -> Iterator[str]:
 def has_policy(place: Place, cursor: Any, home: str) -> bool:
     """Return whether a table or view, at `place` (database, schema, name), has rows in dbanon.policy.
 
-    `home` is the database that may have those about tables in other systems.
+    For a table in another system, `home` is the current database: its policy is searched, and those of all other
+    attached databases.
 
     Raises:
         DbanonError: As `attached_databases.foreign_source`, for a table in another system.

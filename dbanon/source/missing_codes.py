@@ -42,9 +42,10 @@ def supports_codes(type_: str) -> bool:
 
 
 def code_value(type_: str, code: str, is_true: IsTrue) -> Sql | None:
-    """Return SQL of the value of a DuckDB type that a code for missing values means; None if there is none.
+    """Return SQL of the value of a DuckDB type that a missing code means; None if the type has no such value.
 
-    The value is comparable with `comparable_column`. `is_true` evaluates a SQL condition about literals.
+    The value is comparable with `comparable_column`: for categories (such as UUID) it is a text. `is_true` evaluates a
+    SQL condition about literals.
     """
     kind, scale = family(type_)
     if kind in ("integer", "huge", "decimal"):
@@ -68,7 +69,10 @@ def code_value(type_: str, code: str, is_true: IsTrue) -> Sql | None:
 
 
 def _plain_number(code: str, scale: int) -> str | None:
-    """Return a code as a number without an exponent; None if it is no number or has more than `scale` decimals."""
+    """Return a code as the text of a number without an exponent; None if it is no number or does not fit.
+
+    It does not fit if it has more than `scale` decimals or more than 40 digits before the point.
+    """
     if not _NUMBER.fullmatch(code) or len(code) >= _MAX_LENGTH:
         return None
     number = Decimal(code).normalize(_EXACT_CONTEXT)
@@ -77,9 +81,10 @@ def _plain_number(code: str, scale: int) -> str | None:
 
 
 def _temporal_value(kind: str, type_: str, code: str, is_true: IsTrue) -> Sql | None:
-    """Return SQL of the date or time that a code means; None if it is none or more precise than the type.
+    """Return SQL of the date or time that a code means; None if it is no date or time, or more precise than the type.
 
-    `kind` is the family of the type: date, time, timestamp or nanos.
+    `kind` is the family of the type: date, time, timestamp or nanos. `is_true` runs a SQL condition about literals and
+    returns whether it is true. For instants the value is a TIMESTAMP (in UTC).
     """
     match = (_TIME if kind == "time" else _MOMENT).fullmatch(code)
     if match is None or len((match["fraction"] or "").rstrip("0")) > _FRACTION.get(type_, 6):
@@ -90,7 +95,10 @@ def _temporal_value(kind: str, type_: str, code: str, is_true: IsTrue) -> Sql | 
 
 
 def _cast(code: str, type_: str, is_true: IsTrue) -> Sql | None:
-    """Return SQL of a code cast to a DuckDB type; None if DuckDB cannot cast it."""
+    """Return SQL of a code cast to a DuckDB type; None if DuckDB cannot cast it.
+
+    `is_true` runs a SQL condition and returns whether it is true.
+    """
     return Sql(f"CAST({text(code)} AS {type_})") if is_true(f"TRY_CAST({text(code)} AS {type_}) IS NOT NULL") else None
 
 
@@ -102,7 +110,10 @@ def comparable_column(name: str, type_: str) -> Sql:
 
 
 def column_without_codes(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
-    """Return SQL of a column, in its own type, with NULL in place of codes, which are SQL values of `code_value`."""
+    """Return SQL of a column, in its own type, with NULL in place of the values `codes`.
+
+    `codes` are SQL values as `code_value` returns them. The column is unchanged without codes.
+    """
     if not codes:
         return identifier(name)
     return Sql(
@@ -111,7 +122,7 @@ def column_without_codes(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
 
 
 def without_codes(source: Source, declared: Iterable[DeclaredColumn], is_true: IsTrue) -> Source:
-    """Return a copy of the source whose `rows` have NULL in place of the codes for missing values of its policy.
+    """Return a copy of the source whose `rows` have NULL in place of the codes for missing values in `declared`.
 
     A code that is not a value of the column's type is ignored.
 

@@ -13,9 +13,9 @@ KIND = "mysql"
 def tables_read(cursor: Any, place: attached_databases.Place) -> list[attached_databases.Place]:
     """Return the tables that a view of MySQL reads, also through other views, without itself; [] for a table.
 
-    Every table that it may read is included. If its text is not visible to the user of the connection, or names an
-    unknown table, these are all tables of the server. Tables that stored functions read, and those behind engines such
-    as FEDERATED, are not detected.
+    Every table that the view may read is included. If its text is not visible to the user of the connection, or names
+    an unknown table, all other tables of the server are returned. Tables that stored functions read, and those behind
+    engines such as FEDERATED, are not detected.
 
     `place` is database (the attached name), schema and name of the view.
     """

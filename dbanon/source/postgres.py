@@ -11,10 +11,12 @@ from dbanon.sqltext.quote import text
 def tables_read(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
     """Return the tables and views that a view of PostgreSQL reads, also through other views, or a table's partitions.
 
-    With `parents` also the tables of which it is a partition. The relation itself is not included, nor are tables that
-    functions and foreign tables read.
+    The relation itself is not included, nor are tables that functions and foreign tables read.
 
-    `place` is database (the attached name), schema and name of the relation.
+    Args:
+        cursor: A cursor.
+        place: Database (the attached name), schema and name of the relation.
+        parents: Whether the tables are included of which the relation, or one that it reads, is a partition.
     """
     edges = _PARENTS if parents else ""
     rows = _query(
@@ -45,17 +47,17 @@ class PostgresRelation:
 
 
 def schemas(cursor: Any, database: str, name: str) -> list[tuple[str, bool]]:
-    """Return (name, whether the user may create tables there) of the schemas whose name differs at most by case.
+    """Return (name, whether the user may create tables there) of the schemas whose name is `name` in any case.
 
-    One with exactly this name comes first.
+    The one with exactly this name comes first.
     """
     return _query(cursor, (database, "", ""), _SCHEMAS.format(schema=_text_literal(name)))
 
 
 def find_relations(cursor: Any, database: str, schema: str, names: Iterable[str]) -> list[PostgresRelation]:
-    """Return the relations in a schema with one of these names, compared without case; indexes and the like, too.
+    """Return the relations of any kind (also indexes and sequences) in a schema that have one of some names.
 
-    The schema's name is compared exactly.
+    The names are compared without regard to case, the schema's name exactly.
     """
     lower_names = ", ".join(f"pg_catalog.lower({_text_literal(name)})" for name in names)
     rows = _query(cursor, (database, "", ""), _NAMED.format(schema=_text_literal(schema), names=lower_names))
@@ -66,7 +68,7 @@ def find_relations(cursor: Any, database: str, schema: str, names: Iterable[str]
 
 
 def execute_statement(cursor: Any, database: str, statement: str) -> None:
-    """Run a statement in an attached PostgreSQL database, in the transaction that is open."""
+    """Run a SQL statement in an attached PostgreSQL database, in the open transaction; return nothing."""
     cursor.execute(f"FROM system.main.postgres_execute({text(database)}, {text(statement)})").fetchall()
 
 

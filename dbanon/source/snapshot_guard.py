@@ -22,9 +22,9 @@ PUSHDOWN_SETTINGS = (
 
 
 def scanned_systems(cursor: Any, relation: Sql | None, relation_system: str | None) -> tuple[str, ...]:
-    """Return the systems that need a guard (sqlite, mysql) and whose tables are read with a relation.
+    """Return those of the systems that need a guard (sqlite and mysql) whose tables a relation reads.
 
-    If it cannot be bound, all of them that are attached are assumed.
+    If the relation cannot be bound, all of these systems that are attached are assumed.
 
     Args:
         cursor: A cursor that sees committed objects.
@@ -71,7 +71,7 @@ def guard_condition(cursor: Any, source_name: str, kinds: tuple[str, ...]) -> Sq
 
 
 def guarded_relation(relation: Sql, guard: Sql | None) -> Sql:
-    """Return SQL of a relation with the guard as a condition; unchanged if the guard is None."""
+    """Return SQL of a relation filtered by the guard, a condition that may raise an error; unchanged if it is None."""
     return relation if guard is None else Sql(f"(SELECT * FROM {relation} WHERE {guard})")
 
 

@@ -46,7 +46,10 @@ _LITERALS = rf"(?:{_LITERAL}|\[[^\]]*\]|(?:\w+\s*\.\s*)*list_value\s*\((?:\s*{_L
 
 @dataclass
 class SourceReads:
-    """The reads of a source: places of tables, names or patterns of files, and a text for each undetermined read."""
+    """The reads of a source: places of tables, paths and URLs of files, and a text for each undetermined read.
+
+    A place is (database, schema, table).
+    """
 
     tables: set[Place] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
@@ -76,10 +79,10 @@ def source_reads(source: Source, cursor: Any) -> SourceReads:
 
 
 def _add_view_reads(source: Source, cursor: Any, reads: SourceReads) -> None:
-    """Add the reads of a view of DuckDB to `reads`.
+    """Add the reads of a view of DuckDB to `reads`, which is changed.
 
-    If it cannot be bound, these are an undetermined read and all stored tables whose name it mentions. Temporary
-    tables, and tables of other systems that are not found, are undetermined.
+    If the view cannot be bound, an undetermined read is added, and all stored tables whose name the view mentions.
+    Temporary tables, and tables of other systems that are not found, are undetermined reads.
     """
     mentions = view_mentions(source.place, cursor, {})
     own_path = f"{_search_path(source)},system.main"
@@ -160,9 +163,10 @@ def _add_file_reads(readers: set[str], mentions: Mentions | None, cursor: Any, r
 
 
 def _file_patterns(query: str, readers: set[str], reads: SourceReads) -> Iterator[str]:
-    """Yield the file names in the arguments of readers in a query, and those in quotation marks or after FROM.
+    """Yield the names or patterns of files in a query: in the arguments of readers, in quotation marks, or after FROM.
 
-    A reader whose argument is computed, and a reader of databases, is added to `reads` as undetermined.
+    A reader whose argument is computed, and READ_DUCKDB, which reads a database, is added to `reads` as undetermined.
+    `readers` are operators of the plan that read files, such as READ_CSV.
     """
     for reader in sorted(readers):
         for call in re.finditer(rf'(?<!\w)"?{re.escape(reader)}"?\s*\(\s*', query, re.IGNORECASE):

@@ -13,10 +13,11 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of one column in the policy or a call; None if not given. `coarsen` is only set by calls.
+    """Settings of one column in the policy or a call; None for those not given. `coarsen` is only set by calls.
 
-    `missing_codes` are codes that are read as NULL, for columns of any role; `settings` are those of a pseudonym, mask
-    or shift, by lower-case name. All others are for quasi-identifiers.
+    `weight` is 1 if not given. `missing_codes` are codes that are read as NULL, for columns of any role; `settings` are
+    (name, value) pairs of the settings of a pseudonym, mask or shift, by lower-case name. All others are for
+    quasi-identifiers, and `hierarchy` also for sensitive columns.
     """
 
     hierarchy: str | None = None
@@ -43,9 +44,8 @@ class DeclaredColumn:
 def row_matches(source: tuple[str, str, str], schema_name: str, table_name: str) -> bool:
     """Return whether a policy row is about a table (database, schema, table), however its table_name is written.
 
-    The table_name may include a schema and a database. Case does not matter.
-
-    `schema_name` and `table_name` are those of the row.
+    `schema_name` and `table_name` are those of the row. The table_name may include a schema and a database. Case does
+    not matter.
     """
     database, schema, table = map(names.fold_case, source)
     row_schema = names.fold_case(schema_name)
@@ -100,7 +100,10 @@ class PolicyRow:
 
 
 def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
-    """Return the stored policy rows about a source, by column; empty if its home database has no policy."""
+    """Return the stored policy rows about a source, sorted by schema, table and column; empty without a policy.
+
+    They are those in the home database of the source.
+    """
     return _stored_rows(source, cursor) if catalog.has_table(cursor, source.home, "policy") else []
 
 
@@ -240,9 +243,9 @@ class TemporaryPolicy(NamedTuple):
 def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     """Return the current policy of a source: its rows and their fingerprint; without rows if none are about it.
 
-    For a source in another system the fingerprint also changes if its name means another database, or if a second
-    policy has rows about it: both can happen after the call was planned. The fingerprint's SQL includes the source's
-    guard.
+    For a source in another system the fingerprint also changes if the name of its database means another database now,
+    or if a second policy has rows about the source: both can happen after the call was planned. The fingerprint's SQL
+    includes the source's guard.
     """
     exists = catalog.has_table(cursor, source.home, "policy")
     sql = _fingerprint_sql(source.home, exists, _may_match_source(source))

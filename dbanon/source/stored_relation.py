@@ -86,11 +86,10 @@ def _pairs(columns: Sequence[str | None], entity_columns: Sequence[str | None]) 
 
 
 def _fingerprint_sql(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> Sql:
-    """Return a scalar subquery that changes when the rows of dbanon.relation about two tables change.
+    """Return a scalar subquery whose value changes when the rows of dbanon.relation about two tables change.
 
-    A change of few other rows can change it, too. Without a table dbanon.relation it changes when one is created.
-
-    `child` is the table of rows, `entity` the table of people.
+    A change of other rows with similar names can change it, too. Without a table dbanon.relation it changes when one is
+    created. `child` is the table of rows, `entity` the table of people.
     """
     if not catalog.has_table(cursor, child.home, "relation"):
         return qualify_builtins(

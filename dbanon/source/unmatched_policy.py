@@ -29,7 +29,7 @@ def check_unmatched_rows(
     databases: Iterable[str],
     local_names: Collection[str],
 ) -> None:
-    """Check that no policy row that matches no table may be about one of these tables, which have no policy.
+    """Check that no policy row that matches no table may be about one of `tables`, which have no policy.
 
     All other rows that match no table are reported by a PolicyWarning, one per database. It is not issued if `tables`
     is empty.
@@ -69,7 +69,7 @@ def check_unmatched_rows(
 
 
 def unmatched_rows(cursor: Any, database: str, local_names: Collection[str] = ()) -> Iterator[UnmatchedRows]:
-    """Yield the policy rows of a database, grouped by table name, that match no table or view there.
+    """Yield the policy rows of a database, grouped by schema and table name, that match no table or view there.
 
     Rows about a table in an attached database of another system, or about a recorded one that is not attached, are
     omitted. `local_names` are relations that only the caller's connection sees; they count as tables.

@@ -23,10 +23,10 @@ class Mentions:
     """The unqualified, case-folded names that a view or query mentions, also through views and macros.
 
     Attributes:
-        relations: Names of relations that it may read, itself included.
-        functions: Names of functions that it calls.
-        literals: All its texts in quotation marks.
-        is_complete: False if DuckDB has no text of a view that it mentions.
+        relations: Names of relations that the view or query may read; that of a view itself is included.
+        functions: Names of functions that the view or query calls.
+        literals: All SQL string literals in it.
+        is_complete: False if DuckDB has no text of a view that is mentioned.
         texts: The queries themselves, including those of views and macros.
     """
 
@@ -61,7 +61,7 @@ def temporary_views(connection: Any) -> dict[str, str]:
 def text_mentions(
     statements: Iterable[str | None], cursor: Any, temporary: Mapping[str, str], name: str | None = None
 ) -> Mentions:
-    """Return the names that statements mention, also through views and macros that they name.
+    """Return the names that SQL statements mention, also through the views and macros that the statements name.
 
     Args:
         statements: The statements; None for one whose text DuckDB does not have.
@@ -97,10 +97,15 @@ def text_mentions(
 
 
 def _relation_names(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:
-    """Yield the unqualified, case-folded names of the relations that a query reads.
+    """Yield the names of the relations that a query reads, unqualified and case-folded; more if that is uncertain.
 
-    If DuckDB cannot parse the query on its own, every word in it is yielded. If it calls query() or query_table(), or
-    names no relation, names in its texts are included. `called` are the functions that it calls.
+    If DuckDB cannot parse the query, all names in it are yielded, except those of called functions. If it calls query()
+    or query_table(), or names no relation, its string literals are read as names, too.
+
+    Args:
+        query: The query.
+        called: The functions that it calls.
+        cursor: A cursor that parses it.
     """
     try:
         qualified_names = [names.scanned_table_parts(table) for table in cursor.get_table_names(query, qualified=True)]
@@ -112,9 +117,10 @@ def _relation_names(query: str, called: Iterable[str], cursor: Any) -> Iterator[
 
 
 def _view_statements(cursor: Any, name: str, place: tuple[str, str, str] | None = None) -> list[str | None]:
-    """Return the CREATE statements of all stored views of a name, or of the one at a place (database, schema, name).
+    """Return the CREATE statements of all stored views with a name, or of the one at a place if it is given.
 
-    An item is None for a view without a text. Empty if there is no such view.
+    `place` is (database, schema, name); `name` is then not used. An element is None for a view without a text. Empty if
+    there is no such view.
     """
     condition, values = ("lower(view_name) = lower(?)", [name]) if place is None else (_AT_PLACE, list(place))
     rows = cursor.execute(
@@ -127,7 +133,7 @@ _AT_PLACE = "(database_name, schema_name, view_name) = (?, ?, ?)"
 
 
 def _macro_definitions(cursor: Any, called: Iterable[str]) -> list[str | None]:
-    """Return the definitions of all macros, stored or temporary to the cursor, that have one of the names.
+    """Return the definitions of all macros, stored or temporary to the cursor, whose names are in `called`.
 
     Case does not matter.
     """

@@ -20,7 +20,8 @@ def called_and_other_names(text: str) -> tuple[set[str], set[str]]:
 def view_calls_function(function: str, view: tuple[str, str, str], cursor: Any) -> bool:
     """Return whether a view calls the function, directly or through views and macros.
 
-    Every word of its text is taken for a view that it may read. False if there is no such view.
+    Every name in the text that is not called is taken for a view that may be read. False if there is no view `view`
+    (database, schema, name).
     """
     rows = cursor.execute(
         "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",

@@ -13,7 +13,7 @@ class CteStep:
 
     Attributes:
         name: Its name without quotes.
-        holds: The `--` comment above it, joined to one line; empty if there is none.
+        description: The `--` comments above it, joined to one line without `--`; empty if there is none.
         sql: Its SQL, `name AS (...)`, below the lines of the comment.
     """
 

@@ -62,7 +62,10 @@ def search_path_entries(setting: str) -> list[tuple[str, ...]]:
 
 
 def is_file(text: str) -> bool:
-    """Return whether the text ends like a CSV, text, Parquet or JSON file, also compressed, that DuckDB can scan."""
+    """Return whether a text ends like the name of a file that DuckDB can scan, in any case.
+
+    The endings are csv, tsv, txt, parquet, json, ndjson and jsonl, also followed by gz or zst. The file need not exist.
+    """
     return _FILE_ENDING.search(text) is not None
 
 

@@ -151,7 +151,10 @@ class _BuiltinQualifier:
         self.values_depth = 0
 
     def qualified_query(self) -> str:
-        """Return the whole query with its functions qualified."""
+        """Return the query with each function call and arithmetic operator as a call of a function in `system.main`.
+
+        DuckDB's macros are replaced by their bodies, and comments and blank lines are removed; see `qualify_builtins`.
+        """
         return self.expressions(0, len(self.words))
 
     def source_text(self, pos: int, end: int) -> str:
@@ -161,7 +164,8 @@ class _BuiltinQualifier:
     def expressions(self, pos: int, end: int) -> str:
         """Return the qualified SQL of the tokens from `pos` to before `end`.
 
-        Keywords between operands are unchanged.
+        Operands are rewritten as by `operand`. Keywords, commas, columns and aliases between them are unchanged, except
+        that the name in `name := value` is quoted.
         """
         pieces: list[str] = []
         words, lower = self.words, self.lower_words
@@ -195,7 +199,8 @@ class _BuiltinQualifier:
     def starts_operand(self, pos: int) -> bool:
         """Return whether the token at `pos` begins an operand: a name, literal, bracket, minus sign or parameter.
 
-        Keywords begin none.
+        True also for CASE, CAST and NULL. False for the words in `_KEYWORDS`, such as NOT and THEN, except `left`,
+        `right` and `replace` where they are called as functions.
         """
         word = self.lower_words[pos]
         if word[0].isalpha() or word[0] == "_":
@@ -203,9 +208,10 @@ class _BuiltinQualifier:
         return word[0] in "'\"([{-.?$" or word[0].isdigit()
 
     def is_call(self, pos: int) -> bool:
-        """Return whether the token at `pos` is the name of a called function.
+        """Return whether the token at `pos` is the name of a called function: an opening round bracket follows it.
 
-        It is if an opening bracket follows, unless it is a keyword or the `replace` of `* REPLACE (...)`.
+        False for the words in `_NOT_CALLED`, such as IN and OVER, and for the `replace` of `* REPLACE (...)`. Words
+        that only look like functions, such as CAST, count as called.
         """
         if pos + 1 >= len(self.words) or self.words[pos + 1] != "(" or self.lower_words[pos] in _NOT_CALLED:
             return False
@@ -235,7 +241,16 @@ class _BuiltinQualifier:
     def operand(self, pos: int, end: int, min_precedence: int) -> tuple[str, int]:
         """Read an operand and all binary operators after it that bind at least as strongly as `min_precedence`.
 
-        Each operator is written as a call, grouped by precedence and from the left. Returns the SQL and the next index.
+        Each operator of `_PRECEDENCE` is written as a call, grouped by precedence and from the left. Comparisons, AND
+        and OR are not read.
+
+        Args:
+            pos: The index of the first token of the operand.
+            end: The index after the last token that may be read.
+            min_precedence: The least precedence of the operators; 0 for all.
+
+        Returns:
+            The SQL, with the space before the operand, and the index of the next token.
         """
         blank = self.blanks[pos]
         result, pos = self.signed(pos, end)
@@ -262,7 +277,8 @@ class _BuiltinQualifier:
     def postfixed(self, pos: int, end: int) -> tuple[str, int]:
         """Return an operand with the casts, subscripts and other suffixes after it, and the next index.
 
-        Casts and COLLATE are unchanged; subscripts, struct fields and AT TIME ZONE are written as calls.
+        Casts with `::` and COLLATE are unchanged; subscripts, struct fields and AT TIME ZONE are written as calls. AT
+        TIME ZONE 'UTC' becomes a CASE expression (see `_timestamp_in_utc`).
         """
         value, pos = self.primary(pos, end)
         while pos < end:
@@ -287,7 +303,10 @@ class _BuiltinQualifier:
         return value, pos
 
     def subscript(self, value: str, pos: int) -> str:
-        """Return `value[i]` or `value[i:j]` as a call of array_extract or array_slice; the bracket is at `pos`."""
+        """Return `value[i]` or `value[i:j]` as a call of array_extract or array_slice; the bracket is at `pos`.
+
+        A missing `i` of a slice becomes 1, a missing `j` the length of `value`.
+        """
         close, depth = self.closing[pos], 0
         for i in range(pos + 1, close):
             depth += (self.lower_words[i] in _CLOSING) - (self.lower_words[i] in _CLOSING.values())
@@ -300,7 +319,8 @@ class _BuiltinQualifier:
     def primary(self, pos: int, end: int) -> tuple[str, int]:
         """Return the literal, column, parameter, call, CASE or bracketed expression at `pos`, and the next index.
 
-        Calls in it are qualified; list, struct and row literals are written as calls.
+        Calls in it are qualified; list, struct and row literals are written as calls. `INTERVAL 3 day` becomes
+        `INTERVAL '3 day'`.
         """
         word, lower = self.words[pos], self.lower_words[pos]
         close = self.closing.get(pos)
@@ -328,9 +348,10 @@ class _BuiltinQualifier:
         return name, stop
 
     def is_row(self, pos: int) -> bool:
-        """Return whether the round bracket at `pos` constructs a row: (a, b), but not IN (1, 2).
+        """Return whether the round bracket at `pos` constructs a row: it has a comma at its top level, as in (a, b).
 
-        The bracket must not be that of a call.
+        False after IN, USING, EXCLUDE, SETS and VALUES, for rows of VALUES, and for a subquery. The bracket must not be
+        that of a call.
         """
         if self.lower_words[pos - 1] in ("in", "using", "exclude", "sets", "values") or self.values_depth:
             return False
@@ -346,8 +367,12 @@ class _BuiltinQualifier:
     def function_call(self, name: str, lower: str, pos: int, end: int) -> tuple[str, int]:
         """Return a call with qualified arguments and its FILTER and OVER clauses, and the next index.
 
-        `name` is the qualified name to write, `lower` the name in lower case, `pos` the index of the opening bracket. A
-        macro of `_EXPANDED_MACROS` is replaced by its body.
+        Args:
+            name: The qualified name to write.
+            lower: The name in lower case. If `_EXPANDED_MACROS` has it and `name` is in `system.main`, the call is
+                replaced by the body of this macro.
+            pos: The index of the opening bracket.
+            end: The index after the last token that may be read.
         """
         close = self.closing[pos]
         if lower in _EXPANDED_MACROS and name.startswith(SYSTEM_SCHEMA):

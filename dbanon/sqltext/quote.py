@@ -35,7 +35,7 @@ def qualified(*parts: str) -> Sql:
 def literal(value: str | int | float | bool | None) -> Sql:
     """Return a SQL literal of a Python scalar; ValueError for an infinite number or NaN.
 
-    A float has an exponent, so that DuckDB reads a DOUBLE; None is NULL.
+    A float has an exponent, so that DuckDB reads a DOUBLE; None is NULL; a text is quoted (see `text`).
     """
     if value is None:
         return Sql("NULL")
@@ -80,7 +80,11 @@ def _scalars(value: object) -> Iterator[object]:
 
 
 def _argument(value: Any, as_text: bool) -> Sql:
-    """Return the SQL of a scalar, list or mapping; numbers are written as string literals if `as_text`."""
+    """Return the SQL of a scalar, list, tuple or mapping.
+
+    With `as_text`, numbers are written as string literals; booleans and None are not. Keys of mappings are always
+    string literals.
+    """
     if isinstance(value, Mapping):
         return Sql(f"MAP {{{join_sql(f'{text(str(k))}: {_argument(v, as_text)}' for k, v in value.items())}}}")
     if isinstance(value, (list, tuple)):

@@ -38,9 +38,10 @@ class Fragment(Sql):
 
 
 def _printable(value: object) -> object:
-    """Return a value unchanged if a template may print it (SQL or an integer); raise TypeError for any other.
+    """Return a value unchanged if a template may print it; raise TypeError for any other.
 
-    Jinja's undefined values pass, because they raise an error of their own.
+    It may be an integer, or an object that Jinja does not escape (with `__html__`), such as a `Fragment`. Jinja's
+    undefined values pass, because they raise an error of their own.
     """
     if isinstance(value, (int, jinja2.Undefined)) or hasattr(value, "__html__"):
         return value
@@ -94,7 +95,11 @@ def _keep_line_ends(source: str) -> str:
 
 
 def _keep_line_end(line: str) -> str:
-    """Return one line of a template, with a `+` in a tag at its start or end unless the line has only tags."""
+    """Return one line of a template, with a `+` in a tag at its start or end, which keeps the space around the tag.
+
+    A line that has only tags, none of them an include, or that begins with a `set` or `macro` tag, is returned
+    unchanged.
+    """
     alone = not _TAG.sub("", line).strip() and "{% include" not in line
     if alone or line.lstrip().startswith(("{% set", "{% macro")):
         return line
@@ -108,10 +113,15 @@ def _concatenate_sql(*pieces: str | int) -> Fragment:
 
 @jinja2.pass_environment
 def _relation_name(environment: jinja2.Environment, step: str, *columns: object) -> Fragment:
-    """Return the quoted name of a step's relation for one column or pair of columns: `"age: tree"` for the step `tree`.
+    """Return the quoted name of a relation (CTE) that belongs to one column or pair of columns: `"age: tree"`.
 
-    `columns` are objects with a `raw_name`. The name is unique: names of other relations have no colon, and neither has
-    `step`, so the text before the last colon is the column, or the quoted columns joined by `and`.
+    The name is unique: names of other relations have no colon, and neither has `step`, so the text before the last
+    colon is the column, or the quoted columns joined by `and`.
+
+    Args:
+        environment: Jinja's environment, which reads attributes.
+        step: The part of the name after the colon, such as `tree`.
+        columns: Objects with the attribute `raw_name`, the name of the column.
     """
     column_names = [environment.getattr(column, "raw_name") for column in columns]
     owner = column_names[0] if len(column_names) == 1 else " and ".join(map(identifier, column_names))

@@ -93,9 +93,10 @@ class Token(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name that a word or a quoted name denotes.
+        """The name that a word or a quoted name denotes; the case is kept.
 
-        Quotes are removed and doubled quotes inside become one; the case is kept.
+        Of a quoted name, the quotes are removed and doubled quotes inside become one. The text of any other token is
+        returned unchanged.
         """
         if self.kind != "quoted":
             return self.text
@@ -103,14 +104,22 @@ class Token(NamedTuple):
 
     @property
     def value(self) -> str:
-        """The content of a string in single quotes, with doubled quotes as one."""
+        """The content of a string token that begins with a single quote, with doubled quotes as one.
+
+        Strings with a prefix (such as e'...') and dollar quotes are not handled.
+        """
         return self.text[1 : None if self.is_unfinished else -1].replace("''", "'")
 
 
 def tokens(text: str, dialect: re.Pattern[str] = DUCKDB) -> list[Token]:
     """Split a text into tokens, including space and comments: their texts joined are the whole text. O(n).
 
-    Unclosed quotes and comments extend to the end of the text and are marked `is_unfinished`.
+    Quotes and block comments that are not closed extend to the end of the text and are marked `is_unfinished`. So is a
+    `--` comment that the text ends with.
+
+    Args:
+        text: The text.
+        dialect: The rules of the SQL dialect: DUCKDB or SPARK.
 
     >>> [t.kind for t in tokens("k = 10 /* ten")]
     ['word', 'space', 'operator', 'space', 'number', 'space', 'comment']

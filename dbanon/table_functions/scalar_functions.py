@@ -118,7 +118,10 @@ def macro_statements(scope: str = "TEMP", excluded_arguments: Container[str] = (
 
 
 def _overload_body(function: ScalarFunction, overload: Overload) -> str:
-    """Return the SQL expression that computes an overload; unless it returns BOOLEAN, it is cast to the return type."""
+    """Return the SQL expression that computes an overload from its SQL file.
+
+    Unless the function returns BOOLEAN, the expression is inside a call of `least` whose type is the return type.
+    """
     unknown = error_sql(errors.HierarchyNotStoredError("covers", sql_placeholder("CAST(hierarchy AS VARCHAR)")))
     body = fill(f"table_functions/{overload.body}.sql", unknown=unknown)
     if function.returns == "BOOLEAN":

@@ -66,8 +66,9 @@ class TableFunction:
     def captured(self) -> tuple[str, ...]:
         """The names of parameters whose `name = value` is recognized even if a table has a column of that name.
 
-        At most MAX_CAPTURED. Other parameters are recognized then only if their value is a text. A function with all
-        parameters of `arguments.CAPTURED` captures those (and `min_records` if its kind is inference).
+        A function with all parameters of `arguments.CAPTURED` has those (and `min_records` if its kind is inference). A
+        function with at most MAX_CAPTURED parameters has all of them. Any other function has the first MAX_CAPTURED
+        parameters that take neither a text nor a choice of words.
         """
         names = tuple(p.name for p in self.parameters)
         if set(arguments.CAPTURED) <= set(names):  # takes what algorithms take
@@ -116,8 +117,10 @@ class Call:
     def source(self, is_declaring: bool = False) -> catalog.Source:
         """Return the relation that the argument `tbl` names, with its columns.
 
-        If the session has a temporary policy for this relation of its connection, the result's `database` is that of
-        the policy. `is_declaring` is passed as `is_declaring` to `catalog.resolve_source`, whose errors are raised.
+        If it is a temporary relation with a temporary policy, the result's `database` is that of this policy.
+
+        Args:
+            is_declaring: Passed to `catalog.resolve_source`, whose errors are raised.
         """
         table_name, local = self.text("tbl"), self.session.temporary.columns
         source = catalog.resolve_source(self.function.name, table_name, self.cursor, self.path, local, is_declaring)

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 
 def list_items(list_column: Any) -> Any:
-    """Return the items of the first list of an Arrow list column as an array; an empty array if that list is NULL."""
+    """Return the items of the first list of an Arrow list column as an Arrow array; empty if that list is NULL."""
     return list_column[0].values if list_column[0].is_valid else list_column.values[:0]
 
 
 def is_valid(column: Any) -> Any:
-    """Return a boolean NumPy array that is False where an Arrow column is NULL."""
+    """Return a boolean NumPy array with one entry per row: False where an Arrow column is NULL, else True."""
     bitmap = column.buffers()[0]
     if bitmap is None:
         return np.ones(len(column), bool)

@@ -30,21 +30,25 @@ def dbanon_attack(requests: Any, inputs: Any) -> Any:
     Args:
         requests: JSON of each attack: its kind, seed, session and function.
         inputs: STRUCT(cuts STRUCT(id, sizes, limits, held)[]) or STRUCT(learned STRUCT(f, label, records)[], asked
-            STRUCT(id, f)[]): cuts of classes, or training records and records whose label is predicted.
+            STRUCT(id, f)[]): cuts of classes, or training records and records whose label is predicted. `sizes` are the
+            records of each side of a cut, `limits` the most records with the sensitive value that each side may have,
+            `held` is the number of records with the value; `f` are features, `records` the number of equal records.
 
     Returns:
         STRUCT(rows STRUCT(id, place, confidence)[], error VARCHAR). For cuts there is one row per side of each cut
-        about which something can be inferred; for a prediction one row per record of `asked`, where `place` is the
-        predicted label. A request that is refused or interrupted has a row with `error` alone.
+        about which something can be inferred, where `place` is the number of the side, from 1; for a prediction one row
+        per record of `asked`, where `place` is the predicted label. A request that is refused or interrupted has a row
+        with `error` alone.
     """
     inputs = as_array(inputs)
     return answer_requests(requests, lambda request, i: _infer(request, inputs.slice(i, 1)), INFERENCE_TYPE)
 
 
 def _infer(request: dict[str, Any], inputs: Any) -> Any:
-    """Run one attack and return its result as an Arrow array of INFERENCE_TYPE with length one.
+    """Run one attack and return its result as an Arrow array of INFERENCE_TYPE with length one; `error` is NULL.
 
-    The kind 'prediction' predicts labels with a forest; all other kinds compute posterior probabilities of cuts.
+    The kind 'prediction' predicts labels with a random forest; all other kinds compute posterior probabilities of cuts.
+    `inputs` is a struct array of length one, see `dbanon_attack`.
     """
     rows = _predict(request, inputs) if request["kind"] == "prediction" else _cut_confidences(inputs)
     arrays = [pa.array(column, field.type) for column, field in zip(rows, INFERENCE_ROWS_TYPE.value_type, strict=True)]
@@ -57,7 +61,8 @@ def _infer(request: dict[str, Any], inputs: Any) -> Any:
 def _cut_confidences(inputs: Any) -> tuple[list[int], list[int], list[float]]:
     """Return three lists, one entry per side of a cut: the cut's id, the side (from 1), its posterior probability.
 
-    Cuts about which nothing can be inferred have no entries.
+    It is the probability that a record of the side has the sensitive value. A cut divides the records of a class into
+    sides; cuts about which nothing can be inferred have no entries. See `cut_posterior.posteriors`.
     """
     rows = [
         (cut["id"], side, confidence)
@@ -70,8 +75,8 @@ def _cut_confidences(inputs: Any) -> tuple[list[int], list[int], list[float]]:
 def _predict(request: dict[str, Any], inputs: Any) -> tuple[encoded_table.Ints, encoded_table.Ints, Any]:
     """Return the id, predicted label and confidence of each record of `asked`, as three arrays.
 
-    The model is trained on the records of `learned`. The result is taken from the session's label cache if an attack on
-    the same data with the same seed was computed before.
+    The model is trained on the records of `learned`. Labels and confidences are taken from the session's cache if an
+    attack on the same data with the same seed was computed before, and stored there otherwise.
     """
     training, targets = (inputs.field(name).flatten() for name in ("learned", "asked"))
     training_features, target_features = feature_matrix(training), feature_matrix(targets)

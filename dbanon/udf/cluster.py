@@ -62,6 +62,11 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
     Without records (None), there are no parts. If the request has `waiting`, no algorithm runs: the cluster is 0 for
     records that could be clustered now, and -1 for those that must be deferred. With noise, cluster numbers are
     shuffled and noisy records are drawn, by a key that depends on the table.
+
+    Args:
+        request: The decoded request of `dbanon_cluster`.
+        records: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`), or None.
+        domains: The domain (meaning of the codes) of each attribute, then of each sensitive column.
     """
     if records is None:  # a refresh to which nothing came
         return pa.array([{"parts": []}], ANSWER_TYPE)
@@ -88,7 +93,10 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
 
 
 def request_constraint(request: dict[str, Any]) -> Constraint:
-    """Build the privacy constraint of a request: k and the other privacy models, and whether they must hold jointly."""
+    """Build the constraint of a request from k, `models` (privacy models other than k) and `joint`.
+
+    `joint` says whether a model of one sensitive column must hold within every combination of values of the others.
+    """
     models = tuple(ModelRequirement(**fields) for fields in request["models"])
     return Constraint(request["k"], models, request["joint"])
 
@@ -113,7 +121,7 @@ def _answer_array(parts: Any, wide_rows: list[dict[str, object]] | None = None, 
 
 
 def _noise_rows(noisy_records: algorithms.NoisyRecords) -> Any:
-    """Return noisy records as Arrow rows of `drawn`: cluster, seat, and lists of codes and positions by attribute.
+    """Return noisy records as a struct array of `drawn`: cluster, seat, and lists of codes and positions by attribute.
 
     Values that have no code (-1) or no position (NaN) are NULL.
     """
@@ -131,6 +139,11 @@ def _noise_key(request: dict[str, Any], table: encoded_table.EncodedTable, ties:
 
     The same table has the same noise, so repeating a call does not average it out. Someone who does not know the table
     cannot compute the key.
+
+    Args:
+        request: The request, with the settings `noise`.
+        table: The encoded table.
+        ties: A number of each group of equal records, in canonical order, by which groups with equal codes are ordered.
     """
     digest = hashlib.blake2b(json.dumps(request["noise"], sort_keys=True).encode(), digest_size=32)
     digest.update(clustering_hash(request, table))
@@ -145,9 +158,9 @@ def _wide_rows(
 
     Args:
         table: The encoded table.
-        clusters: The numbers of these clusters.
-        ends: The least and greatest published code and the published node of each of them in each attribute. The node
-            is replaced by -2 (`*`) where the codes reach from a value to NULL.
+        clusters: The numbers of the clusters that publish more than their records span.
+        ends: The least and greatest published code and the published node of each of these clusters in each attribute.
+            The node is replaced by -2 (`*`) where the codes reach from a value to NULL.
     """
     null_codes = np.array([a.values for a in table.attributes])
     raised_nodes = np.where((ends.low < null_codes) & (ends.high == null_codes), -2, ends.raised_nodes)
@@ -156,7 +169,7 @@ def _wide_rows(
 
 
 def _part_rows(group_ids: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.RunLengthLabels) -> Any:
-    """Return the rows of `parts`: the runs of records with equal cluster, split where groups of equal records end.
+    """Return a struct array of `parts`: runs of records with equal cluster, split where groups of equal records end.
 
     Args:
         group_ids: The gid of each group, in canonical order.
@@ -181,8 +194,13 @@ def _find_clusters(
 ) -> algorithms.RunLengthLabels:
     """Run the algorithm of a request and return the cluster of every record, from the session's cache if it is there.
 
-    Within a timed search, the algorithm always runs; the number of moves is stored in `session.search.moves`, and the
-    result is cached as that of a call with this number of moves.
+    If the session has a timed search, the algorithm always runs; the number of moves is stored in
+    `session.search.moves`, and the result is cached as that of a call with this number of moves. Progress is reported
+    to the session.
+
+    Raises:
+        DbanonError: If the algorithm refuses the table.
+        StatementInterruptedError: After an interrupt, unless a timed search can return what it has found.
     """
     current_session = session.session_by_token(request["session"])
     n_moves, search = request["improve"], current_session.search
@@ -220,8 +238,10 @@ def _find_clusters(
 def clustering_hash(request: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:
     """Return a 128-bit hash of all that determines the clusters.
 
-    These are the version of dbanon, the settings of the request (algorithm, k, options, models, ...), and the codes,
-    counts, persons, sensitive values and hierarchies of the table.
+    These are the version of dbanon; the settings of the request (algorithm, k, options except `allow_slow`, attributes,
+    models and whether they are joint, suppression, number of moves, heights, objective, partition size, number of
+    records); and of the table the codes, counts, persons, sensitive values, positions, interval ends, magnitudes,
+    hierarchies, influence and weights.
     """
     settings = {
         key: request[key]

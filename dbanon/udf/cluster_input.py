@@ -23,7 +23,8 @@ def encode_records(
     Args:
         request: The request, with the settings of the attributes.
         records: STRUCT array, one row per group of equal records: the codes `c0`, `c1`, ... of attributes and `s0`,
-            `s1`, ... of sensitive columns, `size`, `tie`, `gid` and `person`.
+            `s1`, ... of sensitive columns (NULL for NULL), `size` (number of records), `tie` (orders groups with equal
+            codes), `gid` (number of the group) and `person`.
         domains: The domains (meaning of the codes) of the attributes, then those of the sensitive columns.
         with_ties: Order groups with equal codes by `tie`; otherwise by their persons alone.
 
@@ -50,9 +51,10 @@ def encode_records(
 
 
 def _value_counts(domain: Any, sensitive: encoded_table.SensitiveColumn) -> encoded_table.Ints:
-    """Return the number of records (persons) of the whole call that have each sensitive value, by code.
+    """Return the number of records (or persons, if there is a person column) that have each sensitive value, by code.
 
-    If the table is a partition of a larger one, its domain has the counts in the larger table as the field `whole`.
+    The counts are those of the table or, if it is a partition of a larger one, of the larger table: the field `whole`
+    of the domain of the column.
     """
     if "whole" not in [f.name for f in domain.type]:
         return sensitive.value_counts
@@ -122,7 +124,11 @@ def answer_requests(requests: Any, answer_request: Callable[[dict[str, Any], int
 
 
 def interrupt_check(request: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:
-    """Return a context manager that yields a function; that raises StatementInterruptedError after an interrupt."""
+    """Return a context manager that yields a function to call now and then while work is done.
+
+    The function raises StatementInterruptedError, with the name of the request's function, if the session was
+    interrupted; otherwise it returns None.
+    """
     return interrupts.interrupt_check(
         session.session_by_token(request["session"]), lambda: errors.StatementInterruptedError(request["function"])
     )
@@ -137,7 +143,8 @@ def attribute_from_domain(settings: dict[str, Any], domain: Any) -> encoded_tabl
     """Build the attribute (a NumericAttribute or a CategoricalAttribute) that an encoded domain describes.
 
     Args:
-        settings: The settings of the attribute in the request, such as `kind` and `weight`.
+        settings: The settings of the attribute in the request: `kind` and `weight`; of numbers also `integral` and
+            `bare`, of categories `max_level` and `round`.
         domain: A slice of length one: a list of positions (numbers), a struct of interval ends (numbers that are
             published as intervals), or a struct of the nodes of a hierarchy (categories).
     """
@@ -173,7 +180,12 @@ def _sensitive_input(
 ) -> tuple[encoded_table.Codes, int, encoded_table.CategoricalAttribute | None]:
     """Return sensitive column number `number`: its codes by row, the number of its values, and its hierarchy or None.
 
-    NULL has the code after the last value. `domain` is the domain of the column.
+    NULL has the code after the last value.
+
+    Args:
+        records: STRUCT array with one row per group of equal records, with the codes of the column as `s{number}`.
+        number: The number of the column, from 0.
+        domain: The domain of the column: the fields `value` and `parent`.
     """
     n_values, tree = _sensitive_domain(domain)
     return np.asarray(to_numpy(records.field(f"s{number}"), n_values), np.int32), n_values, tree
@@ -198,12 +210,18 @@ def _optional_numbers(domain: Any, name: str) -> Any:
 
 
 def attribute_codes(records: Any, number: int, attribute: encoded_table.Attribute) -> encoded_table.Codes:
-    """Return the codes of attribute number `number` by row; NULL has the code after the last value."""
+    """Return the codes of attribute number `number` (from 0) by row; NULL has the code after the last value.
+
+    They are the field `c{number}` of `records`, a STRUCT array with one row per group of equal records.
+    """
     return np.asarray(to_numpy(records.field(f"c{number}"), attribute.values), np.int32)
 
 
 def sensitive_codes(records: Any, number: int) -> encoded_table.Ints:
-    """Return the codes of sensitive column number `number` by row; -1 for NULL."""
+    """Return the codes of sensitive column number `number` (from 0) by row; -1 for NULL.
+
+    They are the field `s{number}` of `records`, a STRUCT array with one row per group of equal records.
+    """
     return np.asarray(to_numpy(records.field(f"s{number}"), -1), np.int64)
 
 

@@ -30,14 +30,20 @@ def dbanon_compare(requests: Any, rows: Any, *domains: Any) -> Any:
             each numeric attribute publishes; the number of records of the source.
 
     Returns:
-        STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric; a run that is refused has one row
-        with the problem.
+        STRUCT(rows STRUCT(place, run, algorithm, k, n, metric, mean, stddev, seconds, runs, problem)[], error VARCHAR)
+        with one row per run and metric; a run that is refused has one row with the problem.
     """
     return cluster_input.answer_each(requests, rows, domains, _compare_algorithms, COMPARISON_TYPE)
 
 
 def _compare_algorithms(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Measure all runs of a comparison on one table; return an Arrow array of COMPARISON_TYPE with length one."""
+    """Measure all runs of a comparison on one table; return an Arrow array of COMPARISON_TYPE with length one.
+
+    Args:
+        request: The decoded request of `dbanon_compare`, with its runs.
+        records: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`).
+        domains: The further arguments of `dbanon_compare`, as arrays of length one.
+    """
     encoded = ComparedTable.from_records(request, records, domains)
     untied = _UntiedTable.from_records(request, records, domains, encoded.table)
 
@@ -65,10 +71,15 @@ class _UntiedTable:
     def from_records(
         cls, request: dict[str, Any], records: Any, domains: list[Any], tied_table: EncodedTable
     ) -> _UntiedTable | None:
-        """Encode the records again without the order by sensitive values.
+        """Encode the records again without sensitive columns, and with groups ordered without sensitive values.
 
-        Returns None if both orders are equal, because the table has no persons or no sensitive columns. `tied_table` is
-        the table in the order by sensitive values; the other arguments are those of `encode_records`.
+        Returns None if both orders are equal, because the table has no persons or no sensitive columns.
+
+        Args:
+            request: The request of `dbanon_compare`.
+            records: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`).
+            domains: The domains of the attributes, which come first, and further ones, which are ignored.
+            tied_table: The encoded table in the order in which sensitive values also order a person's records.
         """
         if tied_table.persons is None or not tied_table.sensitive:
             return None
@@ -80,7 +91,11 @@ class _UntiedTable:
 
 @dataclass(frozen=True)
 class _AlgorithmRun:
-    """One algorithm with one k on one table (a ComparisonRun); `request` is what the clustering UDF would receive."""
+    """One algorithm with one k on one table (a ComparisonRun).
+
+    `request` is what the clustering UDF would receive; `check` raises an error after an interrupt. `untied` is None if
+    the order of records does not depend on sensitive values.
+    """
 
     request: dict[str, Any]
     encoded: ComparedTable
@@ -90,10 +105,11 @@ class _AlgorithmRun:
 
     @cached_property
     def table(self) -> EncodedTable:
-        """The table as the algorithm would see it in a call of its own.
+        """The encoded table as the algorithm would see it in a call of its own.
 
-        Sensitive columns, interval ends and magnitudes that the algorithm does not read are removed; influence is added
-        if the request asks for it.
+        Sensitive columns, interval ends and magnitudes that the algorithm does not read are removed; without sensitive
+        columns, the order of equal records does not depend on sensitive values. If the request has settings of a
+        forest, attributes get their influence (see `with_influence`).
         """
         request = self.request
         reads_sensitive, with_magnitudes = request["looks"], request["magnitudes"]
@@ -109,7 +125,7 @@ class _AlgorithmRun:
 
     @cached_property
     def constraint(self) -> Constraint:
-        """The privacy constraint of the run: k and the other privacy models."""
+        """The constraint of the run: k and the privacy models other than k."""
         return request_constraint(self.request)
 
     def measure(self, seed_offset: int) -> tuple[dict[str, float], float]:
@@ -157,7 +173,12 @@ class _AlgorithmRun:
     ) -> tuple[algorithms.RunLengthLabels, dict[str, Any]]:
         """Run the algorithm on a table; return the cluster of every record, and the options with the offset seed.
 
-        The result is taken from the session's label cache, unless runs are timed.
+        The result is taken from the session's cache if it is there, unless runs are timed.
+
+        Args:
+            table: The encoded table, or a part of it.
+            seed_offset: Is added to the option `seed`, if there is one.
+            on_progress: Called with the share that is done and the loss that was removed; or None.
         """
         request, options = self.request, dict(self.request["options"])
         if "seed" in options:
@@ -193,6 +214,9 @@ class _AlgorithmRun:
 
 
 def _visible_attribute(attribute: Attribute, with_ends: bool, with_magnitudes: bool) -> Attribute:
-    """Return a copy of an attribute: interval ends only if `with_ends`, magnitudes only if `with_magnitudes`."""
+    """Return an attribute without interval ends unless `with_ends`, and without magnitudes unless `with_magnitudes`.
+
+    The given attribute is not changed. Only numbers have interval ends.
+    """
     attribute = attribute if with_magnitudes else replace(attribute, magnitudes=None)
     return attribute if with_ends or not isinstance(attribute, NumericAttribute) else replace(attribute, ends=None)

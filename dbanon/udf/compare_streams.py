@@ -25,14 +25,20 @@ def dbanon_compare_streams(requests: Any, rows: Any, *inputs: Any) -> Any:
         *inputs: The records with the group of each, then the domains of dbanon_compare.
 
     Returns:
-        STRUCT(rows STRUCT(...)[], error VARCHAR) with one row per run and metric; a run that is refused has one row
-        with the problem.
+        STRUCT(rows STRUCT(place, run, algorithm, k, n, metric, mean, stddev, seconds, runs, problem)[], error VARCHAR)
+        with one row per run and metric; a run that is refused has one row with the problem.
     """
     return cluster_input.answer_each(requests, rows, inputs, _compare_streams, COMPARISON_TYPE)
 
 
 def _compare_streams(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
-    """Measure all runs of a comparison on one stream; return an Arrow array of COMPARISON_TYPE with length one."""
+    """Measure all runs of a comparison on one stream; return an Arrow array of COMPARISON_TYPE with length one.
+
+    Args:
+        request: The decoded request of `dbanon_compare_streams`, with its runs.
+        groups: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`).
+        inputs: The further arguments of `dbanon_compare_streams`, as arrays of length one.
+    """
     encoded = ComparedTable.from_records(request, groups, inputs[1:])
     group, arrival = stream_input.arrival_groups(groups, inputs[0].values)
     rank = np.empty(len(groups), np.int64)
@@ -74,7 +80,10 @@ class _ArrivalOrder:
 
 @dataclass(frozen=True)
 class _StreamRun:
-    """One stream algorithm with one k on one stream; `request` is what the UDF of streams would receive."""
+    """One stream algorithm with one k on one stream (a ComparisonRun).
+
+    `request` is what the UDF of streams would receive; `check` raises an error after an interrupt.
+    """
 
     request: dict[str, Any]
     encoded: ComparedTable
@@ -107,7 +116,10 @@ class _StreamRun:
         self._run_stream(self.arrival_order.arrivals(self.request).head(WARMUP_CLUSTERS * self.request["k"]), 0)
 
     def _run_stream(self, arrivals: Arrivals, seed_offset: int) -> StreamState:
-        """Run the stream algorithm on all arrivals, `seed_offset` added to its seed if any; return the final state."""
+        """Run the stream algorithm on all arrivals, as at the end of the stream; return the final state.
+
+        `seed_offset` is added to the option `seed`, if the algorithm has one.
+        """
         request, options = self.request, dict(self.request["options"])
         if "seed" in options:
             options["seed"] += seed_offset
@@ -127,9 +139,10 @@ class _StreamRun:
     def _widened_ends(
         self, state: StreamState, class_ids: Ints, runs: RunLengthLabels
     ) -> tuple[Ints, PublishedEnds] | None:
-        """Return all cluster numbers and the published codes of each, if classes may publish more than records span.
+        """Return all cluster numbers and the published codes of each cluster; None if its records alone determine them.
 
-        None if this algorithm publishes exactly what records span. NULL has the code after the last value.
+        The result is None unless the algorithm may publish more than its records span, or publishes a NULL as the
+        values of its class are published. NULL has the code after the last value.
 
         Args:
             state: The final state of the stream algorithm.
@@ -150,9 +163,10 @@ class _StreamRun:
         return np.arange(len(class_ids)), PublishedEnds.covering(low, high)
 
     def _greatest_codes(self, runs: RunLengthLabels, lows: Ints) -> Ints:
-        """Return each cluster's greatest code in each column; that of NULL counts only if all values are NULL.
+        """Return each cluster's greatest code in each attribute, as a (clusters, attributes) array.
 
-        `lows` are the least codes, with which the maximum starts; a copy is returned.
+        NULL, which has the greatest code, counts only if all values of the cluster are NULL. `runs` has the cluster of
+        every record; `lows` (clusters, attributes) are the least codes, and is not changed.
         """
         table, published, highs = self.encoded.table, runs.without_suppressed(), lows.copy()
         for j, attribute in enumerate(table.attributes):

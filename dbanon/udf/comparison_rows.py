@@ -62,7 +62,7 @@ class ComparedTable:
     Attributes:
         table: The encoded table.
         order: The canonical order of its groups of equal records.
-        intervals: How each number is published.
+        intervals: The intervals in which each numeric attribute is published, in the order of these attributes.
         n_source_records: The number of records of the source, including those that are not clustered.
         queries: Random range queries that are asked of the releases; None if their error is not measured.
     """
@@ -75,9 +75,14 @@ class ComparedTable:
 
     @classmethod
     def from_records(cls, request: dict[str, Any], records: Any, domains: list[Any]) -> ComparedTable:
-        """Encode groups of records, and decode the domains of dbanon_compare.
+        """Encode the records of a comparison; draw random range queries if the metric `query_error` is requested.
 
-        Random range queries are drawn if the error of queries is among the requested metrics.
+        Args:
+            request: The request of dbanon_compare.
+            records: STRUCT array with one row per group of equal records: their codes and number (see
+                `cluster_input.encode_records`).
+            domains: The meaning of the codes of each attribute, then of each sensitive column; then the intervals in
+                which each number is published; last, an array whose only value is the number of records of the source.
         """
         n_numbers = sum(a["kind"] == "number" for a in request["attributes"])
         domains, n_source_records = domains[:-1], domains[-1][0].as_py()
@@ -108,9 +113,13 @@ def comparison_array(
 ) -> Any:
     """Measure all runs on one table in turn; return their rows as an Arrow array of COMPARISON_TYPE with length one.
 
-    Each run is repeated as often as its request says, with seed offsets 0, 1, ... A run that is refused gets a row with
-    the problem; an interrupt is raised. If runs are timed, each algorithm is prepared before its first run. Only one
-    comparison runs at a time. The session's progress callback is called, and its `n_compared` is increased.
+    Each run is repeated as often as its request says, with seed offsets 0, 1, ... A run that is refused gets a single
+    row with the problem. If runs are timed, each algorithm is prepared before its first run. Only one comparison of the
+    process runs at a time. The session's progress callback is called, and its `n_compared` is increased (after the last
+    comparison of the statement, it becomes 0).
+
+    Raises:
+        StatementInterruptedError: After an interrupt.
 
     Args:
         request: The comparison: its runs, its metrics, and whether runs are timed.
@@ -122,7 +131,10 @@ def comparison_array(
     n_done, warmed_up, rows = 0, set[str](), list[dict[str, object]]()
 
     def report_progress(fraction_done: float, loss_removed: float = 0.0) -> None:
-        """Pass the whole comparison's progress to the session's callback; `fraction` is the share of this run."""
+        """Pass the progress of all comparisons of the statement to the session's callback, if it has one.
+
+        `fraction_done` is the share of the current run that is done; `loss_removed` is ignored.
+        """
         if current_session.on_progress is not None:
             current_session.on_progress(
                 (current_session.n_compared + (n_done + fraction_done) / n_total) / request["parts"], 0.0
@@ -157,7 +169,7 @@ def comparison_array(
 
 
 def check_k(request: dict[str, Any], table: EncodedTable) -> None:
-    """Check that the table has at least k records (persons).
+    """Check that the table has at least k records; if it has persons, at least k distinct known persons.
 
     Raises:
         KOutOfRangeError: If it has fewer.

@@ -40,7 +40,12 @@ def dbanon_diversify(requests: Any, rows: Any, people: Any, sensitive_values: An
 def _diversify_clusters(request: dict[str, Any], records: Any, inputs: list[Any]) -> Any:
     """Merge the clusters of the persons of one table; return an Arrow array of DIVERSITY_TYPE with length one.
 
-    Persons are in canonical order in the result, not in that of the input.
+    Persons are in canonical order in the result, not in that of the input. The given clusters are not changed.
+
+    Args:
+        request: The decoded request of `dbanon_diversify`.
+        records: STRUCT array with one row per group of equal persons (see `cluster_input.encode_records`).
+        inputs: `people`, `sensitive_values` and the domains of `dbanon_diversify`, as arrays of length one.
     """
     people, sensitive_values, *domains = inputs
     person_records, value_records = (one_list[0].values for one_list in (people, sensitive_values))

@@ -72,7 +72,13 @@ def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
 def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
     """Read the hierarchies of one statement; return an Arrow array of TREES with length one.
 
-    A tree without stored rows becomes a root over its values.
+    A tree without stored rows becomes a root `*` over its values.
+
+    Args:
+        request: The decoded request of `dbanon_trees`: `trees` (number, whether it has stored rows, min_level), `names`
+            (whether nodes need names) and `escape` (whether labels are escaped).
+        values: The distinct values of the columns: a list column of length one, see `dbanon_trees`.
+        stored: The rows of the hierarchies: a list column of length one, which may be NULL.
     """
     values_of, rows_of = _columns_by_tree(values, "value"), _columns_by_tree(stored, "node", "parent", "label")
     trees = []
@@ -128,14 +134,22 @@ def _columns_by_tree(list_column: Any, *names: str) -> dict[int, list[list[Any]]
 
 
 def _stored_rows(names: Sequence[str], parents: Sequence[str | None], labels: Sequence[str]) -> HierarchyRows:
-    """Build the rows of a stored hierarchy from names, names of parents (None for a root) and labels of its nodes."""
+    """Build the rows of a stored hierarchy from the names, names of parents and labels of its nodes.
+
+    A node whose parent is None is a root (-1); one whose parent is not among the names gets -2. Of equal names, the
+    last row counts as the parent.
+    """
     row_of = {name: row for row, name in enumerate(names)}
     parent_rows = [-1 if parent is None else row_of.get(parent, -2) for parent in parents]
     return HierarchyRows(np.array(parent_rows, np.int64), names, labels)
 
 
 def _flat_rows(values: Sequence[str], with_names: bool) -> HierarchyRows:
-    """Build a hierarchy with all values directly below one root `*`; `with_names` also gives its nodes names."""
+    """Build a hierarchy with all values directly below one root `*`.
+
+    With `with_names`, the name of the root is empty, and that of a value is `=` and the value; otherwise there are no
+    names.
+    """
     parent = np.arange(len(values) + 1).clip(max=1) - 1
     return HierarchyRows(parent, ["", *(f"={value}" for value in values)] if with_names else [], [ROOT_LABEL, *values])
 
@@ -166,7 +180,7 @@ class HierarchyTree:
 
     @cached_property
     def is_leaf(self) -> list[bool]:
-        """Whether each node is a leaf, in preorder."""
+        """Whether each node is a leaf, in preorder; if `is_flat`, the root is not a leaf, even without values."""
         flags: list[bool] = (self.order.height == 0).tolist()
         return [False, *flags[1:]] if self.is_flat else flags
 
@@ -193,7 +207,7 @@ class HierarchyTree:
     def published_labels(self) -> list[str]:
         """The text that each node is published as: its label, or its path if several inner nodes have the label.
 
-        With `escape`, leaves that could be taken for an inner node have a backslash before their label.
+        With `escape`, a leaf whose label begins with a backslash or is in `inner_names` has a backslash in front.
         """
         published = [self._escaped_leaf(label) for label in self.labels] if self.escape else self.labels.copy()
         label_counts = Counter(self.labels[node] for node in self.inner_nodes)
@@ -203,7 +217,7 @@ class HierarchyTree:
         return published
 
     def _escaped_leaf(self, label: str) -> str:
-        """Return a leaf's label, with a backslash in front if it begins with one or could denote an inner node."""
+        """Return a leaf's label, with a backslash in front if it begins with a backslash or is in `inner_names`."""
         return f"\\{label}" if label.startswith("\\") or label in self.inner_names else label
 
 
@@ -245,7 +259,7 @@ class MatchedValues:
         clustered_nodes: (values,) the node as which each value is clustered.
         codes: (values,) the code of each value.
         code_nodes: (codes,) the node of each code.
-        n_reserved: Values of the column that equal a published inner node.
+        n_reserved: Values of the column that equal `*` or a label or path of an inner node; 0 if labels are escaped.
         n_uncovered: Values that no node matches.
         n_ambiguous: Values that several leaves match.
         n_several_nodes: Values that no leaf and several inner nodes match.
@@ -296,7 +310,7 @@ _SEVERAL_NODES = -1
 
 
 def _nodes_by_label(tree: HierarchyTree, leaves: bool) -> dict[str, int]:
-    """Return the node of each label among the leaves, or else among the inner nodes; -1 if several of them have it."""
+    """Return the node by label, of the leaves if `leaves`, else of the inner nodes; -1 if several nodes have it."""
     nodes = [node for node, is_leaf in enumerate(tree.is_leaf) if is_leaf] if leaves else tree.inner_nodes
     labels = [tree.labels[node] for node in nodes]
     node_by_label = dict(zip(labels, nodes, strict=True))
@@ -308,7 +322,10 @@ def _nodes_by_label(tree: HierarchyTree, leaves: bool) -> dict[str, int]:
 
 
 def _code_rows(number: int, matched: MatchedValues) -> Any:
-    """Return an array of CODES with a row per matched value of hierarchy number `number`: its code and its nodes."""
+    """Return an array of CODES with one row per matched value of hierarchy number `number`.
+
+    A row has the number of the hierarchy, the value, its code, the node as which it is clustered, and its own node.
+    """
     arrays = [
         _integer_column(np.full(len(matched.values), number)), text_column(matched.values),
         _integer_column(matched.codes), _integer_column(matched.clustered_nodes), _integer_column(matched.value_nodes),
@@ -335,7 +352,12 @@ def _domain_row(tree: HierarchyTree, matched: MatchedValues, with_names: bool) -
 
 
 def _fact_row(number: int, tree: HierarchyTree, matched: MatchedValues) -> Any:
-    """Count what sql/release/plan/input_errors.sql checks of one hierarchy; return it as an array of length one."""
+    """Return the facts of hierarchy number `number`, from which errors are found, as an array of FACT with length one.
+
+    They are the numbers of roots, stored rows, nodes reached from the roots, inner nodes, distinct published labels of
+    inner nodes, and inner nodes below the root that are published as `*`; whether siblings have equal labels; and the
+    four counts of `MatchedValues`. sql/release/plan/input_errors.sql decides which of these are errors.
+    """
     facts = {
         "tree": number,
         "roots": int((tree.rows.parent == -1).sum()),

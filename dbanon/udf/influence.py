@@ -32,13 +32,22 @@ def dbanon_influence(requests: Any, rows: Any, *domains: Any) -> Any:
         *domains: The domains as in dbanon_cluster.
 
     Returns:
-        STRUCT(scores STRUCT(...)[], error VARCHAR) with one score per sensitive column and attribute.
+        STRUCT(scores STRUCT(sensitive, place, attribute, influence, rank, zeta, sigma, accuracy, test_accuracy)[],
+        error VARCHAR) with one score per sensitive column and attribute.
     """
     return cluster_input.answer_each(requests, rows, domains, _measure_influence, INFLUENCE_TYPE)
 
 
 def _measure_influence(request: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """Measure the influence of each attribute of one table; return an Arrow array of INFLUENCE_TYPE with length one."""
+    """Measure the influence of each attribute of one table; return an Arrow array of INFLUENCE_TYPE with length one.
+
+    There is one score per sensitive column and attribute, in this order.
+
+    Args:
+        request: The decoded request of `dbanon_influence`.
+        records: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`).
+        domains: The domains of the attributes, then of the sensitive columns.
+    """
     table, _ = cluster_input.encode_records(request, records, domains)
     rows = []
     for place, (column, influence) in enumerate(
@@ -56,9 +65,10 @@ def _measure_influence(request: dict[str, Any], records: Any, domains: list[Any]
 def _attribute_influences(
     table: encoded_table.EncodedTable, request: dict[str, Any]
 ) -> list[influence_forest.AttributeInfluence]:
-    """Return all attributes' influence on each sensitive column, in their order, from random forests.
+    """Return, for each sensitive column in order, the influence of all attributes on it, from a random forest.
 
-    A result that the session's cache has is not computed again. Progress is reported, and interrupts are raised.
+    A result that the session's cache has is not computed again; others are stored there. Progress is reported, and
+    StatementInterruptedError is raised after an interrupt.
     """
     current_session = session.session_by_token(request["session"])
     settings = influence_forest.ForestSettings(**request["forest"]["settings"])
@@ -77,8 +87,8 @@ def _attribute_influences(
 def with_influence(table: encoded_table.EncodedTable, request: dict[str, Any]) -> encoded_table.EncodedTable:
     """Return a copy of the table whose attributes have their influence and, if requested, weights by influence.
 
-    The influence of an attribute combines its scores over all sensitive columns. With `weigh`, it also multiplies the
-    attribute's weight by a factor.
+    The influence of an attribute combines its scores over all sensitive columns. If the forest settings of the request
+    have `weigh`, the weight of each attribute is multiplied by a factor that follows from the influences.
     """
     scores = influence_forest.combine_scores(
         [f.scores(request["forest"]["score"]) for f in _attribute_influences(table, request)]

@@ -28,9 +28,9 @@ _LOCK = threading.Lock()
 def attach(connection: Any, *, catalog: bool = True) -> Any:
     """Make the table functions available on a DuckDB connection, and return the connection back.
 
-    Creates the schema `dbanon` (policy, hierarchies) in the current database where that can be written and `catalog` is
-    true. Macros are temporary and belong to this connection: attach cursors and pool connections too. Attaching twice
-    is harmless.
+    UDFs are registered in the DuckDB instance, and temporary macros created on this connection: attach cursors and pool
+    connections too. Attaching again creates no macros. With `catalog`, the schema `dbanon` (policy, hierarchies) is
+    created in the current database, or migrated to this version, if the database can be written.
     """
     try:
         session.find_session(connection)
@@ -120,7 +120,10 @@ def _parsed_macros() -> list[Any]:
 
 
 def _planner_macro(token: str) -> str:
-    """Return CREATE MACRO of `dbanon_statement`, by which all table functions' macros plan a call in the session."""
+    """Return the CREATE MACRO statement of `dbanon_statement`, by which the macros of all table functions plan a call.
+
+    `token` is that of the session in which calls are planned.
+    """
     return f"CREATE OR REPLACE TEMP MACRO dbanon_statement({CALL_ARGUMENTS}) AS {_planner_sql(token, CALL_JSON)}"
 
 
@@ -147,9 +150,10 @@ CALL_JSON = "to_json({'function': called, 'positional': given, 'slots': filled, 
 
 
 def json_call_macro(connection: Any) -> str:
-    """Return CREATE MACRO of `dbanon_called(call)`, which runs a call of a table function that is given as JSON.
+    """Return the CREATE MACRO statement of `dbanon_called(call)`, which runs a table function's call, given as JSON.
 
-    The connection must be attached; the macro contains the token of its session.
+    The macro is not created here. The connection must be attached (KeyError otherwise); the macro contains the token of
+    the connection's session.
     """
     planner_sql = _planner_sql(session.find_session(connection).token, "call")
     return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {SYSTEM_SCHEMA}query({planner_sql})"
@@ -159,8 +163,8 @@ def _planner_sql(token: str, call_sql: str) -> str:
     """Return a SQL expression whose value is the statement that answers a call; it raises the planner's errors.
 
     Args:
-        token: The session.
-        call_sql: SQL of the call as JSON.
+        token: The token of the session.
+        call_sql: SQL of the call as JSON (VARCHAR).
     """
     places = "[current_database(), current_schema(), current_setting('search_path')]"
     plan_sql = f"dbanon_plan({text(token)}, {call_sql}, to_json({places})::VARCHAR)"
@@ -201,9 +205,9 @@ _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
 
 
 def _slots_sql(function: TableFunction) -> str:
-    """Return SQL of the texts of a function's unnamed arguments, which its macro receives in the slots a1, a2, ...
+    """Return SQL of the texts of a function's unnamed arguments, which its macro receives in the parameters a1, a2, ...
 
-    It is NULL if the function has no parameters but positional arguments; without both, one slot is captured.
+    It is NULL for a function with positional arguments and no parameters. A function with neither captures a1 alone.
     """
     if not function.parameters:
         return "NULL" if function.positional else qualify_builtins(arguments.capture_sql(_SLOTS[:1], ()))
@@ -213,10 +217,14 @@ def _slots_sql(function: TableFunction) -> str:
 
 
 def _table_macro(function: TableFunction, query_prefix: str, query_suffix: str) -> str:
-    """Return CREATE MACRO of one table function, which passes its arguments as JSON and runs the planned statement.
+    """Return the CREATE MACRO statement of one table function; the macro plans its call and runs the planned statement.
 
-    `query_prefix` and `query_suffix` are the SQL before and after that statement. Earlier names of parameters are
-    accepted too, so that the planner can state the new name.
+    Earlier names of parameters are accepted too, so that the planner can state the new name.
+
+    Args:
+        function: The table function.
+        query_prefix: SQL of the call that runs a planned statement, up to the statement.
+        query_suffix: The rest of that call.
     """
     # One that takes nothing has a slot, too: DuckDB 2.0 makes no macro that calls query() with constants alone where a
     # database has a macro of that name.

@@ -37,7 +37,8 @@ def dbanon_utility(requests: Any, inputs: Any) -> Any:
 
     Args:
         requests: JSON of each call: the share of training records, their greatest number, seed, session and function.
-        inputs: STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]).
+        inputs: STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]): features, label
+            and number of equal records; `box` has the lower ends, then the upper ends of the released features.
 
     Returns:
         STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, retained_gain, n_train, n_test)[], error VARCHAR);
@@ -58,9 +59,11 @@ class _CachedScores:
 
 
 def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
-    """Train and test the models of one call and return its rows, from the session's cache if available.
+    """Train and test the models of one call, or read their scores from the session's cache; return {"rows": [...]}.
 
-    `kept` is the share of the source model's gain over the baseline that a model keeps; None if the source has no gain.
+    There is one dict per model, with the fields of SCORE_ROWS_TYPE; none if source or release has no records.
+    `retained_gain` is the model's gain in accuracy over the baseline, divided by the source model's gain; None if the
+    source model has no gain. `inputs` is a struct array of length one, see `dbanon_utility`.
     """
     source, settings = (inputs.field(name).flatten() for name in ("source", "release"))
     if not len(source) or not len(settings):
@@ -108,7 +111,7 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
 
 
 def _training_rows(records: Any) -> ml_utility_scores.WeightedRecords:
-    """Decode features `f`, labels and record counts of the rows of a table."""
+    """Decode the fields `f` (features), `label` and `records` (number of equal records) of an Arrow struct array."""
     return ml_utility_scores.WeightedRecords(
         feature_matrix(records), integer_field(records, "label"), integer_field(records, "records")
     )

@@ -10,8 +10,8 @@ from dbanon.table_functions.dispatch import call_sql
 def dbanon_plan(token: str, call: str, places: str) -> str:
     """Plan one call of a table function: return the SQL that answers it, or `!` and the text of an error.
 
-    Errors of users (DbanonError) and RuntimeErrors are returned so; others are raised. A Ctrl-C handler is installed if
-    there is none yet.
+    DbanonError and RuntimeError are returned in this way; other exceptions are raised. A handler of Ctrl-C is installed
+    if dbanon has not installed one yet.
 
     Args:
         token: The session of the connection.

@@ -26,7 +26,10 @@ def dbanon_pseudonym(values: Any, settings: Any) -> Any:
 
 
 def dbanon_pseudonym_again(values: Any, settings: Any) -> Any:
-    """Return the pseudonyms of texts as the gate's own code computes them; arguments as in dbanon_pseudonym."""
+    """Return the pseudonyms of texts as the gate's own code computes them, to check published ones; NULL for NULL.
+
+    The arguments are those of `dbanon_pseudonym`.
+    """
     return _transform(values, settings, pseudonyms.expected_pseudonyms, pa.string())
 
 
@@ -46,7 +49,8 @@ def dbanon_shift_again(persons: Any, settings: Any) -> Any:
 def dbanon_pseudonym_length(lists: Any, settings: Any) -> Any:
     """Return the least length at which the pseudonyms of each list's texts are distinct; NULL if no length is enough.
 
-    It is at least the length in the settings. NULL in place of a list counts as an empty list.
+    It is at least the length in the settings. NULL in place of a list counts as an empty list. The settings are those
+    of `dbanon_pseudonym`.
     """
 
     def least_lengths(all_texts: list[list[str] | None], setting_values: dict[str, Any]) -> list[int | None]:
@@ -103,14 +107,14 @@ def _transform(
 
 
 def _pseudonyms(values: list[str | None], settings: dict[str, Any]) -> list[str | None]:
-    """Return the published pseudonyms of texts, in order, with the key that the settings refer to."""
+    """Return the published pseudonyms of texts, in order, with the key that the settings refer to; None for None."""
     return pseudonymize.compute_pseudonyms(
         values, secret_keys.find_key(settings["key"]), settings["scope"], _pseudonym_format(settings)
     )
 
 
 def _shifts(persons: list[str | None], settings: dict[str, Any]) -> list[int | None]:
-    """Return the days by which each person's dates are shifted, with the key that the settings refer to."""
+    """Return the days by which each person's dates are shifted, in order, with the settings' key; None for None."""
     return pseudonymize.compute_shifts(
         persons, secret_keys.find_key(settings["key"]), settings["scope"], settings["days"]
     )

@@ -32,7 +32,8 @@ def dbanon_refine(requests: Any, inputs: Any) -> Any:
 
     Returns:
         STRUCT(rows STRUCT(id, place, low, high, most)[], losses STRUCT(id, own, freed)[], examined BIGINT, error
-        VARCHAR), where `place` is the number of the column, from 0.
+        VARCHAR). A row says that at most `most` records of class `id` are from `low` to `high` in column `place` (its
+        number, from 0); see `refinement.refine_classes`.
     """
     inputs = as_array(inputs)
     return answer_requests(
@@ -45,7 +46,8 @@ def dbanon_refine(requests: Any, inputs: Any) -> Any:
 def _refine_classes(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
     """Run one attack and return its result as a dict with the fields of REFINEMENT_TYPE except `error`.
 
-    Without classes, the result is empty.
+    Without classes, `rows` and `losses` are empty and `examined` is 0. `inputs` is a struct array of length one, see
+    `dbanon_refine`.
     """
     classes = inputs.field("classes").flatten()
     if not len(classes):
@@ -68,7 +70,10 @@ def _refine_classes(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
 
 
 def _columns(request: dict[str, Any], inputs: Any) -> list[KnownColumn]:
-    """Return the columns as the attacker knows them: kind, weight, step, whether bounds are tight, and hierarchy."""
+    """Return the columns as the attacker knows them.
+
+    Of each: whether it is a number, weight, step, whether its published bounds are tight, and its hierarchy or None.
+    """
     nodes, is_tight = list_items(inputs.field("nodes")), inputs.field("tight")[0].as_py()
     return [
         KnownColumn(

@@ -16,7 +16,7 @@ def _lazy_function(file: str, name: str, parameters: str) -> Callable[..., Any]:
     """
 
     def call(*arguments: Any) -> Any:
-        """Import the module and call its function with these arguments."""
+        """Import the module and return the result of its function called with `arguments`."""
         return getattr(import_module(f"dbanon.udf.{file}"), name)(*arguments)
 
     call.__name__ = name

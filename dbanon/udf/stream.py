@@ -43,10 +43,15 @@ def dbanon_stream(requests: Any, rows: Any, *inputs: Any) -> Any:
 
 
 def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
-    """Run one stream algorithm on the new records of one stream; return an Arrow array of STREAM_TYPE with length one.
+    """Run one stream algorithm on the records of one stream; return an Arrow array of STREAM_TYPE with length one.
 
     If the stream grows (the request has a segment: the part of the stream that one refresh reads), the algorithm starts
-    from the segment's saved state, and the new state is saved in it.
+    from the segment's saved state with the new records, and the new state is saved in the segment.
+
+    Args:
+        request: The decoded request of `dbanon_stream`.
+        groups: STRUCT array with one row per group of equal records (see `cluster_input.encode_records`).
+        inputs: The further arguments of `dbanon_stream`, as arrays of length one.
     """
     segment = StreamSegment.find(request["segment"])
     n_domains = len(request["attributes"]) + len(request["sensitive"])
@@ -99,7 +104,8 @@ def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
 def _node_names(request: dict[str, Any], growth_inputs: list[Any]) -> list[list[str | None]]:
     """Return per attribute the names of its tree's nodes, or the exact texts of numbers with inexact positions.
 
-    They are read from the first inputs of `growth_inputs`, one per attribute.
+    They are read from the first entries of `growth_inputs`, one list per attribute. A number whose position is exact
+    has None as its text.
     """
     return [list_items(name_lists).to_pylist() for name_lists in growth_inputs[: len(request["attributes"])]]
 
@@ -122,9 +128,12 @@ def _lasting_value_numbers(
 
 
 def _shrink_to_records(arrivals: Arrivals, state: StreamState, n_old_classes: int) -> None:
-    """Narrow the bounds of new classes in `state`, in place, to their records' values, all that they publish.
+    """Narrow the bounds of new classes in `state`, in place, to the values of their records.
 
-    Classes with a number below `n_old_classes` are unchanged.
+    Args:
+        arrivals: The records.
+        state: The state of the stream algorithm after these records.
+        n_old_classes: Classes with a number below this are unchanged.
     """
     from dbanon.kernels.streams.intervals import shrink_to_records
 
@@ -141,6 +150,6 @@ def _shrink_to_records(arrivals: Arrivals, state: StreamState, n_old_classes: in
 
 
 def _wide_rows(attributes: list[encoded_table.Attribute], state: StreamState) -> list[dict[str, object]]:
-    """Return the least and greatest published codes of all classes as rows of `wide`, one dict per class."""
+    """Return the least and greatest published codes of all classes, one dict per class: cluster, low, high."""
     low, high = stream_input.published_codes(attributes, state)
     return [{"cluster": c, "low": low[c].tolist(), "high": high[c].tolist()} for c in range(len(low))]

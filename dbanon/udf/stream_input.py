@@ -27,7 +27,8 @@ def decode_attributes(request: dict[str, Any], domains: list[Any]) -> list[encod
 def arrival_groups(groups: Any, records: Any) -> tuple[encoded_table.Ints, encoded_table.Ints]:
     """Return the row in `groups` and the stream position (rid) of each record, in the order of arrival.
 
-    `groups` has the groups of equal records, by gid; `records` has rid and gid of each record.
+    `groups` is a STRUCT array with one row per group of equal records, numbered by its field gid; `records` is one with
+    rid (the place of arrival) and gid of each record.
     """
     record_ids, group_ids = (cluster_input.integer_field(records, name) for name in ("rid", "gid"))
     order = np.argsort(record_ids, kind="stable")
@@ -115,7 +116,7 @@ def stream_arrivals(
 
 
 def _value_categories(codes: encoded_table.Ints, domain: Any) -> encoded_table.Ints:
-    """Return for each code of a sensitive value the parent of its node in the hierarchy; -1 for NULL.
+    """Return, for each entry of `codes`, the category of the sensitive value: the parent of its node; -1 for NULL.
 
     The category of a value directly below the root is its own node. Without a hierarchy, the codes are returned
     unchanged.
@@ -136,7 +137,11 @@ def number_scales(
 ) -> list[NumberScale | None]:
     """Return the scale (values by rank) of each numeric attribute of a stream that grows; None for categories.
 
-    `exact_texts` has, per attribute, the exact values of codes whose positions are not exact.
+    Args:
+        attributes: The attributes.
+        segment: The part of the stream that is read; it has the saved scales.
+        algorithm: The stream algorithm.
+        exact_texts: By attribute and code, the exact number as a text where the position (a DOUBLE) is not exact.
     """
     return [
         segment.scale(algorithm, index, attribute.positions, exact_texts[index], attribute.integral)

@@ -45,7 +45,8 @@ class Release:
         version: The number of the version.
         records: The number of published records.
         classes: The number of classes.
-        composition: The number of people whom each other compared version exposes; None if people cannot be matched.
+        composition: By the name of each other compared version, the number of people whom both versions together
+            expose; None if people cannot be matched.
         summary: The rows and metrics to show.
         waiting: The number of deferred records; None if no records can be deferred.
     """
@@ -109,10 +110,11 @@ def _create_version(
     n_small_differences: int,
     recognized: list[recognized_people.Recognized],
 ) -> Release:
-    """Do the work of `create_version`.
+    """Create the tables, membership and ledger row of a version, compare it with others, and return it.
 
-    `recognized` is an empty list, to which the versions are added in which people were recognized. The caller needs it
-    to drop temporary tables, also after an error.
+    See `create_version` for the other arguments, errors and warnings. `recognized` is an empty list, to which the other
+    versions are added in which people were recognized. The caller needs it to drop temporary tables, also after an
+    error.
     """
     spec = resolve.with_person_key(spec, entry.person_key)
     metrics = _write_tables(cursor, entry, spec)
@@ -171,9 +173,10 @@ def _create_version(
 def _count_differences_from_old(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions, others: list[LedgerEntry]
 ) -> int:
-    """Return the number of sets of too few records by which a version differs from the one it replaces.
+    """Return the number of sets of too few records by which a version differs from the one that it replaces.
 
-    Returns 0 if it replaces none.
+    Returns 0 if it replaces none. A set is too small if it misses k or the privacy models. `others` are the other
+    versions of the same people.
 
     Raises:
         SmallDifferencesRefusedError: There are some, and the options do not allow them.
@@ -325,7 +328,18 @@ def _insert_ledger_row(
     comparison: VersionComparison,
     recognized: Sequence[recognized_people.Recognized],
 ) -> None:
-    """Insert the row of a version into the ledger, with hashes of its tables and of the row."""
+    """Insert the row of a version into the ledger, with hashes of its tables and of the row.
+
+    Args:
+        cursor: A cursor within the transaction.
+        entry: The ledger entry of the version.
+        spec: Its release spec.
+        metrics: All its metrics by name.
+        version_options: Its options.
+        n_small_differences: The number of sets of too few records by which it differs from earlier versions.
+        comparison: Its comparison with other versions.
+        recognized: The result of recognizing its people in each other version.
+    """
     achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED_METRICS}
     fingerprint, source_records = cursor.execute(
         f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"

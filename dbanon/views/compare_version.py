@@ -73,12 +73,15 @@ class VersionComparison:
 
     @property
     def exposed(self) -> dict[str, int]:
-        """The number of people whom each other version helps to narrow down or isolate, if there are any."""
+        """The number of people whom the new version and another one isolate or narrow down, by the name of the other.
+
+        Versions without such people are omitted. Differences from earlier versions of the same release do not count.
+        """
         return _exposed_people(self.together, self.elsewhere)
 
     @property
     def composition(self) -> dict[str, int] | None:
-        """The number of exposed people for every compared version, also if it is 0; None if people cannot be matched.
+        """The number of exposed people by compared version, 0 included; None if people cannot be matched.
 
         Differences from earlier versions of the same release are included.
         """
@@ -90,7 +93,8 @@ class VersionComparison:
 def respelled_versions(recognized: Sequence[recognized_people.Recognized]) -> list[LedgerEntry]:
     """Return the versions of the same people, with their values replaced by the spellings that the new version uses.
 
-    Returns an empty list if no version spells a value differently. Versions of other people are omitted.
+    A version whose spellings are the same is unchanged. Returns an empty list if no version spells a value differently.
+    Versions of other people are omitted.
     """
     same = [r for r in recognized if not r.are_others]
     return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
@@ -103,7 +107,7 @@ def check_changed_keys(
     recognized: Sequence[recognized_people.Recognized],
     same_name: Sequence[LedgerEntry],
 ) -> None:
-    """Warn of, or refuse, other versions that are probably about the same people although these have other keys there.
+    """Warn of, or refuse, other versions that are probably about the same people under other keys.
 
     Keys that differ only by blanks, case or leading zeros cause a warning. Versions that publish the same rows are
     skipped.
@@ -240,7 +244,7 @@ def warn_of_disclosure(
 
 
 def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: ReleaseSpec) -> int:
-    """Return the number of sets of records that miss the model and that only one of two versions has.
+    """Return the number of sets of records that only one of two versions has and that miss k or the privacy models.
 
     Both directions are counted.
 
@@ -313,7 +317,9 @@ def _count_exposed_people(cursor: Any, entry: LedgerEntry, others: Sequence[Ledg
 def _exposed_people(
     together: Mapping[str, int] | None, differences: Sequence[version_differences.SmallDifference]
 ) -> dict[str, int]:
-    """Return the number of people whom each other version helps to narrow down or isolate, if there are any.
+    """Return the number of people whom each other version helps to isolate or narrow down, by its name.
+
+    Versions without such people are omitted.
 
     Args:
         together: The number of people with too few candidates by version, or None.

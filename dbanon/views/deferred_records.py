@@ -30,7 +30,8 @@ def defer_records(cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: Relea
         entry: The new version.
         old: The published version; records that are not in it are new.
         spec: The release spec of the new version.
-        group: One of DEFERRED_GROUPS.
+        group: "nobody" (no group), "back" (new records that an earlier version published), "new" (those that none
+            published) or "everybody" (all new records).
     """
     only_members = spec.version_constraints.remaining_members
     if only_members is not None:  # an erasure adds no new records
@@ -52,7 +53,7 @@ def _insert_deferred(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, members
         cursor: A cursor within a transaction.
         entry: The version that defers them.
         spec: The release spec of the version.
-        members: A relation of records that are not new.
+        members: Rows of the membership with the records that are not new.
         group: "back" (only records that an earlier version published), "new" (only others), "everybody", or "barred"
             (only records that cannot be clustered or have values too rare to publish).
     """
@@ -99,7 +100,7 @@ def move_to_old_version(cursor: Any, entry: LedgerEntry, old: LedgerEntry) -> Le
 
 
 def delete_deferred(cursor: Any, entry: LedgerEntry) -> None:
-    """Delete the rows of deferred records of a version from the membership."""
+    """Delete the rows of the deferred records of a version from dbanon.membership."""
     cursor.execute(f"DELETE FROM {entry.membership} WHERE {entry.row} AND waiting")
 
 

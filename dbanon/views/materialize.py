@@ -65,7 +65,8 @@ def create_release(
     there once it is in the ledger. With `entity` or `children` all tables of a release of related tables are created.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
+            must have no open transaction.
         name: The name of the release.
         algorithm: The algorithm.
         source: The table to release.
@@ -217,13 +218,14 @@ def refresh_release(
     Readers see the old version until the new one is complete.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
+            must have no open transaction.
         name: The name of the release.
         mode: "keep" leaves published records in their classes and clusters only new ones. "hold" also keeps classes,
-            and defers new records that are too few or miss the model until a later refresh has enough of them.
+            and defers new records that miss k or the privacy models until a later refresh has enough of them.
             "recluster" clusters all records again; a reader of both versions can intersect their classes.
-        allow_small_differences: Publish rows that classes gain or lose even if these miss the model; the ledger stores
-            this.
+        allow_small_differences: Publish rows that classes gain or lose even if these rows alone miss k or the privacy
+            models; the ledger stores this.
         composition: The reaction if this release and others of the same source together narrow people: "warn" or
             "refuse".
         if_stale: Create no version if source, policy and hierarchies have not changed (see `release_status`).
@@ -237,7 +239,8 @@ def refresh_release(
 
     Raises:
         UnknownReleaseError: There is no such release.
-        SmallDifferencesRefusedError: Classes gain or lose rows that miss the model; the old version stays.
+        SmallDifferencesRefusedError: Classes gain or lose rows that alone miss k or the privacy models; the old version
+            stays.
         CannotKeepClassesError: Classes cannot be kept; only `mode="recluster"` clusters them again.
         CompositionRefusedError: People are narrowed, and `composition` is "refuse".
 
@@ -321,9 +324,9 @@ def _refresh(
 def _release_session(
     function: str, connection: Any
 ) -> Iterator[tuple[session.Session, Any, postgres_delivery.PendingDelivery]]:
-    """Yield the session of a connection, a cursor, and an object that takes the PostgreSQL table for a copy.
+    """Yield the session of a connection, a cursor, and the PendingDelivery that notes a release to copy to PostgreSQL.
 
-    The release is copied to that table when the block ends without an error.
+    The noted release is copied when the block ends without an error.
     """
     current_session = session.find_session(getattr(connection, "raw", connection))
     with (
@@ -397,7 +400,7 @@ def _create_next(
 
     Raises:
         LedgerBusyError: `old` is not the published version any more.
-        SmallDifferencesRefusedError: Classes gain or lose records that miss the model.
+        SmallDifferencesRefusedError: Classes gain or lose records that alone miss k or the privacy models.
         CannotKeepClassesError: Classes cannot be kept.
         _NothingNewError: With a deferred group of "back" or "new", nothing else has changed; another group may do.
     """
@@ -456,7 +459,8 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
     The ledger keeps the versions of the release until `forget_release`. If the copy cannot be dropped, nothing is.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
+            must have no open transaction.
         name: The name of the release.
         if_exists: Do nothing if there is no such release.
 
@@ -526,7 +530,8 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     cannot be forgotten: drop it first.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
+            must have no open transaction.
         name: The name of the release.
         version: The version to delete; by default all but the published one.
 
@@ -634,6 +639,9 @@ def _key_columns(spec: ReleaseSpec, key: str | Sequence[str] | None) -> tuple[st
     """Return the columns of the argument `key`, as the source spells them.
 
     Returns None if no key is given, or if the source has a person column, which counts instead.
+
+    Raises:
+        UnknownColumnError: The source has no such column.
     """
     if key is None or spec.roles.person is not None:
         return None

@@ -16,9 +16,10 @@ WITHHOLD_IN_CALL = "withhold = ['{}'] in the call"
 
 
 def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
-    """Return the rows of the review of a call: for each column of the source, its final role and conspicuous values.
+    """Return the rows of the review of a call: for each column of the source, its role in the release and its problems.
 
-    A column that the call withholds, though the policy publishes it, has the role "by the call".
+    The problems are conspicuous values. A withheld column has no role, or "identifier" if the policy declares that, or
+    "by the call" if the policy publishes it and the call withholds it.
     """
     source = spec.source
     declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}

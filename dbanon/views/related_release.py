@@ -180,10 +180,10 @@ def _release(
 
 
 def _check_free(cursor: Any, name: str, release: RelatedRelease) -> None:
-    """Check that no release or table has the name of one of the tables to be created.
+    """Check that no published release and no table or view has the name of one of the tables to be created.
 
     Raises:
-        ReleaseExistsError: A release or table has such a name.
+        ReleaseExistsError: A published release, table or view has such a name.
     """
     old = find_related_release(
         cursor,

@@ -31,7 +31,7 @@ class RequestOutcome:
     """The outcome of a reader's request for a release.
 
     Attributes:
-        asking: The request.
+        request: The request.
         release: Schema and name of the release that was created for it; None if it was refused.
     """
 
@@ -65,7 +65,7 @@ def fulfil_request(
     and not stored; other errors are stored as a refusal, and the outcome has no release.
 
     Args:
-        connection: An attached connection.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied.
         reader: The name of the reader.
         algorithm: The algorithm.
         source: The table to release.
@@ -150,7 +150,7 @@ def _create_release(
     """Create the requested release with composition = 'refuse', and its schema if that is missing.
 
     Args:
-        connection: The attached connection on which the release is created.
+        connection: The connection of dbanon on which the release is created.
         cursor: A cursor, for the schema.
         database: The database of the release.
         release: The schema and name of the release.

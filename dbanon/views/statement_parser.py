@@ -111,6 +111,13 @@ class _StatementParser:
     """A recursive-descent parser of one statement; `position` is the index of the next token."""
 
     def __init__(self, tokens: Sequence[Token], text: str, sql_parser: Parse) -> None:
+        """Store the tokens of one statement, to which an end token is added, and begin at the first.
+
+        Args:
+            tokens: The tokens of the statement.
+            text: The query up to the end of the statement.
+            sql_parser: DuckDB's parser, which decides which names are valid.
+        """
         self.tokens = [*tokens, Token("end", "", len(text))]
         self.text = text
         self.sql_parser = sql_parser
@@ -232,7 +239,11 @@ class _StatementParser:
         return tuple(parsed)
 
     def parse_texts(self) -> tuple[str, ...]:
-        """Return the texts of `['text', ...]`, or the only one of `'text'`, and move past it."""
+        """Return the texts of `['text', ...]`, or the only one of `'text'`, and move past it.
+
+        Raises:
+            UnreadableStatementError: The tokens are neither.
+        """
         if not self.accept("["):
             return (self.parse_string(),)
         parsed: list[str] = []

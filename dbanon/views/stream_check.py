@@ -176,7 +176,11 @@ def _query_wrong_sizes(old_entry: StreamEntry, refresh: RefreshRecords, is_kept:
 
 
 def _query_wrong_pending(old_entry: StreamEntry, refresh: RefreshRecords) -> str:
-    """Return a query for the number of pending records that are missing, or stored although they are not pending."""
+    """Return a query for the number of differences between the table of pending records and those that are pending.
+
+    A record counts if it is pending and not in the table, or in the table and not pending. Records are compared by
+    their position in the order of arrival.
+    """
     return f"""
         SELECT count(*)
         FROM {old_entry.pending_table} AS w

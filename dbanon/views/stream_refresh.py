@@ -80,7 +80,7 @@ class _RowsToRead:
 
     Attributes:
         columns: The columns of the source that the call uses.
-        unread: The condition for unread rows.
+        unread: The unread rows, with the SQL condition for them.
         last: The greatest row id of the source; later rows are not read.
         new: The number of unread rows.
         place: The column with the position of a pending record in the order of arrival.
@@ -102,9 +102,9 @@ class _RowsToRead:
         return Sql(join_sql(identifier(name) for name in self.columns))
 
     def relation(self, entry: StreamEntry, source: Sql) -> Sql:
-        """Return a relation of the pending records of view `entry` and the unread rows of `source`.
+        """Return a relation of the pending (read, not published) records of `entry` and the unread rows of `source`.
 
-        Unread rows have NULL as their position in the order of arrival.
+        Its columns are `columns`, the position in the order of arrival, which is NULL for unread rows, and the row id.
         """
         return Sql(
             f"(SELECT {self.read}, {self.place}, {self.row} FROM {entry.pending_table} "
@@ -313,7 +313,7 @@ def _statement(
     segment: StreamSegment,
     is_first: bool = False,
 ) -> AppendStatement:
-    """Return the SQL that clusters pending and unread records, and gives the records with what is published of them.
+    """Return the SQL that clusters pending and unread records and returns all of them with the values to publish.
 
     Args:
         entry: The view as the ledger has it.
@@ -378,7 +378,10 @@ def _publish(cursor: Any, entry: StreamEntry, statement: AppendStatement, readin
 
 
 def _update_pending(cursor: Any, entry: StreamEntry, source: Source, reading: _RowsToRead) -> None:
-    """Delete records that this refresh published or suppressed from the pending ones, and add new pending ones."""
+    """Update the table of pending records: delete those that this refresh published or suppressed, insert new ones.
+
+    New ones are rows of the source that this refresh read and that stay pending.
+    """
     of_source = join_sql(f"s.{identifier(name)}" for name in reading.columns)
     cursor.execute(
         f"DELETE FROM {entry.pending_table} WHERE {reading.place} IN "
@@ -422,7 +425,17 @@ def _update_ledger(
     result: StreamRefreshResult,
     state: bytes,
 ) -> None:
-    """Write the position in the source, the counts, the delays and the algorithm's state to the ledger."""
+    """Write the position in the source, the counts, the delays and the algorithm's state to the ledger.
+
+    Args:
+        cursor: A cursor within the transaction of the refresh.
+        entry: The view as the ledger had it before the refresh.
+        spec: The release spec of its call.
+        statement: The SQL that clustered the records; it has the names of the columns with class and delay.
+        reading: The rows that were read.
+        result: The counts of this refresh, which are added to those of earlier ones.
+        state: The state from which the stream algorithm continues at the next refresh.
+    """
     delay, class_id = identifier(statement.added_names["delay"]), identifier(statement.class_id)
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"

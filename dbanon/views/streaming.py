@@ -42,7 +42,8 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
     because a stream is not checked against them.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached. It must have no open transaction.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
+            must have no open transaction.
         name: The name of the streaming view.
         system: The stream algorithm, such as fads.
         source: The table to read.
@@ -112,7 +113,8 @@ def refresh_stream(
     A record is due when the stream algorithm has put it into a class or suppressed it; the others stay pending.
 
     Args:
-        connection: The connection.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
+            must have no open transaction.
         name: The name of the streaming view.
         flush: Publish or suppress all pending records, as at the end of the stream.
         allow_deleted_rows: Accept that rows that are no longer pending were deleted from the source. New rows are those
@@ -146,13 +148,15 @@ def read_appended(connection: Any, name: str, *, flush: bool = False) -> StreamR
 def _refresh(
     connection: Any, name: str, *, flush: bool, allow_deleted_rows: bool, is_kept: bool
 ) -> StreamRefreshResult:
-    """Refresh a streaming view in one transaction.
+    """Read new rows of the source of a streaming view in one transaction, publish records that are due; return counts.
+
+    See `refresh_stream` for the errors.
 
     Args:
         connection: The connection, without an open transaction.
         name: The name of the streaming view.
         flush: Publish or suppress all pending records.
-        pruned: Rows that are no longer pending were deleted from the source on purpose.
+        allow_deleted_rows: Accept that rows that are no longer pending were deleted from the source.
         is_kept: Whether rows that were read are still in the source. If not, all rows of the source are new.
     """
     transactions.check_no_transaction("refresh_stream", connection)
@@ -201,7 +205,8 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     The ledger keeps a row with the status "dropped".
 
     Args:
-        connection: A connection without an open transaction.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
+            must have no open transaction.
         name: The name of the streaming view.
         if_exists: Do nothing if there is no such streaming view.
 
@@ -231,7 +236,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
 
 
 def exists(connection: Any, name: str) -> bool:
-    """Return whether a streaming view that was not dropped has the name."""
+    """Return whether a database on the search path has a streaming view of this name that was not dropped."""
     current = session.find_session(getattr(connection, "raw", connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
         stream_ledger.find_active_stream(
@@ -279,7 +284,10 @@ def _check_roles(entry: StreamEntry, current_roles: Mapping[str, str]) -> None:
 
 
 def _check_other_publications(cursor: Any, entry: StreamEntry) -> None:
-    """Issue DisclosureWarning if other releases or streams published the same tables, or if that is unknown for some.
+    """Warn of the releases and other streams that published the tables that a stream reads.
+
+    Issues DisclosureWarning if there are any, and for releases of which it is unknown whether they read the same
+    tables.
 
     Raises:
         StreamRefusedError: A release of the same tables has composition = 'refuse'.

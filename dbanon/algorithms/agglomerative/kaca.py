@@ -46,11 +46,18 @@ class ClassMerger:
         sizes: (tuples,) number of records of each class; 0 for one that was united with another.
         chains: The records of each class, as linked lists of entries (a tuple and a count each).
         k: Least number of records of a class.
-        stub: Whether a class with enough records gives only as many records as a small class needs.
+        with_split_donor: Whether a class with enough records gives only as many records as a small class needs.
     """
 
     def __init__(self, space: EncodedTable, k: int, beta: float, stub: bool) -> None:
-        """Make a class of every tuple, and prepare the kernel's arrays; `beta` weights hierarchy levels."""
+        """Make a class of every tuple, and prepare the kernel's arrays.
+
+        Args:
+            space: The encoded table.
+            k: Least number of records of a class.
+            beta: The edge below level j of a hierarchy weighs 1 / j^beta.
+            stub: Whether a class with enough records gives only as many records as a small class needs.
+        """
         self.k, self.with_split_donor, tuples = k, stub, len(space.counts)
         hierarchies = hierarchy_costs(space, beta)
         starts = np.cumsum([0, *(len(hierarchy.parent) + 1 for hierarchy in hierarchies)])
@@ -94,7 +101,7 @@ class ClassMerger:
         )
 
     def merge_small_classes(self, check: Check) -> None:
-        """Merge the smallest class with the nearest one, in place, until no class is too small.
+        """Merge the smallest class with the nearest one, in place, until no class has fewer than k records.
 
         `check` is called between kernel calls, for interrupts, progress and a time estimate. The tree is rebuilt from
         time to time, since boxes grow as classes are raised.
@@ -132,7 +139,7 @@ class ClassMerger:
                 )
 
     def assignment(self) -> RunLengthLabels:
-        """Return the class of every record; classes are numbered in the order of their first tuples."""
+        """Return the class of every record as runs; classes are numbered from 0 in the order of their first tuples."""
         head, _, following, tuples, counts, used = self.chains
         entries = int(used[0])
         alive = self.sizes > 0

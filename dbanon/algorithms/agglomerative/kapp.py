@@ -87,7 +87,10 @@ class TupleDistances:
         return self
 
     def row(self, j: int) -> Ints:
-        """Return the distances of the tuple to all values of attribute `j` by code and, last, to NULL."""
+        """Return the distances of this object's tuple to all values of attribute `j` by code and, last, to NULL.
+
+        Rows are cached by code.
+        """
         cache, code = self.cached_rows[j], self.codes[j]
         if code not in cache:
             row = self.tables[j].row(code)
@@ -97,13 +100,13 @@ class TupleDistances:
         return cache[code]
 
     def index_query(self, index: TupleIndex) -> SumQuery:
-        """Return the query of a tuple index for the distance to the tuple."""
+        """Return the query of a tuple index for the distance to the tuple of this object."""
         return index.interval_query([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
 
     def distances_to(self, codes: Codes) -> Ints:
-        """Return the (n,) distances, summed over attributes, of the tuple to n others.
+        """Return the (n,) distances, summed over attributes, of this object's tuple to n others.
 
-        `codes` is (n, attributes).
+        `codes` is (n, attributes), the codes of the others.
         """
         total = np.zeros(len(codes), np.int64)
         for j, table in enumerate(self.tables):
@@ -116,7 +119,10 @@ class TupleDistances:
 
 
 def _axis_distances(axis: NumericDistances, code: int, codes: Codes) -> Ints:
-    """Return the distances of one code of a numeric attribute to an array of codes; either may be the code of NULL."""
+    """Return the distances of one code of a numeric attribute to an array of codes; either may be the code of NULL.
+
+    `axis` are the distances of the attribute. NULL is at distance 0 from NULL, and at `axis.null` from any value.
+    """
     last, null = len(axis.positions) - 1, codes == len(axis.positions)
     if code > last:
         return np.where(null, 0, axis.null)
@@ -135,7 +141,14 @@ class ClusterPool:
     """
 
     def __init__(self, space: EncodedTable, rows: Ints, first: Ints, tables: Sequence[distance.DistanceTable]) -> None:
-        """Build the encoded table of these rows and its index; `tables` are the distances of each attribute."""
+        """Build the encoded table of these records and its index.
+
+        Args:
+            space: The encoded table of all records.
+            rows: Canonical row numbers of the cluster's records, ascending.
+            first: The same rows in the order in which they begin classes.
+            tables: The distances of each attribute.
+        """
         self.rows, self.first, self.next_first = rows, first, 0
         tuple_of = np.searchsorted(space.starts, rows, side="right") - 1
         self.tuples, counts = np.unique(tuple_of, return_counts=True)
@@ -144,9 +157,9 @@ class ClusterPool:
         self.next_place = self.space.starts.copy()
 
     def next_free_row(self, t: int, is_free: Bools) -> int:
-        """Return the first free row (of the whole table) of the pool's tuple `t`; at least one must be free.
+        """Return the first row (of the whole table) of the pool's tuple number `t` that is in no class.
 
-        `is_free` says for each row of the whole table whether it is in no class yet.
+        At least one row must be. `is_free` says for each row of the whole table whether it is in no class yet.
         """
         while not is_free[self.rows[self.next_place[t]]]:
             self.next_place[t] += 1
@@ -157,7 +170,16 @@ class SpreadClasses:
     """A former of classes of k records each, from as many clusters of sensitive values as possible."""
 
     def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
-        """Cluster the records by sensitive values and make a pool of each cluster; no class is formed yet."""
+        """Cluster the records by sensitive values and make a pool of each cluster; no class is formed yet.
+
+        A pool has the records of a cluster that are in no class.
+
+        Args:
+            space: The encoded table.
+            k: Number of records of a class.
+            options: The options of the algorithm.
+            check: Called from time to time; raises if the run was interrupted.
+        """
         self.space, self.k, self.loss = space, k, Loss(space, k, "edges")
         tables = self.loss.pair_tables(space)
         self.distances = TupleDistances(tables, space.codes[0])
@@ -203,8 +225,9 @@ class SpreadClasses:
     def _next_class(self) -> Ints:
         """Form the next class and return its k row numbers; its records are removed from the pools.
 
-        The seed is the first free record of the pool with most remaining records. Each further record is the nearest to
-        the seed in a pool of which the class has fewest records.
+        A pool has the unassigned records of one cluster of sensitive values. The seed is the first free record of the
+        pool with most remaining records. Each further record is the nearest to the seed in a pool of which the class
+        has fewest records.
         """
         pools = self.pools
         seed_pool = max(range(len(pools)), key=lambda c: (pools[c].index.records, -c))
@@ -238,10 +261,15 @@ class SpreadClasses:
     def _offer_next(
         self, heads: list[tuple[int, int, int, int]], n_taken: int, nearest_records: _NearestRecords, c: int
     ) -> None:
-        """Push the next nearest record of pool `c` on the heap `heads`, if the pool has one left.
+        """Push the next nearest record of a pool on the heap `heads`, in place.
 
-        The heap is ordered by the number of records that the class already took from the pool (`n_taken`), then by
-        distance.
+        A pool has the unassigned records of one cluster of sensitive values. Nothing is done if none remains.
+
+        Args:
+            heads: Heap of (records taken from the pool, distance, row number, pool number).
+            n_taken: Number of records that the class already took from the pool.
+            nearest_records: The pool's remaining records by distance from the seed.
+            c: Number of the pool.
         """
         head = nearest_records.head(self.is_free)
         if head is not None:
@@ -252,18 +280,18 @@ class _NearestRecords:
     """The remaining records of a pool in ascending distance from a tuple, searched for `reach` records at a time."""
 
     def __init__(self, pool: ClusterPool, distances: TupleDistances, reach: int) -> None:
-        """Search for the first `reach` records of the pool nearest to the tuple of `distances`."""
+        """Search for the first `reach` records of the pool (unassigned records) nearest to the tuple of `distances`."""
         self.pool, self.distances, self.reach = pool, distances, reach
         self.question, self.place, self.n_used = distances.index_query(pool.index), 0, 0
         self._search()
 
     def _search(self) -> None:
-        """Find the `reach` records nearest to the tuple: their tuples, records per tuple, and distances."""
+        """Find the `reach` records nearest to the tuple, and store their tuples, records per tuple, and distances."""
         self.tuples, self.counts = self.pool.index.nearest(self.question, self.reach)
         self.distances_found = self.distances.distances_to(self.pool.space.codes[self.tuples])
 
     def current_tuple(self) -> int:
-        """Return the tuple (of the pool) of the next record."""
+        """Return the tuple of the next record, by its number among the tuples of the pool."""
         return int(self.tuples[self.place])
 
     def head(self, is_free: Bools) -> tuple[int, int] | None:
@@ -292,8 +320,15 @@ class _NearestRecords:
 def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Check) -> tuple[Ints, Ints]:
     """Assign every record to a cluster of its sensitive values, and rank its distance to the cluster's center.
 
-    Clusters are those of fuzzy c-means on the codes of the sensitive columns, scaled to at most 1. Without sensitive
-    columns all records are in cluster 0 with rank 0.
+    Clusters are those of fuzzy c-means on the codes of the sensitive columns, scaled to at most 1. With the option
+    `optimizer` 'vultures' the centers are those of African vultures optimization instead. Without sensitive columns all
+    records are in cluster 0 with rank 0.
+
+    Args:
+        space: The encoded table.
+        k: Greatest number of clusters unless the option `sensitive_clusters` states it.
+        options: The options of the algorithm.
+        check: Called from time to time; raises if the run was interrupted.
 
     Returns:
         (n,) cluster of each record, and (n,) rank of its distance, equal distances having equal ranks.
@@ -342,7 +377,7 @@ class ClassDeviations:
         )
 
     def deviation(self, c: int) -> float:
-        """Return the summed earth mover's distances of class `c` from the whole table."""
+        """Return the earth mover's distances of class `c` from the whole table, summed over sensitive columns."""
         if self.needs_records:
             return sum(float(self.constraint.worst_measure(self.space, self.rows[c], m)) for m in self.models)
         total, size = 0.0, np.array([len(self.rows[c])])

@@ -62,9 +62,14 @@ def vulture_centers(points: Floats, counts: Ints, n_centers: int, seed: int, rou
 
 
 def objective(points: Floats, counts: Ints, centers: Floats) -> float:
-    """Return the objective of fuzzy c-means with exponent 2, with the best memberships for `centers`.
+    """Return the objective of fuzzy c-means with exponent 2, with the best memberships for `centers`; it is minimized.
 
-    It is the sum, over records and centers, of squared memberships times squared distances, and is minimized.
+    It is the sum, over records and centers, of squared memberships times squared distances.
+
+    Args:
+        points: (axes, points) coordinates.
+        counts: (points,) number of records at each point.
+        centers: (n_centers, axes) the centers.
     """
     near = sum((1 / np.maximum(square_distances(points, c), 2.0**-60) for c in centers), np.zeros(points.shape[1]))
     return float(np.cumsum(counts / near)[-1])

@@ -16,6 +16,7 @@ class AssignmentLog:
     """
 
     def __init__(self) -> None:
+        """Begin an empty log."""
         self._assigned: list[tuple[AnyInts, AnyInts, AnyInts]] = []
 
     def add_groups(self, members: Ints, first_number: int) -> int:
@@ -30,7 +31,7 @@ class AssignmentLog:
         return int(ends.sum())
 
     def add(self, tuples: Numbers, counts: Numbers, groups: Numbers) -> None:
-        """Log that groups[i] took the next counts[i] records of tuple tuples[i]."""
+        """Log that the group (cluster) groups[i] took the next counts[i] records of tuple tuples[i], for each i."""
         self._assigned.append((tuples.astype(np.int32), groups.astype(np.int32), counts.astype(np.int64)))
 
     def assign_remaining(self, n_remaining: Ints, groups_of: Callable[[RunLengthLabels, Ints], Ints]) -> None:
@@ -46,7 +47,11 @@ class AssignmentLog:
             self.add(tuples, np.ones(len(tuples), np.int64), groups_of(self.to_labels(), tuples))
 
     def to_labels(self) -> RunLengthLabels:
-        """Return the group of every logged record as runs; something must have been logged."""
+        """Return the group (cluster) of every logged record as runs.
+
+        Raises:
+            ValueError: If nothing has been logged.
+        """
         tuples, groups, counts = (np.concatenate(column) for column in zip(*self._assigned, strict=True))
         return RunLengthLabels.from_runs(tuples, groups, counts)
 

@@ -37,6 +37,11 @@ class RunLengthLabels:
         """Return the labels for runs in any order of tuples; runs of one tuple keep their order.
 
         Neighbouring runs of one tuple with the same cluster are merged. O(n log n) time.
+
+        Args:
+            tuples: (runs,) tuple of each run.
+            clusters: (runs,) cluster of each run, -1 for suppressed records.
+            counts: (runs,) number of records of each run.
         """
         if len(tuples) and (tuples[1:] < tuples[:-1]).any():
             order = np.argsort(tuples, kind="stable")

@@ -58,7 +58,10 @@ class ClassBounds:
         return cls(low, high, sizes.astype(np.float64))
 
     def record_losses(self, space: EncodedTable) -> Floats:
-        """Return the loss of one record of each cluster, from 0 to the number of attributes."""
+        """Return the (clusters,) loss of one record of each cluster, from 0 to the number of attributes.
+
+        Weights do not count (see the function `record_losses`).
+        """
         return record_losses(space, self.low, self.high)
 
 
@@ -103,8 +106,15 @@ def record_losses(space: EncodedTable, low_codes: Ints, high_codes: Ints) -> Flo
 def published_nodes(attribute: CategoricalAttribute, low: Ints, high: Ints, raised_nodes: Ints | None = None) -> Ints:
     """Return the hierarchy node that each cluster publishes for an attribute.
 
-    It is the lowest node that covers the codes from low to high, or the node in `raised_nodes` where that is not -1; it
-    is then replaced by the ancestor that `round` of the attribute allows. A code of NULL counts as the root.
+    It is the lowest node that covers the codes from low to high, or the node in `raised_nodes` where that is not -1. A
+    node that the attribute's `published_depth_step` does not allow is then replaced by its nearest ancestor that is
+    allowed. A code of NULL counts as the root.
+
+    Args:
+        attribute: The attribute.
+        low: (clusters,) least codes.
+        high: (clusters,) greatest codes.
+        raised_nodes: (clusters,) node to publish instead, -1 for none; None if there are none at all.
     """
     node = np.append(attribute.node, 0)
     covering = lowest_common_ancestors(attribute, node[low], node[high])

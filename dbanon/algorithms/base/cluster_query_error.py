@@ -126,7 +126,7 @@ class _ColumnDomain:
 
     @classmethod
     def from_column(cls, space: EncodedTable, j: int, places: Floats) -> _ColumnDomain:
-        """Return the domain of attribute `j`; `places` has the position of each code."""
+        """Return the values of attribute `j` that occur, with counts; `places` has the position of each code."""
         records = np.zeros(len(places) + 1, np.int64)
         np.add.at(records, space.codes[:, j], space.counts)
         occupied = np.flatnonzero(records[:-1])
@@ -160,7 +160,10 @@ def _draw_query(number: int, domains: Sequence[_ColumnDomain]) -> RangeQuery:
 
 
 def _hash(number: int, purpose: str, column: int) -> int:
-    """Return the lower 64 bits of an MD5 hash of the arguments, as DuckDB's md5_number_lower gives it."""
+    """Return the lower 64 bits of the MD5 hash of the text SEED:number:purpose:column.
+
+    DuckDB's md5_number_lower gives the same number.
+    """
     digest = hashlib.md5(f"{SEED}:{number}:{purpose}:{column}".encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest[8:], "little")
 
@@ -180,7 +183,7 @@ def _value_positions(space: EncodedTable, intervals: Sequence[PublishedIntervals
 
 
 def _leaves_before(tree: CategoricalAttribute) -> Ints:
-    """Return the number of leaves that precede each node in preorder, by node.
+    """Return the number of leaves of a hierarchy that precede each node in preorder, by node.
 
     For an inner node these are the leaves before its first leaf.
     """

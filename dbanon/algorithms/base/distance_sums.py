@@ -29,7 +29,9 @@ def distance_sums_to_all(space: EncodedTable) -> Ints:
 def _axis_sums(term: LossTerm, records: Ints) -> Ints:
     """Return, for each value of a number, the sum of |a - b| to all records with a value.
 
-    `records` is the number of records with each value, without NULL.
+    Args:
+        term: The loss on the attribute, whose `places` are the positions a and b.
+        records: (values,) number of records with each value, without NULL.
     """
     n_before, sum_below = np.cumsum(records) - records, np.cumsum(records * term.places) - records * term.places
     n_from_here = int(records.sum()) - n_before
@@ -40,8 +42,12 @@ def _axis_sums(term: LossTerm, records: Ints) -> Ints:
 def _tree_sums(term: LossTerm, tree: CategoricalAttribute, records: Ints) -> Ints:
     """Return, for each category, the summed heights of the lowest common ancestors with all records with a value.
 
-    `records` is the number of records with each value, without NULL. The records below an ancestor of the value, but
-    not below the next node on the path to the value, share that ancestor with it.
+    The height is the loss of a cluster that has the node as its lowest common ancestor.
+
+    Args:
+        term: The loss on the attribute, with the height of each node.
+        tree: The hierarchy of the attribute.
+        records: (values,) number of records with each value, without NULL.
     """
     node_records = np.zeros(len(tree.parent), np.int64)
     node_records[tree.node] = records

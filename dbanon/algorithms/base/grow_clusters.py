@@ -64,7 +64,7 @@ class GrowthRules(ABC):
 
     @property
     def n_remaining(self) -> int:
-        """Number of records in no group yet."""
+        """Number of records in no group (cluster) yet."""
         return int(self.index.records)
 
     @property
@@ -74,22 +74,25 @@ class GrowthRules(ABC):
 
     @abstractmethod
     def can_form_group(self) -> bool:
-        """Return whether the remaining records are enough for one more group."""
+        """Return whether the remaining records may be enough for one more group (cluster)."""
 
     @abstractmethod
     def form_groups(self, first_number: int, max_groups: int) -> int:
-        """Form up to `max_groups` groups, numbered from `first_number`, and return how many were formed.
+        """Form up to `max_groups` groups (clusters), numbered from `first_number`, and return how many were formed.
 
         A group is a seed and the records that join it until it meets the requirement; they no longer remain. 0 means
-        that the remaining records form no group.
+        that the remaining records form no group. Some algorithms form one group more than `max_groups`.
         """
 
     @abstractmethod
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
-        """Assign each remaining record, in canonical order, to one of the first `n_groups` groups."""
+        """Assign each remaining record to one of the `n_groups` groups formed so far, or to one new group, `n_groups`.
+
+        `check` is called from time to time; it raises if the run was interrupted.
+        """
 
     def assignment(self) -> Assignment:
-        """Return the group of every record, from the log."""
+        """Return the group (cluster) of every record as runs, from the log."""
         return self.log.to_labels()
 
 
@@ -131,12 +134,12 @@ class KernelCountedRules(GrowthRules):
         return round(self.n_examined * self.step_cost)
 
     def assignment(self) -> Assignment:
-        """Return the (n,) group of every record."""
+        """Return the (n,) group (cluster) of every record, by canonical row."""
         return self.labels
 
 
 def grow_groups(space: EncodedTable, rules: GrowthRules, check: Check) -> Assignment:
-    """Form groups by `rules` while possible, assign the leftovers, and return the group of every record.
+    """Form groups by `rules` while possible, assign the leftovers, and return the group (cluster) of every record.
 
     If no group can be formed, all records are in one cluster. Between batches of groups `check` is called, and progress
     and a time estimate are reported through it.
@@ -203,5 +206,8 @@ class _GrowthEstimate:
 
 
 def limit_batch(n_groups: int, min_records: int) -> int:
-    """Return `n_groups`, or as many groups of `min_records` records as fit in MAX_MEMBERS rows if that is fewer."""
+    """Return the number of groups to form at a time: `n_groups`, or as many as fit in MAX_MEMBERS rows if fewer.
+
+    A group of `min_records` records needs min_records + 2 rows. The limit is not below MIN_BATCH.
+    """
     return min(n_groups, max(MAX_MEMBERS // (min_records + 2), MIN_BATCH))

@@ -61,13 +61,17 @@ class KernelInputs:
 
     @property
     def item_of(self) -> Ints:
-        """The item of every canonical row, (n,); computed again on each use if items are tuples."""
+        """The item (records that no model distinguishes, such as a tuple) of every canonical row, (n,).
+
+        Computed again on each use if items are tuples.
+        """
         return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.item_by_row is None else self.item_by_row
 
     def cluster_items(self, runs: RunLengthLabels) -> tuple[AnyInts, AnyInts, AnyInts]:
         """Return item, cluster and number of records, as three arrays, without suppressed records.
 
-        There is one entry per run if items are tuples, otherwise one per record.
+        An item is a set of records that no model distinguishes, such as a tuple. There is one entry per run if items
+        are tuples, otherwise one per record.
         """
         if self.item_by_row is None:
             published = runs.without_suppressed()
@@ -81,7 +85,7 @@ class KernelInputs:
     ) -> RunLengthLabels:
         """Return the labels with the published records of `before` in the given clusters, in canonical order.
 
-        Suppressed records stay suppressed.
+        Suppressed records stay suppressed. An item is a set of records that no model distinguishes, such as a tuple.
 
         Args:
             space: The encoded table.
@@ -99,7 +103,7 @@ class KernelInputs:
 
     @property
     def scratch(self) -> ModelScratch:
-        """New scratch arrays for the kernels that check clusters against the models; empty if k records suffice."""
+        """New scratch arrays for the kernels that check clusters against models; empty if k records suffice."""
         record_model, person_model = self.model
         if record_model is None and person_model is None:
             return ModelScratch(np.zeros(0, np.int64), None)
@@ -107,15 +111,15 @@ class KernelInputs:
 
     @property
     def loss_arrays(self) -> LossArrays:
-        """The codes of the items and the loss terms, as kernels take them to compute the loss of a class."""
+        """The codes of the items (records that no model distinguishes) and the loss terms, as kernels take them."""
         return LossArrays(self.codes, self.terms, self.data)
 
     @property
     def max_class_size(self) -> int:
-        """Largest number of records of a class that searches try to form.
+        """Largest number of records of a class that searches try to form, from `min_records`, the least number.
 
-        It is twice `min_records` less 1 if k records suffice, since a larger class can be cut without loss; otherwise
-        MAX_SIZE_FACTOR times `min_records`.
+        It is twice the least number less 1 if k records suffice, since a larger class can be cut without loss;
+        otherwise MAX_SIZE_FACTOR times the least number.
         """
         return 2 * self.min_records - 1 if self.mode == 0 else MAX_SIZE_FACTOR * self.min_records
 
@@ -182,7 +186,7 @@ def _loss_terms(space: EncodedTable, heights: str) -> tuple[Ints, Ints]:
 
 
 def _loss_term_arrays(term: LossTerm) -> tuple[list[Ints], int, int]:
-    """Return the arrays from which kernels compute the loss on one attribute, its kind, and the loss of NULL alone.
+    """Return the arrays from which kernels compute the loss on one attribute, their kind, and the loss of NULL alone.
 
     Kind 0 is a number: lower and upper interval ends by code. Kind 1 is a hierarchy with few values: a table of the
     losses of all pairs of codes. Kind 2 is a hierarchy with many values: node of each code; parent, first code, end of
@@ -216,8 +220,8 @@ def _model_arrays(space: EncodedTable, constraint: Constraint, mode: int, item_o
     Args:
         space: The encoded table.
         constraint: The constraint.
-        mode: 1 or 2, see `KernelInputs`.
-        item_of: (n,) item of every row.
+        mode: 1 if models examine records, 2 if persons are counted or the constraint is joint; see `KernelInputs`.
+        item_of: (n,) item (set of records that no model distinguishes) of every row.
         items: Number of items.
     """
     model_table = space if constraint.models else replace(space, sensitive=())

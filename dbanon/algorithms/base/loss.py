@@ -69,7 +69,13 @@ class Loss:
     """
 
     def __init__(self, space: EncodedTable, k: int, heights: str) -> None:
-        """Scale the losses so that sums of 2k + 1 of them, and of n / k, stay below 2^62."""
+        """Scale the losses so that sums of 2k + 1 of them, and of n / k, stay below 2^62.
+
+        Args:
+            space: The encoded table.
+            k: Least number of records of a cluster.
+            heights: How the height of a hierarchy node is measured: "edges", "leaves" or "top".
+        """
         total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
         shift = 62 - math.frexp(total)[1] if total > 0 else 0
         self.unit = 2.0**shift
@@ -78,7 +84,7 @@ class Loss:
     def record_losses(self, low: Ints, high: Ints) -> Ints:
         """Return the (clusters,) loss of one record, summed over attributes, in clusters with given bounds.
 
-        `low` and `high` are (clusters, attributes) least and greatest codes.
+        `low` and `high` are (clusters, attributes) least and greatest codes. Losses are integers.
         """
         term_losses = (term.losses(low[:, j], high[:, j]) for j, term in enumerate(self.terms))
         return sum(term_losses, np.zeros(len(low), np.int64))
@@ -129,7 +135,10 @@ class PairLosses:
 
 
 def _loss_term(attribute: Attribute, scale: float, heights: str) -> LossTerm:
-    """Return the loss on one attribute, whose greatest loss is its weight times `scale`, rounded."""
+    """Return the loss on one attribute, whose greatest loss is its weight times `scale`, rounded.
+
+    `heights` says how the height of a hierarchy node is measured: "edges", "leaves" or "top".
+    """
     unit = attribute.weight * scale
     nothing = np.zeros(0, np.int64)
     if isinstance(attribute, NumericAttribute):
@@ -153,7 +162,7 @@ def height_shares(tree: CategoricalAttribute, heights: str) -> Floats:
 
 
 def lowest_common_ancestors(tree: CategoricalAttribute, first: Codes, last: Codes) -> Ints:
-    """Return the lowest common ancestor of each pair first[i], last[i] of nodes. O(pairs * depth)."""
+    """Return the lowest common ancestor in the hierarchy of each pair first[i], last[i] of nodes. O(pairs * depth)."""
     parent, depth = tree.parent, tree.depth
     first_node, last_node = first.astype(np.int64), last.astype(np.int64)
     for _ in range(2 * int(depth.max()) + 1):

@@ -60,7 +60,7 @@ class NoisyRecords:
 def uniforms(key: bytes, name: str, n_draws: int) -> Floats:
     """Return `n_draws` pseudorandom numbers between 0 and 1, exclusive, from a secret key and a name (SHAKE-256).
 
-    No one can predict them without the key. They are the same on every machine.
+    They cannot be predicted without the key, and are the same on every machine and in every call.
     """
     stream = hashlib.shake_256(key + name.encode()).digest(8 * n_draws)
     return ((np.frombuffer(stream, "<u8") >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52

@@ -46,6 +46,10 @@ class PackedClasses:
         """Return the clusters of `runs` as packed classes; classes keep their cluster numbers.
 
         Suppressed records are omitted. O(n log n) time for n runs, or for n records if a model examines each.
+
+        Args:
+            problem: The arrays of the table and the constraint.
+            runs: The clusters.
         """
         items, clusters, counts = problem.cluster_items(runs)
         order = np.lexsort((items, clusters))
@@ -68,7 +72,10 @@ class PackedClasses:
         return ClassEntries(self.items, self.counts, self.starts, self.sizes)
 
     def total_loss(self, problem: KernelInputs) -> int:
-        """Return the summed loss of all records, as an exact integer."""
+        """Return the loss summed over all records of the classes, as an exact integer.
+
+        `problem` has the arrays of the table and the constraint.
+        """
         from dbanon.kernels.local_search import class_losses
 
         return int(class_losses(self.items, self.starts, self.sizes, self.n_classes, problem.loss_arrays).sum())
@@ -76,7 +83,13 @@ class PackedClasses:
     def to_labels(self, problem: KernelInputs, space: EncodedTable, before: RunLengthLabels) -> RunLengthLabels:
         """Return the classes as labels of records; records that are suppressed in `before` stay suppressed.
 
-        The records of an item are assigned in canonical order to its classes, in ascending order of the classes.
+        The records of an item (set of records that no model distinguishes) are assigned in canonical order to its
+        classes, in ascending order of the classes.
+
+        Args:
+            problem: The arrays of the table and the constraint.
+            space: The encoded table.
+            before: The labels before.
         """
         n_entries = int(self.starts[self.n_classes])
         cluster = np.repeat(np.arange(self.n_classes, dtype=np.int32), np.diff(self.starts[: self.n_classes + 1]))

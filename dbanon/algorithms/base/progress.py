@@ -53,7 +53,15 @@ class ProgressCheck:
         *,
         on_estimate: OnEstimate = lambda steps, seconds: None,
     ) -> None:
-        """Store the callbacks; nothing is reported yet."""
+        """Store the callbacks; nothing is reported yet.
+
+        Args:
+            check: Called for every check; raises if the run was interrupted.
+            on_progress: Called with the fraction of the whole run that is complete.
+            first: Fraction of the whole run at which this task begins.
+            last: Fraction at which it ends.
+            on_estimate: Called with the estimated steps and seconds of the whole run; may raise.
+        """
         self._check, self._on_progress = check, on_progress
         self._first, self._last = first, last
         self._reported = first
@@ -100,7 +108,10 @@ class WorkSample:
     seconds: float
 
     def extrapolate(self, cost_factor: float = 1.0) -> tuple[float, float]:
-        """Return the estimated steps and seconds of the whole work, multiplied by `cost_factor`."""
+        """Return the estimated steps and seconds of the whole work.
+
+        They are those of this part over its fraction of the work, times `cost_factor`.
+        """
         return self.steps / self.fraction * cost_factor, self.seconds / self.fraction * cost_factor
 
 
@@ -111,6 +122,7 @@ class KernelEstimate:
     """
 
     def __init__(self, check: Callable[[], None]) -> None:
+        """Start without a return of the kernel; the estimate is reported through `check` if it is a `ProgressCheck`."""
         self._progress, self._n_returns = as_progress_check(check), 0
 
     def report_return(self, sample: WorkSample, cost_factor: float = 1.0) -> None:

@@ -106,7 +106,10 @@ class PublishedClusters:
 
     @cached_property
     def bounds(self) -> ClassBounds:
-        """Least and greatest codes that each cluster is published with, and cluster sizes."""
+        """Least and greatest codes that each cluster is published with, and cluster sizes, without suppressed records.
+
+        Of widened clusters these are the wider published ends.
+        """
         bounds = ClassBounds.from_labels(self.space, self.runs)
         if self.widened is not None:
             clusters, ends = self.widened
@@ -115,7 +118,10 @@ class PublishedClusters:
 
     @cached_property
     def raised_nodes(self) -> Ints:
-        """(clusters, attributes) node published in place of the lowest one that covers the codes; -1 for none."""
+        """(clusters, attributes) hierarchy node published in place of the lowest one that covers the codes.
+
+        It is -1 where there is none.
+        """
         nodes = np.full(self.bounds.low.shape, -1, np.int64)
         if self.widened is not None:
             clusters, ends = self.widened
@@ -145,7 +151,7 @@ class PublishedClusters:
 
     @cached_property
     def class_of(self) -> Ints:
-        """The equivalence class of each cluster: clusters that publish the same values are one class."""
+        """The equivalence class of each cluster, (clusters,): clusters that publish the same values are one class."""
         numbers = iter(self.intervals)
         low, high = self.bounds.low.copy(), self.bounds.high.copy()
         for j, attribute in enumerate(self.space.attributes):
@@ -307,9 +313,9 @@ def _relative_widths(intervals: PublishedIntervals, low: Ints, high: Ints, has_r
 
 
 def _mode_counts(group: Ints, codes: Ints, counts: Floats, n_groups: int) -> Floats:
-    """Return, for each group, the number of records with its most frequent code.
+    """Return, for each of `n_groups` groups, the number of records with its most frequent code; 0 for an empty group.
 
-    `group`, `codes` and `counts` have one entry per run of records.
+    `group`, `codes` and `counts` have one entry per run of records: group, code and number of records.
     """
     pairs, pair_of = np.unique(np.stack((group, codes.astype(np.int64))), axis=1, return_inverse=True)
     max_counts = np.zeros(n_groups)
@@ -334,5 +340,5 @@ def _square_deviations(group: Ints, places: Floats, counts: Floats, n_values: Fl
 
 
 def _group_weights(group: Ints, weights: Floats, n_groups: int) -> Floats:
-    """Return the summed weights of each of `n_groups` groups, as floats."""
+    """Return the summed `weights` of each of `n_groups` groups, as floats; `group` is the group of each weight."""
     return np.asarray(np.bincount(group, weights=weights, minlength=n_groups), np.float64)

@@ -27,7 +27,7 @@ def random_order(space: EncodedTable, options: Mapping[str, object]) -> Ints:
 
 
 def spread_rows(space: EncodedTable, clusters: int, options: Mapping[str, object]) -> tuple[Ints, Ints]:
-    """Return `clusters` different rows, and an order of all rows, both random.
+    """Return `clusters` different rows, and an order of all rows, both random by the option `seed`.
 
     In the deterministic mode the rows are every (rows / clusters)th row, and the order is the canonical one.
     """

@@ -37,7 +37,7 @@ AlgorithmFunction = Callable[[EncodedTable, Constraint, Options, Check], Assignm
 
 
 def single_cluster_below_2k(run: AlgorithmFunction) -> AlgorithmFunction:
-    """Wrap an algorithm so that it runs only if there are at least twice the least number of records of a cluster.
+    """Wrap an algorithm so that it runs only on at least 2 * min_records records, twice the least size of a cluster.
 
     With fewer records the result is a single cluster.
     """
@@ -183,7 +183,10 @@ class PublishedEnds:
 
     @classmethod
     def covering(cls, low: Ints, high: Ints) -> PublishedEnds:
-        """Return ends that publish exactly the range from the least to the greatest code, with no node raised."""
+        """Return ends that publish exactly the range from the least to the greatest code, with no node raised.
+
+        `low` and `high` are the (clusters, attributes) least and greatest codes.
+        """
         return cls(low, high, np.full(low.shape, -1, np.int64))
 
     def subset(self, clusters: Ints) -> PublishedEnds:
@@ -294,7 +297,7 @@ class Algorithm:
         return (*common, *self.own)
 
     def ability(self, kind: type[A]) -> A | None:
-        """Return the declared ability of the class `kind`, or None if the algorithm has none."""
+        """Return the algorithm's declared ability of the class `kind`, such as `Suppression`; None if it has none."""
         return next((ability for ability in self.abilities if isinstance(ability, kind)), None)
 
 

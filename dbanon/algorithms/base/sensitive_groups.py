@@ -37,7 +37,7 @@ class SensitiveGroups:
 
     @classmethod
     def from_codes(cls, space: EncodedTable, codes: Ints) -> SensitiveGroups:
-        """Group the records by equal codes.
+        """Group the records by equal codes, and within each group by tuple; return the groups.
 
         `codes` (columns, rows) are the sensitive values of every record, or groups of these. O(n log n) time, O(n)
         memory.
@@ -70,11 +70,14 @@ class SensitiveGroups:
 
     @property
     def first_records(self) -> Ints:
-        """The first record (canonical row) of each item."""
+        """The first record (canonical row) of each item, the records of one tuple with equal sensitive values."""
         return self.rows[self.item_starts[:-1]]
 
     def in_record_order(self) -> OrderedItems:
-        """Return the items renumbered in the order of their first records, with all their records remaining."""
+        """Return the items renumbered in the order of their first records, with all their records remaining.
+
+        An item is the records of one tuple with equal sensitive values.
+        """
         order = np.argsort(self.first_records)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))

@@ -38,7 +38,7 @@ class AdaptiveGroups(KernelCountedRules):
         self.log = AssignmentLog()
 
     def can_form_group(self) -> bool:
-        """Return whether at least k records and one unused seed remain."""
+        """Return whether at least k records remain, and a seed that was not tried yet."""
         return self.n_remaining >= self.k and self.state[0] < len(self.seeds)
 
     def form_groups(self, first_number: int, max_groups: int) -> int:

@@ -36,7 +36,7 @@ def _move_centers(clusters: MovingCenters, assign: Callable[[], Ints]) -> tuple[
 
 
 def _hash_centers(centers: Ints) -> bytes:
-    """Return a 16-byte hash of the centers' coordinates."""
+    """Return a 16-byte BLAKE2b hash of the centers' coordinates."""
     return hashlib.blake2b(centers.tobytes(), digest_size=16).digest()
 
 
@@ -49,7 +49,7 @@ def _nearest_center_function(clusters: MovingCenters) -> Callable[[], Ints]:
     previous_centers = np.empty(0, np.int64)
 
     def nearest_centers() -> Ints:
-        """Return the (n,) nearest center of every record, for the present centers."""
+        """Return the (n,) number of the nearest center of every record, for the present centers of `clusters`."""
         nonlocal previous_centers
         has_moved = (
             (clusters.centers != previous_centers).any(axis=1)
@@ -83,7 +83,7 @@ def no1(clusters: MovingCenters) -> Ints:
     nearest = _nearest_center_function(clusters)
 
     def assign() -> Ints:
-        """Return the nearest center of every record, after ADJUST has moved records until every cluster has k."""
+        """Return the cluster of every record: the nearest center's, after ADJUST has given every cluster k records."""
         labels = nearest()
         clusters.adjust_sizes(labels)
         return labels

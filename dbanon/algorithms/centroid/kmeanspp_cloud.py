@@ -172,7 +172,10 @@ def _distances(axes: list[NumberAxis], seed: int) -> Ints:
 def _draw_by_square(distances: Floats, counts: Ints, raw: int) -> int:
     """Return a tuple drawn with a probability proportional to its records times the square of its distance.
 
-    `raw` are the 64 random bits to use.
+    Args:
+        distances: (tuples,) distances.
+        counts: (tuples,) records of each tuple.
+        raw: The 64 random bits to use.
     """
     cumulative = np.cumsum(distances * distances * counts)
     target = (raw >> 11) * 2.0**-53 * cumulative[-1]

@@ -74,7 +74,7 @@ def categories_as_numbers(space: EncodedTable) -> EncodedTable:
 
 
 def _subtree_ends_and_heights(tree: CategoricalAttribute) -> tuple[Ints, Ints]:
-    """Return, by node, the last node of the subtree, and the height: edges down to the deepest leaf (Hsub)."""
+    """Return, by node, the last node of the subtree, and the height: edges down to the deepest leaf."""
     last, height = np.arange(len(tree.parent)), np.zeros(len(tree.parent), np.int64)
     for node in range(len(tree.parent) - 1, 0, -1):
         above = tree.parent[node]
@@ -141,15 +141,24 @@ class MovingCenters:
         )
 
     def build_tree(self, centers: Ints) -> None:
-        """Build the search tree of the centers with the given numbers; others are not found until it is rebuilt."""
+        """Build the search tree of the centers with the given numbers.
+
+        Until it is rebuilt, searches find only these centers.
+        """
         from dbanon.kernels import assign_to_centers as kernels
 
         kernels.build_center_tree(centers, self.tree)
 
     def find_nearest(self, tuples: Ints, nearest: Ints, keep_earlier: bool) -> None:
-        """Write the nearest center in the tree of each of `tuples` to `nearest`; ties go to the first center.
+        """Write the nearest center of each of `tuples` to `nearest`, in place; ties go to the first center.
 
-        With `keep_earlier` a tuple keeps the center that `nearest` names if that is as near and has a lower number.
+        Only the centers of the last `build_tree` are considered and, with `keep_earlier`, the center that `nearest`
+        already has for the tuple, even if it is not in the tree.
+
+        Args:
+            tuples: The tuples whose centers are searched for.
+            nearest: (tuples of the table,) number of the nearest center; other entries are unchanged.
+            keep_earlier: Whether `nearest` has an earlier center for each of `tuples`.
         """
         from dbanon.kernels import assign_to_centers as kernels
 
@@ -202,9 +211,10 @@ class MovingCenters:
         self.fill_clusters(self.order[labels[self.order] < 0], n_free, labels)
 
     def recenter(self, labels: Ints) -> Ints:
-        """Move each center, in place, to the mean and mode of its records; return the numbers of those that moved.
+        """Move each center, in place, to the center of its records, and return the numbers of those that moved.
 
-        A center without records stays.
+        It is the mean of numbers and the most frequent value of categories. A center without records stays. `labels` is
+        the (n,) cluster of every record.
         """
         from dbanon.kernels import assign_to_centers as kernels
 
@@ -217,7 +227,7 @@ class MovingCenters:
 def as_algorithm(method: Callable[[MovingCenters], Ints]) -> AlgorithmFunction:
     """Wrap a method that works on moving centers as an algorithm; fewer than 2k records are a single cluster.
 
-    The first centers are floor(n / k) spread records.
+    The first centers are floor(n / k) random records; in the deterministic mode they are spread evenly.
     """
 
     @single_cluster_below_2k

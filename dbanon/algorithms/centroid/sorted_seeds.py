@@ -44,7 +44,7 @@ class SeededClusters:
         self.add_one_each(seeds)
 
     def add_one_each(self, rows: Ints) -> None:
-        """Add rows[i] to cluster i, for all rows given."""
+        """Add row rows[i] to cluster i, for each i; sizes, losses and labels are updated."""
         from dbanon.kernels import min_loss_assignment
 
         row_tuples, labels = self.tuple_of[rows], np.arange(len(rows))
@@ -56,7 +56,8 @@ class SeededClusters:
     def assign(self, rows: Ints) -> None:
         """Assign the rows, in order, to the cluster of fewer than k records whose whole loss grows least.
 
-        Once all clusters have k records, any cluster may be joined. Progress and a time estimate are reported.
+        Once all clusters have k records, any cluster may be joined. `labels` and the clusters are updated. Progress and
+        a time estimate are reported.
         """
         progress_check = progress.as_progress_check(self.check)
         expected = len(rows) * len(self.sizes) / 2 * CLUSTER_COST

@@ -120,7 +120,10 @@ class _WeightedMeans:
                 )
 
     def recenter(self) -> None:
-        """Move each center to the mean of its records, rounded to whole positions; one without records stays."""
+        """Move each center, in place, to the mean of its records, rounded to whole positions.
+
+        A center without records stays.
+        """
         from dbanon.kernels import assign_to_centers as kernels
 
         kernels.update_centers(self.nearest[self.tuple_of], self.tuple_of, self.points, self.centers, self.axes)
@@ -128,8 +131,8 @@ class _WeightedMeans:
     def update_weights(self) -> None:
         """Set each column's weight to the mean of its weight and its share in the sum of b/a over the columns.
 
-        a is the column's sum of squares within clusters, b that between them. Sums are rounded once, so the result does
-        not depend on their order.
+        a is the column's sum of squares within clusters (at least MIN_DEVIATION), b that between them. Weights stay if
+        all b are 0. Sums are rounded once, so the result does not depend on their order.
         """
         counts, shares = self.space.counts, []
         for positions, center, average in zip(self.points.T, self.centers.T, self.average, strict=True):

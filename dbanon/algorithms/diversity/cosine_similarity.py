@@ -60,8 +60,13 @@ def rows_by_similarity(space: EncodedTable, unit: Floats, rank: str, check: Chec
     """Return all rows by summed cosine similarity to all other records, greatest first (Algorithm 1).
 
     The sum of the cosines to all records is the cosine to their sum, so no pair is examined. With `rank` 'chain' only
-    the first row is that one; each further row is the one most similar to the row before it. `unit` are the unit
-    vectors of the tuples.
+    the first row is chosen by the sum; each further row is the one most similar to the row before it.
+
+    Args:
+        space: The encoded table.
+        unit: (tuples, axes) unit vectors of the tuples.
+        rank: 'sum' or 'chain'.
+        check: Raises if the run was interrupted; also receives a time estimate.
     """
     from dbanon.kernels import simdiv as kernels
 

@@ -53,6 +53,11 @@ def value_groups(sensitive: SensitiveColumn, groups: int, level: int | None) -> 
     Groups are the ancestors `level` steps above the values if a level is given and the column has a hierarchy. If not,
     each value is a group if at most `groups` occur; otherwise groups are at most `groups` runs of consecutive codes
     with about equally many records.
+
+    Args:
+        sensitive: The sensitive column.
+        groups: Greatest number of groups if the hierarchy is not used.
+        level: Steps up the hierarchy; None for groups of consecutive codes.
     """
     if level is not None and sensitive.tree is not None:
         return np.asarray(np.unique(sensitive.tree.block(level), return_inverse=True)[1], np.int64)

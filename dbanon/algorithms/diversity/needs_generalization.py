@@ -94,8 +94,12 @@ def diversities(sensitive: SensitiveColumn, groups: list[Ints], normalized: bool
 def _next_larger_node(tree: CategoricalAttribute, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """Return the range of codes below the next ancestor that covers more values of the table, for each cluster.
 
-    The range given by `low` and `high` is returned unchanged if there is no such ancestor below the greatest allowed
-    level.
+    The range given is returned unchanged if there is no such ancestor up to the greatest allowed level.
+
+    Args:
+        tree: The attribute with its hierarchy.
+        low: (clusters,) least codes, which are no NULL.
+        high: (clusters,) greatest codes.
     """
     values_end, first_of = (
         subtree_end_codes(tree).astype(np.int64),
@@ -117,7 +121,8 @@ def _next_larger_interval(number: NumericAttribute, low: Ints, high: Ints) -> tu
     """Return the next larger interval of codes of a number without a hierarchy, for each cluster.
 
     It is the smallest block of 1, 2, 4, 8 ... distinct values that contains the interval from `low` to `high` and is
-    larger. The interval is returned unchanged if there is none.
+    larger. The interval is returned unchanged if there is none. `low` and `high` are (clusters,) codes, which are no
+    NULL.
     """
     first, last = low.copy(), high.copy()
     for level in range(number.height + 1):

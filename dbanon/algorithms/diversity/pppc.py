@@ -47,7 +47,16 @@ class _ValueBuckets(KernelCountedRules):
     step_cost = 0.5
 
     def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
-        """Cut the table into parts by k-means, and group the records of each part by their sensitive values."""
+        """Cut the table into parts by k-means, and group the records of each part by their sensitive values.
+
+        A part of fewer than k records joins the part with the nearest center.
+
+        Args:
+            space: The encoded table.
+            k: Least number of records of a cluster and of a part.
+            options: The options of the algorithm.
+            check: Called from time to time; raises if the run was interrupted.
+        """
         from dbanon.kernels.centers import center_distances
 
         super().__init__(space, k, np.array([0, space.rows], np.int64))
@@ -106,7 +115,10 @@ class _ValueBuckets(KernelCountedRules):
         return int(n_formed)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
-        """Assign each remaining record to the cluster of its part whose whole loss grows least, in canonical order."""
+        """Assign each remaining record to the cluster of its part whose whole loss grows least, in canonical order.
+
+        A part has the records that k-means put together; it has at least one cluster. `n_groups` is not read.
+        """
         tuple_of = self.space.tuple_of
         order = np.argsort(self.parts, kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(self.parts))[:-1]):

@@ -101,9 +101,9 @@ class _ClusterMerger:
         self.columns = columns
 
     def merge_part(self, rows: Ints, check: Check) -> Ints:
-        """Merge the rows of a part, each a cluster at first, until every cluster has k records.
+        """Merge the rows of a part, each a cluster at first, until every cluster has at least k records.
 
-        Return the cluster of each row, numbered from 0.
+        Return the cluster of each row, numbered from 0. `rows` are canonical row numbers.
         """
         from dbanon.kernels.agglomerate import merge_clusters
 
@@ -138,7 +138,8 @@ class _ClusterMerger:
 def _medoid_parts(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
     """Cut the table into parts around medoids, each of at least k records if possible; return the part of each tuple.
 
-    A medoid is the tuple of a part with the least summed distance to the part's records.
+    A medoid is the tuple of a part with the least summed distance to the part's records. The number of parts is the
+    option `parts`, at most the number of records; there may be fewer.
     """
     tables = Loss(space, 1, "edges").pair_tables(space)
 
@@ -173,6 +174,13 @@ def _kmeanspp_medoids(
 
     Each record is drawn with a probability in proportion to its squared distance to the nearest medoid so far. There
     are fewer medoids if all records are at distance 0 from one.
+
+    Args:
+        space: The encoded table.
+        n_medoids: Number of medoids (records that are centers).
+        draws: The random number generator.
+        distances_from: Returns the distances of all tuples to a tuple.
+        check: Called before each draw; raises if the run was interrupted.
     """
     medoids = [int(np.searchsorted(space.starts, draws.integers(space.rows), side="right")) - 1]
     min_distances = distances_from(medoids[0])
@@ -186,7 +194,15 @@ def _kmeanspp_medoids(
 
 
 def _nearest_medoids(medoids: Ints, distances_from: DistancesFrom, check: Check) -> Ints:
-    """Return the index of the nearest medoid of each tuple, the first one in a tie; a medoid belongs to itself."""
+    """Return the (tuples,) index of the nearest medoid (central tuple) of each tuple, the first one in a tie.
+
+    A medoid belongs to itself.
+
+    Args:
+        medoids: The tuples that are medoids.
+        distances_from: Returns the distances of all tuples to a tuple.
+        check: Called for each medoid; raises if the run was interrupted.
+    """
     min_distances = distances_from(int(medoids[0]))
     nearest = np.zeros(len(min_distances), np.int64)
     for p, medoid in enumerate(medoids[1:].tolist(), 1):

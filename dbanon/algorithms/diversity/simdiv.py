@@ -50,7 +50,10 @@ REPRODUCE_DEFAULTS = {
 
 
 def resolve_options(options: Options) -> dict[str, Any]:
-    """Return the options with defaults for those that are None, which depend on the option `reproduce`."""
+    """Return a copy of the options in which those of REPRODUCE_DEFAULTS that are None have their defaults.
+
+    The defaults depend on the option `reproduce`: those of the paper if it is 'paper', otherwise the usual ones.
+    """
     column = int(options["reproduce"] == "paper")
     return dict(options) | {
         n: options[n] if options[n] is not None else d[column] for n, d in REPRODUCE_DEFAULTS.items()
@@ -136,6 +139,11 @@ def influences(space: EncodedTable, options: Mapping[str, Any]) -> Floats:
 
 def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
     """Group the records without a label (-1) by tuple and sensitive values, for `dbanon.kernels.simdiv`.
+
+    Args:
+        tuple_of: (n,) tuple of every record.
+        codes: (columns, n) sensitive codes.
+        labels: (n,) cluster of every record, -1 for none.
 
     Returns:
         Tuple of each group; its sensitive codes (groups, columns); the records, group after group; where each group
@@ -226,7 +234,7 @@ def widen_by_needs(space: EncodedTable, labels: Ints, constraint: Constraint, op
 
 
 def _bounds(options: Options) -> Mapping[str, tuple[str, str]]:
-    """Return the option `bounds`, the ends beyond which values are outliers, by column.
+    """Return the option `bounds`: by column, the two ends beyond which values are outliers.
 
     It is empty if the option is not given.
     """

@@ -32,7 +32,7 @@ def incognito(space: EncodedTable, constraint: Constraint, options: Options, che
 def max_suppressed_records(options: Options, k: int) -> int | None:
     """Return the option `max_suppressed`, a limit in addition to the share `suppress`; None if it is not given.
 
-    `k` is not used.
+    `k` is not read.
     """
     return None if options["max_suppressed"] is None else int(str(options["max_suppressed"]))
 

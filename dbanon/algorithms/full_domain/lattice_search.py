@@ -120,8 +120,15 @@ class LatticeSearch:
     def candidate_nodes(self, attributes: tuple[int, ...], passing: dict[tuple[int, ...], Bools]) -> Bools:
         """Return which nodes of some attributes pass on all subsets of one attribute less.
 
-        `passing` has, for each such subset, an array with one axis per attribute that says which nodes pass; the result
-        has the same form. Nodes of a single attribute are all candidates.
+        A node is a choice of one level for each of these attributes. Nodes of a single attribute are all candidates.
+
+        Args:
+            attributes: Indices of the attributes, ascending.
+            passing: For each subset of one attribute less, which of its nodes pass, as an array with one axis per
+                attribute.
+
+        Returns:
+            Whether each node is a candidate, as an array with one axis per attribute.
         """
         is_candidate = np.ones([len(self.levels[j].numbers) for j in attributes], bool)
         if len(attributes) > 1:
@@ -130,9 +137,11 @@ class LatticeSearch:
         return is_candidate
 
     def passing_nodes(self, attributes: tuple[int, ...], is_candidate: Bools, constraint: Constraint) -> Bools:
-        """Return which of the candidate nodes meet the constraint, as an array with one axis per attribute.
+        """Return which nodes of some attributes meet the constraint, as an array with one axis per attribute.
 
-        A node above one that passes is marked without a test, whether or not it is a candidate.
+        A node is a level for each attribute. It passes if at most `max_suppressed` records are in groups that violate
+        the constraint. Candidates are tested from the lowest sum of levels on. A node above one that passes is marked
+        without a test, whether or not it is a candidate.
         """
         is_passing = np.zeros_like(is_candidate)
         floor = self._floor_frequencies(attributes, is_candidate)
@@ -144,8 +153,9 @@ class LatticeSearch:
     def best_labels(self, is_candidate: Bools, constraint: Constraint) -> RunLengthLabels:
         """Return the group of every record on the best candidate node of all attributes that meets the constraint.
 
-        The best one has the least sum of levels, then the least loss. Records in groups that violate the constraint
-        have -1. If no node passes, all records are in cluster 0.
+        A node is a level for each attribute. The best one has the least sum of levels, then the least loss, then it is
+        the first. Records in groups that violate the constraint have -1. If no node passes, all records are in cluster
+        0.
         """
         all_attributes = tuple(range(len(self.levels)))
         floor = self._floor_frequencies(all_attributes, is_candidate)
@@ -161,7 +171,10 @@ class LatticeSearch:
         return RunLengthLabels.from_tuple_clusters(self.space, labels)
 
     def _bottom_up(self, attributes: tuple[int, ...], is_candidate: Bools) -> Iterator[tuple[int, Node]]:
-        """Yield the sum of level numbers and the node, for each candidate, in ascending order of the sum."""
+        """Yield the sum of level numbers and the node, for each candidate, in ascending order of the sum.
+
+        A node is a tuple of level indices, one for each of `attributes`. Level numbers are steps up a hierarchy.
+        """
         nodes = np.argwhere(is_candidate)
         levels = (np.array(self.levels[j].numbers)[nodes[:, i]] for i, j in enumerate(attributes))
         level_sums = sum(levels, np.zeros(len(nodes), np.int64))
@@ -169,24 +182,25 @@ class LatticeSearch:
             yield int(level_sums[position]), tuple(nodes[position].tolist())
 
     def _floor_frequencies(self, attributes: tuple[int, ...], is_candidate: Bools) -> FrequencySet:
-        """Return the frequency set of the highest node that is below all candidates; theirs follow from it.
+        """Return the groups, with their counts, on the highest node that is below or equal to all candidates.
 
-        If there is no candidate, it is that of the lowest node.
+        A node is a level for each of `attributes`. The groups of each candidate can be computed from these. If there is
+        no candidate, they are those of the lowest node.
         """
         node = tuple(np.argwhere(is_candidate).min(axis=0).tolist()) if is_candidate.any() else (0,) * len(attributes)
         return self._tuple_frequencies(attributes).roll_up([self.levels[j] for j in attributes], node)
 
     def _tuple_frequencies(self, attributes: tuple[int, ...]) -> FrequencySet:
-        """Return the frequency set of some attributes on the lowest levels, with one group per tuple.
+        """Return the frequency set (groups with counts) of some attributes on the lowest levels, a group per tuple.
 
-        Groups with equal blocks are not merged.
+        Groups with equal blocks (values that are equal on a level) are not merged.
         """
         return FrequencySet((0,) * len(attributes), tuple(self.base.blocks[j] for j in attributes), self.base.records)
 
     def is_passing(self, node: Node, constraint: Constraint) -> bool:
-        """Return whether at most `max_suppressed` records are in groups of the node that violate the constraint.
+        """Return whether at most `max_suppressed` records are in groups of a node that violate the constraint.
 
-        `node` has a level of every attribute.
+        `node` is a level of every attribute; its groups are the records that are equal on these levels.
         """
         return self._is_met_on_node(tuple(range(len(self.levels))), self.base, node, constraint)
 
@@ -195,11 +209,12 @@ class LatticeSearch:
     ) -> bool:
         """Return whether at most `max_suppressed` records are in groups of the node that violate the constraint.
 
-        Sizes are tested first, then the smallest groups.
+        Groups are the records that are equal on the levels of the node. Sizes are tested first, then the smallest
+        groups.
 
         Args:
             attributes: The attributes of the node.
-            floor: A frequency set of these attributes on the node or below it.
+            floor: A frequency set (groups with counts) of these attributes on the node or below it.
             node: A level of each of these attributes.
             constraint: The constraint.
         """
@@ -219,9 +234,10 @@ class LatticeSearch:
         return True
 
     def groups_and_loss(self, loss: Loss, node: Node, constraint: Constraint) -> tuple[Ints, int]:
-        """Return the group of every tuple on a node of all attributes, and the loss of all records together.
+        """Return the (tuples,) group of every tuple on a node, and the loss of all records together.
 
-        Tuples in groups that violate the constraint have -1; their records lose all.
+        A node is a level for each of all attributes. Tuples in groups that violate the constraint have -1; their
+        records lose all.
         """
         group, groups = self.base.groups_above(self.levels, node)
         is_failing = self.failing_groups(group, groups, constraint)
@@ -229,7 +245,10 @@ class LatticeSearch:
         return np.where(is_failing[group], -1, group), total
 
     def failing_groups(self, group: Ints, n_groups: int, constraint: Constraint) -> Bools:
-        """Return, for each group of tuples, whether it violates the constraint; `group` is the group of each tuple."""
+        """Return, for each group of tuples, whether it violates the constraint.
+
+        `group` is the (tuples,) group of each tuple, from 0 to `n_groups` - 1.
+        """
         sizes = group_records(group, n_groups, self.space.counts)
         if constraint.counts_only_records(self.space):
             return np.asarray(sizes < constraint.min_records)
@@ -262,7 +281,13 @@ class LatticeSearch:
     def _total_loss(self, loss: Loss, group: Ints, n_groups: int, is_failing: Bools) -> int:
         """Return the loss of all records in the groups, published as the ranges that just cover them.
 
-        Records of failing groups lose all. `group` is the group of each tuple; `is_failing` is by group.
+        Records of failing groups lose all.
+
+        Args:
+            loss: The loss.
+            group: (tuples,) group of each tuple.
+            n_groups: Number of groups.
+            is_failing: (groups,) whether the group violates the constraint.
         """
         order = np.argsort(group, kind="stable")
         first = np.searchsorted(group[order], np.arange(n_groups))

@@ -56,7 +56,10 @@ class AttributeLevels:
         return cls(tuple(numbers), tuple(steps), tuple(blocks))
 
     def blocks_above(self, low: int, high: int) -> Ints:
-        """Return, for each block at level index `low`, its block at level index `high`, which is not lower."""
+        """Return, for each block at level index `low`, its block at level index `high`, which is not lower.
+
+        A block is a set of codes that are equal on a level.
+        """
         block_above = np.arange(self.n_blocks[low])
         for level in range(low + 1, high + 1):
             block_above = self.steps[level][block_above]
@@ -72,9 +75,10 @@ def _top_level(attribute: Attribute) -> int:
 
 
 def _block_keys(attribute: Attribute, codes: Ints, level: int) -> Ints:
-    """Return a number for each code's block at a level: codes of one block have equal numbers.
+    """Return a number for each code's block (codes that are equal at a level); codes of one block have equal numbers.
 
-    At the top all are 0, NULL too, unless the attribute has a max_level. Otherwise NULL has -1.
+    At the top all are 0, NULL too, unless the attribute has a max_level. Otherwise NULL has -1. `level` is the number
+    of the level.
     """
     limited = not isinstance(attribute, NumericAttribute) and attribute.max_level is not None
     if level == _top_level(attribute) and not limited:
@@ -99,7 +103,14 @@ class FrequencySet:
     records: Ints
 
     def groups_above(self, levels: Sequence[AttributeLevels], node: Node) -> tuple[Ints, int]:
-        """Return the group on a higher node that each group here belongs to, and the number of groups there."""
+        """Return the group on a higher node that each group here belongs to, and the number of groups there.
+
+        A node is a level for each attribute.
+
+        Args:
+            levels: The levels of the attributes of this set.
+            node: The higher node: index of the level of each of these attributes.
+        """
         above = [
             attribute_levels.blocks_above(low, high)
             for attribute_levels, low, high in zip(levels, self.node, node, strict=True)
@@ -110,7 +121,10 @@ class FrequencySet:
         )
 
     def roll_up(self, levels: Sequence[AttributeLevels], node: Node) -> FrequencySet:
-        """Return the frequency set of a higher node, computed from the groups here without reading records."""
+        """Return the frequency set of a higher node (levels of the attributes), computed from the groups here.
+
+        Records are not read. `levels` are the levels of the attributes of this set.
+        """
         group, groups = self.groups_above(levels, node)
         blocks = []
         for attribute_levels, low, high, column in zip(levels, self.node, node, self.blocks, strict=True):
@@ -137,8 +151,13 @@ def group_rows(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int
 
 
 def group_records(group: Ints, n_groups: int, records: Ints) -> Ints:
-    """Return the number of records of each group: `records` summed by `group`.
+    """Return the (groups,) number of records of each group: `records` summed by `group`.
 
     Sums of doubles are exact for less than 2^53 records.
+
+    Args:
+        group: Group of each entry.
+        n_groups: Number of groups.
+        records: Number of records of each entry.
     """
     return np.bincount(group, weights=records, minlength=n_groups).astype(np.int64)

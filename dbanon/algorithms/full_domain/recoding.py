@@ -62,8 +62,12 @@ def level_ends(space: EncodedTable, labels: Ints, constraint: Constraint, option
 def _common_level(levels: AttributeLevels, low: Ints, high: Ints) -> tuple[int, Ints]:
     """Return the index of the lowest level on which every cluster is in one block, and the block of each code there.
 
-    `low` and `high` are the least and greatest codes of the clusters. If there is no such level, the highest is
-    returned.
+    If there is no such level, the highest is returned.
+
+    Args:
+        levels: The levels of the attribute, and the blocks of codes that are equal on each.
+        low: (clusters,) least codes.
+        high: (clusters,) greatest codes.
     """
     block = levels.steps[0]
     for level, step in enumerate(levels.steps[1:]):
@@ -74,7 +78,7 @@ def _common_level(levels: AttributeLevels, low: Ints, high: Ints) -> tuple[int, 
 
 
 def _block_ends(block: Ints) -> tuple[Ints, Ints]:
-    """Return the least and the greatest code of each block.
+    """Return the least and the greatest code of each block (codes that are equal on a level).
 
     `block` is the block of each code, -1 if the code does not occur.
     """

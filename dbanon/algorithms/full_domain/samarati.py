@@ -55,9 +55,9 @@ def samarati(space: EncodedTable, constraint: Constraint, options: Options, chec
 
 
 def nodes_at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
-    """Yield all nodes (tuples of levels) whose levels sum to `height`, lexicographically ascending.
+    """Yield all nodes (a level for each attribute) whose levels sum to `height`, lexicographically ascending.
 
-    `tops` are the greatest levels of the attributes.
+    `tops` are the greatest levels of the attributes. Without attributes the empty tuple is yielded for height 0.
     """
     if not tops:
         if height == 0:

@@ -32,7 +32,14 @@ class DiverseLeastLoss(LeastLossGroups):
     """Growth rules of ELD: groups as in k-member that also grow until they have `l` different sensitive values."""
 
     def __init__(self, space: EncodedTable, constraint: Constraint, loss: Loss, seeding: GreedySeeding) -> None:
-        """Prepare the least-loss growth, the numbers of different values that are required, and room for members."""
+        """Prepare the least-loss growth, the numbers of different values that are required, and room for members.
+
+        Args:
+            space: The encoded table.
+            constraint: The constraint; of its models those that require a number of different values are used.
+            loss: The loss that is kept low.
+            seeding: The choice of the groups' first records.
+        """
         super().__init__(space, constraint, loss, seeding)
         self.required_values = _required_values(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)

@@ -39,9 +39,14 @@ class GreedySeeding:
 
     @classmethod
     def from_options(cls, space: EncodedTable, rule: int, options: Options) -> GreedySeeding:
-        """Return the seeding for a rule and the options `seed` and `mode`.
+        """Return the seeding for a rule and the options `seed` and `mode` of the call.
 
         In the deterministic mode the first record is used wherever a random one is meant.
+
+        Args:
+            space: The encoded table.
+            rule: FARTHEST_SEED (farthest from the seed before), RANDOM_SEED or FIRST_SEED (the first remaining record).
+            options: The options of the algorithm.
         """
         draws = generator(options)
         reference = random_tuple(space, options, draws) if rule == FARTHEST_SEED else 0
@@ -68,7 +73,16 @@ class LeastLossGroups(GrowthRules):
         seeding: GreedySeeding,
         preassigned: RunLengthLabels | None = None,
     ) -> None:
-        """Build the index of the records that groups may take: all but those in `preassigned`."""
+        """Build the index of the records that groups may take: all but those in `preassigned`.
+
+        Args:
+            space: The encoded table.
+            constraint: The constraint; a group has its lower bound of records.
+            loss: The loss that is kept low.
+            seeding: The choice of the groups' first records.
+            preassigned: Records in no group: in a cluster already, or -1 to be assigned at the end. None if there are
+                none.
+        """
         self.space, self.min_records, self.loss, self.seeding = space, constraint.min_records, loss, seeding
         self.reference, self.n_queries = seeding.reference, self.min_records
         self.sparse_cost_factor = 5.0 if seeding.rule == FARTHEST_SEED else 1.0

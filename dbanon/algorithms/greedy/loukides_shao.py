@@ -76,7 +76,13 @@ class _ThresholdGrowth:
     """The growth of clusters up to a loss threshold, in compiled code."""
 
     def __init__(self, space: EncodedTable, measure: LossArrays, options: Options) -> None:
-        """Group the records by sensitive values, and prepare the kernel's arrays; `measure` are those of the loss."""
+        """Group the records by sensitive values, and prepare the kernel's arrays; no cluster is formed yet.
+
+        Args:
+            space: The encoded table, with at least one sensitive column.
+            measure: The arrays of the loss.
+            options: The options of the algorithm.
+        """
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
         self.rows, n_remaining = space.rows, groups.sizes
         total_loss = float(measure[1][:, 2].sum())

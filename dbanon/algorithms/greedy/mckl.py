@@ -36,7 +36,7 @@ def mckl(space: EncodedTable, constraint: Constraint, options: Options, check: C
 
 
 def attributes_by_loss_width(space: EncodedTable) -> list[int]:
-    """Return the attributes' indices, that on which a class of all records would lose most first."""
+    """Return the attributes' indices, sorted by what a class of all records would lose on them, greatest first."""
     terms = Loss(space, 1, "edges").terms
     low, high = space.codes.min(axis=0, keepdims=True), space.codes.max(axis=0, keepdims=True)
     widths = [int(term.losses(low[:, j], high[:, j])[0]) for j, term in enumerate(terms)]
@@ -95,10 +95,11 @@ class _CappedGroups(KernelCountedRules):
         return int(n_formed)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
-        """Assign each remaining record to a cluster in which its sensitive values stay below 1/l, or suppress it.
+        """Assign each remaining record to a cluster in which its sensitive values do not become too frequent.
 
-        Of these clusters the one whose whole loss grows least is joined. If there is none, the record is suppressed
-        while `max_suppressed` allows, and else joins any cluster.
+        A value is too frequent if more than 1/l of the records, rounded up, then have it. Of the other clusters the one
+        whose whole loss grows least is joined. If there is none, the record is suppressed while `max_suppressed`
+        allows, and else joins any cluster.
         """
         from dbanon.kernels import min_loss_assignment, value_caps
 

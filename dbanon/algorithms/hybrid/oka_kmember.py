@@ -39,9 +39,9 @@ def oka_kmember(space: EncodedTable, constraint: Constraint, options: Options, c
 def _one_pass_cores(
     space: EncodedTable, constraint: Constraint, options: Options, check: Check
 ) -> RunLengthLabels | None:
-    """Return the k nearest records of each one-pass cluster that has at least k, as runs without the other records.
+    """Return the k records nearest to the center of each one-pass cluster that has at least k, as runs.
 
-    Return None if there is no such cluster, or fewer than 2k records.
+    Other records are in no run. Return None if there is no such cluster, or fewer than 2k records.
     """
     from dbanon.kernels import assign_to_centers as kernels
 

@@ -111,7 +111,7 @@ class LimitSearch:
         self.all_open = np.ones(len(parent), np.int64)
 
     def clusters_of_least_limit(self, try_limit: Callable[[int], LimitTrial]) -> RunLengthLabels:
-        """Return the clusters of the least limit, found by bisection, for which `try_limit` gives clusters.
+        """Return the clusters of the least distance limit, found by bisection, for which `try_limit` gives clusters.
 
         Limits that a trial showed to give the same result are not tried again.
         """
@@ -138,10 +138,10 @@ class LimitSearch:
             limit = (low + high + 1) // 2
 
     def try_flow(self, limit: int) -> LimitTrial:
-        """Try to give each center k records within the limit by a flow.
+        """Try to give each center k records within the distance limit by a flow, and return the trial.
 
-        The trial has no clusters if that is impossible. Otherwise each center keeps the k nearest of its records and
-        the others join the nearest center.
+        It has no clusters if that is impossible. Otherwise each center keeps the k nearest of its records and the
+        others join the nearest center.
         """
         from dbanon.kernels.r_gather import balance_loads
 
@@ -171,7 +171,7 @@ class LimitSearch:
         )
 
     def try_spread_centers(self, limit: int) -> LimitTrial:
-        """Try to cluster around centers more than two limits apart, each with k records within the limit.
+        """Try to cluster around centers more than two distance limits apart, each with k records within the limit.
 
         Records farther than three limits from all centers are suppressed (-1). The trial has no clusters if there is no
         center or more than `max_suppressed` records would be suppressed.
@@ -201,7 +201,7 @@ class LimitSearch:
         return int(np.where(self.centers.axes[0] > 0, null, np.maximum(null, places)).sum())
 
     def _min_limit(self) -> int:
-        """Return the least limit within which every record has k - 1 other records."""
+        """Return the least distance limit within which every record has k - 1 other records."""
         from dbanon.kernels.r_gather import update_max_radius
 
         max_reach, t, tuples = np.zeros(1, np.int64), 0, len(self.space.counts)
@@ -257,9 +257,13 @@ class LimitSearch:
     ) -> int:
         """Run a kernel from position `begin` until it returns, and return the position that it reached.
 
-        A kernel returns at `end` or after a limited number of steps. `work_fraction` is the approximate share of this
-        kind of work in all work. The time of all work is estimated at the second early return; the first one may
-        include compilation.
+        The time of all work is estimated at the second early return; the first one may include compilation.
+
+        Args:
+            begin: Position to begin with.
+            end: Position at which the kernel is done; it may return earlier, after a limited number of steps.
+            kernel: Takes the position to begin with and returns the position that it reached.
+            work_fraction: Approximate share of this kind of work in all work.
         """
         self.check()
         clock, steps_before = progress.thread_seconds(), int(self.counters[0])
@@ -272,7 +276,10 @@ class LimitSearch:
         return position
 
     def _trial(self, clusters: RunLengthLabels | None) -> LimitTrial:
-        """Return the trial with these clusters; its range of limits is read from the counters of the kernels."""
+        """Return the trial of a distance limit with these clusters, None for none.
+
+        The range of limits with the same result is read from the counters of the kernels.
+        """
         return LimitTrial(int(self.counters[1]), int(self.counters[2]), clusters)
 
     def _keep_nearest_k(self, tuples: Ints, assigned_center: Ints, counts: Ints, centers: Ints) -> RunLengthLabels:
@@ -320,7 +327,10 @@ class LimitSearch:
 
 
 def _max_outliers(options: Mapping[str, Any], k: int) -> int | None:
-    """Return 0 as the greatest number of suppressed records if the option `eps` is 0, otherwise None: no own limit."""
+    """Return the own limit of r-gather for suppressed records: 0 if the option `eps` is 0, otherwise None for no limit.
+
+    `k` is not read.
+    """
     return None if float(str(options["eps"])) > 0 else 0
 
 

@@ -195,7 +195,10 @@ def _anneal(
 
 
 def _cut_scratch(n_records: int, n_groups: int, n_axes: int) -> tuple[Any, ...]:
-    """Return scratch arrays for a cut of up to `n_records` records into up to `n_groups` groups."""
+    """Return scratch arrays for a cut of up to `n_records` records into up to `n_groups` groups.
+
+    `n_axes` is the number of axes of the records' points.
+    """
     return (
         np.zeros(n_groups, np.int64), np.zeros(n_records, np.int32), np.zeros(n_records), np.zeros(n_records, np.int32),
         np.zeros(n_axes), np.zeros(n_records + 1), np.zeros(n_records + 1, np.int32),

@@ -27,19 +27,32 @@ MODEL_COST_FACTOR = 8
 
 
 def round_moves(n_records: int, round_number: int) -> int:
-    """Return the number of moves of a round, which doubles from round to round up to a limit."""
+    """Return the number of moves of a round of simulated annealing.
+
+    It is one move for each RECORDS_PER_FIRST_MOVE records in round 0 and doubles from round to round, at most
+    MAX_DOUBLINGS times; it is at least MIN_MOVES.
+    """
     return max((n_records << min(round_number, MAX_DOUBLINGS)) // RECORDS_PER_FIRST_MOVE, MIN_MOVES)
 
 
 def moves_per_heat(n_records: int, round_number: int) -> int:
-    """Return the number of moves in a round between two changes of the heat."""
+    """Return the number of moves in a round between two changes of the heat (temperature) of simulated annealing.
+
+    The round has HEATS_PER_ROUND heats, but not fewer than MIN_MOVES or more than MAX_MOVES moves for each.
+    """
     return min(max(round_moves(n_records, round_number) // HEATS_PER_ROUND, MIN_MOVES), MAX_MOVES)
 
 
 def heat(n_records: int, round_number: int, moves_in_round: int) -> float:
-    """Return the heat (temperature) after `moves_in_round` moves of a round.
+    """Return the heat (temperature) of simulated annealing after `moves_in_round` moves of a round.
 
-    It falls exponentially to MIN_HEAT. Its unit is the average squared error of a record at the beginning.
+    It falls exponentially to MIN_HEAT within the round. Its unit is the average squared error of a record at the
+    beginning of the search. Rounds of few moves per record begin colder.
+
+    Args:
+        n_records: Number of records.
+        round_number: Number of the round, from 0.
+        moves_in_round: Moves made in this round.
     """
     n_moves = round_moves(n_records, round_number)
     start_heat = min(MAX_HEAT, MIN_HEAT + HEAT_PER_MOVE * n_moves / n_records)
@@ -47,10 +60,10 @@ def heat(n_records: int, round_number: int, moves_in_round: int) -> float:
 
 
 def effort_moves(space: EncodedTable, constraint: Constraint, effort: str) -> int:
-    """Return the number of moves for an effort ('fast', 'normal' or 'high'): whole rounds, about as many as it says.
+    """Return the number of moves of simulated annealing for an effort ('fast', 'normal' or 'high').
 
-    There are fewer moves if clusters have more than ten records, since cuts take longer then, and if models other than
-    k must be checked.
+    These are whole rounds with together about as many moves as EFFORT_MOVES states. There are fewer moves if clusters
+    have more than ten records, since cuts take longer then, and if persons or models other than k must be checked.
     """
     total_moves, moves_per_record = EFFORT_MOVES[effort]
     share = min(10 / constraint.min_records, 1.0) ** 1.5 / (

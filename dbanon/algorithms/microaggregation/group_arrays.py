@@ -32,9 +32,15 @@ class GroupArrays:
 
     @classmethod
     def from_labels(cls, points: Floats, labels: Ints, limits: tuple[int, int], neighbour_lists: Any) -> GroupArrays:
-        """Return the groups, given the label of each record; records with label -1 are in none.
+        """Return the groups as arrays, given the label of each record.
 
-        `limits` are the least and greatest number of records of a group. O(n * (axes + greatest / least size)) memory.
+        O(n * (axes + greatest / least size)) memory.
+
+        Args:
+            points: (n, axes) points of the records.
+            labels: (n,) group of each record; records with -1 are in none. Groups are renumbered from 0.
+            limits: Least and greatest number of records of a group.
+            neighbour_lists: (n, neighbours) nearest records of each record.
         """
         min_records, max_records = limits
         grouped_rows = np.flatnonzero(labels >= 0)
@@ -77,8 +83,13 @@ def nearest_neighbours(points: Floats, n_neighbours: int, check: Check) -> Any:
 def halve_large_groups(points: Floats, labels: Ints, limits: tuple[int, int]) -> Ints:
     """Halve groups of more than the greatest size along their widest axis until there are none; return the new labels.
 
-    `limits` are the least and greatest number of records of a group. Halving only lowers the squared error. It is valid
-    if only the number of records counts. The labels are returned unchanged if no group is too large.
+    The argument is not changed; it is returned itself if no group is too large. Halving only lowers the squared error.
+    It is valid if only the number of records counts.
+
+    Args:
+        points: (n, axes) points of the records.
+        labels: (n,) group of each record; -1 stays.
+        limits: Least and greatest number of records of a group.
     """
     min_records, max_records = limits
     sizes = np.bincount(labels[labels >= 0])
@@ -98,7 +109,8 @@ def halve_large_groups(points: Floats, labels: Ints, limits: tuple[int, int]) ->
 def _halves(points: Floats, rows: Ints, min_records: int, max_records: int) -> Iterator[Ints]:
     """Yield the parts of the rows of one group after repeated halving along the widest axis.
 
-    Each part has at most `max_records` rows. Every cut is after a multiple of `min_records` rows.
+    Each part has at most `max_records` rows. Every cut is after a multiple of `min_records` rows. `points` are the (n,
+    axes) points of all rows.
     """
     pending = [rows]
     while pending:

@@ -22,7 +22,13 @@ class ConstrainedGroups(NearestGroups):
     """Growth rules in compiled code: nearest records join a seed's group as long as it can still meet the models."""
 
     def __init__(self, constraint: Constraint, index: TupleIndex, seeding: SeedRule) -> None:
-        """Prepare the arrays of the models and the lists of remaining records."""
+        """Prepare the arrays of the models and the lists of remaining records; all records remain.
+
+        Args:
+            constraint: The constraint, with models that compiled code checks exactly.
+            index: The index of the remaining records.
+            seeding: The choice of seeds.
+        """
         super().__init__(constraint, index, seeding)
         self.gathering = ClusterGatherer(index, self.sums, seeding.sign)
         space = index.space
@@ -55,8 +61,8 @@ class ConstrainedGroups(NearestGroups):
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
         """Assign each remaining record to the nearest group that meets the models with it.
 
-        Only the MAX_NEAREST_GROUPS nearest groups are tried. Records that fit in none form one additional group, number
-        `n_groups`, which is merged with others later.
+        Only the MAX_NEAREST_GROUPS groups with the nearest seeds are tried. Records that fit in none form one
+        additional group, number `n_groups`, which is merged with others later.
         """
         from dbanon.kernels.model_gathering import first_fit
 

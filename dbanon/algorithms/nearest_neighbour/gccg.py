@@ -64,10 +64,10 @@ def parts_by_score(counts: Ints, n_parts: int, min_records: int) -> Ints:
 
 
 def scores(space: EncodedTable) -> Floats:
-    """Return the GCCG score of each tuple, rounded to 12 decimals.
+    """Return the (tuples,) scores by which GCCG (grading, centering, clustering, generalization) sorts the tuples.
 
-    It is the weighted sum of numbers, scaled from 0 to 1, and relative frequencies of categories; a NULL counts as its
-    frequency.
+    A score is a weighted sum over the attributes: of a number, its place in the range (0 to 1); of a category or NULL,
+    its relative frequency. Scores are rounded to 12 decimals.
     """
     total = np.zeros(len(space.counts))
     for j, attribute in enumerate(space.attributes):
@@ -81,9 +81,9 @@ def scores(space: EncodedTable) -> Floats:
 
 
 def _cluster_part(space: EncodedTable, score: Floats, constraint: Constraint, check: Check) -> Ints:
-    """Return the cluster of every record of a part, from 0; a single cluster for fewer than 2k records.
+    """Return the cluster of every record of a part of the table, from 0; a single cluster for fewer than 2k records.
 
-    `score` is the score of each of its tuples.
+    `space` is the table of the part; `score` is the GCCG score of each of its tuples, by which centers are chosen.
     """
     k = constraint.min_records
     if space.rows < 2 * k:
@@ -114,11 +114,14 @@ class ReservedCenters(GrowUntilMet):
         return len(self.seeds) < len(self.centers) and super().can_form_group()
 
     def next_seed(self) -> int:
-        """Return the tuple of the next center."""
+        """Return the tuple of the next given center."""
         return int(self.centers[len(self.seeds)])
 
     def take_seed(self, seed: int) -> Ints:
-        """Return the row number of the next center of the tuple `seed`, which is in the index no more."""
+        """Return the row number of the next center of tuple number `seed`, in an array of one.
+
+        The centers were removed from the index before, so the index is not changed.
+        """
         row = self.next_reserved_row[seed]
         self.next_reserved_row[seed] = row + 1
         return np.array([row])

@@ -58,6 +58,10 @@ class SeedsInOrder:
     sign = 0
 
     def __init__(self, rows: Ints, tuple_of: Ints) -> None:
+        """Store the listed records (canonical rows) and their tuples.
+
+        `tuple_of` is the tuple of every row of the table.
+        """
         self._tuples, self._rows, self._position = tuple_of[rows].tolist(), rows.tolist(), 0
 
     def next_seed(self, index: TupleIndex, sums: SumQuery, n_groups: int) -> int:
@@ -90,7 +94,14 @@ class NearestGroups(grow_clusters.GrowthRules):
     def __init__(
         self, constraint: Constraint, index: TupleIndex, seeding: SeedRule, leftovers: AssignLeftovers | None = None
     ) -> None:
-        """Start with all records of the index remaining and no seed."""
+        """Start with all records of the index remaining and no seed.
+
+        Args:
+            constraint: The constraint.
+            index: The index of the remaining records.
+            seeding: The choice of seeds.
+            leftovers: Chooses the groups of the last records; None: the group with the nearest seed.
+        """
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
         self.leftovers, self.dense_cost_factor = (
             leftovers,
@@ -117,7 +128,10 @@ class NearestGroups(grow_clusters.GrowthRules):
         return -1 if self.seeds else self.next_seed()
 
     def nearest_seeds(self, tuples: Ints, check: Check) -> Ints:
-        """Return the number of the nearest seed of each of some tuples, the first one in a tie. O(tuples * seeds)."""
+        """Return the index of the nearest seed of each of some tuples, the first one in a tie. O(tuples * seeds).
+
+        `check` is called before each tuple; it raises if the run was interrupted.
+        """
         nearest = np.empty(len(tuples), np.int64)
         for i, t in enumerate(tuples.tolist()):
             check()
@@ -181,11 +195,14 @@ class GrowUntilMet(NearestGroups):
         self.labels = np.full(index.space.rows, -1, np.int64)
 
     def can_form_group(self) -> bool:
-        """Return whether records of at least k persons remain."""
+        """Return whether records of at least k persons remain (k records if persons do not count)."""
         return self.remaining.can_form_class()
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
-        """Form one group, label its records `first_number`, and return 1; 0 if the seed finds no group."""
+        """Form one group, label its records `first_number`, and return 1; 0 if the seed finds no group.
+
+        `max_groups` is not read.
+        """
         seed = self.next_seed()
         rows = self._take_group(seed)
         if rows is None:
@@ -213,7 +230,8 @@ class GrowUntilMet(NearestGroups):
     def _take_group(self, seed: int) -> Ints | None:
         """Take the seed and as many nearest records as the constraint needs out of the index; return their rows.
 
-        If even all remaining records violate the constraint, nothing is taken and None is returned.
+        If even all remaining records violate the constraint, nothing is taken and None is returned. `seed` is the tuple
+        of the seed.
         """
         index = self.index
         seed_rows = self.take_seed(seed)
@@ -234,12 +252,15 @@ class GrowUntilMet(NearestGroups):
         return rows[:n_needed]
 
     def take_seed(self, seed: int) -> Ints:
-        """Remove the next record of the tuple `seed` from the index, and return its row number as an array."""
+        """Remove the next record of tuple number `seed` from the index; return its row number, in an array of one."""
         one = np.ones(1, np.int64)
         rows = next_rows(self.index, [seed], one)
         self.index.remove_records(np.array([seed]), one)
         return rows
 
     def return_seed(self, seed: int) -> None:
-        """Restore the record of the tuple `seed` that was taken from the index, if no group was found for it."""
+        """Restore the record of tuple number `seed` in the index, which `take_seed` removed.
+
+        Called if no group was found for the seed.
+        """
         self.index.restore_records(np.array([seed]), np.ones(1, np.int64))

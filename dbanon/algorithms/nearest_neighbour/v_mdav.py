@@ -32,7 +32,14 @@ class VariableSize(FarthestFromAverage):
     """Growth rules of V-MDAV: clusters of k to 2k - 1 records around the record farthest from the table's average."""
 
     def __init__(self, space: EncodedTable, k: int, scaled: list[Floats], gamma: float) -> None:
-        """Build the k-d tree, and compute the average of the whole table; `gamma` limits how far clusters extend."""
+        """Build the k-d tree, and compute the average of the whole table.
+
+        Args:
+            space: The encoded table.
+            k: Least number of records of a cluster.
+            scaled: Scaled positions of the values of each attribute; empty for a category.
+            gamma: A further record joins if it is nearer than gamma times its distance to the nearest other record.
+        """
         from dbanon.kernels.mdav import fill_average
 
         super().__init__(space, k, scaled)

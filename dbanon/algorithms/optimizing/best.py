@@ -101,8 +101,14 @@ def _try_lines(
 ) -> None:
     """Try lines on `best_line`: the first one, then neighbours of the best one while they lose less and there is time.
 
-    `fine_numbers` are the numeric attributes with many values, which some lines coarsen. The number of lines depends on
-    `effort` and the size of the table.
+    A line is a sequence of attributes by which tuples are sorted. The number of lines depends on `effort` and the size
+    of the table.
+
+    Args:
+        best_line: The best classes so far; changed in place.
+        fine_numbers: The numeric attributes with many values, which some lines coarsen.
+        effort: 'fast', 'normal' or 'high'.
+        progress_check: Called for each line.
     """
     kernel_inputs, space = best_line.kernel_inputs, best_line.space
     line_work = space.rows * kernel_inputs.max_class_size * (1 if kernel_inputs.mode == 0 else MODEL_COST_FACTOR)
@@ -110,7 +116,7 @@ def _try_lines(
     losses: dict[Line, int] = {}
 
     def loss_of(line: Line) -> int:
-        """Return the loss of the best cut of a line; each line is tried once."""
+        """Return the loss of the best cut of a line (order of the records) into classes; each line is tried once."""
         progress_check()
         if line not in losses:
             losses[line] = best_line.try_order(items_along(kernel_inputs, line))
@@ -128,7 +134,7 @@ def _try_lines(
 
 
 def _first_line(space: EncodedTable, fine_numbers: list[int], n_classes: int) -> Line:
-    """Return the first line to try: the attributes ordered by their numbers of values, fewest first.
+    """Return the first line to try: the attributes by which tuples are sorted, those of fewest values first.
 
     Each entry is an attribute and the number of bits by which its codes are coarsened. All `fine_numbers` are coarsened
     so that their grid has about `n_classes` cells, except the last attribute of the line; others have 0.
@@ -144,7 +150,8 @@ def _first_line(space: EncodedTable, fine_numbers: list[int], n_classes: int) ->
 def _neighbour_lines(line: Line, fine_numbers: list[int]) -> Iterator[Line]:
     """Yield the lines with two neighbouring attributes exchanged, then those with a number half or twice as coarse.
 
-    Only `fine_numbers` are coarsened.
+    A line is a sequence of attributes by which tuples are sorted, each with the number of bits by which its codes are
+    coarsened. Only `fine_numbers`, the numeric attributes with many values, are coarsened.
     """
     for i in range(len(line) - 1):
         yield (*line[:i], line[i + 1], line[i], *line[i + 2 :])

@@ -87,8 +87,10 @@ def cover_orders(
 def _order_by_groups(turn: Ints, key: Ints, place: Ints) -> Codes:
     """Return the items sorted by turn, then by group, then by place; all arguments are by item.
 
+    An item is a set of records that no model distinguishes, such as a tuple.
+
     Args:
-        turn: The turn in which the item is covered.
+        turn: The turn (number of the chosen node) in which the item is covered.
         key: The key of its group. Groups of a turn are ordered by their first items in the order of `place`.
         place: The position of the item along a line.
     """
@@ -116,7 +118,7 @@ class NodeItems(NamedTuple):
     losses: Ints
 
     def subset(self, selection: Any) -> NodeItems:
-        """Return the items that `selection` (a mask or indices) selects."""
+        """Return the items (sets of equal records) that `selection` (a mask or indices) selects."""
         return NodeItems(self.rows[selection], self.keys[selection], self.losses[selection])
 
 
@@ -162,7 +164,14 @@ class CoverLattice:
     ) -> CoverLattice:
         """Return the lattice of the levels of all attributes, with the blocks and losses on each level.
 
-        `heights` is the kind of loss. O(items * attributes) memory, O(values * levels) for each attribute.
+        O(items * attributes) memory, O(values * levels) for each attribute.
+
+        Args:
+            space: The encoded table.
+            kernel_inputs: The arrays of the table and the constraint.
+            heights: The kind of loss, see `Loss`.
+            max_looks: Number of evaluations of an item after which the search ends.
+            check: Called often; raises if the run was interrupted.
         """
         columns = [np.ascontiguousarray(column) for column in kernel_inputs.codes.T]
         keys: list[list[Ints]] = []
@@ -186,11 +195,14 @@ class CoverLattice:
 
     @property
     def top(self) -> Node:
-        """The node with the highest level of every attribute."""
+        """The node (a level for each attribute) with the highest level of every attribute."""
         return tuple(len(keys) - 1 for keys in self.keys)
 
     def items_on(self, node: Node, rows: Ints) -> NodeItems:
-        """Return the items `rows` on a node, with the keys of their groups and their losses."""
+        """Return some items (sets of records that no model distinguishes) on a node, with group keys and losses.
+
+        A node is a level for each attribute. `rows` are the numbers of the items.
+        """
         keys, total_losses = np.zeros((2, len(rows)), np.int64)
         for column, attribute_keys, losses, level in zip(self.columns, self.keys, self.losses, node, strict=True):
             codes = column[rows]
@@ -199,7 +211,10 @@ class CoverLattice:
         return NodeItems(rows, keys, total_losses)
 
     def with_level(self, items: NodeItems, j: int, old_level: int, level: int) -> NodeItems:
-        """Return the items with attribute `j` on `level` instead of `old_level`."""
+        """Return the same items (sets of equal records) on the node with attribute `j` on `level`, not `old_level`.
+
+        Keys of groups and losses are updated from those in `items`, so `old_level` must be the level that `items` have.
+        """
         codes = self.columns[j][items.rows]
         keys, losses = self.keys[j], self.losses[j]
         new_losses = items.losses + losses[level][codes] - losses[old_level][codes]
@@ -208,8 +223,16 @@ class CoverLattice:
     def cover_gain(self, node_items: NodeItems, j: int, old_level: int, level: int, worth: int) -> tuple[int, int]:
         """Return the gain with attribute `j` on `level` instead of `old_level`, and a bound for lower nodes.
 
-        Each record in a group of at least `min_records` gains `worth` less its loss; others gain nothing. The bound is
-        an upper bound of the gain on the nodes below. The groups are remembered for `covered_items`.
+        Each record in a group of at least `min_records` gains `worth` less its loss; others gain nothing. The second
+        result is an upper bound of the gain on the nodes below. The groups are remembered for `covered_items`, and the
+        count of evaluations grows.
+
+        Args:
+            node_items: Some items (sets of equal records) on a node, a level for each attribute.
+            j: Index of the attribute that is changed.
+            old_level: Its level in `node_items`.
+            level: Its new level; may be equal.
+            worth: Gain of a covered record before its loss is subtracted.
         """
         from dbanon.kernels.cover_gain import covered_records
 
@@ -221,9 +244,9 @@ class CoverLattice:
         return int(records) * worth - int(total), int(records) * worth
 
     def covered_items(self, node_items: NodeItems) -> NodeItems:
-        """Return those items that were in groups of at least `min_records` in the last call of `cover_gain`.
+        """Return those items (sets of equal records) that were in large groups in the last call of `cover_gain`.
 
-        `node_items` must be the items of that call.
+        A group is large if it has at least `min_records` records. `node_items` must be the items of that call.
         """
         from dbanon.kernels.cover_gain import COUNT_MASK
 
@@ -231,7 +254,10 @@ class CoverLattice:
 
 
 def _by_code(n_values: int, present: Ints, present_values: Ints) -> Ints:
-    """Return an array by code (NULL last) with `present_values` at the codes `present` and 0 elsewhere."""
+    """Return an array by code (NULL last) with `present_values` at the codes `present` and 0 elsewhere.
+
+    `n_values` is the number of codes without NULL.
+    """
     by_code = np.zeros(n_values + 1, np.int64)
     by_code[present] = present_values
     return by_code
@@ -253,13 +279,16 @@ def _block_hashes(block: Ints, j: int, level: int) -> Ints:
 
 
 def _build_cover(lattice: CoverLattice, worth: int) -> tuple[Ints, Ints]:
-    """Build a cover: choose a node, cover the items in large groups there, and repeat with the others.
+    """Build a cover: choose a node (levels), cover the items in large groups there, and repeat with the others.
 
-    `worth` is what a covered record is worth at first. It rises if too few records are covered; items that remain at
-    the end are one group.
+    An item is a set of records that no model distinguishes. Items that remain at the end are one group.
+
+    Args:
+        lattice: The levels of all attributes; its count of evaluations grows.
+        worth: Gain of a covered record at first, before its loss is subtracted; rises if too few records are covered.
 
     Returns:
-        The turn in which each item is covered, and the key of its group.
+        The turn in which each item is covered, and the key of its group (0 for the last group).
     """
     turn, key = np.zeros((2, len(lattice.counts)), np.int64)
     uncovered, n_turns = np.arange(len(lattice.counts)), 0
@@ -289,8 +318,14 @@ def _build_cover(lattice: CoverLattice, worth: int) -> tuple[Ints, Ints]:
 def _descend(lattice: CoverLattice, node: Node, node_items: NodeItems, worth: int) -> tuple[Node, int]:
     """Go down from a node, each time by the step with the greatest gain, and return the best node seen and its gain.
 
-    A step lowers one attribute by one level. Items that are covered on no lower node are dropped on the way. The result
-    is the starting node with gain 0 if no step gains anything.
+    A node is a level for each attribute; a step lowers one by one level. Items that are covered on no lower node are
+    dropped on the way. The result is the starting node with gain 0 if no step gains anything.
+
+    Args:
+        lattice: The lattice.
+        node: The node to begin with.
+        node_items: The items (sets of equal records) that may be covered, on this node.
+        worth: Gain of a covered record before its loss is subtracted.
     """
     best, gained = node, 0
     while True:
@@ -313,14 +348,15 @@ def _descend(lattice: CoverLattice, node: Node, node_items: NodeItems, worth: in
 def _climb(lattice: CoverLattice, node: Node, gained: int, worth: int, uncovered: Ints) -> tuple[Node, int]:
     """Improve a node by local steps while that gains more, and return the final node and its gain.
 
-    A step raises one attribute by a level, or raises one and lowers another. The number of evaluations is limited.
+    A node is a level for each attribute. A step raises one attribute by a level, or raises one and lowers another. The
+    number of evaluations is limited.
 
     Args:
         lattice: The lattice.
         node: The node to begin with.
         gained: Its gain; nothing is tried if it is 0.
-        worth: What a covered record is worth.
-        uncovered: The items that are not covered yet.
+        worth: Gain of a covered record before its loss is subtracted.
+        uncovered: The items (sets of equal records) that are not covered yet.
     """
     max_looks = lattice.n_looks + lattice.max_looks // 4
     while gained > 0 and lattice.n_looks <= max_looks:
@@ -348,5 +384,5 @@ def _climb(lattice: CoverLattice, node: Node, gained: int, worth: int, uncovered
 
 
 def _with_level(node: Node, j: int, level: int) -> Node:
-    """Return the node with the level of attribute `j` replaced."""
+    """Return the node (a level for each attribute) with the level of attribute `j` replaced."""
     return (*node[:j], level, *node[j + 1 :])

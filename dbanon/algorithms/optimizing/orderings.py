@@ -14,10 +14,14 @@ Line = tuple[tuple[int, int], ...]
 
 
 def items_along(kernel_inputs: KernelInputs, line: Line) -> Codes:
-    """Return the numbers of the items (such as tuples) in the order of a line.
+    """Return the numbers of the items in the order of a line; an item is a set of records that no model distinguishes.
 
     They are sorted by the line's attributes, the first one first, with codes coarsened by the given bits. In the last
     attribute every other run is descending, so that items at the ends of adjacent runs are similar.
+
+    Args:
+        kernel_inputs: The arrays of the table and the constraint.
+        line: Attributes, each with the number of bits by which its codes are coarsened.
     """
     keys = [kernel_inputs.codes[:, j].astype(np.int64) >> bits for j, bits in line]
     runs = _combine_keys(keys[:-1])
@@ -49,6 +53,8 @@ def _combine_keys(keys: Sequence[Ints]) -> list[Ints]:
 def optimal_cut_sizes(kernel_inputs: KernelInputs, order: Codes) -> tuple[int, Ints]:
     """Cut the records in an order of the items into consecutive classes that meet the constraint with the least loss.
 
+    An item is a set of records that no model distinguishes, such as a tuple; `order` has each item once.
+
     Returns:
         The whole loss, and the sizes of the classes in this order.
     """
@@ -74,7 +80,14 @@ def optimal_cut_sizes(kernel_inputs: KernelInputs, order: Codes) -> tuple[int, I
 def classes_along(kernel_inputs: KernelInputs, space: EncodedTable, order: Codes, class_sizes: Ints) -> RunLengthLabels:
     """Return the labels of consecutive classes of the given sizes along an order of the items.
 
-    The last class has the number 0, the first the greatest number.
+    An item is a set of records that no model distinguishes. The last class has the number 0, the first the greatest
+    number.
+
+    Args:
+        kernel_inputs: The arrays of the table and the constraint.
+        space: The encoded table.
+        order: The items, each once.
+        class_sizes: Number of records of each class.
     """
     counts, place, class_numbers = intersect_partitions(kernel_inputs.sizes[order], class_sizes)
     ordered_items = order[place]
@@ -102,7 +115,10 @@ class BestOrder:
     loss: int = -1
 
     def try_order(self, order: Codes) -> int:
-        """Return the loss of the best cut of an order of the items; keep its classes if they lose less."""
+        """Return the loss of the best cut of an order of the items; keep its classes if they lose least so far.
+
+        An item is a set of records that no model distinguishes; `order` has each item once.
+        """
         loss, classes = optimal_cut_sizes(self.kernel_inputs, order)
         if self.loss < 0 or loss < self.loss:
             self.loss, self.runs = loss, classes_along(self.kernel_inputs, self.space, order, classes)

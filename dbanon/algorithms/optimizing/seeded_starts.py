@@ -101,7 +101,7 @@ def _cells(space: EncodedTable, constraint: Constraint, max_tuples: int) -> list
 
 
 def _sample_cells(pieces: Sequence[Ints]) -> tuple[Ints, ...]:
-    """Return at most SAMPLE_CELLS[0] of the cells, spread evenly."""
+    """Return at most SAMPLE_CELLS[0] of the cells (arrays of tuples), spread evenly over the list `pieces`."""
     numbers = np.unique(np.linspace(0, len(pieces) - 1, SAMPLE_CELLS[0]).round().astype(np.int64))
     return tuple(pieces[i] for i in numbers)
 
@@ -117,6 +117,14 @@ def _run_in_cells(
     """Run an algorithm on each cell separately, repair its clusters, and return the labels of all records.
 
     Records of tuples that are in no cell have -1.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint; clusters that violate it are merged with others of the cell.
+        pieces: The tuples of each cell.
+        run: The algorithm.
+        options: Its options.
+        check: Called before each cell; raises if the run was interrupted.
     """
     parts = []
     for piece in pieces:

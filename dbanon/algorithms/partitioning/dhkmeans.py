@@ -36,7 +36,10 @@ def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, chec
     rounds = int(str(options["rounds"]))
 
     def cut_part(part: TablePart) -> list[TablePart]:
-        """Return the two halves of a part by 2-means; an empty list if one is too small or violates the constraint."""
+        """Return the two halves of a part by 2-means.
+
+        The list is empty if the part is too small or a half violates the constraint.
+        """
         if int(part.counts.sum()) < 2 * constraint.min_records:
             return []
         codes = distances.codes(part.tuples)
@@ -51,7 +54,12 @@ def dhkmeans(space: EncodedTable, constraint: Constraint, options: Options, chec
 def _two_means(distances: PartDistances, codes: Codes, counts: Ints, centers: list[Point], rounds: int) -> Bools:
     """Run 2-means and return whether each tuple belongs to the second center; `centers` is changed in place.
 
-    `codes` (attributes, tuples) and `counts` are those of the part.
+    Args:
+        distances: The distances of the table.
+        codes: (attributes, tuples) codes of the part.
+        counts: (tuples,) records of each tuple in the part.
+        centers: The two first centers.
+        rounds: Greatest number of rounds, at least 1; it ends earlier if nothing moves.
     """
     of_second = None
     for _ in range(rounds):
@@ -103,7 +111,8 @@ class _PairSampling:
     def _pairs(self, n_records: int) -> Ints:
         """Return pairs of different record numbers from 0 to n_records - 1, as a (2, pairs) array.
 
-        All pairs are returned if they are few enough.
+        All pairs are returned if they are at most `max_pairs`; otherwise `max_pairs` random pairs, which may repeat. In
+        the deterministic mode these are spread evenly.
         """
         if n_records * (n_records - 1) // 2 <= self.max_pairs:
             return np.stack(np.triu_indices(n_records, 1))

@@ -20,7 +20,7 @@ class PartDistances:
     """
 
     def __init__(self, space: EncodedTable, heights: str) -> None:
-        """Prepare the distances of each attribute."""
+        """Prepare the distances of each attribute; `heights` is the kind of loss: "edges" or "leaves"."""
         loss = Loss(space, 1, heights)
         self.unit = loss.unit
         self._codes = np.ascontiguousarray(space.codes.T)
@@ -31,7 +31,10 @@ class PartDistances:
         return self._codes[:, tuples]
 
     def point(self, codes: Codes) -> Point:
-        """Return a tuple, given by its (attributes,) codes, as a point."""
+        """Return a tuple, given by its (attributes,) codes, as a point.
+
+        A point has an entry per attribute: position of a number (None for NULL) or code of a category.
+        """
         return [column.point(int(code)) for column, code in zip(self.columns, codes, strict=True)]
 
     def average(self, codes: Codes, counts: Ints) -> Point:
@@ -47,9 +50,10 @@ class PartDistances:
         return [column.average(column_codes, counts) for column, column_codes in zip(self.columns, codes, strict=True)]
 
     def distances_to(self, point: Point, codes: Codes) -> Ints:
-        """Return the (tuples,) distances, summed over attributes, of tuples to a point.
+        """Return the (tuples,) distances, summed over attributes, of tuples to a point (a record or an average).
 
-        `codes` is (attributes, tuples).
+        `codes` is (attributes, tuples). `point` has an entry per attribute: position of a number (None for NULL) or
+        code of a category.
         """
         column_distances = (
             column.distances_to(position, column_codes)
@@ -58,7 +62,7 @@ class PartDistances:
         return sum(column_distances, np.zeros(codes.shape[1], np.int64))
 
     def point_distance(self, one: Point, other: Point) -> int:
-        """Return the distance of two points, summed over attributes."""
+        """Return the distance of two points (an entry per attribute), summed over attributes."""
         return sum(column.point_distance(a, b) for column, a, b in zip(self.columns, one, other, strict=True))
 
     def pair_distances(self, one: Codes, other: Codes) -> Ints:
@@ -93,14 +97,20 @@ class _NumberDistances:
         return None if code == self.null else int(self.places[code])
 
     def average(self, codes: Codes, counts: Ints) -> int | None:
-        """Return the mean position of records, rounded; None if all are NULL, which does not count."""
+        """Return the mean position of records, rounded; None if all are NULL.
+
+        NULL does not count. `codes` and `counts` have one entry per tuple.
+        """
         if self.has_null:
             counts = np.where(codes == self.null, 0, counts)
         n_values = int(counts.sum())
         return (2 * int((self.places[codes] * counts).sum()) + n_values) // (2 * n_values) if n_values else None
 
     def distances_to(self, position: int | None, codes: Codes) -> Ints:
-        """Return the distance of each code to a position: the difference; `unit` between NULL and a value."""
+        """Return the distance of each code to a position: the difference.
+
+        It is `unit` between NULL (position None) and a value, and 0 between two NULLs.
+        """
         if position is None:
             return np.where(codes == self.null, 0, self.unit)
         distances = np.abs(self.places[codes] - position)
@@ -141,7 +151,7 @@ class _CategoryDistances:
         return int(np.bincount(codes, weights=counts).argmax())
 
     def distances_to(self, position: int | None, codes: Codes) -> Ints:
-        """Return the distance of each code to a code; rows of distances are cached."""
+        """Return the distance of each code to the code `position` (not None); rows of distances are cached."""
         code = -1 if position is None else position
         if code not in self.cached_rows:
             if len(self.cached_rows) * self.width > MAX_CACHED_ENTRIES:

@@ -61,7 +61,10 @@ class TablePart:
 
 
 def parts_to_labels(parts: Sequence[TablePart]) -> RunLengthLabels:
-    """Return the labels if each part is a cluster, numbered in the given order; together the parts have all records."""
+    """Return the labels if each part is a cluster, numbered in the given order.
+
+    Together the parts must have all records of the table, each once.
+    """
     sizes = [len(part.tuples) for part in parts]
     tuples, first, counts = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("tuples", "first", "counts")
@@ -128,8 +131,14 @@ def split_by_level(
 def first_allowable_cut(space: EncodedTable, constraint: Constraint, part: TablePart, strict: bool) -> list[TablePart]:
     """Return the sides of the first cut, widest attribute first, whose sides all meet the constraint.
 
-    The sides are in the order of their codes; an empty list if there is no such cut. If `strict` is false, records that
-    equal the median of a number may be on both sides.
+    The sides are in the order of their codes; an empty list if there is no such cut.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        part: The part to cut.
+        strict: Whether records of one value are always on one side. If not, records that equal the median of a number
+            (in parts without NULL in it) may be on both sides.
     """
     for j in _part_attributes_by_width(space, part.tuples):
         attribute, codes = space.attributes[j], space.codes[part.tuples, j]
@@ -144,14 +153,18 @@ def first_allowable_cut(space: EncodedTable, constraint: Constraint, part: Table
 
 
 def _part_attributes_by_width(space: EncodedTable, part: Ints) -> Iterator[int]:
-    """Yield the indices of the attributes that vary among the tuples `part`, widest first."""
+    """Yield the indices of the attributes that vary among the tuples `part`, widest first.
+
+    The order is by weight times relative width in the part.
+    """
     yield from attributes_by_width(space.attributes, [space.codes[part, j] for j in range(len(space.attributes))])
 
 
 def attributes_by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) -> Iterator[int]:
     """Yield the indices of the attributes that vary in a part, by weight times relative width, widest first.
 
-    `codes` has, for each attribute, the codes that occur in the part, in any order.
+    Ties go to the earlier attribute. An attribute of weight 0 is omitted. `codes` has, for each attribute, the codes
+    that occur in the part, in any order.
     """
     widths = [a.weight * _relative_width(a, part_codes) for a, part_codes in zip(attributes, codes, strict=True)]
     for j in np.argsort([-w for w in widths], kind="stable").tolist():
@@ -183,23 +196,28 @@ def _relative_width(attribute: Attribute, codes: Ints) -> float:
 
 
 def _strict_cut(attribute: Attribute, codes: Ints, part: TablePart) -> list[TablePart]:
-    """Return the sides of a cut that keeps records of one value together, in the order of their codes.
+    """Return the sides of a cut with all records of one value on one side, in the order of their codes.
 
-    `codes` are those of the part's tuples. There is one side if the attribute cannot be cut.
+    There is one side, the part itself, if the attribute cannot be cut.
+
+    Args:
+        attribute: The attribute.
+        codes: Its codes of the part's tuples.
+        part: The part.
     """
     side = np.searchsorted(side_starts(attribute, codes, part.counts), codes, side="right")
     return [part.subset(side == s) for s in range(int(side.max()) + 1)]
 
 
 def side_starts(attribute: Attribute, codes: Ints, counts: Ints) -> list[int]:
-    """Return the codes that begin the second and further sides of a cut that keeps values together.
+    """Return the codes that begin the second and further sides of a cut; records of equal values are on one side.
 
-    NULL is cut off from values if both occur. Otherwise a number is cut after its lower median, and a category between
-    the children of the lowest common ancestor. The list is empty if a number has no value above its median.
+    NULL is cut off from other values. Without NULL, a number is cut after its lower median, and a category between the
+    children of the lowest common ancestor. Empty if no cut is possible.
 
     Args:
         attribute: The attribute.
-        codes: Codes in the part; they may repeat.
+        codes: Codes in the part, which must not all be NULL; they may repeat.
         counts: Number of records of each entry of `codes`.
     """
     if codes.max() == attribute.values:
@@ -215,8 +233,13 @@ def side_starts(attribute: Attribute, codes: Ints, counts: Ints) -> list[int]:
 def _relaxed_cuts(codes: Ints, part: TablePart, with_one_cut: bool) -> Iterator[list[TablePart]]:
     """Yield cuts of a number within the records that equal the lower median, the one into equal halves first.
 
-    Others have 1, 2, 4, ... records fewer and more on the left, then none and all of the equal records. If
-    `with_one_cut`, only the first is yielded. Each cut is the list of its two sides.
+    Each cut is the list of its two sides. Further cuts have 1, 2, 4, ... records fewer and more on the left, then none
+    and all of the records that equal the median.
+
+    Args:
+        codes: Codes of the part's tuples, without NULL.
+        part: The part.
+        with_one_cut: Whether only the cut into halves is yielded.
     """
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(part.counts[order])

@@ -144,7 +144,14 @@ def _search_classes(
 ) -> PackedClasses:
     """Search until the budget is used up, nothing can be rebuilt, or an interrupt; return the classes.
 
-    Each sweep rebuilds sets of neighbouring classes. `blocks` is the block of each item, empty for none.
+    Each sweep rebuilds sets of neighbouring classes, which never raises the loss.
+
+    Args:
+        problem: The arrays of the table and the constraint.
+        classes: The classes before the search; their arrays may be overwritten.
+        search: The settings; the count of moves and the progress of its budget are updated.
+        blocks: Block of each item (set of records that no model distinguishes); empty if there are no blocks.
+        check: Called before each sweep; raises if the run was interrupted.
     """
     from dbanon.kernels.local_search import sweep_classes
 
@@ -203,6 +210,13 @@ def _focus_search(
 
     The choice is made again after as many moves as there are classes, at least MIN_MOVES_PER_FOCUS.
 
+    Args:
+        problem: The arrays of the table and the constraint.
+        classes: All classes.
+        blocks: Block of each item (set of records that no model distinguishes); empty if there are no blocks.
+        seed: Seed of the choice.
+        n_moves_done: Moves made so far.
+
     Returns:
         The classes to search; those set aside, or None; spare arrays of the size of the first; and the total number of
         moves after which to choose again.
@@ -213,7 +227,10 @@ def _focus_search(
 
 
 def _item_blocks(problem: KernelInputs, space: EncodedTable, blocks: Ints | None) -> Ints:
-    """Return the block of each item, given the block of each tuple; an empty array for None."""
+    """Return the block of each item (set of records that no model distinguishes), given the block of each tuple.
+
+    An empty array is returned for None.
+    """
     if blocks is None:
         return np.zeros(0, np.int64)
     if problem.item_by_row is None:

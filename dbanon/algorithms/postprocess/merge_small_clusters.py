@@ -19,11 +19,12 @@ MAX_PARTNERS = 64
 
 
 def merge_failing_clusters(space: EncodedTable, constraint: Constraint, labels: Ints, check: Check) -> Ints:
-    """Merge clusters until each published class meets the constraint, and return the new labels, numbered from 0.
+    """Merge clusters until each published class meets the constraint, and return the labels; label -1 stays.
 
-    Rows with label -1 keep it. If persons are counted and other models are required, clusters that publish the same
-    values are merged first, since readers see them as one class: each may meet a model that the class violates, because
-    a person in both counts once. If records are counted, a union of clusters that meet a model meets it, too.
+    New labels are numbered from 0; the labels are returned unchanged if no cluster fails. If persons are counted and
+    other models are required, clusters that publish the same values are merged first, since readers see them as one
+    class: each may meet a model that the class violates, because a person in both counts once. If records are counted,
+    a union of clusters that meet a model meets it, too.
     """
     if space.persons is None or not constraint.models or not (labels >= 0).any():
         return merge_until_met(space, constraint, labels, check)
@@ -45,11 +46,12 @@ class ClusterConstraint(Protocol):
 
 
 def merge_until_met(space: EncodedTable, constraint: ClusterConstraint, labels: Ints, check: Check) -> Ints:
-    """Merge clusters until each meets the constraint, or only one is left, and return the new labels from 0; -1 stays.
+    """Merge clusters until each meets the constraint, or only one is left, and return the labels; -1 stays.
 
-    The smallest failing cluster is first (ties: the first). Its partner is the one with the least additional loss among
-    those with which the union meets the constraint. If there is none among the MAX_PARTNERS cheapest, it is the
-    cheapest of all, and the union is merged further.
+    New labels are numbered from 0; the labels are returned unchanged if no cluster fails. The smallest failing cluster
+    is first (ties: the first). Its partner is the one with the least additional loss among those with which the union
+    meets the constraint. If there is none among the MAX_PARTNERS cheapest, it is the cheapest of all, and the union is
+    merged further.
     """
     rows = cluster_members(labels)
     failing = [(len(rows[cluster]), cluster) for cluster in constraint.failing_clusters(space, rows).tolist()]

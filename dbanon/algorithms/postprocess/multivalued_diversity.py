@@ -79,9 +79,9 @@ class LinkedDiversity:
     sizes: Ints
 
     def achieved_l(self, people: Ints) -> list[int]:
-        """Return the greatest l of a cluster of people (canonical rows) in each column.
+        """Return, as a list, the greatest l of l-diversity that a cluster of people has in each sensitive column.
 
-        It is the required l if no row of the column's table is published.
+        It is the required l if no row of the column's table is published. `people` are canonical rows.
         """
         sizes = self.sizes[people].min(axis=0)
         achieved = (held.achieved_l(people, int(sizes[held.table])) for held in self.columns)
@@ -114,6 +114,7 @@ class _PersonClusters:
     """Mergeable clusters that are kept as the people (canonical rows) in them."""
 
     def __init__(self, shares: LinkedDiversity, rows: list[Ints]) -> None:
+        """Store the requirement, and the list of the people (canonical rows) of each cluster, which `merge` changes."""
         self.shares, self.rows = shares, rows
 
     def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
@@ -181,6 +182,11 @@ def _refuse_unmet(function: str, shares: LinkedDiversity, labels: Ints) -> None:
     """Raise ModelNotMetError if there is only one cluster and it violates the requirement; otherwise do nothing.
 
     The message states the greatest l that all people together have.
+
+    Args:
+        function: Name of the called function, for the message.
+        shares: The requirement.
+        labels: Cluster of each person, numbered from 0.
     """
     if labels.max(initial=0) > 0:
         return

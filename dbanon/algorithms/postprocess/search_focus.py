@@ -50,7 +50,8 @@ def focus_classes(
 def reunite_classes(problem: KernelInputs, searched: PackedClasses, set_aside: PackedClasses | None) -> PackedClasses:
     """Return the classes that were searched, followed by those set aside, as new arrays.
 
-    If `set_aside` is None, `searched` itself is returned. O(entries).
+    If `set_aside` is None, `searched` itself is returned. `problem` has the arrays of the table and the constraint.
+    O(entries).
     """
     if set_aside is None:
         return searched
@@ -108,7 +109,10 @@ def _classes_to_search(
 
 
 def _select_classes(problem: KernelInputs, classes: PackedClasses, is_selected: Bools) -> PackedClasses:
-    """Return the classes for which `is_selected` is true, in their order and renumbered from 0, as new arrays."""
+    """Return the classes for which `is_selected` is true, in their order and renumbered from 0, as new arrays.
+
+    `problem` has the arrays of the table and the constraint.
+    """
     numbers = np.flatnonzero(is_selected)
     entries = np.diff(classes.starts[: classes.n_classes + 1])[numbers]
     places = concatenated_ranges(classes.starts[numbers], entries)

@@ -54,10 +54,16 @@ def suppress_outliers(
 def repair_after_suppression(
     space: EncodedTable, constraint: Constraint, clusters: RunLengthLabels, repair: Repair
 ) -> RunLengthLabels:
-    """Repair the clusters of an algorithm that suppresses records by its own rule, and return them.
+    """Merge clusters of an algorithm that suppresses records until they meet the constraint, and return the labels.
 
     Privacy models compare with the released records. If these cannot meet the constraint, the suppressed records become
     one more cluster, which is repaired with the others, so that none is suppressed.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        clusters: The clusters; -1 for records that the algorithm suppresses by its own rule.
+        repair: Merges clusters until they meet the constraint.
     """
     if clusters.has_no_suppressed:
         return repair(space, clusters)
@@ -73,7 +79,8 @@ def repair_after_suppression(
 def published_table(space: EncodedTable, constraint: Constraint, runs: RunLengthLabels) -> EncodedTable:
     """Return the table in which privacy models compare with the records that `runs` does not suppress.
 
-    It is `space` itself if nothing is suppressed or no model is required.
+    It is `space` itself if nothing is suppressed, or if any k records meet the constraint. All records stay in the
+    table.
     """
     if constraint.counts_only_records(space) or runs.has_no_suppressed:
         return space

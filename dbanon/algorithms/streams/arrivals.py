@@ -53,7 +53,11 @@ class AttributePlaces:
 
     @cached_property
     def starts(self) -> Ints:
-        """`first`; if there are scales, as int32 and followed by where each attribute begins in `lookup`, or -1."""
+        """The index at which the hierarchy nodes of each attribute begin: `first`, unless numbers have scales.
+
+        With scales (for numbers whose values are ranks) it is int32 and also has, for each attribute, the index at
+        which its positions begin in `lookup`, -1 without a scale.
+        """
         if all(scale is None for scale in self.scales):
             return self.first
         starts, end = [], len(self.share)
@@ -64,11 +68,11 @@ class AttributePlaces:
 
     @cached_property
     def lookup(self) -> Floats:
-        """The shares of all nodes, followed by the positions of the numbers whose values are ranks."""
+        """The `share` of all hierarchy nodes, followed by the positions of the numbers whose values are ranks."""
         return np.concatenate([self.share, *(scale.positions for scale in self.scales if scale is not None)])
 
     def arrays(self, seen: Floats) -> AttributeArrays:
-        """Return the attributes as kernels take them.
+        """Return the attributes as kernels take them, including `seen` itself.
 
         `seen` (attributes, 2) has the least and greatest value so far; kernels update it in place.
         """
@@ -106,7 +110,7 @@ class Arrivals:
         return len(self.values)
 
     def head(self, n_records: int) -> Arrivals:
-        """Return the arrivals with the first `n_records` records only."""
+        """Return a copy of the arrivals with the first `n_records` records only; `n_pending` is unchanged."""
         return replace(
             self,
             values=self.values[:n_records],
@@ -139,7 +143,8 @@ def build_arrivals(
         arrived: (records,) place at which each record arrived; None for 1, 2, ...
         n_pending: Number of leading records that arrived earlier and are still pending.
         labels: (records,) codes of a column to be predicted; None if there is none.
-        scales: The scale of each attribute; None for those that the codes need.
+        scales: For each attribute its scale, None without one. If it is None itself, a number has a scale if several of
+            its values have equal positions.
     """
     records = len(codes)
     values = np.empty((records, len(attributes)))
@@ -155,9 +160,10 @@ def build_arrivals(
 
 
 def values_of_codes(attribute: Attribute, scale: NumberScale | None) -> npt.NDArray[Any]:
-    """Return the number that represents each code of an attribute.
+    """Return the number that represents each code of an attribute in a stream.
 
-    It is the hierarchy node of a category, and the position (with a scale: the rank) of a number.
+    It is the hierarchy node of a category, and the position of a number. With a scale (for numbers whose positions are
+    not all different) it is the number's rank.
     """
     if isinstance(attribute, NumericAttribute):
         return attribute.positions if scale is None else scale.ranks

@@ -34,7 +34,10 @@ def b_castle(workspace: Workspace) -> StreamState:
 
 
 def _max_cluster_size(options: Options, k: int) -> int:
-    """Return the number of records with which a cluster is full: the option `alpha`, by default 2k."""
+    """Return the number of records with which a cluster is full: the option `alpha`, by default 2k.
+
+    `alpha` may be below k here; `excluded_parameter` refuses it.
+    """
     return 2 * k if options["alpha"] is None else int(str(options["alpha"]))
 
 

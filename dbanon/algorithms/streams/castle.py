@@ -24,10 +24,11 @@ def castle(workspace: Workspace) -> StreamState:
 
     A record joins the open cluster that it widens least, if that then loses no more than the last classes on average;
     else it begins a new one while fewer than `beta` are open. A record is due when `delta` records have arrived since,
-    itself counted; then its cluster is published. A cluster with twice as many persons as a class needs is split. If it
-    is too small, the record joins a published class that covers it, is suppressed as an outlier, or the cluster is
-    merged with others. If the paper chooses at random, the oldest is chosen here. O(beta * attributes) time a record;
-    published classes with little loss are kept forever, as in the paper.
+    itself counted; then its cluster is published. A cluster with twice as many persons as a class needs is split. If
+    the cluster is too small, one of three things happens: the record joins a published class that covers it, the record
+    is suppressed as an outlier, or the cluster is merged with others. If the paper chooses at random, the oldest is
+    chosen here. O(beta * attributes) time a record; published classes with little loss are kept forever, as in the
+    paper.
     """
     return run_castle(
         workspace, OpenClusters.from_workspace(workspace, workspace.integer("mu"), workspace.integer("beta"))
@@ -37,7 +38,10 @@ def castle(workspace: Workspace) -> StreamState:
 def run_castle(workspace: Workspace, open_clusters: OpenClusters, alpha: int | None = None) -> StreamState:
     """Run CASTLE, or B-CASTLE if `alpha` is given, and return the state after all arrivals.
 
-    `alpha` is the number of records with which a cluster of B-CASTLE is full.
+    Args:
+        workspace: The arrays of the stream; changed in place.
+        open_clusters: The open (not yet published) clusters; changed in place.
+        alpha: Number of records with which a cluster of B-CASTLE is full; None for CASTLE.
     """
     from dbanon.kernels.streams.castle import CastleOptions, castle_steps
 

@@ -45,7 +45,7 @@ class NumberMeaning:
 
     @property
     def scales(self) -> list[tuple[int, NumberScale]]:
-        """Each attribute whose values are ranks (its index), with its scale."""
+        """Each attribute (its index) whose values are ranks, with its scale, as a list of pairs."""
         return [(a, scale) for a, scale in enumerate(self.places.scales) if scale is not None]
 
 
@@ -55,6 +55,11 @@ def save_state(algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMe
     The result is a dictionary of arrays. Node numbers are replaced by places in stored lists of names, ranks of inexact
     numbers by places in stored lists of exact values, and person numbers by hashes. The entry `classes` has the numbers
     of the reusable classes. Linear in what is saved.
+
+    Args:
+        algorithm: The stream algorithm, which states what its own arrays contain.
+        state: The state to save; not changed.
+        meaning: The meaning of the node, person and value numbers of this call.
     """
     is_pending, reusable = state.class_ids == PENDING, state.reusable
     spans = [("lows", "highs"), *algorithm.state_layout.spans]
@@ -153,7 +158,13 @@ class StreamSegment:
 
     @classmethod
     def from_bytes(cls, state: bytes | None, n_arrived: int, *, is_last: bool) -> StreamSegment:
-        """Return a segment that continues from the bytes that `to_bytes` wrote; None begins a stream."""
+        """Return a segment that continues from the bytes that `to_bytes` wrote; None begins a stream.
+
+        Args:
+            state: The bytes, or None.
+            n_arrived: Number of records in earlier segments.
+            is_last: Whether the stream ends with this segment.
+        """
         if state is None:
             return cls(None, n_arrived, is_last)
         with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
@@ -161,11 +172,11 @@ class StreamSegment:
 
     @property
     def classes(self) -> Ints:
-        """The class_id of each class that may be published again, (reusable,)."""
+        """The class_id of each class that may be published again, (reusable,); empty for a new stream."""
         return np.empty(0, np.int64) if self.checkpoint is None else self.checkpoint["classes"]
 
     def node_names(self, attribute: int) -> list[str]:
-        """Return the names of an attribute's nodes that the state before contains.
+        """Return the names of the hierarchy nodes of attribute number `attribute` in the state before the segment.
 
         The list is empty for a number or a new stream.
         """
@@ -182,7 +193,7 @@ class StreamSegment:
         texts: Sequence[str | None],
         is_integral: bool,
     ) -> NumberScale | None:
-        """Return the scale of a number attribute; None if positions are exact, those of the state too.
+        """Return the scale (values by rank) of a number attribute; None if positions are exact, those of the state too.
 
         If values are inexact, the checkpoint is converted to exact values first, in place of the old one.
 
@@ -191,7 +202,7 @@ class StreamSegment:
             attribute: The number of the attribute.
             positions: (codes,) positions of the values of this call.
             texts: The exact value of each code, None if it follows from the position.
-            is_integral: Whether positions are numbers of steps.
+            is_integral: Whether positions are whole numbers of steps; else they are half of the values.
         """
         checkpoint, stored_keys = self.checkpoint, None
         if checkpoint is not None:
@@ -202,7 +213,10 @@ class StreamSegment:
         return exact_scale(positions, texts, is_integral, stored_keys)
 
     def person_hashes(self, algorithm: StreamAlgorithm) -> npt.NDArray[np.uint64]:
-        """Return the hashes of the persons that the state before contains; empty for a new stream."""
+        """Return the hashes of the persons in the state before the segment; empty for a new stream.
+
+        Hashes that are stored several times are repeated.
+        """
         stored_hashes = (
             []
             if self.checkpoint is None
@@ -213,8 +227,11 @@ class StreamSegment:
     def value_numbers(self, column: int, hashes: npt.NDArray[np.uint64]) -> Ints:
         """Return a number for each code of a sensitive column that stays the same from segment to segment.
 
-        Values that are new get the next numbers, which are remembered for the new checkpoint. `hashes` are those of the
-        values by code.
+        Values that are new get the next numbers, which are remembered for the new checkpoint.
+
+        Args:
+            column: Index of the sensitive column.
+            hashes: (codes,) hash of the value of each code.
         """
         name = f"{_VALUES}{column}"
         stored_hashes = np.empty(0, np.uint64) if self.checkpoint is None else self.checkpoint[name]
@@ -245,7 +262,13 @@ class StreamSegment:
             raise errors.HierarchyNodeRemovedError(function, str(error.args[0])) from None
 
     def save(self, algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMeaning) -> None:
-        """Store the state at the end of the segment in `new_checkpoint`."""
+        """Store the state at the end of the segment in `new_checkpoint`, with the hashes of sensitive values.
+
+        Args:
+            algorithm: The stream algorithm.
+            state: The state.
+            meaning: The meaning of the node, person and value numbers of this call.
+        """
         self.new_checkpoint = save_state(algorithm, state, meaning) | self.value_hashes
 
     def to_bytes(self, class_ids: Mapping[int, int]) -> bytes:
@@ -297,9 +320,9 @@ def _renumber_nodes(
 
 
 def _last_nodes(places: AttributePlaces, a: int, nodes: Ints) -> Floats:
-    """Return the last node of the subtree of each of `nodes` of attribute `a`.
+    """Return the last node of the subtree of each of `nodes` of attribute number `a`, as floats.
 
-    For numbers that are no nodes of the hierarchy the result is meaningless.
+    For numbers that are no nodes of the hierarchy the result is meaningless. `places` are the hierarchies.
     """
     begin, size = places.first[a], places.first[a + 1] - places.first[a]
     last: Ints = places.nodes[begin + np.minimum(nodes, size - 1), 1]

@@ -82,7 +82,7 @@ def faanst(workspace: Workspace) -> StreamState:
 
 
 def _records_per_round(options: Options) -> int:
-    """Return the number of pending records that starts a round: the option `mu`.
+    """Return the number of pending records that starts a round of clustering: the option `mu`.
 
     The default is 500, or `delta` if that is less.
     """

@@ -76,9 +76,9 @@ def fast(workspace: Workspace) -> StreamState:
 
 
 def _arrivals_ahead(options: Options, k: int) -> int:
-    """Return the option `lookahead`; by default k, at most delta - k.
+    """Return the option `lookahead`: how many arrivals before it is due a record may be published with others.
 
-    It is how many arrivals before it is due a record may be published with others.
+    The default is k, at most delta - k.
     """
     delta = int(str(options["delta"]))
     return min(k, delta - k) if options["lookahead"] is None else int(str(options["lookahead"]))

@@ -32,9 +32,9 @@ class NumberScale:
 
 
 def scale_of_codes(positions: Floats) -> NumberScale | None:
-    """Return the scale of values that ascend with their codes; None if their positions are all different.
+    """Return the scale (values by rank) of values that ascend with their codes; None if all positions differ.
 
-    The rank of a value is then its code.
+    The rank of a value is then its code, and the scale has no exact values (keys).
     """
     if (np.diff(positions) > 0).all():
         return None
@@ -78,6 +78,7 @@ def key_of_text(text: str, is_integral: bool) -> ExactValue:
 def key_of_position(position: float, is_integral: bool) -> ExactValue:
     """Return the exact value (key) of a value whose position is exact.
 
-    It is the position, or if not `is_integral` its double, since such positions are half of the values.
+    It is the position as an integer. If not `is_integral`, it is twice the position, since such positions are half of
+    the values.
     """
     return int(position) if is_integral else position * 2

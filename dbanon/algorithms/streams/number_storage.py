@@ -26,6 +26,12 @@ def with_keys(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int, is_int
     It is returned unchanged if it has them already. Checkpoints of earlier versions have positions. If these are not
     exact, it is unknown which values are the ends of a class; it then covers only values that it covers in any case,
     which may be none.
+
+    Args:
+        algorithm: The stream algorithm, which states what its own arrays contain.
+        checkpoint: The checkpoint (arrays by name); not changed.
+        a: Index of the attribute.
+        is_integral: Whether positions are whole numbers of steps; else they are half of the values.
     """
     if f"{_KEYS}{a}" in checkpoint:
         return checkpoint
@@ -74,6 +80,11 @@ def _certain_ends(low: float, high: float, is_integral: bool) -> tuple[ExactValu
 
     An infinite end is None. If the interval certainly covers no value, both ends are a number between two whole
     numbers.
+
+    Args:
+        low: Lower end.
+        high: Upper end.
+        is_integral: Whether positions are whole numbers of steps, rounded from 2^53 on; else they are exact.
     """
     first = None if not np.isfinite(low) else key_of_position(low, is_integral)
     last = None if not np.isfinite(high) else key_of_position(high, is_integral)
@@ -87,13 +98,19 @@ def _certain_ends(low: float, high: float, is_integral: bool) -> tuple[ExactValu
 
 
 def has_inexact(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int) -> bool:
-    """Return whether a checkpoint has positions of attribute `a` of at least 2^53, which are not exact."""
+    """Return whether a checkpoint has finite positions of attribute `a` of at least 2^53 in absolute value.
+
+    These are not exact. `algorithm` states which of its own arrays contain positions.
+    """
     arrays = [checkpoint[name][:, a] for pair in _span_names(algorithm, OWN) for name in pair]
     return any(bool((np.isfinite(v) & (np.abs(v) >= MAX_EXACT)).any()) for v in (*arrays, checkpoint["seen"][a]))
 
 
 def stored_keys(checkpoint: Checkpoint, a: int, is_integral: bool) -> dict[ExactValue, float] | None:
-    """Return the exact values (keys) of attribute `a` in a checkpoint, with their positions; None if it has no keys."""
+    """Return the exact values (keys) of attribute `a` in a checkpoint, with their positions; None if it has no keys.
+
+    `is_integral` states whether positions are whole numbers of steps; otherwise keys are floats.
+    """
     if f"{_KEYS}{a}" not in checkpoint:
         return None
     keys = (key_of_text(text, is_integral) for text in checkpoint[f"{_KEYS}{a}"].tolist())
@@ -104,6 +121,12 @@ def ranks_to_keys(
     algorithm: StreamAlgorithm, arrays: Checkpoint, a: int, scale: NumberScale
 ) -> tuple[Checkpoint, Checkpoint]:
     """Replace the ranks of attribute `a` by places in a list of the keys (exact values) that occur.
+
+    Args:
+        algorithm: The stream algorithm, which states what its own arrays contain.
+        arrays: The arrays of a state by name; not changed.
+        a: Index of the attribute.
+        scale: Its values by rank.
 
     Returns:
         The new arrays; and the list of keys and their positions, to be added to the checkpoint.
@@ -134,7 +157,15 @@ def keys_to_ranks(
 ) -> Checkpoint:
     """Return the arrays with places in the checkpoint's list of keys replaced by the ranks of this call.
 
-    Every stored key must be in `scale`.
+    Every stored key (exact value) must be in `scale`, otherwise a KeyError is raised.
+
+    Args:
+        algorithm: The stream algorithm, which states what its own arrays contain.
+        arrays: The arrays of a state by name; not changed.
+        a: Index of the attribute.
+        scale: The attribute's values by rank.
+        checkpoint: The checkpoint with the list of keys.
+        is_integral: Whether positions are whole numbers of steps.
     """
     rank = {key: i for i, key in enumerate(scale.keys)}
     ranks = np.array([rank[key] for key in stored_keys(checkpoint, a, is_integral) or ()], np.float64)
@@ -146,7 +177,7 @@ def _map_numbers(
 ) -> Checkpoint:
     """Return copies of the arrays with the numbers of attribute `a` replaced by `change(numbers)`.
 
-    Infinite numbers stay.
+    Infinite numbers stay. `algorithm` states which of its own arrays contain numbers of the attribute.
     """
     mapped_arrays = dict(arrays)
     for name in {name for pair in _span_names(algorithm, "") for name in pair}:
@@ -163,7 +194,10 @@ def _map_numbers(
 
 
 def _span_names(algorithm: StreamAlgorithm, prefix: str) -> Sequence[tuple[str, str]]:
-    """Return the names of all pairs of arrays with lows and highs; those of the algorithm itself get the prefix."""
+    """Return the names of all pairs of arrays with the least and greatest positions (lows and highs) of classes.
+
+    The names of the pairs that only this algorithm has get the prefix.
+    """
     return [("lows", "highs"), *((prefix + low, prefix + high) for low, high in algorithm.state_layout.spans)]
 
 

@@ -28,9 +28,14 @@ class OpenClusters:
 
     @classmethod
     def from_workspace(cls, workspace: Workspace, mu: int, n_slots: int) -> OpenClusters:
-        """Return `n_slots` slots, filled with the open clusters of the previous state if there is one.
+        """Return `n_slots` slots for open clusters, filled with those of the previous state if there is one.
 
-        `mu` is the number of last classes whose losses are kept.
+        If there is a previous state, the algorithm's own counters in `workspace` are restored, too.
+
+        Args:
+            workspace: The arrays of the stream.
+            mu: Number of last classes whose losses are kept.
+            n_slots: Greatest number of open clusters.
         """
         records, width = workspace.arrivals.values.shape
         nodes = len(workspace.arrivals.places.share)
@@ -60,7 +65,8 @@ class OpenClusters:
     def _restore(self, workspace: Workspace, previous: StreamState) -> None:
         """Fill the slots with the clusters of the pending records in the previous state.
 
-        The algorithm's own counters in `workspace` are restored, too.
+        A slot is the place of an open cluster in the arrays; slots are filled in the order of the clusters' numbers.
+        The losses of the last classes, and the algorithm's own counters in `workspace`, are restored, too.
         """
         clusters = self.clusters
         recent, numbers = previous.own["recent"], previous.own["cluster"]

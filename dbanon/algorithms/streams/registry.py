@@ -83,7 +83,10 @@ class StreamAlgorithm:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters of the table function, its own ones after the first common ones, with its own defaults."""
+        """All parameters of the table function: the first common ones, those of the algorithm, the other common ones.
+
+        Common parameters have the algorithm's own defaults where it has some.
+        """
         common = [replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON]
         return (*common[:N_COMMON_FIRST], *self.own, *common[N_COMMON_FIRST:])
 
@@ -110,7 +113,16 @@ def register(method: Callable[[Workspace], StreamState], **fields: Any) -> Strea
         previous: StreamState | None,
         is_last: bool,
     ) -> StreamState:
-        """Run the method on the workspace of these arrivals, and return the state after them."""
+        """Run the method on the workspace of these arrivals, and return the state after them.
+
+        Args:
+            arrivals: The records, pending ones first.
+            model: The requirement of every class.
+            options: Values of the parameters.
+            check: Called often; raises if the run was interrupted.
+            previous: The state before; None if the stream begins.
+            is_last: Whether the stream ends with these records.
+        """
         return method(Workspace.from_state(arrivals, model, options, check, previous, is_last))
 
     name = fields.pop("name", None) or method.__name__

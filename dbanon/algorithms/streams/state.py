@@ -106,6 +106,14 @@ class Workspace:
 
         The previous classes are copied. Every class has at least k arrived records, so the arrays of classes are linear
         in these.
+
+        Args:
+            arrivals: The records, pending ones first.
+            model: The requirement of every class.
+            options: Values of the parameters.
+            check: Called often; raises if the run was interrupted.
+            previous: The state before.
+            is_last: Whether the stream ends with these records.
         """
         records, width = arrivals.values.shape
         codes = int(arrivals.sensitive.max(initial=0)) + 1
@@ -172,7 +180,10 @@ class Workspace:
         return NearestScratch(np.empty(len(self.arrivals.places.share)), np.empty(size, np.int64), np.empty(size))
 
     def with_meanings(self) -> Workspace:
-        """Return a new workspace in which sensitive values are replaced by their categories, if these are known."""
+        """Return a workspace in which sensitive values are replaced by their categories, if these are known.
+
+        It begins again from the previous state; results of this workspace are not copied.
+        """
         meanings = self.arrivals.sensitive if self.arrivals.meanings is None else self.arrivals.meanings
         arrivals = replace(self.arrivals, sensitive=meanings)
         return Workspace.from_state(arrivals, self.model, self.options, self.check, self.previous, self.is_last)
@@ -191,7 +202,7 @@ class Workspace:
             self.check()
 
     def state(self, **own: npt.NDArray[Any]) -> StreamState:
-        """Return the state after the run, with the algorithm's own arrays by name."""
+        """Return the state of the stream after the run, with the arrays `own` of the algorithm by name."""
         (n_classes, n_reusable), classes = self.counters[2:4], self.classes
         return StreamState(
             self.records.class_ids, self.records.published_at, classes.lows[:n_classes], classes.highs[:n_classes],

@@ -9,9 +9,10 @@ from dbanon.kernels.streams.arrays import RegionArrays, RegionScratch
 
 
 def _region_tree(workspace: Workspace) -> RegionArrays:
-    """Return the tree of the previous state, or a new tree with a root only, with room for new regions.
+    """Return the tree of regions of the previous state, or a new tree with a root only, with room for new regions.
 
-    Sets the counter of regions. There is room enough because a cut makes at least two regions of k pending records.
+    Sets the counter of regions of the workspace. There is room enough because a cut makes at least two regions of k
+    pending records.
     """
     arrivals, places, previous = workspace.arrivals, workspace.arrivals.places, workspace.previous
     records, width = arrivals.values.shape
@@ -41,10 +42,10 @@ def _region_tree(workspace: Workspace) -> RegionArrays:
 
 
 def _stream_state(workspace: Workspace, tree: RegionArrays) -> StreamState:
-    """Return the state to store: the tree, and the classes of its regions as the reusable classes.
+    """Return the state to store: the tree of regions, and the classes of the regions as the reusable classes.
 
     Own array `published` has, by region, the index of its class among the reusable ones, or -1; `at` has the region of
-    each record.
+    each record. The workspace's reusable classes and their number are changed in place.
     """
     n_regions = int(workspace.counters[4])
     region_classes = tree.class_ids[:n_regions]
@@ -92,9 +93,9 @@ def swaf(workspace: Workspace) -> StreamState:
 
 
 def _renumber_shape(own: OwnArrays, renumber: Renumber) -> OwnArrays:
-    """Return the array `shape` of the tree with node numbers replaced by `renumber(attribute, nodes)`.
+    """Return the array `shape` of the tree of regions with node numbers replaced by `renumber(attribute, nodes)`.
 
-    Nodes are stored for regions that were cut from their parent by a category.
+    Nodes are stored for regions that were cut from their parent by a category. The arrays in `own` are not changed.
     """
     from dbanon.kernels.streams.region_tree import AXIS, BRANCH, CATEGORY, KIND, PARENT
 
@@ -108,7 +109,10 @@ def _renumber_shape(own: OwnArrays, renumber: Renumber) -> OwnArrays:
 
 
 def _number_cuts(own: OwnArrays, attribute: int) -> dict[str, Bools]:
-    """Return a mask, under the name of the array `cut`, of the regions that are cut at a number of the attribute."""
+    """Return a mask, under the name of the array `cut`, of the regions that are cut at a number of the attribute.
+
+    `own` are the arrays of the tree of regions; `attribute` is the index of the attribute.
+    """
     from dbanon.kernels.streams.region_tree import AXIS, KIND, NUMBER
 
     shape = own["shape"]

@@ -97,8 +97,8 @@ def attack_sql(call: Call) -> Sql:
 def _guess_targets(context: AuditContext, kind: Attack) -> list[dict[str, object]]:
     """Return number and SQL label of each column that the attack guesses: quasi-identifiers, then sensitive columns.
 
-    The kind of attack decides which of both. An attack that guesses the person of a record has one target with label
-    NULL.
+    `kind.target` decides: "quasi" or "sensitive" for one of both, "both" for all. For "person" (the attack guesses the
+    person of a record) there is one target with number 0 and label NULL.
     """
     if kind.target == "person":
         return [{"number": 0, "label": Sql("NULL")}]
@@ -112,10 +112,11 @@ def _guess_targets(context: AuditContext, kind: Attack) -> list[dict[str, object
 def _register_values(
     call: Call, context: AuditContext, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> dict[str, object]:
-    """Return template values of the register of other people, which the call may name; two empty lists without one.
+    """Return template values of the register, a table of other people that the call may name.
 
-    The register's columns are paired with the quasi-identifiers that it has: `others` lists the pairs; `other_of` has
-    the pair of each quasi-identifier, or None.
+    `others` lists the columns of the register paired with the quasi-identifiers that it has. `other_of` has the pair of
+    each quasi-identifier, or None. `register` is SQL of its rows, `other_who` SQL of a person's identity. Without a
+    register only `others` and `other_of` are returned, as empty lists.
 
     `hierarchies` are those of the columns, as `audit_context.context_hierarchies` returns them.
     """
@@ -140,7 +141,9 @@ _OPTIONAL_PARAMETERS = ("register", "k", "l", "alpha", "sample")
 
 
 def _check_options(function: str, kind: Attack, options: Options) -> None:
-    """Check that the call gives no argument that the kind of attack does not use, and all that it needs.
+    """Check that the call gives no optional argument that the attack does not use, and those that the attack needs.
+
+    Only register, k, l, alpha and sample are checked; alpha and l exclude each other. Linkage needs a register.
 
     Raises:
         UnusedArgumentError: The attack does not use an argument.
@@ -158,7 +161,8 @@ def _check_options(function: str, kind: Attack, options: Options) -> None:
 def _exposure_threshold(kind: Attack, options: Options, alpha: float) -> float:
     """Return the confidence from which a person counts as exposed: the call's `threshold`, else the default.
 
-    The default is that of the kind of attack; for minimality it is `alpha`, the greatest share of a value in a class.
+    The default is `kind.threshold`; for the attack "minimality" it is `alpha`, the greatest share of a value in a
+    class.
     """
     threshold = options.number("threshold")
     if threshold is not None:
@@ -167,12 +171,12 @@ def _exposure_threshold(kind: Attack, options: Options, alpha: float) -> float:
 
 
 def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> dict[str, object]:
-    """Return what the refinement attack assumes about the loss (of information) that the algorithm minimized.
+    """Return what the refinement attack assumes about the loss of information that the algorithm minimized.
 
-    `columns` has type, step and weight of each column; the weight is that in the ledger, else the declared one, else 1.
-    `leaves` is whether a hierarchy's node loses its share of leaves (objective `ncp`) rather than its share of levels.
-
-    `attributes` are the quasi-identifiers as columns of release and source.
+    `leaves` is true if a node of a hierarchy loses its share of the leaves (objective `ncp` in the ledger), false if it
+    loses its share of the levels. `columns` has a dict for each of `attributes`, the quasi-identifiers as columns of
+    release and source: is_number, is_tree (it has a hierarchy), step, and weight. The weight is that in the ledger,
+    else the declared one, else 1.
     """
     options = {} if context.ledger_entry is None else context.ledger_entry.options
     call_weights = options.get("weights")
@@ -208,8 +212,8 @@ class _KnownConstraint(NamedTuple):
 def _known_constraint(call: Call, context: AuditContext, kind: Attack) -> _KnownConstraint:
     """Return the privacy constraint that an attack assumes, from the call, else from the ledger.
 
-    Without effect (k None, alpha 1) for attacks that do not use k. An `l` of the call means alpha = 1 / l, as in Wong
-    et al. 2007.
+    For attacks that do not use k it is without effect (k None, alpha 1). The refinement attack uses only k. An `l` of
+    the call means alpha = 1 / l, as in Wong et al. 2007.
 
     Raises:
         MissingArgumentError: The minimality attack needs alpha, which is neither given nor in the ledger.
@@ -239,7 +243,7 @@ def _identity_text(call: Call, context: AuditContext, table: Source, columns: Se
     """Return SQL of a text that identifies the person of a record in `table`.
 
     It is the person column that the call names, else the declared one if the table has it. Without any it is the values
-    of `columns` (names of quasi-identifiers) as one text.
+    of `columns` (names of quasi-identifiers; of a mapping only the keys are used) as one text.
 
     Raises:
         UnsupportedPersonError: The type of the person column that the call names is not supported.
@@ -266,9 +270,10 @@ def _identity_text(call: Call, context: AuditContext, table: Source, columns: Se
 def _sensitive_values(
     call: Call, context: AuditContext, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[dict[str, object]]:
-    """Return template values of the sensitive columns: SQL of the values in release, source and register; hierarchy.
+    """Return template values of each sensitive column: SQL of the values in release, source and register; hierarchy.
 
-    All values are compared as texts. `true_value` is NULL and `is_known` false if the source does not have a column.
+    All values are compared as texts. `true_value` is NULL and `is_known` false if the source does not have the column.
+    `other_value` is None except for the prediction attack with a register.
 
     `kind` is the name of the kind of attack; `hierarchies` are those of the columns, as
     `audit_context.context_hierarchies` returns them.
@@ -314,13 +319,17 @@ def _sensitive_values(
 
 
 def _register_sensitive_value(call: Call, context: AuditContext, register: str, name: str) -> Sql:
-    """Return SQL of the values, as text, of a sensitive column in the register, a table of people to be guessed."""
+    """Return SQL of the values, as text, of the sensitive column `name` in the register (the people to be guessed).
+
+    Raises:
+        UnknownTableError, UnknownColumnError: The register does not exist or does not have the column.
+    """
     table = audit_context.resolve_people_table(call, context, register)
     return _comparable_text(table, table.column(context.function, name, "sensitive"))
 
 
 def _comparable_text(table: Source, name: str) -> Sql:
-    """Return SQL of a column as text, such that two texts are equal exactly if the values are."""
+    """Return SQL of a column as text, such that two texts are equal exactly if the values are; -0.0 equals 0.0."""
     type_ = table.columns[name]
     value = f"({identifier(name)} + 0::{type_})" if type_ in ("FLOAT", "DOUBLE") else identifier(name)
     return Sql(f"{label_text(Sql(value), type_)} COLLATE POSIX")

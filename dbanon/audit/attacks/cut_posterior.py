@@ -19,7 +19,8 @@ NEGLIGIBLE = 1e-9
 def posteriors(sizes: Sequence[int], limits: Sequence[int], n_with_value: int) -> list[float] | None:
     """Return, for each side of a cut, the probability that a record of it has the value, given that a side is too full.
 
-    Too full means that the side exceeds its limit. Wong et al. 2007, section 4. O(sides * n_with_value^2).
+    A cut divides the records of a class into sides; the value is a sensitive value. A side is too full if it has more
+    records with the value than its limit. Wong et al. 2007, section 4. O(sides * n_with_value^2).
 
     Args:
         sizes: Number of records of each side.

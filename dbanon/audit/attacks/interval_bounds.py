@@ -29,13 +29,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class IntervalProgram:
-    """The solved program: the greatest possible number of records between any two points.
+    """The solved program (difference constraints): the greatest possible number of records between any two points.
 
     Attributes:
         points: (n,) the ends of all intervals, ascending.
-        max_records: (n, n) greatest numbers between a point and a later one, given all bounds.
-        max_known: (n, n) greatest numbers, given only the known intervals without `bounds`.
-        bounds: The inferred intervals.
+        max_records: (n, n) greatest numbers between a point and a later one, given all intervals.
+        max_known: (n, n) greatest numbers, given only the intervals whose limits are certain.
+        bounds: The intervals whose limits are inferred.
     """
 
     points: Floats
@@ -54,8 +54,8 @@ class IntervalProgram:
         Args:
             extent: First and last point.
             size: Number of records between them.
-            known_spans: Intervals whose limits of records hold in any case.
-            bounds: Intervals whose limits of records are inferred.
+            known_spans: Intervals for which a least or greatest number of records is certain.
+            bounds: Intervals for which such a number is inferred.
         """
         points = np.unique([*extent, *(end for s in (*known_spans, *bounds) for end in (s.low, s.high))])
         distances = np.full((len(points), len(points)), np.inf)
@@ -67,7 +67,7 @@ class IntervalProgram:
         return None if np.diagonal(max_records).min() < 0 else cls(points, max_records, max_known, bounds)
 
     def max_between(self, low: float, high: float) -> tuple[int, int]:
-        """Return the greatest number of records between two of the points: by all bounds, and by known ones only.
+        """Return the greatest number of records between two points: by all intervals, and by the certain ones only.
 
         Args:
             low: The first point, an end of an interval.

@@ -52,8 +52,7 @@ class ClassBound(NamedTuple):
 class LossInferences:
     """The inferences from the loss (of information) about the classes of a release.
 
-    A record that fits two classes is not in the first one if the `losses` of the second are below the `savings` of the
-    first.
+    A record that fits two classes is not in the first one if the loss in the second is below the saving of the first.
 
     Attributes:
         bounds: Limits of the number of records of a class in an interval.
@@ -119,7 +118,7 @@ class _Classes:
     k: int
 
     def savings(self, c: int) -> Floats:
-        """Return what each record saves at least if 1, 2, ... records are moved out of class c.
+        """Return the least loss that each record saves if 1, 2, ... records are moved out of class c.
 
         The loss in the class that receives them is not considered. The saving is the loss of c itself as long as k
         records remain; beyond that, the loss in a class inside c, from which c can be refilled. Element g - 1 is for g
@@ -135,10 +134,12 @@ class _Classes:
 
 
 def _bounds_of_class(classes: _Classes, c: int, savings: Floats) -> list[ClassBound]:
-    """Return the bounds of class c in all columns; one bound of -1 if the assumptions contradict each other.
+    """Return the inferred bounds of class c in all columns; one bound of -1 if the assumptions contradict each other.
 
-    `classes` are all classes of the release. `savings` are those of class c: what each record saves at least if 1, 2,
-    ... of them are moved out.
+    Args:
+        classes: All classes of the release.
+        c: The index of the class.
+        savings: (n,) least loss that each record saves if 1, 2, ..., n of them are moved out of class c; not empty.
     """
     merged_losses = [axis.merged_losses(c) for axis in classes.columns]
     total_loss = np.sum(merged_losses, axis=0)
@@ -166,7 +167,7 @@ def _break_even_losses(savings: Floats, losses: Floats, records: Ints) -> Floats
     """Return the (classes, n) losses below which a class with 1, 2, ..., n more records lowers the total loss.
 
     Args:
-        savings: (n,) what each record saves at least if 1, 2, ..., n records are moved to the class.
+        savings: (n,) least loss that each record saves in its present class if 1, 2, ..., n records are moved.
         losses: (classes,) loss of one record in each class.
         records: (classes,) number of records of each class.
     """
@@ -175,9 +176,10 @@ def _break_even_losses(savings: Floats, losses: Floats, records: Ints) -> Floats
 
 
 def _tightest_spans(spans: Iterator[Span]) -> list[Span]:
-    """Return the intervals that are not inside another one with the same or a lower limit, at most MAX_BOUNDS.
+    """Return the intervals that are not inside another one with an equal or lower limit of records.
 
-    They are ordered by their limit of records, and by width (widest first) for equal limits.
+    At most MAX_BOUNDS, those with the lowest limits. They are ordered by limit, and by width (widest first) for equal
+    limits.
     """
     tightest: list[Span] = []
     for span in sorted(set(spans), key=lambda s: (s.max_records, s.low - s.high, s.low)):

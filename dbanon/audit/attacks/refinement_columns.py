@@ -63,7 +63,7 @@ class ColumnLoss:
         return np.where(same, self.losses[c], self.column.weight)
 
     def is_open(self, c: int) -> bool:
-        """Return whether class c has different values about which something can be inferred; here never."""
+        """Return whether something can be inferred about the values of class c in the column; here never."""
         return False
 
     def extent(self, c: int) -> tuple[float, float]:
@@ -71,11 +71,11 @@ class ColumnLoss:
         return float(self.low[c]), float(self.high[c])
 
     def known_spans(self, c: int, size: int) -> list[Span]:
-        """Return the bounds that hold for class c of `size` records in any case; here none."""
+        """Return the certain limits of records in intervals, for class c of `size` records; here none."""
         return []
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
-        """Yield the bounds of class c that other classes imply; here none.
+        """Yield the limits of records of class c in intervals that other classes imply; in this base class none.
 
         `others` are indexes of classes. `max_losses` (others, n) is the loss below which a class with 1, ..., n more
         records would lower the total.
@@ -83,7 +83,10 @@ class ColumnLoss:
         return iter(())
 
     def informative_bounds(self, c: int, program: IntervalProgram) -> Iterator[tuple[float, float, int]]:
-        """Yield the bounds of class c that are worth reporting: first value, last value, greatest number; here none."""
+        """Yield the limits of records of class c that are worth reporting; in this base class none.
+
+        A limit is (first value, last value, greatest number of records). `program` has the inferred numbers.
+        """
         return iter(())
 
 
@@ -119,11 +122,13 @@ class NumberLoss(ColumnLoss):
         self.losses = self._range_losses(self.low, self.high, self.is_missing)
 
     def _range_losses(self, low: Floats, high: Floats, is_missing: Flags) -> Floats:
-        """Return the loss of each range: its width relative to that of the column, times the column's weight.
+        """Return the (classes,) loss of each range: its share of the column's range, times the column's weight.
 
-        A class without a range loses nothing if all values are missing (`is_missing`), else the full weight.
-
-        `low` and `high` are the ends of the ranges; NaN without a range.
+        Args:
+            low: (classes,) lower ends; NaN for a class without a range.
+            high: (classes,) upper ends; NaN for a class without a range.
+            is_missing: (classes,) whether all values of the class are missing. Such a class loses nothing; any other
+                class without a range loses the full weight.
         """
         unbounded_losses = np.where(is_missing, 0.0, self.column.weight)
         return np.where(np.isfinite(low), (high - low) * self.scale, unbounded_losses)
@@ -141,7 +146,10 @@ class NumberLoss(ColumnLoss):
         return bool(self.is_closed[c] and self.low[c] < self.high[c] and self.scale > 0)
 
     def _span(self, low: float, high: float, max_records: int) -> Span:
-        """Return the interval from low to high, both inclusive, with an exclusive upper end and a limit of records."""
+        """Return the interval from low to high (both inclusive) with at most `max_records`, as a Span.
+
+        The upper end of a Span is exclusive: for whole numbers high + 1, else the next greater float.
+        """
         return Span(float(low), float(high + 1 if self.column.step else np.nextafter(high, np.inf)), max_records)
 
     def extent(self, c: int) -> tuple[float, float]:
@@ -151,13 +159,14 @@ class NumberLoss(ColumnLoss):
     def known_spans(self, c: int, size: int) -> list[Span]:
         """Return two intervals that state that each end of class c has at least one record.
 
-        [] for a column that is not tight. `size`, the number of records of the class, is not used.
+        Each is the end alone, with the limit -1. [] for a column whose classes need not have records at the ends (not
+        `column.is_tight`). `size`, the number of records of the class, is not used.
         """
         ends = (self.low[c], self.high[c]) if self.column.is_tight else ()
         return [self._span(end, end, -1) for end in ends]
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
-        """Yield the bounds of class c that other classes imply, since they could grow into its range.
+        """Yield the limits of records of class c in intervals to which other classes could grow.
 
         Args:
             c: Index of the class.
@@ -265,8 +274,8 @@ class HierarchyLoss(ColumnLoss):
     def merged_losses(self, c: int) -> Floats:
         """Return the (classes,) loss of a record in each class if it were merged with class c; cached by node.
 
-        The merged class has the lowest published common ancestor. Missing values merge only with missing values without
-        full loss.
+        The merged class has the lowest published common ancestor as its node. Missing values lose nothing if they are
+        merged with missing values, and the full weight if they are merged with others.
         """
         node = int(self.class_nodes[c])
         if node not in self._losses_by_node:
@@ -291,10 +300,10 @@ class HierarchyLoss(ColumnLoss):
         return (-1.0, self.last[0] + 1) if node > self.n_nodes else (float(self.first[node]), self.last[node] + 1)
 
     def known_spans(self, c: int, size: int) -> list[Span]:
-        """Return intervals that state that no child of the node of class c has all of its `size` records.
+        """Return intervals that state that no child of the node of class c has all `size` records of the class.
 
-        [] for a column that is not tight. A class with any value is divided into missing values and the children of the
-        root.
+        Each is a child's leaves with the limit `size` - 1. [] for a column that is not tight (`column.is_tight`). A
+        class with any value is divided into missing values and the children of the root.
         """
         if not self.column.is_tight:
             return []
@@ -304,7 +313,7 @@ class HierarchyLoss(ColumnLoss):
         return missing + [Span(float(self.first[i]), self.last[i] + 1, size - 1) for i in children if i]
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
-        """Yield the bounds of class c that other classes imply, since they could grow to published nodes inside it.
+        """Yield the limits of records of class c in published nodes inside it, to which other classes could grow.
 
         Args:
             c: Index of the class.

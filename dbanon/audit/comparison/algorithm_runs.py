@@ -68,9 +68,9 @@ class AlgorithmRun:
     problem: str | None = None
 
     def udf_request(self) -> dict[str, object]:
-        """Return the part of the UDF's request that describes this run.
+        """Return the part of the UDF's request that describes this run: algorithm, k, options, models and others.
 
-        If the run is refused, it has only algorithm, k and problem.
+        If the run has a problem, it has only algorithm, k and problem.
         """
         if self.spec is None:
             return {"algorithm": self.algorithm, "k": self.k, "problem": self.problem}
@@ -85,7 +85,7 @@ def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
     """Return the release spec that all runs share: source, roles and hierarchies.
 
     It has k = 2 and publishes no insensitive or transformed columns. A k that is too great is reported by each run.
-    Sets the session's counter of finished parts of a comparison to 0.
+    Sets `call.session.n_compared`, the counter of finished parts of a comparison, to 0.
 
     Args:
         call: The call of compare() or tradeoffs().
@@ -103,13 +103,16 @@ def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
 def plan_run(
     call: Call, base: ReleaseSpec, algorithm: algorithms.Algorithm, overrides: Mapping[str, object], n_repeats: int
 ) -> AlgorithmRun:
-    """Return the run of one algorithm with the parameters in `overrides` (k and models) and options of the call.
+    """Return the run of one algorithm with the parameters in `overrides`, options of the call, and defaults.
 
-    Options that the call does not give are the algorithm's defaults. If the algorithm or a model needs a sensitive
-    column and there is none, the run has a problem instead of a spec. Algorithms without random steps run once,
-    whatever `n_repeats`.
+    If the algorithm or a model needs a sensitive column and there is none, the run has a problem instead of a spec.
 
-    `base` is the spec that all runs share.
+    Args:
+        call: The call of compare() or tradeoffs().
+        base: The spec that all runs share.
+        algorithm: The algorithm.
+        overrides: Parameters that replace those of the call: k and, for tradeoffs(), the other models.
+        n_repeats: How often an algorithm with random steps runs; all others, and deterministic mode, run once.
     """
     names = {p.name for p in algorithm.parameters}
     call_values = {name: value for name, value in call.options.items() if name in names and value is not None}
@@ -143,7 +146,8 @@ def runs_sql(
         metrics: Names of the metrics.
         n_queries: Number of random queries for query_error; 0: none.
         n_parts: Number of such statements that are combined in one, for the progress.
-        is_timed: Whether each run is made and its seconds measured; otherwise cached clusters are used.
+        is_timed: Whether each run is made and its seconds measured; otherwise cached clusters are used if there are
+            any.
     """
     specs = [r.spec for r in runs if r.spec is not None]
     needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)

@@ -27,9 +27,9 @@ from dbanon.table_functions.table_function import Call, TableFunction
 def compare_sql(call: Call) -> Sql:
     """Return the SQL of compare(): all algorithms with every k, by number of quasi-identifiers and sample size.
 
-    The source is encoded once for each combination of the latter two, and once more for stream algorithms. If one
-    algorithm refuses the parameters, its row states the problem. Stores the numbers of quasi-identifiers in the
-    session.
+    The source is encoded once for each number of quasi-identifiers and sample size, and separately for algorithms for
+    tables and for streams. If one algorithm refuses the parameters, its row states the problem. Stores the numbers of
+    quasi-identifiers in the session.
 
     Raises:
         UnknownAlgorithmError: A named algorithm does not exist.
@@ -81,9 +81,11 @@ def _table_runs_sql(
 ) -> Sql:
     """Return the statement that runs each algorithm for tables with each k: one row per run and metric.
 
-    `n_parts` is the number of such statements that are combined in one, for the progress.
-
-    `base` is the spec by which the table is encoded.
+    Args:
+        call: The call of compare().
+        algorithms: The algorithms.
+        base: The spec by which the table is encoded.
+        n_parts: Number of such statements that are combined in one, for the progress.
     """
     options = call.options
     runs = [
@@ -95,9 +97,11 @@ def _table_runs_sql(
 def _stream_runs_sql(call: Call, algorithms: Sequence[StreamAlgorithm], base: ReleaseSpec, n_parts: int) -> Sql:
     """Return a statement that runs each stream algorithm with each k: one row per run and metric.
 
-    `n_parts` is the number of such statements that are combined in one, for the progress.
-
-    `base` is the spec by which the stream is encoded.
+    Args:
+        call: The call of compare().
+        algorithms: The stream algorithms.
+        base: The spec by which the stream is encoded.
+        n_parts: Number of such statements that are combined in one, for the progress.
     """
     options = call.options
     runs = [stream_runs.plan_run(call, base, algorithm, k) for algorithm in algorithms for k in options["k"]]
@@ -157,9 +161,9 @@ def _restrict_spec(base: ReleaseSpec, d: int, rows: int | None, seed: int) -> Re
 
 
 def _sample(source: Source, max_rows: int, seed: int) -> Source:
-    """Return a source of at most `max_rows` rows: the first in an order by hashes of the rows and the seed.
+    """Return the source with only its first rows, at most `max_rows`, in an order by hashes of rows and seed.
 
-    A smaller sample with this seed is a part of a greater one.
+    A smaller sample with an equal seed is contained in a greater one. Codes for missing values are not replaced in it.
     """
     row = identifier("dbanon row")
     order = f"md5_number_lower({row}::VARCHAR || {literal(str(seed))}) ASC, {row}::VARCHAR ASC"

@@ -42,9 +42,9 @@ class StreamRun:
     problem: str | None = None
 
     def udf_request(self) -> dict[str, object]:
-        """Return the part of the UDF's request that describes this run.
+        """Return the part of the UDF's request that describes this run: algorithm, k, options and others.
 
-        If the run is refused, it has only algorithm, k and problem.
+        If the run has a problem, it has only algorithm, k and problem.
         """
         run_fields: dict[str, object] = {"algorithm": self.algorithm.name, "k": self.k}
         if self.spec is None:
@@ -72,10 +72,10 @@ def base_spec(call: Call, *, looks_up: bool) -> ReleaseSpec:
 
 
 def plan_run(call: Call, base: ReleaseSpec, algorithm: StreamAlgorithm, k: int) -> StreamRun:
-    """Return the run of one stream algorithm with k, models and common options of the call; the rest are defaults.
+    """Return the run of one stream algorithm with this k and the call's stream parameters; the rest are defaults.
 
-    If the algorithm or streams in general refuse the parameters, the run has a problem instead of a spec. Algorithms
-    without random steps, or in deterministic mode, run once.
+    If the algorithm or streams in general refuse the parameters (for example a model other than k and l), the run has a
+    problem instead of a spec. Algorithms without random steps, or in deterministic mode, run once.
 
     `base` is the spec that all runs share.
     """

@@ -49,7 +49,7 @@ def tradeoffs_sql(call: Call) -> Sql:
     """Return the SQL of tradeoffs(): one row per combination of algorithm, k, l and t.
 
     If the call requests attacks, they run on the releases of all combinations. To find those that cannot be released,
-    all of them are first run on the committed data, while the call is planned; the clusters are cached for the
+    all of them are then first run on the committed data, while the call is planned; the clusters are cached for the
     statement itself.
 
     Raises:
@@ -104,7 +104,7 @@ def _make_configuration(
     """Return the configuration of an algorithm with k, l and t, the values in `axes`.
 
     l = 1 and t = 1 mean no such constraint, or the default of an algorithm that has one. Parameters of models that are
-    not required are unset.
+    not required are unset. If the algorithm refuses the values, the run of the configuration has a problem.
 
     `base` is the spec that all runs share.
     """
@@ -126,7 +126,10 @@ def _to_number(value: object) -> int | float:
 def _release_statement(call: Call, run: AlgorithmRun, overrides: Mapping[str, object]) -> str:
     """Return the SQL statement that makes a configuration's release, as a user would write it.
 
-    `overrides` are its parameters; None means not given. Others are those of the call that differ from the defaults.
+    Args:
+        call: The call of tradeoffs(); its parameters that differ from the defaults are in the statement.
+        run: The run, which names the algorithm.
+        overrides: The parameters of the configuration; they replace those of the call. None means not given.
     """
     defaults = {p.name: p.default for p in COMMON}
     if run.spec is not None:
@@ -168,13 +171,19 @@ def _mark_infeasible(call: Call, base: ReleaseSpec, configurations: Sequence[Con
 def _attack_values(
     call: Call, number: int, configuration: Configuration, attacks: Sequence[str]
 ) -> dict[str, object] | None:
-    """Return template values of the attacks on a configuration's release.
+    """Return template values of the attacks on a configuration's release: number, release and attacks.
 
-    They are SQL of the release and, for each kind of attack in `attacks`, of a call of attack_summary(). `number` is
-    the number of the configuration.
+    `release` is SQL of the release. `attacks` has a dict for each kind of attack: kind, SQL of the row's name in
+    attack_summary(), and SQL of the call of it.
+
+    Args:
+        call: The call of tradeoffs().
+        number: The number of the configuration.
+        configuration: The configuration.
+        attacks: The kinds of attacks: "prediction" and "reconstruction".
 
     Returns:
-        None if the configuration cannot be released or no attack is requested.
+        The values; None if the configuration cannot be released or no attack is requested.
     """
     spec = configuration.run.spec
     if spec is None or not attacks:
@@ -212,7 +221,10 @@ def _attack_values(
 
 
 def _release_column_types(spec: ReleaseSpec) -> dict[str, str]:
-    """Return the columns of a release, in order, with their types."""
+    """Return the types by name of a release's columns, in order: VARCHAR for quasi-identifiers, BIGINT for the class.
+
+    Other columns have the type of the source.
+    """
     names, quasi = plan.published_names(spec)
     types = dict.fromkeys(quasi, "VARCHAR") | {names[-1]: "BIGINT"}
     return {name: types.get(name) or spec.source.columns[name] for name in names}

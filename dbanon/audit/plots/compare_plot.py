@@ -23,8 +23,8 @@ def draw_comparison(rows: Sequence[Row]) -> Drawing:
     """Plot rows of compare(): one panel per metric and one for the seconds, with one line per algorithm.
 
     The x axis is k, the number of quasi-identifiers or the number of records: the one with most values. Other axes with
-    several values make separate lines. If no axis has several values, bars are drawn. Rows without a mean, of refused
-    runs, are omitted.
+    several values make separate lines. If no axis has several values, bars are drawn. Rows without a mean (of runs that
+    were refused) are omitted.
 
     Raises:
         InvalidArgumentError: No row has a mean.
@@ -99,9 +99,13 @@ def _draw_lines(
 ) -> None:
     """Draw each line of points (position, value, standard deviation) in a panel, with a band of one standard deviation.
 
-    No band is drawn for a line without deviations. `styles` are those of the lines by name.
+    No band is drawn for a line without deviations.
 
-    `x_label` is the label of the horizontal axis.
+    Args:
+        panel: The matplotlib axes.
+        lines: The points by name of the line.
+        styles: Colour, marker and dashes by name of the line.
+        x_label: The label of the horizontal axis.
     """
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 

@@ -96,7 +96,7 @@ def require_matplotlib() -> None:
     """Check that matplotlib is installed.
 
     Raises:
-        MissingExtraError: It is not.
+        MissingExtraError: It is not installed.
     """
     try:
         import_module("matplotlib")

@@ -208,10 +208,10 @@ def _print_summary(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
 
 
 def _release_name(output: str) -> str:
-    """Return the name of the release: that of the output file without its ending, whatever characters it has.
+    """Return the name of the release: that of the output file without its last ending, whatever characters it has.
 
-    It is a name and not a path: `x.csv.csv` gives the table "x.csv". If one of its tables would have the name of the
-    table `input`, it is `release`.
+    It is a name and not a path: `x.csv.csv` gives the table "x.csv". It is `release` if the file is named input,
+    input_classes or input_metrics (case is ignored), or if only dots remain.
     """
     stem = Path(output).stem
     is_taken = stem.lower().replace("\u0307", "") in ("input", "input_classes", "input_metrics")
@@ -219,7 +219,7 @@ def _release_name(output: str) -> str:
 
 
 def _hierarchy_files(parameters: Mapping[str, Any]) -> list[Path]:
-    """Return the paths of the hierarchies in parameters of a call that are CSV files."""
+    """Return the paths of the hierarchies in the parameters of a call that are CSV files; empty without any."""
     hierarchies = parameters.get("hierarchies")
     return hierarchy_files(hierarchies.values()) if isinstance(hierarchies, Mapping) else []
 

@@ -76,7 +76,14 @@ def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:
 
 
 def _load_table(con: Any, path: Path, table: str) -> LoadedInput:
-    """Copy a table of a database, the policy rows that apply to it, and the stored hierarchies into memory."""
+    """Copy a table of a database, the policy rows that apply to it, and the stored hierarchies into memory.
+
+    Returns what was loaded; `table` is the value of --table.
+
+    Raises:
+        click.BadParameter: The database has no such table or view.
+        ConflictingRolesError: The policy names a column twice.
+    """
     with _attach_read_only(con, path) as database:
         with con.raw.cursor() as cursor:
             source = _resolve_table(cursor, path, database, table)

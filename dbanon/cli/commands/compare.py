@@ -201,5 +201,5 @@ def _print_comparison(title: str, result_rows: Sequence[Mapping[str, Any]]) -> N
 
 
 def _round_number(value: object) -> object:
-    """Return a float rounded to four digits, so that it fits on the screen; other values unchanged."""
+    """Return a float rounded to four significant digits, so that it fits on the screen; other values unchanged."""
     return float(f"{value:.4g}") if isinstance(value, float) else value

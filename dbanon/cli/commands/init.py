@@ -259,7 +259,8 @@ def _ask_missing_codes(p: Proposal) -> Proposal:
 def _ask_settings(p: Proposal, person: str | None) -> Proposal:
     """Ask for a top for numbers or a rounding for dates, if one is suggested, and return the proposal with the answers.
 
-    A column with a hierarchy can have neither.
+    A column with a hierarchy, or that is no quasi-identifier, is not asked about. The reply `-` means none. `person` is
+    the person column; None if there is none. The question about a top then speaks of records, not persons.
     """
     if p.hierarchy is not None or p.offers is None:
         return p
@@ -286,7 +287,8 @@ def _none_if_dash(reply: str) -> str | None:
 def _ask_role(proposal: Proposal, person: str | None) -> Proposal:
     """Ask for the role of a column and return the proposal with it; the reply "skip" withholds the column.
 
-    It asks again if the reply is person and a column decided earlier, `person`, has that role.
+    `person` is the column that was given the role person before, None if there is none. With one, the reply "person" is
+    asked again, and a column proposed as person is proposed as identifier.
     """
     roles = click.Choice([*column_roles.ROLES, SKIP], case_sensitive=False)
     proposed = "identifier" if person and proposal.role == "person" else proposal.role or SKIP
@@ -303,7 +305,9 @@ def _ask_role(proposal: Proposal, person: str | None) -> Proposal:
 def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
     """Ask for a stored hierarchy or one to be built, and return the proposal with it.
 
-    A column that needs none is not asked about and gets none. It asks again until the name is known.
+    Asked about are quasi-identifiers that are text or ENUM, or for which a hierarchy is proposed or can be built, and
+    sensitive columns with a proposed hierarchy. Other columns get none. It asks again until the name is known; `-`
+    means none.
     """
     categories = p.type == "VARCHAR" or p.type.startswith("ENUM(")
     built = p.offers.hierarchy if p.offers else None
@@ -330,7 +334,10 @@ def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
 
 
 def _unused_hierarchy_name(column: str, init_context: _InitContext) -> str:
-    """Return a name for a hierarchy that no other hierarchy has, made of the names of table and column."""
+    """Return a name for a hierarchy that no other hierarchy has.
+
+    It is the name of the column, else those of table and column, else these with a number.
+    """
     names = [column, f"{init_context.source.table} {column}"]
     numbered_names = (f"{names[1]} {number}" for number in itertools.count(2))
     return next(name for name in itertools.chain(names, numbered_names) if name not in init_context.hierarchy_names)

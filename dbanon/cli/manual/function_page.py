@@ -83,7 +83,7 @@ def _fenced(language: str, code: str) -> str:
 
 
 def link(name: str) -> str:
-    """Return a link from one function's page to that of the function `name`."""
+    """Return a Markdown link to the page of the function `name`, for the page of another function."""
     return f"[{name}]({name}.md)"
 
 
@@ -113,7 +113,8 @@ def _table(function: TableFunction, alone: bool) -> list[str]:
 def _parameters(function: TableFunction, alone: bool) -> list[str]:
     """Return the parts of a page about parameters: the function's own, then those that every algorithm has.
 
-    The latter are a link unless `alone`. A function of no algorithm has only the first part, or none.
+    Unless `alone`, only a link to the parameters of every algorithm is given. A function of no algorithm has only its
+    own parameters, or no parts if it has none.
     """
     if not function.kind:
         return ["## Parameters", _rows(function.parameters)] if function.parameters else []
@@ -140,7 +141,7 @@ def common_parameters_page() -> str:
 
 
 def _rows(parameters: Iterable[Parameter]) -> str:
-    """Return a Markdown table of parameters."""
+    """Return a Markdown table of parameters with the columns parameter, accepts, default and meaning."""
     return table(("parameter", "accepts", "default", "meaning"), map(_row, parameters))
 
 
@@ -196,9 +197,9 @@ def _system(system: StreamAlgorithm) -> list[str]:
 
 
 def _siblings(function: TableFunction) -> list[str]:
-    """Return the names of the other table functions of the same algorithm; empty if there is no algorithm.
+    """Return the other two of the functions NAME, NAME_classes and NAME_metrics of an algorithm or stream algorithm.
 
-    These return its release, its classes and its metrics.
+    Empty for a function that belongs to no algorithm.
     """
     if function.system:
         return [name for name in (function.system + ending for ending in KIND_BY_ENDING) if name != function.name]

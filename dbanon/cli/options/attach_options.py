@@ -50,7 +50,7 @@ def _store_values(context: click.Context, option: click.Parameter, values: tuple
 
 
 def attach_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options --attach and --attach-writable to a command; only `attach` reads their values."""
+    """Add the options --attach and --attach-rw to a command; only `attach` reads their values."""
     metavar = "NAME=SYSTEM:WHERE"
     reading = click.option(
         "--attach",

@@ -30,9 +30,9 @@ _STATEMENTS = {
 def with_option_names(message: str, context: click.Context | None) -> str:
     """Return a message in which `name = value` is replaced by the option of the command that has this effect.
 
-    Also replaced are statements that correspond to a command, and the internal names of the input and of the policy.
-    Text within a call such as `kacpc('t', k = 10)` stays. Without a command (`context` is None) the message is returned
-    unchanged.
+    Also replaced are the statements in _STATEMENTS, by commands, if the command has an argument DATABASE, and the
+    internal names of the input and of the policy. Text within a call such as `kacpc('t', k = 10)` stays. Without a
+    command (`context` is None) the message is returned unchanged.
     """
     if context is None:
         return message
@@ -109,7 +109,7 @@ def _option_text(option: click.Option, value: str) -> str:
 
 
 def _split_values(value: str, several: bool) -> Iterator[str]:
-    """Yield the texts of a literal: those of a list without `...` if `several`, else the one text."""
+    """Yield the text of a literal; if `several`, the texts of the elements of a list, without `...`."""
     if several and value.startswith("["):
         yield from (_literal_text(element) for element in map(str.strip, value[1:-1].split(",")) if element != "...")
     else:

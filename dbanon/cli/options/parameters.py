@@ -188,14 +188,15 @@ def parse_assignment(assignment: str, kinds: Mapping[str, ParameterType]) -> tup
     """Return the name, in lower case, and the value of a text `name=value`.
 
     A value that is a SQL literal is evaluated; other text is taken as it is. For parameters that are lists, text is
-    split at its commas.
+    split at its commas; of lists of numbers, each element that is a literal is then evaluated. A single number or
+    boolean for a list of names remains text, in a list.
 
     Args:
         assignment: The text.
         kinds: The types of the parameters by name. A name without a type is accepted; its text is not split.
 
     Raises:
-        click.BadParameter: The text is not `name=value`, or the value looks like a SQL literal and is none.
+        click.BadParameter: The text is not `name=value`, or the value is empty or looks like a SQL literal and is none.
     """
     match = _ASSIGNMENT.fullmatch(assignment)
     if match is None:

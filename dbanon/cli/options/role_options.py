@@ -265,7 +265,7 @@ def _is_already_stored(setting: str, value: Any, stored: Settings) -> bool:
 
 
 def hierarchy_files(hierarchies: Iterable[object]) -> list[Path]:
-    """Return the paths of those hierarchies that are CSV files."""
+    """Return the paths of those hierarchies that are given as the name of a CSV file; it need not exist."""
     return [Path(str(name)) for name in hierarchies if _is_file(name)]
 
 

@@ -110,6 +110,7 @@ class CatalogCache:
     """
 
     def __init__(self, query: Callable[[str], Rows | None]) -> None:
+        """Store the function that runs a query; nothing is read yet."""
         self._query = query
         self._catalog = Catalog()
         self._stale = True

@@ -212,7 +212,9 @@ Offer = tuple[str, str, str]
 def _offers(
     place: _CursorContext, typed: Token | None, mentioned: Sequence[NamedRelation], catalog: Catalog
 ) -> Iterator[Offer]:
-    """Yield what fits at the cursor, the best first; it is not yet compared with the typed text.
+    """Yield what fits at the cursor, the best first, as (name, text to insert, description); see `Offer`.
+
+    It is not yet compared with the typed text.
 
     Args:
         place: The context of the cursor.
@@ -256,25 +258,31 @@ def _offers(
 
 
 def _functions() -> Iterator[Offer]:
-    """Yield the calls of all table functions of dbanon."""
+    """Yield (name, text to insert, description) of all table functions of dbanon; the text is `name(`.
+
+    For a function without arguments it is `name()`.
+    """
     for function in table_functions().values():
         call = f"{function.name}(" + ("" if function.positional or function.parameters else ")")
         yield function.name, call, f"{signature(function, 3).removeprefix(function.name)} {function.doc}"
 
 
 def _parameters(function: TableFunction, given_names: Sequence[str]) -> Iterator[Offer]:
-    """Yield the parameters of a function that are not given yet, required ones first."""
+    """Yield (name, `name=`, description) of each parameter of a function that is not given yet, required ones first."""
     for parameter in sorted(function.parameters, key=lambda p: not p.required):
         if parameter.name not in given_names:
             yield parameter.name, f"{parameter.name}=", parameter.doc
 
 
 def _argument(name: str, call: _Bracket, catalog: Catalog) -> Iterator[Offer]:
-    """Yield values of a positional argument of a call, as quoted texts: relations, columns or hierarchies.
+    """Yield values of a positional argument of a call as (name, name in quotes, description).
+
+    These are relations for tbl, a, b and release, columns for col, and hierarchies for name if that is the function's
+    only positional argument. There are none for other arguments.
 
     Args:
         name: The name of the argument.
-        call: The call; columns are those of its first argument, if that is given.
+        call: The call; columns are those of its first argument, if that is given, else of all relations.
         catalog: The names of the database.
     """
     if name in ("tbl", "a", "b", "release"):
@@ -289,14 +297,17 @@ def _argument(name: str, call: _Bracket, catalog: Catalog) -> Iterator[Offer]:
 
 
 def _source(call: _Bracket, catalog: Catalog) -> list[NamedRelation]:
-    """Return the relations that the first argument of a call can mean."""
+    """Return the relations that the first argument of a call can mean; empty if that is no text."""
     return catalog.find_relations([call.source]) if call.source else []
 
 
 def _values(
     parameter: Parameter, inner: _Bracket, previous: str, source: Sequence[NamedRelation], catalog: Catalog
 ) -> Iterator[Offer]:
-    """Yield values of a parameter; within the brackets of a list or struct, elements of the value.
+    """Yield values of a parameter as (name, text to insert, description).
+
+    Within the brackets of a list or struct these are elements of the value; otherwise the text opens such a bracket if
+    the parameter needs one.
 
     Args:
         parameter: The parameter.
@@ -323,7 +334,9 @@ def _values(
 
 
 def _scalars(name: str, kind: object, columns: dict[str, str], catalog: Catalog) -> Iterator[Offer]:
-    """Yield values of a parameter that is no list: words, booleans, hierarchies, algorithms or columns.
+    """Yield values of a parameter that is no list as (name, text to insert, description).
+
+    These are the words of a choice, booleans, hierarchies, algorithms, or columns for `person`; none for other types.
 
     Args:
         name: The name of the parameter.
@@ -344,10 +357,11 @@ def _scalars(name: str, kind: object, columns: dict[str, str], catalog: Catalog)
 
 
 def _members(place: _CursorContext, mentioned: Sequence[NamedRelation], catalog: Catalog) -> Iterator[Offer]:
-    """Yield what can follow `name.`: columns of the relation with that name or alias, or relations of that schema.
+    """Yield what can follow `name.`, as (name, text to insert, description).
 
-    An alias that is defined after the cursor is unknown. If no relation has the name, the columns of all relations that
-    the statement names are offered.
+    These are the columns of the relations with that name or alias, and the relations of a schema or database of that
+    name. An alias that is defined after the cursor is unknown. If no relation has the name, the columns of all
+    relations that the statement names are offered.
     """
     if len(place.words) < 2:
         return
@@ -392,13 +406,13 @@ def _command(line: str, catalog: Catalog) -> list[Completion]:
 
 
 def _matching(offered: Iterable[Offer], prefix: str, back: int, text_after: str, *, lower: bool) -> list[Completion]:
-    """Return completions for the offers that begin with the typed text, then those that contain it, each once.
+    """Return completions for the offers that begin with the typed text, then those that contain it, each text once.
 
-    An offer that only contains the text counts if at least three characters are typed. Brackets and quotes that the
+    Offers that only contain the typed text count if at least three characters are typed. Brackets and quotes that the
     text after the cursor begins with are not inserted again.
 
     Args:
-        offered: The offers.
+        offered: The offers: (name to compare, text to insert, description).
         prefix: The typed text; case is ignored.
         back: The number of characters before the cursor to replace.
         text_after: The input after the cursor.

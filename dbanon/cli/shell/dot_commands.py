@@ -140,7 +140,10 @@ def _rows(shell: Shell, words: list[str]) -> None:
 
 
 def _tables(shell: Shell, words: list[str]) -> None:
-    """Write the tables and views, or those whose name contains a word, with kind and number of columns and rows."""
+    """Write the tables and views, or those whose name contains a word, with kind, columns and estimated rows.
+
+    The number of rows of views is NULL.
+    """
     shell.show(
         qualify_builtins("""
         SELECT
@@ -170,10 +173,12 @@ def _tables(shell: Shell, words: list[str]) -> None:
 
 
 def _schema(shell: Shell, words: list[str]) -> None:
-    """Write the CREATE statements of the relations with the given name, or of all relations outside the schema dbanon.
+    """Write the CREATE statements of the tables and views with the given name, or of all outside the schema dbanon.
+
+    The name may have a schema and a database; case is ignored.
 
     Raises:
-        UnreadableCommandError: No relation has the name.
+        UnreadableCommandError: No table or view has the name.
     """
     rows = shell.query(
         qualify_builtins("""
@@ -273,9 +278,13 @@ def _plan(shell: Shell, words: list[str]) -> None:
 
 
 def _metrics(shell: Shell, words: list[str]) -> None:
-    """Write the key metrics of a call such as `best('patients', k=10)`, or of a release.
+    """Write the key metrics of a call such as `best('patients', k=10)`, or of a stored release.
 
-    If a person watches, it also writes how many metrics there are in addition and the query for all.
+    If the output is a terminal, also write how many other metrics there are, and the query that returns all.
+
+    Args:
+        shell: The shell.
+        words: One text: the call or the name of the release.
 
     Raises:
         UnreadableCommandError: The text is neither the call of a function that publishes nor a name.

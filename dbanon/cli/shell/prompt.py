@@ -55,6 +55,7 @@ class SqlCompleter(Completer):
     """A completer for prompt_toolkit that offers what `completions` finds, and paths after `.read`."""
 
     def __init__(self, current_catalog: Callable[[], Catalog]) -> None:
+        """Store the function that returns the names for completion."""
         self._current_catalog = current_catalog
         self._paths = PathCompleter(expanduser=True)
 

@@ -42,8 +42,8 @@ class Shell:
         csv_formulas: "escape" or "keep": the treatment of text cells of CSV that a spreadsheet would execute.
         timer: Whether the time of each statement is written.
         all_rows: Whether tables have all rows.
-        watched: Whether a person watches. Results then fit the screen, statements without rows are confirmed, and
-            errors are written with the results instead of to `err`.
+        watched: Whether the output is a terminal, read by a person. Results then fit the screen, statements without
+            rows are confirmed, and errors are written with the results instead of to `err`.
         console: The output of results.
         errors: The output of errors and warnings.
     """
@@ -63,9 +63,9 @@ class Shell:
         Args:
             connection: The connection; it is not closed.
             out: The stream for results.
-            err: The stream for errors and warnings, if no person watches.
+            err: The stream for errors and warnings, unless `watched`.
             mode: The format of results.
-            watched: Whether a person watches.
+            watched: Whether the output is a terminal. If not, reviews before a first release are not written.
             dot_command: Runs a dot command.
         """
         self.connection = connection
@@ -104,7 +104,7 @@ class Shell:
     def page(self) -> ResultPage:
         """The output for results by the present settings.
 
-        Unless a number of rows is set, tables have as many rows as fit the screen, or all if no person watches.
+        Unless a number of rows is set, tables have as many rows as fit the screen, or all if the output is no terminal.
         """
         fits = max(5, self.console.height - 9)
         return ResultPage(
@@ -147,7 +147,7 @@ class Shell:
     def _statement(self, query: str) -> None:
         """Run a statement, write its warnings once each, and then its result.
 
-        A statement without a result is confirmed if a person watches.
+        A statement without a result is confirmed if the output is a terminal.
         """
         with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
@@ -234,7 +234,7 @@ class Shell:
         self.print(Text(text))
 
     def print(self, renderable: RenderableType) -> None:
-        """Write an object that rich can render; it is 100 columns wide if no person watches."""
+        """Write an object that rich can render; it is 100 columns wide if the output is no terminal."""
         self.console.print(renderable, soft_wrap=False, width=None if self.watched else PLAIN_WIDTH)
 
     def _print_review(self, lines: list[str]) -> None:

@@ -27,7 +27,7 @@ DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=Fals
 
 
 def database_argument(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the argument DATABASE, and the options for databases attached to it, to a command."""
+    """Add the argument DATABASE and the options --attach and --attach-rw to a command."""
     return DATABASE(attach_options(command))
 
 
@@ -188,7 +188,10 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def _cell_text(value: object) -> str:
-    """Return the text of a cell for rich: floats with 6 digits, "" for NULL, others on one line without markup."""
+    """Return the text of a cell for rich: "" for NULL, floats with 6 significant digits, others on one line.
+
+    Markup and control characters in it are escaped.
+    """
     from rich.markup import escape
 
     if isinstance(value, float):

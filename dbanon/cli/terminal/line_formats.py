@@ -76,7 +76,8 @@ def _parse_lines(lines: bytes, format_: str, schema: Any, types: Mapping[str, An
     Args:
         lines: Complete lines; in CSV the first one has the names.
         format_: "ndjson" or "csv".
-        schema: The schema of the first table; None for the first table. Other columns than these are dropped.
+        schema: The schema that the first chunk of lines had; other columns are dropped. None if these lines are the
+            first chunk, whose types are inferred.
         types: Types of columns that replace those of the schema or the inferred ones.
     """
     column_types = {**({} if schema is None else dict(_schema_types(schema))), **types}

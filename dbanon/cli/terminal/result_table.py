@@ -63,7 +63,8 @@ class ResultPage:
     Attributes:
         console: The console to write to.
         limit: The number of rows of a table that are written; None for all.
-        watched: Whether a person watches: tables then fit the screen, and values are without control characters.
+        watched: Whether the output is a terminal: tables then fit the screen, and values are without control
+            characters.
     """
 
     console: Console
@@ -73,7 +74,7 @@ class ResultPage:
     """Whether text cells of CSV that a spreadsheet would execute are escaped."""
 
     def write(self, text: str) -> None:
-        """Write text; if a person watches, control characters are escaped."""
+        """Write text; if the output is a terminal (`watched`), control characters are escaped."""
         self.console.file.write(escape_controls(text) if self.watched else text)
 
 
@@ -136,7 +137,7 @@ def _write_table(result: QueryResult, page: ResultPage) -> None:
 def _write_footer(page: ResultPage, rows: int, total: int, columns: str = "") -> None:
     """Write how many rows there are and how many of them are not shown.
 
-    If no person watches, only omitted rows are stated.
+    If the output is no terminal, only omitted rows are stated.
 
     Args:
         page: The output.

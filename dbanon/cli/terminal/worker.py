@@ -13,13 +13,14 @@ T = TypeVar("T")
 
 
 class Worker:
-    """One thread that works for the main thread.
+    """One thread that runs work for the main thread, which waits for it.
 
-    `interrupt` stops its work, after Ctrl-C. `tick` receives the running time in seconds about ten times per second,
-    and None when the work is complete.
+    `interrupt` is called to stop the work after Ctrl-C. `tick` receives the running time in seconds about ten times per
+    second, and None when the work is complete.
     """
 
     def __init__(self, interrupt: Callable[[], None], tick: Callable[[float | None], None]) -> None:
+        """Store the callbacks and prepare the thread, which starts with the first work."""
         self._interrupt = interrupt
         self._tick = tick
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dbanon-shell")

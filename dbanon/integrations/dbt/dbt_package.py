@@ -11,7 +11,10 @@ FOLDER = Path(__file__).parent / "package"
 
 
 def packages_yml(folder: str | Path) -> str:
-    """Return the text of a dbt project's packages.yml that names the local package in `folder`."""
+    """Return the text of a dbt project's packages.yml that names the local package in `folder`.
+
+    A path with characters other than letters, digits, `_`, `.`, `/` and `-` is quoted as JSON text, which YAML accepts.
+    """
     place = str(folder)
     if not re.fullmatch(r"[\w./-]+", place):  # YAML takes a JSON text for what it is
         place = json.dumps(place, ensure_ascii=False)

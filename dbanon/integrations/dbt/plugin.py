@@ -48,7 +48,7 @@ class Plugin(BasePlugin):
     def store(self, target_config: Any) -> None:
         """Create the next version of a release, for a model with the materialization `anonymized`; log its warnings.
 
-        DbtRuntimeError if this fails. For any other format the method of the base class is called, too.
+        DbtRuntimeError if this fails. For any other format, `store` of the base class is called first.
         """
         if target_config.location.format != FORMAT:
             super().store(target_config)

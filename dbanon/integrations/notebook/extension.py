@@ -9,7 +9,10 @@ _LOADED: dict[int, Magic] = {}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magics `%dbanon` and `%%dbanon` in a shell of IPython; loading again keeps its connection."""
+    """Register the magics `%dbanon` and `%%dbanon` in a shell of IPython.
+
+    Loading again keeps the connection that the magics use.
+    """
     magic = _LOADED.setdefault(id(shell), Magic(shell))
     shell.register_magic_function(magic.line, "line", "dbanon")
     shell.register_magic_function(magic.cell, "cell", "dbanon")

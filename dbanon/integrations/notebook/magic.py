@@ -110,10 +110,12 @@ class Magic:
     def _use(self, text: str) -> bool:
         """Use the connection or database file that a text names and return True; False if the text can be a statement.
 
-        A connection that the magic opened before is closed.
+        A text is a connection if it is the name of a notebook variable with one. It is a file if it ends in .duckdb,
+        .ddb or .db, or is :memory:; a path with spaces must be in quotes. A connection that the magic opened before is
+        closed.
 
         Raises:
-            UnknownConnectionError: The text is one word, and neither a connection, a file nor a statement.
+            UnknownConnectionError: The text is one word, and neither a connection, a file nor a statement of one word.
         """
         value = self.shell.user_ns.get(text) if text.isidentifier() else None
         if isinstance(value, (Connection, duckdb.DuckDBPyConnection)):
@@ -179,7 +181,7 @@ class Magic:
     def _parameters(self, query: str) -> dict[str, Any] | None:
         """Return the values of the notebook variables that the last statement names as `$name`; None if there are none.
 
-        None also for text that DuckDB cannot parse: the statement itself will raise the error.
+        Names without a variable are omitted. None also for text that DuckDB cannot parse: running it raises the error.
         """
         try:
             statements = self.connection.raw.extract_statements(query)

@@ -23,10 +23,14 @@ class AuditLog:
     ) -> None:
         """Append an entry with the current time in UTC; safe to call from several threads.
 
+        The keys of the JSON object are `at`, `event`, `who`, `session`, and `functions` and `why` unless they are
+        empty. Without a path, do nothing.
+
         Args:
             event: What happened.
             token_name: Name of the token; None if there is none.
-            session: Identifier of the session. It is shortened, because anyone who has all of it could use the session.
+            session: Identifier of the session. Only the first 8 characters are written, because anyone who has all of
+                it could use the session.
             functions: Names of the functions that the statement calls.
             reason: Why the statement was refused or failed.
         """

@@ -107,9 +107,10 @@ def _function_name(node: Mapping[str, Any]) -> str:
 
 
 def permission_rows(permissions: Sequence[Permission]) -> Sql:
-    """Return a query of what a reader may request: sources, algorithms, the least k and bounds of privacy models.
+    """Return a query of what a reader may request; no rows without permissions.
 
-    The rows are literals in the query, so no table with permissions is read for a reader.
+    Its columns are source, algorithms (a list), the least k, and parameters (the bounds of privacy models other than k,
+    as text). The rows are literals in the query, so no table with permissions is read for a reader.
     """
     types = {"source": "VARCHAR", "algorithms": "VARCHAR[]", "k": "INTEGER", "parameters": "VARCHAR"}
     values = [join_sql(f"CAST(NULL AS {type_})" for type_ in types.values())]  # gives the columns their types
@@ -179,7 +180,11 @@ def _algorithm_call(name: str, source: Any, parameters: dict[str, Any]) -> Algor
 
 
 def _parse_argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the lower-case name and the value of an argument: `x` (its name is ""), `k := x`, `k => x` or `k = x`."""
+    """Return the lower-case name and the value of an argument: `k := x`, `k => x`, `k = x`, or `x` without a name.
+
+    The name is "" for `x` alone, and for a comparison whose left side is a qualified column. `function` is the called
+    function, for messages. InvalidArgumentError if the value is neither a number, a text nor NULL.
+    """
     argument_name, value = str(child["alias"]), child
     if child["class"] == "COMPARISON" and child["type"] == "COMPARE_EQUAL" and child["left"]["class"] == "COLUMN_REF":
         names = child["left"]["column_names"]
@@ -188,7 +193,16 @@ def _parse_argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _literal_value(function: str, argument_name: str, node: Mapping[str, Any]) -> Any:
-    """Return the text or number of a literal's node; None for NULL; InvalidArgumentError for any other expression."""
+    """Return the text or number of a literal's node in a parsed tree; None for NULL.
+
+    Args:
+        function: The called function, for the message.
+        argument_name: The name of the argument, for the message; "" for the source.
+        node: The node.
+
+    Raises:
+        InvalidArgumentError: It is another expression, or a literal of another type.
+    """
     if node["class"] == "CONSTANT":
         type_, value = node["value"]["type"], node["value"].get("value")
         if node["value"]["is_null"]:

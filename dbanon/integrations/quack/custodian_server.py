@@ -69,7 +69,10 @@ class CustodianHandler:
             session_connection.close()
 
     def error_message(self, error: BaseException) -> str | None:
-        """Return the message of an error without the lines that quote the statement; other errors with their type."""
+        """Return the message of an error of dbanon or DuckDB, without the lines that quote the statement.
+
+        For any other error return its type and message. None is never returned.
+        """
         if isinstance(error, (DbanonError, duckdb.Error)):
             return str(error).split("\n\nLINE ")[0].strip().removeprefix("Invalid Input Error: ")
         return f"{type(error).__name__}: {error}"

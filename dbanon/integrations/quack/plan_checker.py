@@ -130,7 +130,13 @@ class PlanChecker:
                 _require(is_known, "The table", name)
 
     def check_serialized(self, cursor: Any, statement: str) -> None:
-        """Plan a statement that DuckDB runs from a serialized tree, without running it.
+        """Plan a statement with a serialized tree (a call of json_execute_serialized_sql), without running it.
+
+        Errors of DuckDB other than for unknown names are raised unchanged.
+
+        Args:
+            cursor: A connection of `cursor()`.
+            statement: The text of the statement.
 
         Raises:
             ReaderStatementRefusedError: It has an unknown table or function.

@@ -239,7 +239,8 @@ def _request_statements(requests: _ReaderRequests, served_releases: set[tuple[st
 def _table_columns(cursor: Any, entry: LedgerEntry, ending: str) -> dict[str, str]:
     """Return the SQL types of the columns of a release's table by name.
 
-    `ending` is that of the table, such as "_classes".
+    `ending` is that of the table's name: "", "_classes", "_metrics" or "_certificate". The table of the certificate
+    always has four text columns; those of the others are read from the catalog.
     """
     if ending == "_certificate":
         return dict.fromkeys(("section", "item", "value", "sql"), "VARCHAR")
@@ -256,7 +257,7 @@ def _copied_column(name: str, type_: str) -> Sql:
 
 
 def _list_release(entry: LedgerEntry, part: Sql) -> Sql:
-    """Return the statement that adds a release to the list for readers, with its number of rows and its certificate.
+    """Return the INSERT that adds a release to the list for readers, with its number of rows and its certificate.
 
     `part` is the quoted name of the attached file of the release.
     """

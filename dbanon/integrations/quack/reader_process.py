@@ -249,6 +249,8 @@ class ReaderHandler:
     def _fetch(self, cursor: Any) -> StatementResult:
         """Return all rows of the statement that a cursor just ran.
 
+        The limit of bytes is 1,000 per permitted row, and at most _MAX_RESULT_BYTES.
+
         Raises:
             LimitExceededError: It has too many rows or bytes.
         """

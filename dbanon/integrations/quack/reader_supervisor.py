@@ -104,10 +104,12 @@ class _ReaderSupervisor:
                 raise errors.NoReleaseToServeError("serve", str(self.config.database), why)
 
     def _update_copy(self) -> str | None:
-        """Copy what was published if the database has changed or readers requested releases; return an error or None.
+        """Copy what was published if the database has changed or readers requested releases.
 
-        While another process has the database, it is tried again after _BUSY_INTERVAL_S. New releases and reasons why
-        others are not served are reported by `on_message`.
+        Return an error message or None.
+
+        None also if nothing was to be done. While another process has the database, copying is tried again after
+        _BUSY_INTERVAL_S. New releases, and new reasons why others are not served, are reported by `on_message`.
         """
         state = _file_state(self.config.database)
         is_unchanged = state == self._database_state and not request_files.has_requests(self.folder)
@@ -162,7 +164,10 @@ class _ReaderSupervisor:
 
 
 def _file_state(database: Path) -> tuple[object, ...]:
-    """Return times, sizes and inodes of a database file and its write-ahead log, which change with the database."""
+    """Return times, sizes and inodes of a database file and its write-ahead log, which change with the database.
+
+    There is one tuple (name, modification time in ns, size, inode) for each of the two files that exists.
+    """
     state: list[object] = []
     for path in (database, database.with_name(database.name + ".wal")):
         with contextlib.suppress(FileNotFoundError):

@@ -248,13 +248,27 @@ class _TreeChecker:
     def _check_query(self, query: dict[str, Any], ctes: frozenset[str], depth: int) -> None:
         """Check a query or subquery.
 
-        `ctes` are the lower-case names of the CTEs in scope, `depth` its nesting depth.
+        Raise ReaderStatementRefusedError if something in it is not allowed, such as a parameter.
+
+        Args:
+            query: The node of the query.
+            ctes: The lower-case names of the CTEs in scope.
+            depth: How deeply the node is nested in the tree.
         """
         self._require(not query["named_param_map"], "A parameter")
         self._check_node(query, ctes, depth + 1)
 
     def _visit(self, node: Any, ctes: frozenset[str], depth: int) -> None:
-        """Check a dictionary, or each element of a list; raise an error at MAX_DEPTH. Other values need no check."""
+        """Check a dictionary (a node), or each element of a list; other values need no check.
+
+        Args:
+            node: The value of a field of the tree.
+            ctes: The lower-case names of the CTEs in scope.
+            depth: How deeply the value is nested in the tree.
+
+        Raises:
+            ReaderStatementRefusedError: Something in it is not allowed, or the depth is MAX_DEPTH.
+        """
         self._require(depth < MAX_DEPTH, _NESTED_TOO_DEEPLY)
         if isinstance(node, list):
             for child in node:
@@ -265,7 +279,14 @@ class _TreeChecker:
     def _check_node(self, node: dict[str, Any], ctes: frozenset[str], depth: int) -> None:
         """Check one node of the tree and, recursively, the nodes in its fields.
 
-        Its kind, and every field of it, must be known.
+        Raise ReaderStatementRefusedError if one fails.
+
+        The kind of the node (its `class` or `type`), and every field of it, must be known.
+
+        Args:
+            node: The node.
+            ctes: The lower-case names of the CTEs in scope.
+            depth: How deeply the node is nested in the tree.
         """
         if isinstance(kind := node.get("class"), str):
             self._check_fields(node, _EXPRESSION_FIELDS, kind)
@@ -284,16 +305,29 @@ class _TreeChecker:
                 self._visit(value, ctes, depth + 1)
 
     def _check_fields(self, node: Mapping[str, Any], kinds: Mapping[str, frozenset[str]], kind: str) -> None:
-        """Check that `kinds` has a node's kind and each of its fields, and that it has no sample and no AT clause."""
+        """Check that a node's kind and all of its fields are known, and that it has no sample and no AT clause.
+
+        ReaderStatementRefusedError otherwise.
+
+        Args:
+            node: The node.
+            kinds: The allowed fields by kind of node.
+            kind: The node's kind.
+        """
         kind_label = kind.removesuffix("_NODE").replace("_", " ").lower()
         self._require(kind in kinds and set(node) <= kinds[kind], f"'{kind_label}'")
         for name in _NULL_FIELDS:
             self._require(node.get(name) is None, f"'{name.removesuffix('_clause')}'")
 
     def _check_ctes(self, cte_map: dict[str, Any], ctes: frozenset[str], depth: int) -> frozenset[str]:
-        """Check a WITH clause and return the names in scope after it: `ctes` and its own, in lower case.
+        """Check a WITH clause and return the names of the CTEs in scope after it, in lower case.
 
         Each of its queries may use the CTEs before it; recursive ones are refused.
+
+        Args:
+            cte_map: The node of the WITH clause.
+            ctes: The lower-case names of the CTEs in scope before it, which are in the result, too.
+            depth: How deeply the node is nested in the tree.
         """
         self._require(set(cte_map) == {"map"}, "A CTE of an unknown form")
         for entry in cte_map["map"]:
@@ -341,7 +375,17 @@ class _TreeChecker:
     def _check_relation(self, kind: str, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
         """Check an element of FROM; a table must be published or a CTE in scope.
 
-        Returns the names of the fields that need no further visit.
+        ReaderStatementRefusedError otherwise, and for VALUES with types, SHOW and DESCRIBE of a table. Elements of
+        other kinds pass: their fields are checked separately.
+
+        Args:
+            kind: The node's type, such as BASE_TABLE or JOIN.
+            node: The node.
+            ctes: The lower-case names of the CTEs in scope.
+            depth: How deeply the node is nested in the tree.
+
+        Returns:
+            The names of the fields that need no further check.
         """
         if kind == "BASE_TABLE":
             schema, name = node["schema_name"].lower(), node["table_name"].lower()
@@ -360,8 +404,17 @@ class _TreeChecker:
     def _check_table_function(self, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
         """Check a table function in FROM and the arguments of its call; return the names of the fields already visited.
 
-        A call of an algorithm is added to `release_calls`; its arguments are checked by
-        `dbanon.integrations.quack.call_rewriter`, which accepts literals only.
+        Allowed are those of TABLE_FUNCTIONS, and calls of algorithms and `permissions`. The latter are added to
+        `release_calls`; their arguments are checked later by `dbanon.integrations.quack.call_rewriter`, which accepts
+        literals only.
+
+        Args:
+            node: The node of the table function.
+            ctes: The lower-case names of the CTEs in scope.
+            depth: How deeply the node is nested in the tree.
+
+        Raises:
+            ReaderStatementRefusedError: The function, or something in its call, is not allowed.
         """
         function = node["function"]
         self._require(function.get("class") == "FUNCTION", "A table function of an unknown form")

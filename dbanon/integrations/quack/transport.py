@@ -210,8 +210,8 @@ class Transport:
     def _authenticate(self, session: str, secret: str, _: str) -> bool:
         """Return whether a client with this secret may begin a session; register the session if so.
 
-        A wrong secret is answered after a delay. A session is refused if the server is stopping or its token has too
-        many.
+        A wrong secret is answered after a delay. A session is refused if the server is stopping or its token has
+        MAX_SESSIONS others. Quack passes a third argument, which is not used.
         """
         token = self.checker.find_token(secret)
         if token is None:
@@ -222,9 +222,9 @@ class Transport:
         return is_admitted
 
     def _open_session(self, session: str, token: AccessToken) -> bool:
-        """Register a session and return True.
+        """Register a session and return True; return False if its token has too many sessions.
 
-        False if its token has MAX_SESSIONS others, even after removing ended ones.
+        These are MAX_SESSIONS others, even after ended ones were removed.
         """
         for is_retry in (False, True):
             with self._lock:
@@ -382,7 +382,7 @@ def _register_function(
 
 
 def _typed_column(column: str, type_: str) -> Sql:
-    """Return the SQL of a result's column, cast to its type in DuckDB if that is an ENUM."""
+    """Return the SQL of a result's column: cast to `type_` if this is an ENUM or contains one, else only its name."""
     return Sql(f"CAST({column} AS {type_}) AS {column}" if "ENUM(" in type_ else column)
 
 

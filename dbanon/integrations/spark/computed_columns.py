@@ -90,8 +90,13 @@ class _Lineage:
     def _add_computed(self, plan: Any, numbers: list[int], children: list[list[int]]) -> None:
         """Record the source columns of the outputs of a plan node that computes expressions.
 
-        An expression with an alias has the sources of its own; any other new output has those of all expressions of the
-        node, or of all outputs of its children if the expressions have none.
+        The sources of an expression with an alias are the columns in it. Any other new output gets the sources of all
+        expressions of the node, or of all outputs of its children if the expressions have none.
+
+        Args:
+            plan: The plan node.
+            numbers: The expression ids of its outputs.
+            children: The expression ids of the outputs of each child.
         """
         used: set[str] = set()
         for expression in _scala_items(plan.expressions()):
@@ -103,7 +108,12 @@ class _Lineage:
                 self._add(number, used)
 
     def _add_by_position(self, numbers: list[int], children: list[list[int]]) -> None:
-        """Add to the sources of each column (by expression id) those of the columns at its position in all children."""
+        """Add to the sources of each output column those of the columns at its position in all children.
+
+        Args:
+            numbers: The expression ids of the output columns.
+            children: The expression ids of the output columns of each child, in order.
+        """
         for place, number in enumerate(numbers):
             for child in children:
                 self._add(number, self._sources_by_id[child[place]])

@@ -100,7 +100,10 @@ def _governing_rows(con: Connection, name: str) -> tuple[catalog.Source, tuple[D
 
 
 def _hierarchies(con: Connection) -> pa.Table:
-    """Return the rows of the database's table dbanon.hierarchy; without that table, none."""
+    """Return the rows of the database's table dbanon.hierarchy.
+
+    Without that table, no rows and only the column `name`.
+    """
     database = _database_name(con)
     if not catalog.has_table(con.raw, database, "hierarchy"):
         return pa.table({"name": pa.array([], pa.string())})

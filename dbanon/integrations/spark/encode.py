@@ -42,9 +42,9 @@ def partition_by_codes(part_of_codes: Callable[[Codes], Ints], rows: DataFrame) 
 
 
 class CodeCounts(NamedTuple):
-    """The codes of an attribute that occur in a partition, ascending, with the tuples and records of each.
+    """The codes of an attribute that occur in a partition, ascending, and how many tuples and records have each.
 
-    `tuples` and `records` are their numbers, in the order of `codes`.
+    A tuple is a distinct combination of codes. `tuples` and `records` are in the order of `codes`.
     """
 
     codes: Ints
@@ -53,9 +53,16 @@ class CodeCounts(NamedTuple):
 
 
 def count_values(planner: CallPlanner, distinct_records: DataFrame) -> LargerTable:
-    """Count each value of the quasi-identifiers and sensitive columns that the clustering reads.
+    """Count the records with each value of the quasi-identifiers, and of the sensitive columns that clustering reads.
 
-    Records are counted, or persons if there is a person column; `distinct_records` has `own` and `weight`.
+    If there is a person column, distinct persons are counted in place of records.
+
+    Args:
+        planner: The planner of the call.
+        distinct_records: Distinct records: `own` (a struct of the values) and `weight` (their count).
+
+    Returns:
+        `columns`: by name, a table with each `value` and its `size`; `records`: the number of all records.
     """
     person = planner.spec.roles.person
     count = fn.sum("weight") if person is None else fn.countDistinct(struct_field("own", person))
@@ -68,7 +75,7 @@ def count_values(planner: CallPlanner, distinct_records: DataFrame) -> LargerTab
 
 
 class PartitionInput:
-    """The distinct records of a table as DataFrames of codes, with the domains of its columns.
+    """The distinct records of a table as DataFrames of codes, with the meaning of the codes of its columns.
 
     Attributes:
         planner: The planner of the call.
@@ -76,17 +83,20 @@ class PartitionInput:
         attributes: The quasi-identifiers.
         sensitive: The sensitive columns that the clustering reads.
         person: The name of the person column; None if there is none.
-        constraint: The privacy constraint.
+        constraint: The constraint: k and the other privacy models.
         distinct_records: One row per distinct record: `own` (its values), `weight` (its count), `codes` of the
-            quasi-identifiers, `looked` (codes of the sensitive columns) and `person`.
-        tuples: One row per combination of codes, with its `weight`. NULL has the code after the last value.
-        groups: One row per combination of codes, sensitive codes and person, with its `weight`.
+            quasi-identifiers, `looked` (codes of the sensitive columns) and `person`; the last two only if they exist.
+        tuples: One row per tuple (combination of `codes`), with its `weight`. NULL has the code after the last value.
+        groups: One row per combination of `codes`, `looked` and `person`, with its `weight`.
     """
 
     def __init__(self, call: PortableCall, distinct_records: DataFrame, larger: LargerTable) -> None:
-        """Encode the distinct records (`own`, `weight`) and cache tuples and groups.
+        """Encode the distinct records and cache the DataFrames `tuples` and `groups`.
 
-        `larger` has the counts of all values.
+        Args:
+            call: The call.
+            distinct_records: Distinct records: `own` (a struct of the values) and `weight` (their count).
+            larger: The counts of all values of the table.
         """
         planner = thread_planner(call)
         self.planner, self.n_records = planner, larger.records
@@ -103,7 +113,7 @@ class PartitionInput:
         self.groups = self.distinct_records.groupBy(*group_columns).agg(fn.sum("weight").alias("weight")).persist()
 
     def unpersist(self) -> None:
-        """Remove tuples and groups from Spark's cache."""
+        """Remove the DataFrames `tuples` and `groups` from Spark's cache."""
         self.tuples.unpersist()
         self.groups.unpersist()
 
@@ -113,16 +123,23 @@ class PartitionInput:
         return any(map(_has_max_level, self.attributes))
 
     def tuple_counts(self, partitioner: Partitioner) -> dict[int, int]:
-        """Return the number of tuples of each partition by its number; `partitioner` adds the column `part`."""
+        """Return the number of tuples (distinct combinations of codes) of each partition by its number.
+
+        `partitioner` adds the column `part` to rows with `codes`.
+        """
         return {row["part"]: row["count"] for row in partitioner(self.tuples).groupBy("part").count().collect()}
 
     def code_counts(
         self, partitioner: Partitioner, parts: Collection[int] | None = None
     ) -> dict[int, list[CodeCounts]]:
-        """Return for each partition the counts of the codes of every attribute, in the order of `attributes`.
+        """Return for each partition, by number, the `CodeCounts` of every attribute, in the order of `attributes`.
 
-        `parts` are the partitions to count; None for all. If the driver would receive more than about MAX_COUNTS
-        counts, neighbouring codes of an attribute are counted together, under the first one.
+        If the driver would receive more than about MAX_COUNTS counts, neighbouring codes of an attribute are counted
+        together, under the first one.
+
+        Args:
+            partitioner: Adds the column `part` to rows with `codes`.
+            parts: The partitions to count; None for all.
         """
         tuples = partitioner(self.tuples)
         if parts is not None:
@@ -135,10 +152,16 @@ class PartitionInput:
         return dict(_counts_by_part(rows, len(self.attributes)))
 
     def failing_parts(self, partitioner: Partitioner, parts: Collection[int], min_classes: int) -> set[int]:
-        """Return those of `parts` that have too few records for `min_classes` classes or miss a privacy model.
+        """Return those of `parts` that have too few records, or miss a privacy model other than k.
 
-        Fewer than k records (persons) are too few. If max_level separates blocks, a partition fails if one of its
-        blocks does. An empty partition fails.
+        A partition has too few if it has less than k records (persons), or less than `min_classes` times the least
+        number of records of a class. If a max_level separates blocks, which no class may cross, a partition fails if
+        one of its blocks does. An empty partition fails.
+
+        Args:
+            partitioner: Adds the column `part` to rows with `codes`.
+            parts: The numbers of the partitions to check.
+            min_classes: For how many classes each partition (or block) must have enough records.
         """
         groups = partitioner(self.groups).where(fn.col("part").isin(list(parts)))
         block = fn.array(*_block_columns(self.attributes)) if self.has_blocks else fn.lit(0)
@@ -158,13 +181,13 @@ class PartitionInput:
 def _parts_missing_model(
     demand: ModelRequirement, sensitive: SensitiveColumn, value_counts: Sequence[Any], blocks: Sequence[Any]
 ) -> set[int]:
-    """Return the partitions with a block that misses a privacy model.
+    """Return the numbers of the partitions with a block that misses a privacy model.
 
     Args:
-        demand: The model.
+        demand: The model and its bound.
         sensitive: The sensitive column that it is about.
         value_counts: Rows of `part`, `block`, `value` (a code) and `size`.
-        blocks: One row of `part`, `block` and `size` per block.
+        blocks: One row of `part`, `block` and `size` per block (the tuples that may share a class).
     """
     numbers = {(r["part"], json.dumps(r["block"])): i for i, r in enumerate(blocks)}
     counts = np.zeros((len(blocks), sensitive.values + 1), np.int64)
@@ -186,9 +209,10 @@ def _counts_by_part(rows: Sequence[Any], n_attributes: int) -> Iterator[tuple[in
 
 
 def _code_pair(j: int, attribute: Attribute, max_codes: int) -> Column:
-    """Return a struct column of the attribute's number j and its code, for counting.
+    """Return a struct column with the fields `j` (an attribute's number) and `code`, for counting.
 
-    Above `max_codes` values, 2^n neighbouring codes are replaced by the first of them; the code of NULL is not.
+    If the attribute has more than `max_codes` values, 2^n neighbouring codes are replaced by the first of them, with
+    the n that leaves at most about `max_codes`; the code of NULL is unchanged.
     """
     code = fn.col("codes")[j]
     shift = max((attribute.values - 1) // max_codes, 0).bit_length()
@@ -222,6 +246,13 @@ def _add_codes(
 
     `codes` are those of quasi-identifiers, `looked` those of sensitive columns (absent if none are used). NULL has the
     code after the last value.
+
+    Args:
+        planner: The planner of the call, which codes values.
+        distinct_records: Distinct records: `own` (a struct of the values) and `weight` (their count).
+        larger: The counts of all values of the table.
+        attributes: The quasi-identifiers.
+        sensitive: The sensitive columns that the clustering reads.
     """
     session, rows = distinct_records.sparkSession, distinct_records
     codes: dict[str, list[Column]] = {"codes": [], "looked": []}

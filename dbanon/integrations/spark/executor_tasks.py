@@ -45,7 +45,11 @@ def assign_partitions(call: PortableCall, parts: DataFrame, larger: LargerTable 
 
 
 def _assignment_schema(call: PortableCall, record_type: StructType) -> StructType:
-    """Return the Spark schema of assigned records: `own` of the given type, FORMS, `size` and `error`."""
+    """Return the Spark schema of assigned records.
+
+    The columns are `own` of the type `record_type`, the columns of FORMS (published, keys, lost, person), `size` and
+    `error`.
+    """
     planner = thread_planner(call)
     types = planner.assignment_types()
     null_columns = ", ".join(f"CAST(NULL AS {types[name]}) AS {name}" for name in FORMS)
@@ -91,7 +95,7 @@ def _count_uncovered_rows(call: PortableCall, rows: pa.Table) -> pa.Table:
 
 
 def measure_models(call: PortableCall, rows: DataFrame, larger: LargerTable) -> DataFrame:
-    """Measure the privacy models of classes on the executors.
+    """Measure the privacy models other than k, and the number of persons, of classes on the executors.
 
     Args:
         call: The call.
@@ -100,7 +104,7 @@ def measure_models(call: PortableCall, rows: DataFrame, larger: LargerTable) -> 
 
     Returns:
         One row per part and model: the number `model`, the worst `value`, how many classes `missed` it, and `error` if
-            the part could not be measured. Model -1 is the number of persons.
+            the part could not be measured. Model -1 is the number of persons, if there is a person column.
     """
     arrow = to_arrow_schema(StructType.fromDDL(_MODEL_SCHEMA))
 

@@ -20,9 +20,10 @@ from dbanon.release.plan import plan
 
 
 def check_release(release: UncheckedRelease, released_rows: DataFrame) -> dict[int, float]:
-    """Check a release before any of its rows can be read; return what it achieves, by number of each privacy model.
+    """Check a release before any of its rows can be read; return the value of the worst class for each privacy model.
 
-    -1 is the least number of persons in a class, if there is a person column.
+    The result is by the model's number in the call. -1 is the least number of persons in a class, if there is a person
+    column. k itself is checked and not in the result.
 
     Args:
         release: The release.
@@ -46,7 +47,10 @@ def check_release(release: UncheckedRelease, released_rows: DataFrame) -> dict[i
 
 
 def _refuse(release: UncheckedRelease, check_name: str, count: object) -> None:
-    """Raise GateRefusedError with the message of the check `check_name` and the number of faults."""
+    """Raise GateRefusedError with the message of the check `check_name` and the number of faults.
+
+    `check_name` is a key of RELEASE_CHECKS. The error is raised whatever `count` is.
+    """
     raise errors.GateRefusedError(release.call.function, RELEASE_CHECKS[check_name][0], count)
 
 
@@ -60,7 +64,12 @@ def _check_columns(release: UncheckedRelease, released_rows: DataFrame) -> None:
 def _row_hash(rows: DataFrame, names: list[str], struct: str | None = None) -> Column:
     """Return a column with a hash of the named values of each row, as a decimal that can be summed.
 
-    With `struct`, the names are fields of this struct column.
+    Values that Spark cannot hash (maps, intervals, variants) are hashed as JSON. Without names the hash is 0.
+
+    Args:
+        rows: The rows.
+        names: The names of the columns to hash.
+        struct: The struct column whose fields the names are; None for columns of `rows`.
     """
     schema = rows.schema[struct].dataType if struct else rows.schema
     columns = [struct_field(struct, name) if struct else quoted_column(name) for name in names]
@@ -76,8 +85,10 @@ def _check_records(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
     Raise GateRefusedError if they differ.
 
-    Every source record must be assigned once, at most as many records be suppressed as the call allows, and the
-    unchanged values of each class be those of the records assigned to it.
+    Required are:
+    - Every source record is assigned once.
+    - At most as many records are suppressed as the call allows.
+    - The unchanged values of each class are those of the records assigned to it.
     """
     columns_read = release.planner.read_columns
     source_totals = release.rows.agg(
@@ -108,7 +119,7 @@ def _check_records(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
 
 def _check_classes(release: UncheckedRelease, released_rows: DataFrame) -> None:
-    """Raise GateRefusedError unless rows with equal published values are at least k and are exactly one class.
+    """Raise GateRefusedError unless rows with equal published quasi-identifiers are at least k and exactly one class.
 
     So they must share one class number, and no other rows may have it.
     """
@@ -182,10 +193,14 @@ def _check_rare_values(release: UncheckedRelease) -> None:
 
 
 def _check_models(release: UncheckedRelease) -> dict[int, float]:
-    """Return what the worst class achieves, by number of each model; GateRefusedError if a class misses a model.
+    """Return the value of the worst class for each privacy model other than k, by number of the model.
 
     -1 is the least number of persons in a class, measured if there is a person column. Empty without models and
     persons.
+
+    Raises:
+        GateRefusedError: A class misses a model, or has fewer than k persons.
+        PartitionFailedError: A part of the rows could not be measured.
     """
     publication = release.planner.spec
     models = dict(enumerate(publication.model_requirements))
@@ -218,7 +233,10 @@ def _check_models(release: UncheckedRelease) -> dict[int, float]:
 
 
 def _check_models_measured(release: UncheckedRelease, achieved: Mapping[int, float]) -> None:
-    """Raise GateRefusedError unless `achieved` has all models, and -1 exactly if there is a person column."""
+    """Raise GateRefusedError unless `achieved` has a value for each model, and for -1 only if there is a person column.
+
+    With a person column, a value for -1 is required, too.
+    """
     publication = release.planner.spec
     expected = {*range(len(publication.model_requirements)), *([-1] if publication.roles.person is not None else [])}
     if set(achieved) != expected:

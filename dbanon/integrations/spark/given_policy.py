@@ -60,7 +60,7 @@ class GivenPolicy:
     Attributes:
         policy: Rows of dbanon.policy.
         hierarchy: Rows of dbanon.hierarchy.
-        by_column: The names of hierarchies that the caller gave by column.
+        by_column: The names of hierarchies by column, for those that the caller gave for a column.
         table_columns: The folded names of the columns of the policy or of its table; None if the policy was written for
             this DataFrame alone.
     """
@@ -143,7 +143,7 @@ def _policy_rows(con: Connection, table: str, declared: Iterable[DeclaredColumn]
 
 
 def _insert(con: Connection, table: str, rows: pa.Table) -> None:
-    """Insert rows into a table of the schema dbanon, matching columns by name."""
+    """Insert rows into the table `table` of the schema dbanon, matching columns by name."""
     con.raw.register(_GIVEN, rows)
     con.raw.execute(f"INSERT INTO {SCHEMA}.{table} BY NAME FROM {identifier(_GIVEN)}")
     con.raw.unregister(_GIVEN)
@@ -224,6 +224,11 @@ def _rows_about(source: PolicySource, rows: Sequence[Mapping[str, Any]]) -> list
 def _is_about(source: PolicySource, schema_name: str, table_name: str) -> bool:
     """Return whether a policy row for this schema and table is about the table that the caller names.
 
+    Args:
+        source: The policy as the caller gives it, with the name of the table.
+        schema_name: The schema in the policy row.
+        table_name: The table in the policy row.
+
     Raises:
         PolicyNameMissingError: The caller does not name the table.
     """
@@ -294,8 +299,13 @@ def _load_hierarchies(
 def _column_hierarchies(con: Connection, by_column: Mapping[str, Any], declared: Iterable[str]) -> dict[str, str]:
     """Store the hierarchies that are given as rows, and return the names of all hierarchies by column.
 
-    A hierarchy given by name is not stored. New names are neither in `declared`, the names that the policy uses, nor
-    stored already.
+    A hierarchy given by name (text) is not stored. The new names begin with "given for COLUMN", and no hierarchy of the
+    policy or of the database has them.
+
+    Args:
+        con: The connection with the table dbanon.hierarchy.
+        by_column: Hierarchies by column: rows or names.
+        declared: The names of hierarchies that the policy uses.
     """
     stored = con.raw.execute(f"SELECT DISTINCT name FROM {SCHEMA}.hierarchy").fetchall()
     used_names = {*declared, *(name for (name,) in stored)}

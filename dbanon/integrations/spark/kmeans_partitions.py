@@ -23,10 +23,15 @@ Stage = Mapping[int, Centers]
 def kmeans_parts(encoded: PartitionInput, n_parts: int, rounds: int) -> Partitioner:
     """Return a function that assigns rows to about `n_parts` partitions found by k-means.
 
-    The first centers are those of coarse cells, since sampled records would have to be sent to the driver. A center has
-    the mean of numbers and the most frequent value of categories. Rounds end when no center changes, or after `rounds`.
-    A partition that has too few records for a class or misses a privacy model is merged with that of the nearest
-    center. O(rounds * tuples * n_parts) time.
+    The first centers are those of coarse cells (partitions cut at medians), since sampled records would have to be sent
+    to the driver. A center has the mean of numbers and the most frequent value of categories. A partition that has too
+    few records for a class, or misses a privacy model, is merged with that of the nearest center. O(rounds * tuples *
+    n_parts) time.
+
+    Args:
+        encoded: The distinct records of the table as codes.
+        n_parts: The aimed number of partitions.
+        rounds: The most rounds of k-means; fewer are made if no center changes.
     """
     distances = _CenterDistances(encoded)
     cells = partition_cuts.cut_parts(encoded, -(-encoded.tuples.count() // n_parts), partition_cuts.CELLS)
@@ -54,9 +59,9 @@ def kmeans_parts(encoded: PartitionInput, n_parts: int, rounds: int) -> Partitio
 def bisecting_kmeans_parts(encoded: PartitionInput, max_tuples: int, rounds: int) -> Partitioner:
     """Return a function that assigns rows to partitions found by repeated 2-means.
 
-    A partition of more than `max_tuples` tuples is divided into two if each of these has the records of a class and
-    meets the models; otherwise it is not divided. The first centers are those of the halves of a coarse cell (see
-    `kmeans_parts`). Each 2-means makes at most `rounds` rounds. O(rounds * tuples) time per level.
+    A partition of more than `max_tuples` tuples (distinct combinations of codes) is divided into two if each of these
+    has the records of a class and meets the privacy models; otherwise it is not divided. The first centers are those of
+    the two sides of a cut at a median. Each 2-means makes at most `rounds` rounds. O(rounds * tuples) time per level.
     """
     distances, stages = _CenterDistances(encoded), list[Stage]()
     partitioner, n_parts = distances.assign_nearest(stages), 1
@@ -92,15 +97,20 @@ def bisecting_kmeans_parts(encoded: PartitionInput, max_tuples: int, rounds: int
 
 
 def _paired_centers(pairs: Mapping[int, Sequence[int]], centers: Centers) -> Stage:
-    """Return {partition: {side: center}} for the sides into which each partition is divided.
+    """Return the centers of the sides into which each partition is divided: {partition: {side: center}}.
 
-    `pairs` has the two sides of each partition, `centers` the center of every side.
+    Args:
+        pairs: The numbers of the two sides, by partition.
+        centers: The center of every side, by the side's number.
     """
     return {part: {side: centers[side] for side in sides} for part, sides in pairs.items()}
 
 
 class _CenterDistances:
-    """Averages of partitions, and distances between tuples and centers, on the scale of the whole table."""
+    """Computes centers (averages) of partitions, and distances between tuples and centers.
+
+    Distances are relative to the ranges of the whole table.
+    """
 
     def __init__(self, encoded: PartitionInput) -> None:
         """Prepare the distances of the attributes of `encoded`; no tuple is read."""
@@ -109,7 +119,10 @@ class _CenterDistances:
         self.distances = PartDistances(table, "edges")
 
     def averages(self, code_counts: Mapping[int, Sequence[CodeCounts]]) -> dict[int, Point]:
-        """Return the center of each partition, from the counts of codes by partition and attribute."""
+        """Return the center of each partition: the mean of numbers and the most frequent value of categories.
+
+        `code_counts` has, by partition, the `CodeCounts` of each attribute.
+        """
         columns = self.distances.columns
         return {
             part: [
@@ -125,7 +138,8 @@ class _CenterDistances:
     def assign_nearest(self, stages: Sequence[Stage]) -> Partitioner:
         """Return a function that assigns rows to the partition of the nearest center, stage by stage.
 
-        All rows begin in partition 0. Without stages, they remain there.
+        All rows begin in partition 0. Each stage gives, for some partitions, the centers of those into which they are
+        divided; rows of other partitions remain there. Without stages, all rows remain in partition 0.
         """
         return partial(partition_by_codes, partial(_nearest_parts, self.distances, tuple(stages)))
 
@@ -134,7 +148,12 @@ def _nearest_parts(distances: PartDistances, stages: Sequence[Stage], codes: Cod
     """Return the (tuples,) partition numbers of an (attributes, tuples) array of codes.
 
     All tuples begin in partition 0. In each stage, tuples of a partition that the stage divides move to the partition
-    of the nearest of its centers, the first of equally near ones.
+    of the nearest center, the first of equally near ones.
+
+    Args:
+        distances: The distances.
+        stages: For each stage: {partition to divide: {number of a new partition: its center}}.
+        codes: The codes.
     """
     parts = np.zeros(codes.shape[1], np.int64)
     for stage in stages:

@@ -43,8 +43,11 @@ def classes(release: UncheckedRelease) -> DataFrame:
 def metrics(release: UncheckedRelease, achieved: Mapping[int, float]) -> DataFrame:
     """Return the rows of NAME_metrics whose metrics follow from counts of classes, one row per metric and column.
 
-    Other metrics are not available on Spark. `achieved` is what the gate measured by number of the privacy model; -1 is
-    the least number of persons.
+    The columns are metric, value, better, description and is_publishable. Other metrics are not available on Spark.
+
+    Args:
+        release: The release.
+        achieved: What the gate measured, by number of the privacy model; -1 is the least number of persons.
     """
     values_by_metric = {name: list(values) for name, values in _metric_values(release, achieved)}
     persons = release.planner.spec.roles.person is not None
@@ -171,11 +174,12 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
 
 
 def _class_losses(release: UncheckedRelease) -> DataFrame:
-    """Return the classes with columns added for the information loss of one record of each, summed over attributes.
+    """Return the classes with added columns: the information loss of one record of each class, summed over attributes.
 
-    `loss` measures categories by levels of the hierarchy, as in the metric precision, `edges` by edges, `leaves` by
-    leaves. `numbers` is the loss of numeric attributes only. `own i` is the loss of attribute i, of a category by
-    leaves.
+    - `loss` measures categories by levels of the hierarchy, as in the metric precision.
+    - `edges` measures categories by edges, `leaves` by leaves.
+    - `numbers` is the loss of numeric attributes only.
+    - `own i` is the loss of attribute i alone, by leaves if it is a category.
     """
     numbers = [i for i, a in enumerate(release.planner.spec.attributes) if a.is_number]
     trees = [i for i, a in enumerate(release.planner.spec.attributes) if not a.is_number]

@@ -33,9 +33,14 @@ class CutRule:
 
 
 def _median_cuts(attributes: Sequence[Attribute], values: Sequence[CodeCounts]) -> Iterator[tuple[int, Sequence[int]]]:
-    """Yield cuts into two halves near the median tuple, best first: (attribute, (first code of the second half,)).
+    """Yield one cut per attribute with several values, best first: (attribute index, (first code of second side,)).
 
-    `values` are the counts of the codes of each attribute in the partition.
+    A cut divides the distinct tuples, not the records, about equally. The cut that narrows its attribute most is best,
+    unless it puts few tuples on one side (see `coarse_partitions.ranked_cuts`).
+
+    Args:
+        attributes: The attributes.
+        values: The codes of each attribute in the partition, with the numbers of tuples and records of each.
     """
     for j, begin in coarse_partitions.ranked_cuts(attributes, [(v.codes, v.tuples) for v in values]):
         yield j, (begin,)
@@ -44,9 +49,14 @@ def _median_cuts(attributes: Sequence[Attribute], values: Sequence[CodeCounts]) 
 def _mondrian_cuts(
     attributes: Sequence[Attribute], values: Sequence[CodeCounts]
 ) -> Iterator[tuple[int, Sequence[int]]]:
-    """Yield the cuts of strict Mondrian, widest attribute first, as (attribute, first codes of the further sides).
+    """Yield the cuts of strict Mondrian, widest attribute first: (attribute index, first codes of the further sides).
 
-    `values` are the counts of the codes of each attribute in the partition.
+    A number is cut after the lower median of the records, a category between children of a hierarchy node, and NULL
+    from other values (see `side_starts`). Attributes that cannot be cut are omitted.
+
+    Args:
+        attributes: The attributes.
+        values: The codes of each attribute in the partition, with the numbers of tuples and records of each.
     """
     for j in attributes_by_width(attributes, [v.codes for v in values]):
         sides = side_starts(attributes[j], values[j].codes, values[j].records)
@@ -63,10 +73,10 @@ MONDRIAN = CutRule(_mondrian_cuts, 1)
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut of partition `part` by one attribute into two or more sides.
+    """A cut of partition `part` by one attribute into two or more sides, which become partitions.
 
-    Tuples whose code of `attribute` is at least `starts[i]`, and below the next start, move to partition
-    `new_parts[i]`; those below `starts[0]` remain in `part`.
+    Tuples whose code of the attribute with index `attribute` is at least `starts[i]`, and below the next start, move to
+    partition `new_parts[i]`; those below `starts[0]` remain in `part`.
     """
 
     part: int
@@ -85,9 +95,9 @@ class _CutTree:
     """All cuts so far.
 
     Attributes:
-        open_parts: The number of tuples of each partition that may be cut further.
+        open_parts: The number of tuples of each partition that may be cut further, by partition.
         n_parts: The next unused partition number.
-        levels: The cuts of each level.
+        levels: The cuts of each level, in order; a cut may divide a side of a cut on an earlier level.
     """
 
     open_parts: dict[int, int]
@@ -95,9 +105,9 @@ class _CutTree:
     levels: list[list[Cut]] = field(default_factory=list)
 
     def propose(self, part: int, candidate: tuple[int, Sequence[int]]) -> Cut:
-        """Return the candidate (attribute, starts) as a cut of `part` with unused numbers for its new sides.
+        """Return a cut of `part` with unused numbers for its new sides, and increase `n_parts` by their number.
 
-        Update `n_parts`.
+        The cut is not added to `levels`. `candidate` is (attribute index, first codes of the second and further sides).
         """
         self.n_parts += len(candidate[1])
         return Cut(
@@ -113,8 +123,14 @@ def single_part(rows: DataFrame) -> DataFrame:
 def cut_parts(encoded: PartitionInput, max_tuples: int, rule: CutRule, start: Partitioner = single_part) -> Partitioner:
     """Return a function that assigns rows to partitions of at most `max_tuples` tuples, by cutting those of `start`.
 
-    A cut is made only if each of its sides has enough records and meets the models, so a partition can remain larger.
-    The cuts are found here; the function only applies them.
+    A cut is made only if each of its sides has enough records and meets the privacy models, so a partition can remain
+    larger. The cuts are found here; the function only applies them.
+
+    Args:
+        encoded: The distinct records of the table as codes.
+        max_tuples: The most tuples (distinct combinations of codes) of a partition, if it can be cut.
+        rule: Which cuts are tried, and how many records a side needs.
+        start: Assigns rows to the first partitions; by default all rows are in partition 0.
     """
     open_parts = encoded.tuple_counts(start)
     tree = _CutTree(open_parts, max(open_parts, default=0) + 1)
@@ -127,7 +143,14 @@ def _cut_level(encoded: PartitionInput, tree: _CutTree, max_tuples: int, rule: C
     """Cut each partition of more than `max_tuples` tuples once, by its best cut whose sides do not fail.
 
     Appends the cuts to `tree.levels` as one level and sets `tree.open_parts` to their sides; a partition that cannot be
-    cut is not in it any more.
+    cut is not in it any more. A side fails if it has too few records or misses a privacy model.
+
+    Args:
+        encoded: The distinct records of the table as codes.
+        tree: The cuts so far; changed in place.
+        max_tuples: The most tuples of a partition that is not cut.
+        rule: Which cuts are tried, and how many records a side needs.
+        start: Assigns rows to the first partitions.
     """
     large_parts = [part for part, n in tree.open_parts.items() if n > max_tuples]
     values = encoded.code_counts(partial(apply_cuts, start, tree.levels), large_parts)
@@ -158,7 +181,11 @@ def first_cuts(
 ) -> Iterator[Cut]:
     """Yield the best cut of each partition that has one, into two sides, without checking the sides.
 
-    `values` are the counts of codes by partition and attribute. New partitions are numbered from `n_parts`.
+    Args:
+        encoded: The distinct records of the table as codes.
+        rule: Yields the possible cuts of a partition, the best first.
+        values: By partition, the `CodeCounts` of each attribute.
+        n_parts: The number of the first new partition; each cut takes the next one.
     """
     for part, counts in values.items():
         for j, starts in rule.find_cuts(encoded.attributes, counts):
@@ -168,7 +195,10 @@ def first_cuts(
 
 
 def apply_cuts(start: Partitioner, levels: Sequence[Sequence[Cut]], rows: DataFrame) -> DataFrame:
-    """Return the rows with the column `part`: as `start` assigns it, then changed by the cuts of each level."""
+    """Return the rows with the column `part`: as `start` assigns it, then changed by the cuts of each level in order.
+
+    `rows` have the column `codes`. The cuts of a level are of different partitions.
+    """
     rows, session = start(rows), rows.sparkSession
     for level in levels:
         table = [(c.part, c.attribute, list(c.starts), list(c.sides)) for c in level]

@@ -67,15 +67,20 @@ def part_call(call: PortableCall, planner: CallPlanner) -> PortableCall:
 
 
 def _coarse_cells(encoded: PartitionInput, _: Mapping[str, Any], __: int, max_tuples: int) -> Partitioner:
-    """Return a function that assigns rows to coarse cells of at most `max_tuples` tuples."""
+    """Return a function that assigns rows to coarse cells: partitions found by repeated cuts at medians.
+
+    A cell has at most `max_tuples` tuples (distinct combinations of codes), unless it cannot be cut. The options and
+    the number of partitions are not used.
+    """
     return partition_cuts.cut_parts(encoded, max_tuples, partition_cuts.CELLS)
 
 
 def _mondrian_parts(encoded: PartitionInput, options: Mapping[str, Any], _: int, max_tuples: int) -> Partitioner:
     """Return a function that assigns rows to partitions made by the cuts of strict Mondrian, level by level.
 
-    Cutting ends when a partition has at most `max_tuples` tuples. The classes are then those of the whole table. Coarse
-    cells are used if the cuts are others, or if max_level separates blocks before any cut.
+    Cutting a partition ends when it has at most `max_tuples` tuples. The classes are then those of the whole table.
+    Coarse cells (cuts at medians) are used if the options request another variant than strict Mondrian, or if a
+    max_level separates blocks before any cut.
     """
     is_strict = options.get("strict", True) and options.get("base", "mondrian") == "mondrian"
     return partition_cuts.cut_parts(
@@ -86,7 +91,7 @@ def _mondrian_parts(encoded: PartitionInput, options: Mapping[str, Any], _: int,
 def _kmeans_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
     """Return a function that assigns rows to about `n_parts` k-means partitions (for PPPC and S-CPM).
 
-    Partitions of more than `max_tuples` tuples are divided into coarse cells.
+    Partitions of more than `max_tuples` tuples are divided into coarse cells (by cuts at medians).
     """
     return partition_cuts.cut_parts(
         encoded,
@@ -99,14 +104,18 @@ def _kmeans_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: 
 def _bisecting_kmeans_parts(
     encoded: PartitionInput, options: Mapping[str, Any], _: int, max_tuples: int
 ) -> Partitioner:
-    """Return a function that assigns rows to partitions made by repeated 2-means (for DHkmeans)."""
+    """Return a function that assigns rows to partitions made by repeated 2-means (for DHkmeans).
+
+    Partitions of more than `max_tuples` tuples are divided, with at most `options["rounds"]` rounds each.
+    """
     return kmeans_partitions.bisecting_kmeans_parts(encoded, max_tuples, int(options["rounds"]))
 
 
 def _hash_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
     """Return a function that assigns rows to `n_parts` partitions by a hash of codes and seed (for KNN-(G,S)).
 
-    Failing partitions are merged with neighbours; those of more than `max_tuples` tuples are divided into coarse cells.
+    Partitions with too few records for a class, or that miss a privacy model, are merged with neighbours. Those of more
+    than `max_tuples` tuples are then divided into coarse cells (by cuts at medians).
     """
     return partition_cuts.cut_parts(
         encoded,
@@ -119,7 +128,8 @@ def _hash_parts(encoded: PartitionInput, options: Mapping[str, Any], n_parts: in
 def _score_parts(encoded: PartitionInput, _: Mapping[str, Any], n_parts: int, max_tuples: int) -> Partitioner:
     """Return a function that assigns rows to `n_parts` ranges of scores with about equally many records (for GCCG).
 
-    Failing partitions are merged with neighbours; those of more than `max_tuples` tuples are divided into coarse cells.
+    Partitions with too few records for a class, or that miss a privacy model, are merged with neighbours. Those of more
+    than `max_tuples` tuples are then divided into coarse cells (by cuts at medians).
     """
     code_scores = _code_scores(encoded)
     rows = (
@@ -179,9 +189,14 @@ def _code_scores(encoded: PartitionInput) -> CodeScores:
 
 
 def _add_score_part(code_scores: CodeScores, first_grades: Ints | None, rows: DataFrame) -> DataFrame:
-    """Return rows with the column `part`: the record's score, rounded to SCORE_STEPS steps ("grade").
+    """Return rows with the column `part`: the record's score in steps of 1 / SCORE_STEPS, rounded down ("grade").
 
-    With `first_grades`, the ascending first grades of ranges, `part` is the index of the range instead.
+    With `first_grades`, `part` is the index of a range of grades instead.
+
+    Args:
+        code_scores: For each attribute, the score of each code; a record's score is the sum over attributes.
+        first_grades: The first grade of each range, ascending; None for grades.
+        rows: Rows with `codes`.
     """
 
     def grade_codes(codes: Codes) -> Ints:

@@ -17,7 +17,7 @@ TOLERANCE = 1e-9
 def check_rows(release: UncheckedRelease, released_rows: DataFrame) -> None:
     """Check the sizes of classes, the frequency of values and the order of rows in a release that was read back.
 
-    `released_rows` are the rows of the release.
+    `released_rows` are the rows of the release. Privacy models other than k are not checked.
 
     Raises:
         GateRefusedError: A class has fewer than k rows, or the order of rows depends on unpublished values.
@@ -117,7 +117,12 @@ def _unchanged(release: UncheckedRelease) -> list[str]:
 def _sizes(release: UncheckedRelease, released_rows: DataFrame, quasi: Sequence[str] = ()) -> DataFrame:
     """Return one row per class: its `number`, its `size` in rows, and its values of `quasi` as `quasi 0`, `quasi 1` ...
 
-    A class whose rows have different values of `quasi` has several rows.
+    A class whose rows have different values of these columns has several rows.
+
+    Args:
+        release: The release, whose last column is the class number.
+        released_rows: Its rows, read back.
+        quasi: The names of published columns to include; by default none.
     """
     keys = [quoted_column(name).alias(f"quasi {i}") for i, name in enumerate(quasi)]
     return released_rows.groupBy(_class_number(release).alias("number"), *keys).agg(fn.count(fn.lit(1)).alias("size"))
@@ -177,9 +182,13 @@ def _check_order(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
 
 def _count_wrong_values(release: UncheckedRelease, released_rows: DataFrame, classes: DataFrame, name: str) -> int:
-    """Return how many pairs of class and value of the sensitive column `name` are stated with a wrong count.
+    """Return how many pairs of class and value of a sensitive column are stated with a wrong count.
 
-    `classes` has for each class a list of its values and their counts; they are counted again in `released_rows`.
+    Args:
+        release: The release.
+        released_rows: Its rows, read back, in which the values are counted again.
+        classes: The rows of NAME_classes, which have for each class a list of (value, size) structs.
+        name: The sensitive column.
     """
     number = quoted_column(plan.published_schema_of(release.planner.spec).class_id)
     pair = fn.explode(quoted_column(name)).alias("pair")
@@ -199,10 +208,15 @@ def _count_wrong_values(release: UncheckedRelease, released_rows: DataFrame, cla
 def _counted_metrics(
     release: UncheckedRelease, released_rows: DataFrame, achieved: Mapping[int, float]
 ) -> Iterator[tuple[str, float]]:
-    """Yield (name, value) of the metrics that follow from the released rows, the number of records, and `achieved`.
+    """Yield (name, value) of metrics that follow from the released rows, the number of records, and `achieved`.
 
-    `achieved` is what the gate measured by number of the privacy model; -1 is the least number of persons. With a
-    person column, metrics of rare values, average risk and combinations are omitted.
+    Metrics per column have names such as `homogeneous_share:disease`. With a person column, metrics of rare values,
+    average risk and combinations are omitted.
+
+    Args:
+        release: The release.
+        released_rows: Its rows, read back.
+        achieved: What the gate measured, by number of the privacy model; -1 is the least number of persons.
     """
     publication = release.planner.spec
     has_persons = publication.roles.person is not None
@@ -245,10 +259,10 @@ def _counted_metrics(
 
 
 def _counted_combinations(release: UncheckedRelease, released_rows: DataFrame) -> Iterator[tuple[str, float]]:
-    """Yield (name, value) of `k_full_record` and `unique_by_unchanged_columns`; nothing without unchanged columns.
+    """Yield (name, value) of two metrics of the columns that are published unchanged; nothing if there are none.
 
-    These are the least frequent combination of class and unchanged values, and the number of unique combinations of
-    unchanged values.
+    - `k_full_record`: the least number of rows with equal class and unchanged values.
+    - `unique_by_unchanged_columns`: the number of rows whose unchanged values no other row has.
     """
     unchanged = [quoted_column(name) for name in _unchanged(release)]
     if unchanged:

@@ -26,8 +26,8 @@ class UncheckedRelease:
         planner: Its planner.
         source: All records, as a struct column `own`.
         rows: The records that are clustered: without those dropped for NULL.
-        assignments: Distinct records (`own`, `size`) with the columns `executor_tasks.FORMS` of their class; `keys` is
-            NULL for suppressed ones.
+        assignments: Distinct records (`own`, `size`) with what their class publishes and loses: the columns
+            `executor_tasks.FORMS`. `keys`, which is equal for records of a class, is NULL for suppressed ones.
         ordered_classes: One row per class, ordered by `keys`, with its `place` in this order.
         classes: One row per class: `class_id` (from 1), `keys`, `published`, `lost`, `size`.
         released: The rows to be released.
@@ -56,10 +56,13 @@ class UncheckedRelease:
 def build_release(call: PortableCall, df: DataFrame, max_partition: int | None) -> UncheckedRelease:
     """Return the release of a DataFrame, not yet checked.
 
-    Its partitions are clustered separately, and classes that publish the same are merged. Each partition has at most
-    `max_partition` combinations of quasi-identifiers (None: MAX_PARTITION_TUPLES). Assignments and classes are computed
-    and
-    cached.
+    Its partitions are clustered separately, and classes that publish equal values are merged. Assignments and classes
+    are computed and cached in Spark.
+
+    Args:
+        call: The call.
+        df: The DataFrame.
+        max_partition: The most combinations of quasi-identifiers in one partition; None for MAX_PARTITION_TUPLES.
 
     Raises:
         NeedsSinglePartitionError: A parameter needs the whole table in one partition.
@@ -103,11 +106,17 @@ def build_release(call: PortableCall, df: DataFrame, max_partition: int | None) 
 def _partition(
     call: PortableCall, planner: CallPlanner, rows: DataFrame, max_partition: int
 ) -> tuple[PortableCall, DataFrame, LargerTable | None]:
-    """Return what the executors need: a call per partition, the distinct records by partition, and counts of the table.
+    """Return what the executors need: the call for a partition, the distinct records with their partitions, and counts.
 
-    Distinct records are `part`, `own` and `weight`. With at most `max_partition` combinations of
-    quasi-identifiers there is one partition, the call is unchanged, and the third value is None; otherwise it has the
-    counts of all values of the table.
+    Args:
+        call: The call.
+        planner: Its planner.
+        rows: The records, as a struct column `own`.
+        max_partition: The most combinations of quasi-identifiers in one partition.
+
+    Returns:
+        The call for one partition; the distinct records (`part`, `own`, `weight`); the counts of all values of the
+            table. If one partition is enough, the call is unchanged and the counts are None.
 
     Raises:
         EmptySourceError: There is no record.
@@ -173,7 +182,8 @@ def _class_order(planner: CallPlanner) -> list[Column]:
 def _ordered_classes(planner: CallPlanner, assignments: DataFrame) -> DataFrame:
     """Return one row per class of all partitions, ordered: `keys`, `published`, `lost`, `size` and `place`.
 
-    Clusters with equal `keys` are one class. `place` is an ascending number that also contains Spark's partition.
+    Clusters with equal `keys` (the published values as sort keys) are one class; suppressed records are omitted.
+    `place` is an ascending number that also contains Spark's partition.
     """
     firsts = (fn.first(name).alias(name) for name in ("published", "lost"))
     classes = assignments.where("keys IS NOT NULL").groupBy("keys").agg(*firsts, fn.sum("size").alias("size"))

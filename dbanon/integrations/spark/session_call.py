@@ -134,7 +134,7 @@ class CallPlanner:
 
     @cached_property
     def read_columns(self) -> list[str]:
-        """The names of the columns that are read, all but withheld ones, in the order of the source."""
+        """The names of the columns that are read, in the order of the source: published ones and the person column."""
         roles = plan.role_by_column(self.spec)
         return [name for name in self.spec.source.columns if roles[name] != "withheld"]
 
@@ -184,14 +184,17 @@ class CallPlanner:
         return counts["uncovered"], counts["finer"]
 
     def measure_models(self, rows: pa.Table, assigned: pa.Table, larger: LargerTable) -> pa.Table:
-        """Return one row per privacy model: the measure of the worst class, and how many classes miss it.
+        """Return the value of the worst class for each privacy model other than k, and how many classes miss it.
 
         Args:
             rows: Records with all their columns; all records of a class are among them.
             assigned: `class_id` and `size` of each row, in the same order.
             larger: Counts of the sensitive values of the whole release.
 
-        See sql/integrations/spark/model_measures.sql.
+        Returns:
+            One row per model: `model` (its number in the call), `value` and `missed`. With a person column there is
+                also a row with model -1, the least number of persons in a class. See
+                sql/integrations/spark/model_measures.sql.
         """
         self._load_rows(rows, pa.repeat(1, len(rows)))
         self._create_table(_SHOWN, assigned)
@@ -257,7 +260,7 @@ class CallPlanner:
         return replace(self.spec, reading=replace(self.spec.reading, whole_table=parent_table))
 
     def _clear_rows(self) -> None:
-        """Replace the loaded rows by none."""
+        """Replace the table of loaded rows by an empty table with the columns that are read."""
         self._load_rows(self.call.columns.select(self.read_columns), pa.array([], pa.int64()))
 
     def _load_rows(self, rows: pa.Table, weights: Any) -> None:

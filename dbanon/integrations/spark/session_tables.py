@@ -47,11 +47,17 @@ def policy_source(session: SparkSession, table: str, policy: Any, hierarchies: M
 
 
 def _table_location(session: SparkSession, name: str, similar: Parts | None = None) -> Parts:
-    """Return (catalog, databases..., name) of a table in Spark's catalog; catalog is "" for a temporary view.
+    """Return the location of a table in Spark: (catalog, databases..., name).
 
-    A table that the catalog does not find has the catalog "" and the parts of its name; a text that is no name is
-    returned as ("", "", text). If the last part of the name differs from that of the location `similar`, the catalog is
-    not queried, and only the parts of the name are returned.
+    - A temporary view has the catalog "".
+    - A table that the catalog does not find has the catalog "" and the parts of its name.
+    - A text that is no name is returned as ("", "", text).
+    - If the name differs from that of `similar`, only the parts of the name are returned.
+
+    Args:
+        session: The session, whose catalog resolves names.
+        name: The name of the table, as in Spark's SQL.
+        similar: A location to compare with: if its last part is another name, the catalog is not queried.
     """
     try:
         parts = _parse_name(session, name)

@@ -64,7 +64,13 @@ def _replace_calls(
 ) -> str:
     """Compute every call in a statement; return the statement with names of temporary views in place of the calls.
 
-    The names are appended to `views`, also if a later call fails.
+    Args:
+        session: The session, in which the temporary views are created.
+        query: The statement.
+        policy: As for `install`.
+        hierarchies: As for `install`.
+        max_partition: The most combinations of quasi-identifiers in one partition, unless a call has its own.
+        views: Output: the names of the views are appended, also if a later call fails.
     """
     pieces, copied_to = [], 0
     for start, end in _call_spans(query):

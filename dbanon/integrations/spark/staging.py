@@ -15,8 +15,8 @@ from dbanon.integrations.spark.session_call import PortableCall
 class ReleaseStaging:
     """The draft of a result that cannot be read by others yet.
 
-    With a target, it is a directory next to it, in one of Hadoop's file systems; with an empty target, rows that Spark
-    keeps.
+    With a target path, the draft is a directory next to it, in one of Hadoop's file systems. With an empty target, the
+    draft is rows that Spark keeps.
     """
 
     def __init__(self, session: SparkSession, target: str) -> None:
@@ -71,7 +71,7 @@ class ReleaseStaging:
 def stage_release(session: SparkSession, call: PortableCall, to: str | Path | None) -> Iterator[ReleaseStaging]:
     """Yield the staging of a result for the target `to` (None: kept by Spark).
 
-    The draft is deleted at the end in any case.
+    The draft is deleted at the end in any case; after `commit` it was renamed, so nothing is left to delete.
 
     Raises:
         TargetExistsError: The target exists.

@@ -26,9 +26,16 @@ def raw_connection(connection: Any) -> Any:
 
 
 def resolve_table(function: str, table: Table, connection: Connection, cursor: Any = None) -> catalog.Source:
-    """Return the source that a mapped table's name means on the connection, or on `cursor` of it if given.
+    """Return the source that a mapped table's name means on a connection.
 
-    Raises the errors of `catalog.resolve_source`, for `function`.
+    Args:
+        function: The called function, for messages.
+        table: The mapped table; its schema is translated by the connection's `schema_translate_map`.
+        connection: The connection.
+        cursor: A DuckDB cursor of the connection that resolves the name instead; None for the connection itself.
+
+    Raises:
+        DbanonError: `catalog.resolve_source` raises it, for example UnknownTableError.
     """
     reader = raw_connection(connection) if cursor is None else cursor
     return catalog.resolve_source(
@@ -44,7 +51,10 @@ def translated_schema(table: Table, connection: Connection) -> str | None:
 
 
 def quoted_name(table: Table, connection: Connection) -> str:
-    """Return the name of a table as SQL, quoted where necessary, with its translated schema if it has one."""
+    """Return the name of a table as SQL, quoted where necessary, with its schema unless it is in the default schema.
+
+    The schema is that after the connection's `schema_translate_map`.
+    """
     preparer = connection.dialect.identifier_preparer
     schema = translated_schema(table, connection)
     name = preparer.quote(table.name)

@@ -25,8 +25,8 @@ class QueryModel:
     Attributes:
         function: Name of the table function that is called.
         roles: Role of each column of the query, in order; None for a column without a role.
-        published_roles: Role name of each column that the call publishes.
-        declared: Roles of the mapped columns that the query selects, by table.
+        published_roles: Role name of each column that the call publishes, by column.
+        declared: Roles of the mapped columns that the query selects, by table and column.
     """
 
     function: str

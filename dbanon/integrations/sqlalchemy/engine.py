@@ -135,9 +135,10 @@ class _QueryRun:
 def _before_cursor_execute(
     connection: Connection, cursor: Any, statement: str, parameters: Any, context: Any, executemany: bool
 ) -> None:
-    """Resolve and store the policy of a query that is about to be stored, from the statement that DuckDB will run.
+    """Resolve the policy of a query that is about to be stored in its temporary table, and keep it in the `_QueryRun`.
 
-    Other statements are ignored.
+    The statement is the one that DuckDB will run, after compilation. Statements without a `_QueryRun` in their
+    execution options are ignored.
     """
     run = context.execution_options.get(_PREPARED) if context is not None else None
     if isinstance(run, _QueryRun):
@@ -179,7 +180,10 @@ def _drop_query_tables(dbapi_connection: Any, connection_info: dict[Any, Any]) -
 
 
 def _on_commit(connection: Connection) -> None:
-    """Drop the temporary tables of anonymized queries before a transaction is committed."""
+    """Drop the temporary tables of anonymized queries before a transaction is committed.
+
+    Do nothing if there are none.
+    """
     if connection.info.get(_QUERY_TABLES):
         _drop_query_tables(connection.connection.dbapi_connection, connection.info)
 

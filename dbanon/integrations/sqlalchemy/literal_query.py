@@ -25,6 +25,11 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
     """Compile a query with the parameter values in its text; also collect the tables in its FROM clauses.
 
     The text is only bound, never run, so a value that has no literal is written as NULL.
+
+    Args:
+        connection: The connection, whose dialect and `schema_translate_map` apply.
+        query: The query.
+        values: Values of parameters by name, in addition to those that the query has.
     """
     tables: dict[Table, None] = {}
     dialect = connection.dialect

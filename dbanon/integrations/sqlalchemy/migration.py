@@ -213,7 +213,8 @@ class DropAnonymizedView(MigrateOperation):
     """An operation that drops an anonymized view.
 
     Attributes:
-        definition: The definition of the view, so that the operation can be reversed.
+        definition: The definition of the view, so that the operation can be reversed; without a query, the view is
+            materialized.
     """
 
     def __init__(self, definition: Definition) -> None:
@@ -323,8 +324,9 @@ def _render_drop(context: Any, operation: DropAnonymizedView) -> str:
 def _compare_views(context: Any, upgrade: Any, schemas: Any) -> None:
     """Compare the mapped views with the database, and add the operations that are necessary to Alembic's `upgrade`.
 
-    Views that are missing or defined differently are created at its end. Views in `schemas` that look generated and are
-    not in the model are dropped at its beginning. Nothing happens for other databases than DuckDB.
+    Views that are missing or defined differently are created at the end of `upgrade.ops`. Views in `schemas` that are
+    not in the model are dropped at its beginning if their query has the form that dbanon generates. Nothing happens for
+    other databases than DuckDB.
     """
     connection, metadata = context.connection, context.metadata
     if connection is None or connection.dialect.name != "duckdb" or not isinstance(metadata, MetaData):

@@ -116,7 +116,9 @@ class CallSchema:
     def _class_columns(self) -> list[tuple[str, Type]]:
         """Return (name, type) of the columns of NAME_classes, in order.
 
-        The roles, `suppress` and noise determine which columns there are.
+        There are persons only with a person column, the loss only without noise, and the reason of suppression only
+        with `suppress`. With noise, the quasi-identifiers are lists of values and their counts, as sensitive columns
+        always are.
         """
         schema = self._schema
         quasi = self._quasi_columns(schema)
@@ -154,7 +156,8 @@ class CallSchema:
     def _quasi_columns(self, schema: PublishedSchema) -> list[tuple[str, Type]]:
         """Return (name, type) of the published columns of the quasi-identifiers.
 
-        A numeric one can be published as a text, as two ends, or as a pair of them.
+        A numeric one can be published as a text, as two columns with the ends, or as a struct of both. With noise it is
+        one value of the type of the ends. Any other one is text.
         """
         columns: list[tuple[str, Type]] = []
         for a in self.attributes:
@@ -209,7 +212,13 @@ def _is_looser(setting: str, type_: str, value: object, declared: object) -> boo
     """Return whether a setting of a call publishes more detail than the declared one.
 
     Top and bottom bounds are compared here, as numbers or ISO dates, because there is no database; other settings as in
-    a call on a table. `type_` is the DuckDB type of the column.
+    a call on a table.
+
+    Args:
+        setting: The name of the setting, such as top or rounding.
+        type_: The DuckDB type of the column.
+        value: The value in the call.
+        declared: The value in the policy; None if it has none.
     """
     if setting in ("top", "bottom") and declared is not None:
         try:
@@ -224,9 +233,15 @@ def _is_looser(setting: str, type_: str, value: object, declared: object) -> boo
 
 
 def _interval_end_type(quasi_identifier: Attribute, type_: Type) -> Type:
-    """Return the SQL type of the ends of a quasi-identifier's intervals; `type_` is that of its column.
+    """Return the SQL type of the ends of a quasi-identifier's intervals.
 
-    If ends are rounded to a grid, they may exceed the column's type, so a wider one is returned.
+    If the ends are rounded to a grid, dates and timestamps give DATE, integers BIGINT, and decimals DECIMAL(38, scale),
+    because a rounded end may exceed the type of the column. Without a grid, timestamps give TIMESTAMP, except
+    TIMESTAMP_NS. In all other cases it is the type of the column.
+
+    Args:
+        quasi_identifier: The quasi-identifier with its settings.
+        type_: The type of its column.
     """
     if quasi_identifier.family in ("date", "timestamp", "nanos") and quasi_identifier.grid is not None:
         return sa.Date()

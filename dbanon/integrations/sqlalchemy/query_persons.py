@@ -111,10 +111,15 @@ def check_persons(
 
 
 def _equals_person(branch: Branch, person: Origin, scan: int, columns: Sequence[str]) -> bool:
-    """Return whether one of the columns of a scan is the query's person column, or equal to it by joins and filters.
+    """Return whether a column of a scan is the query's person column, or equal to it by joins and filters.
 
-    Equal means: in every row of the branch in which it is not NULL. `scan` is the number of a scan, `person` the stored
-    column of the query's person column.
+    Equal means: in every row of the branch in which the column is not NULL.
+
+    Args:
+        branch: The branch (one SELECT of a UNION).
+        person: The stored column that is the query's person column.
+        scan: The number of the scan.
+        columns: The columns of the scan of which one must be equal.
     """
     scan_columns = {Origin(scan, names.fold_case(column)) for column in columns}
     equal_columns = {_fold_origin(person)}
@@ -145,10 +150,17 @@ def _fold_origin(origin: Origin) -> Origin:
 def _has_countable_records(
     connection: Any, branch: Branch, scan: int, persons: Sequence[Origin], is_repeated: bool
 ) -> bool:
-    """Return whether k counts the records of a scanned table without a person column.
+    """Return whether the records of a scanned table without a person column can be counted for k.
 
-    It does if each record is in at most one row of the query, or if a person column of the query is unique in the
-    table. `is_repeated`: whether an earlier branch of the query already publishes the table.
+    They can if the query's person column equals a unique column of the table; or if each record is in at most one row
+    of the branch, and no earlier branch of the query publishes the table (`is_repeated`).
+
+    Args:
+        connection: The connection on which uniqueness is looked up in the data.
+        branch: The branch (one SELECT of a UNION).
+        scan: The number of the scan of the table in the branch.
+        persons: The stored columns that are person columns of the query.
+        is_repeated: Whether an earlier branch of the query publishes the table.
     """
     compared_columns = {c.column for e in branch.equalities for c in (e.first, e.second) if c.scan == scan}
     unique_columns = [
@@ -162,7 +174,8 @@ def _has_countable_records(
 def _has_single_rows(connection: Any, branch: Branch, scan: int) -> bool:
     """Return whether every record of a scan is in at most one row of the branch.
 
-    It is if the other joined sources have at most one row for each record.
+    That is the case if all other joined inputs of the branch, in some order, have at most one row for each row of those
+    joined before. `scan` is the number of the scan.
     """
     joined_scans = {scan}
     remaining = [source for source in branch.sources if scan not in source.scans]
@@ -182,10 +195,14 @@ def _has_single_rows(connection: Any, branch: Branch, scan: int) -> bool:
 def _has_single_match(
     connection: Any, branch: Branch, scans: frozenset[int], key: frozenset[Origin] | None, joined_scans: set[int]
 ) -> bool:
-    """Return whether a source with these scans has at most one row for each row of the scans joined so far.
+    """Return whether an input of a join has at most one row for each row of the scans joined so far.
 
-    `key` are columns in which no two rows of the source agree (None: unknown). If the source is one stored table,
-    uniqueness of the joined columns is looked up in its data.
+    Args:
+        connection: The connection on which uniqueness is looked up in the data, if the input is one stored table.
+        branch: The branch (one SELECT of a UNION).
+        scans: The numbers of the scans of the input.
+        key: Columns in which no two rows of the input agree; None if unknown.
+        joined_scans: The numbers of the scans joined so far.
     """
     pairs = [(e.first, e.second) for e in branch.equalities] + [(e.second, e.first) for e in branch.equalities]
     equal_columns = {b for a, b in pairs if a.scan in joined_scans and b.scan in scans}
@@ -198,7 +215,10 @@ def _has_single_match(
 
 
 def _is_unique(connection: Any, place: Place, columns: Sequence[str]) -> bool:
-    """Return whether no two rows of a stored table have the same values in these columns, by a query of the data."""
+    """Return whether no two rows of a stored table have the same values in these columns, by a query of the data.
+
+    NULL counts as a value. `place` is the database, schema and name of the table.
+    """
     column_list = join_sql(identifier(column) for column in columns)
     query = qualify_builtins(f"SELECT count(*) = count(DISTINCT row({column_list})) FROM {qualified(*place)}")
     return bool(connection.execute(query).fetchall()[0][0])

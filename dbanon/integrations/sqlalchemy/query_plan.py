@@ -191,9 +191,9 @@ class _PlanReader:
     # --- leaves
 
     def _get(self, node: Node) -> list[Branch]:
-        """Read a scan: of a stored table, or of anything else, whose columns have no origin.
+        """Read a scan: of a stored table, or of anything else, whose columns come from no stored column.
 
-        A table function of rows raises PlanNotReadError.
+        A table function that takes rows as input raises PlanNotReadError.
         """
         if node.get("projected_input"):
             raise PlanNotReadError("a table function of rows")
@@ -207,9 +207,12 @@ class _PlanReader:
         return [self._scan(_scanned_table(node), columns)]
 
     def _scan(self, place: Place | None, columns: Sequence[str | None]) -> Branch:
-        """Return one branch with the named columns of a stored table; None in `columns` is a column without origin.
+        """Return one branch with the named columns of a stored table, under a new scan number.
 
-        Without a `place` the rows are not those of a stored table, and no column has an origin.
+        Args:
+            place: Database, schema and name of the table; None if the rows are not those of a stored table: then all
+                columns have the origin None.
+            columns: The names of the columns; None for one that is no stored column.
         """
         if place is None:
             return self._unknown_rows(len(columns))
@@ -218,31 +221,37 @@ class _PlanReader:
         return Branch(origins, {number: place}, (), (RowSource(frozenset((number,))),))
 
     def _dummy_scan(self, node: Node) -> list[Branch]:
-        """Read a SELECT without FROM: one row, whose column has no origin."""
+        """Read a SELECT without FROM: one row, whose one column comes from no stored column."""
         return [Branch((None,))]
 
     def _expression_get(self, node: Node) -> list[Branch]:
-        """Read VALUES: rows whose columns have no origin."""
+        """Read VALUES: rows whose columns come from no stored column."""
         return [self._unknown_rows(len(node["expr_types"]))]
 
     def _delim_get(self, node: Node) -> list[Branch]:
-        """Read outer values of a correlated subquery, or rows stored in the plan: columns without origin."""
+        """Read outer values of a correlated subquery, or rows stored in the plan: they come from no stored column."""
         return [self._unknown_rows(len(node["chunk_types"]))]
 
     _column_data_get = _delim_get
 
     def _unknown_rows(self, width: int) -> Branch:
-        """Return a branch of `width` columns without origin."""
+        """Return a branch of `width` columns with the origin None, and one input that may repeat rows."""
         return Branch((None,) * width, {}, (), (self._unknown_source(),))
 
     def _unknown_source(self) -> RowSource:
-        """Return an input of a join that may have any number of rows for each row of the others."""
+        """Return an input of a join that may have any number of rows for each row of the others.
+
+        It has a new scan number that belongs to no table, and no key.
+        """
         return RowSource(frozenset((next(self._numbers),)))
 
     # --- one child
 
     def _projection(self, node: Node) -> list[Branch]:
-        """Read a SELECT list: a column that is only a reference keeps its origin, any other expression has none."""
+        """Read a SELECT list: a column that is only a reference keeps its origin (stored column).
+
+        An expression has None.
+        """
         return [
             replace(b, columns=tuple(_column_origin(e, b) for e in node["expressions"]))
             for b in self._child_branches(node)
@@ -257,12 +266,15 @@ class _PlanReader:
         ]
 
     def _window(self, node: Node) -> list[Branch]:
-        """Read window functions: the child's columns, then one column without origin per function."""
+        """Read window functions: the child's columns, then one column with the origin None per function."""
         computed_columns = (None,) * len(node["expressions"])
         return [replace(b, columns=(*b.columns, *computed_columns)) for b in self._child_branches(node)]
 
     def _unnest(self, node: Node) -> list[Branch]:
-        """Read UNNEST: the child's columns, then columns without origin; a row may be repeated any number of times."""
+        """Read UNNEST: the child's columns, then one column with the origin None per expression.
+
+        A row may be repeated any number of times, so an unknown input is added to the sources.
+        """
         computed_columns = (None,) * len(node["expressions"])
         return [
             replace(b, columns=(*b.columns, *computed_columns), sources=(*b.sources, self._unknown_source()))
@@ -270,10 +282,11 @@ class _PlanReader:
         ]
 
     def _aggregate_and_group_by(self, node: Node) -> list[Branch]:
-        """Read GROUP BY: grouped columns keep their origin and aggregates have none.
+        """Read GROUP BY: grouped columns keep their origin (stored column), aggregates have None.
 
-        If the child has one input and all grouped columns have an origin, they are a key of the result. Without grouped
-        columns only one branch is returned.
+        If the child has one input and there is one grouping set, the result is one input: the grouped columns are its
+        key if all have an origin, and otherwise its key is unknown. Without grouped columns it is one input, too, and
+        only one branch is returned. In other cases an unknown input is added.
         """
         branches = []
         for branch in self._child_branches(node):
@@ -297,10 +310,11 @@ class _PlanReader:
     _positional_join = _cross_product
 
     def _comparison_join(self, node: Node) -> list[Branch]:
-        """Read a join of any type: one branch for each pair of branches of the children.
+        """Read a join of any known type: one branch for each pair of branches of the children.
 
-        Semi and anti joins have the branches of one child only, and so has a mark join, with one column without origin.
-        An unknown type raises PlanNotReadError.
+        - Semi and anti joins have the branches of one child only.
+        - A mark join has the branches of the left child, with one more column whose origin is None.
+        - Another type than these and inner, left, right, full and single joins raises PlanNotReadError.
         """
         kind = node["join_type"]
         left, right = (self.branches(child) for child in node["children"])
@@ -320,10 +334,17 @@ class _PlanReader:
     _asof_join = _comparison_join
 
     def _one_join(self, node: Node, kind: str, left: Branch, right: Branch) -> Branch:
-        """Return the branch of a join of two branches, with the equalities that its type (`kind`) guarantees.
+        """Return the branch of a join of two branches, with the equalities that its type guarantees.
 
-        A full outer join guarantees none. A single join only looks up values, so its right side is no input that
-        repeats rows.
+        An inner join guarantees its equal columns in both directions; left, right and single joins only those of rows
+        with a partner; a full outer join none. A single join looks up at most one row, so its right side is no input
+        that repeats rows.
+
+        Args:
+            node: The operator.
+            kind: INNER, LEFT, RIGHT, OUTER, FULL or SINGLE.
+            left: A branch of the left child.
+            right: A branch of the right child.
         """
         pairs = list(_join_pairs(node))
         if kind in ("OUTER", "FULL"):  # of rows without a partner nothing is known
@@ -344,7 +365,7 @@ class _PlanReader:
     def _intersect(self, node: Node) -> list[Branch]:
         """Read INTERSECT or EXCEPT: the branches of the first operand.
 
-        Every row of the result is one of its rows.
+        Every row of the result is a row of the first operand.
         """
         return self.branches(node["children"][0])
 
@@ -360,7 +381,10 @@ class _PlanReader:
         return self.branches(self._ctes[node["cte_index"]])
 
     def _recursive_cte(self, node: Node) -> list[Branch]:
-        """Read a recursive CTE: rows whose columns have no origin."""
+        """Read a recursive CTE: rows whose columns come from no stored column.
+
+        Their number is that of its first part.
+        """
         return [self._unknown_rows(len(self.branches(node["children"][0])[0].columns))]
 
 
@@ -383,7 +407,11 @@ def _column_position(expression: Node) -> int | None:
 
 
 def _column_origin(expression: Node, branch: Branch) -> Origin | None:
-    """Return the stored column that an expression refers to; None for an expression that is no column reference."""
+    """Return the stored column that an expression refers to.
+
+    None for an expression that is no column reference, and for a reference to a column that comes from no stored
+    column.
+    """
     position = _column_position(expression)
     return None if position is None else branch.columns[position]
 
@@ -433,7 +461,14 @@ def _column_pair(left: Node, right: Node) -> Iterator[tuple[int, int]]:
 def _equalities(
     first: Branch, second: Branch, pairs: Iterable[tuple[int, int]], is_mutual: bool = True
 ) -> Iterator[Equality]:
-    """Yield an `Equality` for each pair of positions (in `first`, in `second`) whose columns both have an origin."""
+    """Yield an `Equality` for each pair of positions (in `first`, in `second`) whose columns both are stored columns.
+
+    Args:
+        first: The branch whose columns the first positions are about.
+        second: The branch whose columns the second positions are about.
+        pairs: Pairs of positions of columns that are equal.
+        is_mutual: Whether the columns are equal in every row in which neither is NULL, also where only the second is.
+    """
     for i, j in pairs:
         a, b = first.columns[i], second.columns[j]
         if a is not None and b is not None:

@@ -74,8 +74,13 @@ class BoundQuery:
 def resolve_query_policy(connection: Connection, model: QueryModel, query: BoundQuery) -> QueryPolicy:
     """Check a query that is about to run, and return the policy of the table that stores its rows.
 
-    If it reads no table with a policy, this is the model's. Otherwise it has the roles that model and `dbanon.policy`
-    agree about.
+    If the query reads no table or view with a policy, this is the model's policy. Otherwise it has the roles that model
+    and `dbanon.policy` agree about.
+
+    Args:
+        connection: The connection that will run the query.
+        model: The roles that the model and the call give the columns.
+        query: The query as it will run.
 
     Raises:
         UnmappedTableError: A table with a policy is read that is no mapped table of the query.
@@ -140,7 +145,7 @@ def _model_policy(model: QueryModel) -> TemporaryPolicy | None:
 
 @dataclass(frozen=True)
 class MappedTable:
-    """A Table in the FROM of a query, and whether the database stores it as a table (`is_table`) or as a view."""
+    """A SQLAlchemy Table in the FROM of a query; `is_table` is false if the database stores it as a view."""
 
     table: Table
     is_table: bool
@@ -151,7 +156,8 @@ def _mapped_tables(
 ) -> Iterator[tuple[Place, MappedTable]]:
     """Yield (place, table) for the mapped tables in a query's FROM; place is the database, schema and name.
 
-    A table that cannot be resolved, such as a temporary one, is omitted.
+    A table that cannot be resolved, such as a temporary one, is omitted. `function` is the called function, for
+    messages.
     """
     for table in tables:
         try:
@@ -162,9 +168,14 @@ def _mapped_tables(
 
 
 def _outside_views(governed: Sequence[str], scans: Iterable[Scan], scanned_places: Iterable[Place]) -> list[str]:
-    """Return those of the tables with a policy (`governed`) that are not only read through a view with its own policy.
+    """Return the tables with a policy that a query reads directly, not only through a view that has its own policy.
 
-    `scans` are those of the query; `scanned_places` those of its plan in which such views count as one scan.
+    Args:
+        governed: The names of the tables with a policy that the query reads.
+        scans: All scans of the query.
+        scanned_places: Database, schema and name of all that its plan scans, where such a view counts as one scan.
+
+    Names in `governed` that are no scanned table are returned, too.
     """
     scanned_tables = {".".join(scan.place) for scan in scans if scan.place}
     direct_tables = set(map(".".join, scanned_places))
@@ -180,9 +191,16 @@ def _refuse_unmapped(function: str, governed: Sequence[str], mapped: Mapping[Pla
 
 
 def _refuse_shadowed(function: str, mapped: Mapping[Place, MappedTable], scans: Iterable[Scan], cursor: Any) -> None:
-    """Raise ShadowedTableError if a mapped table with a policy is not scanned.
+    """Raise ShadowedTableError if the query does not scan a mapped table with a policy.
 
-    Then a temporary object has its name and is read in its place.
+    Then a temporary object has the name of the table and is read in its place. Mapped tables that the database stores
+    as views are not checked.
+
+    Args:
+        function: The called function, for the message.
+        mapped: The mapped tables of the query.
+        scans: The scans of the query.
+        cursor: A cursor that reads policies.
     """
     scanned_places = {scan.place for scan in scans}
     for place, mapped_table in mapped.items():
@@ -234,9 +252,15 @@ def _policy_rows(
 def _column_role(
     branch: Branch, position: int, tables: Mapping[Place, GovernedTable], mapped: Mapping[Place, MappedTable]
 ) -> DeclaredColumn | None:
-    """Return the policy row of one column in one branch; None for an expression or a column without a role.
+    """Return the policy row of one column in one branch (SELECT) of a query; None if it has no role there.
 
-    For a table without a policy, the row is made from the model's role.
+    Expressions have no role. For a mapped table without a policy, the row is made from the model's role.
+
+    Args:
+        branch: The branch.
+        position: The position of the column.
+        tables: The tables with a policy.
+        mapped: The mapped tables of the query.
     """
     origin = branch.columns[position]
     if origin is None:
@@ -271,10 +295,16 @@ def _common_role(function: str, name: str, branch_rows: Sequence[DeclaredColumn 
 def _temporary_policy(
     check: Sql, tables: Mapping[Place, GovernedTable], rows: Sequence[DeclaredColumn], database: str
 ) -> TemporaryPolicy:
-    """Return the policy of the query's rows, with a SQL expression that recomputes the fingerprint of its origin.
+    """Return the policy of the temporary table with a query's rows.
 
-    The expression is NULL if the condition `check` is false. `tables` are those whose policies the rows come from;
-    `database` is searched for hierarchies.
+    It has the policy rows, their fingerprint, and a SQL expression that computes the fingerprint again from the stored
+    policies.
+
+    Args:
+        check: A SQL condition; if it is false, the expression is NULL.
+        tables: The tables from whose policies the rows come.
+        rows: The policy rows.
+        database: The database that is searched for hierarchies.
     """
     fingerprints = [table.policy.fingerprint_sql for table in tables.values()] or [Sql("''")]
     fingerprint_sql = Sql(f"(CASE WHEN {check} THEN {SYSTEM_SCHEMA}concat({join_sql(fingerprints)}) END)")
@@ -300,8 +330,15 @@ def _transaction_check(
 ) -> Sql:
     """Return a SQL condition that holds if the caller's transaction reads the committed objects.
 
-    The tables with a policy (`tables`), and the views with the tables that they read (`view_tables`), must be the
-    committed ones, and no table with a policy may be read by another name (among `places`, all that is read).
+    Relations with a policy, and what the views among them read, must be the committed ones; and no table with a policy
+    may be read under another name.
+
+    Args:
+        function: The called function, for messages.
+        places: Database, schema and name of all stored tables that the query scans.
+        tables: Those of the tables and views with a policy.
+        view_tables: Those of the tables that the query scans if views have a policy of their own; otherwise empty.
+        cursor: A cursor that sees committed data.
     """
     existing_relations = [place for place in {*tables, *view_tables} if place in catalog.relations(cursor, place[0])]
     states = [transaction_check.catalog_state(cursor, existing_relations)]

@@ -19,8 +19,13 @@ from dbanon.sqltext.quote import qualified
 def views_read(connection: Any, cursor: Any, query: str, scans: tuple[Scan, ...]) -> list[Place]:
     """Return (database, schema, name) of the views with a policy that a query reads.
 
-    A view counts as read if the query mentions its name and scans all tables that the view scans (`scans` are those of
-    the query). `cursor` reads the catalog; `connection` binds the views.
+    A view counts as read if the query mentions its name and scans all tables that the view scans.
+
+    Args:
+        connection: The connection that binds the views.
+        cursor: A cursor that reads the catalog.
+        query: The text of the query.
+        scans: The tables that the query scans.
     """
     governed_places = {".".join(place): place for place in stored_policy.governed_views(cursor)}
     if not governed_places:
@@ -66,10 +71,14 @@ def direct_query_tables(
 
 
 def view_shapes(connection: Any, places: Iterable[Place]) -> dict[str, StoredView]:
-    """Return the views at these places, by the shape of their plan (`plan_shape`).
+    """Return views by the shape of their plan (`plan_shape`), so that equal queries are found.
 
-    A query that computes the same as a view reads the same rows, so it is treated as a read of the view. Two views of
-    one shape are both omitted, and so is a view whose plan cannot be serialized.
+    A query that computes the same as a view reads the same rows, so it is treated as a read of the view. If several
+    views have one shape, all are omitted, and so is a view whose plan cannot be serialized.
+
+    Args:
+        connection: The connection that binds the views.
+        places: Database, schema and name of each view.
     """
     views_by_shape: dict[str, list[StoredView]] = {}
     for place in places:

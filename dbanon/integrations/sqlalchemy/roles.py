@@ -295,14 +295,17 @@ def role_of(column: Column[Any]) -> Role | None:
 
 
 def policy_value(value: object) -> object:
-    """Return a setting's value as the policy stores it: dates and decimals as text, other values unchanged."""
+    """Return a setting's value as the policy stores it: dates, datetimes and decimals as text, others unchanged."""
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, Decimal) else value
 
 
 def _settings_info(role: str, **arguments: object) -> ColumnInfo:
-    """Validate settings (None: not given) and return the `info` of a role with them."""
+    """Validate settings (None: not given) and return the `info` of a role with them.
+
+    InvalidArgumentError if one is invalid.
+    """
     return _role_info(Role(role, _validated_settings(arguments)))
 
 

@@ -140,7 +140,13 @@ class ValidatedCall:
 
 
 def validate_call(suffix: str, source: Any, algorithm: str, parameters: Mapping[str, Any]) -> ValidatedCall:
-    """Validate a call of NAME, NAME_classes or NAME_metrics (`suffix`) against the model; the database is not read.
+    """Validate a call of an algorithm's table function against the model; the database is not read.
+
+    Args:
+        suffix: The ending of the function's name: "" (the release), "_classes" or "_metrics".
+        source: A mapped class, a Table or a SELECT.
+        algorithm: The name of the algorithm, in any case.
+        parameters: Parameters of the table function; None and {} count as not given.
 
     Raises:
         DbanonError: The call has a mistake that the model shows.

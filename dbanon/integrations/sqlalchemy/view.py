@@ -346,7 +346,12 @@ def _create_views(metadata: MetaData, connection: Connection, **_: Any) -> None:
 
 
 def refuse_derived(connection: Connection, function: str, source: Table) -> None:
-    """Raise an error if a source reads another table with a policy, before roles are written for it implicitly.
+    """Raise an error if a source reads another table with a policy; called before roles are written for it implicitly.
+
+    Args:
+        connection: The connection.
+        function: The called function, for the message.
+        source: The mapped source.
 
     Raises:
         ViewOverPolicyError: The source is a view, or has the name of one, over a table with a policy.
@@ -387,7 +392,8 @@ def stored_query(view: MappedView, source: tuple[str, str]) -> Sql:
 def execute_with_source(connection: Connection, source: Table | None, statement: str) -> None:
     """Run a statement that contains calls of table functions on `source`, which may not be committed yet.
 
-    The planner does not see uncommitted tables, so it gets their columns from here while the statement runs.
+    The planner does not see uncommitted tables, so it gets their columns from here while the statement runs. With
+    `source` None, the statement is only run.
     """
     raw = raw_connection(connection)
     session_state = session.find_session(raw)
@@ -407,9 +413,16 @@ def execute_with_source(connection: Connection, source: Table | None, statement:
 
 
 def create_first_version(connection: Connection, table: Table, view: MappedView, *, replace: bool = False) -> None:
-    """Create the first version of a materialized view, in a transaction of its own, if its source has committed rows.
+    """Create the first version of a materialized view, in a transaction of its own.
 
-    An existing view is unchanged; with `replace`, its next version is created if the definition has changed.
+    Nothing happens if the source does not exist or has no committed rows. An existing view is unchanged; with
+    `replace`, its next version is created if the definition has changed.
+
+    Args:
+        connection: The connection.
+        table: The Table of the view.
+        view: The definition.
+        replace: Whether an existing view with another definition gets its next version.
     """
     raw = raw_connection(connection)
     name = quoted_name(table, connection)
@@ -438,7 +451,14 @@ def _materialize(
 ) -> releases.Release:
     """Create a version of a materialized view by the call that its definition states, and return the release.
 
-    `raw` is the DuckDB connection that runs it; `connection` is used for quoting names.
+    Args:
+        raw: The DuckDB connection that runs it.
+        view: The definition.
+        connection: The connection that quotes names.
+        name: The quoted name of the view.
+        composition: As for `dbanon.create_release`.
+        allow_small_differences: As for `dbanon.create_release`.
+        replace: Whether the view exists and gets its next version.
     """
     related.refuse_related_tables(view.algorithm, view.parameters)
     return releases.create_release(

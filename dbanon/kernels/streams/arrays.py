@@ -21,7 +21,7 @@ class AttributeArrays(NamedTuple):
         node_starts: (attributes + 1,) int64: where the nodes of each attribute begin; a number has none. If values of
             an attribute are ranks: (2 * attributes + 1,) int32 (see `class_loss`).
         nodes: (nodes, 3) int64: parent, last node below, and the node that it is published as.
-        leaf_shares: (nodes,) float64: leaves below but one, over all leaves but one; then the positions of ranks.
+        leaf_shares: (nodes,) float64: (leaves below the node - 1) / (all leaves - 1); then the positions of ranks.
         seen_ranges: (attributes, 2) float64: least and greatest value of all records that have arrived.
         weights: (attributes,) float64: they sum to 1.
     """
@@ -39,9 +39,9 @@ class RecordArrays(NamedTuple):
     Attributes:
         arrived_at: (n,) int64: the place at which each record arrived, from 1.
         values: (n, attributes) float64: position or rank of a number, preorder number of a node; NaN for NULL.
-        people: (n,) int64: number of the person, -1 if unknown: such a record counts for no class.
+        people: (n,) int64: number of the person, -1 if unknown: such a record does not count toward k or needed values.
         sensitive: (n, columns) int64: codes of sensitive values, -1 for NULL, which never counts.
-        class_ids: (n,) int64: the class that each record is published with, PENDING or SUPPRESSED.
+        class_ids: (n,) int64: the class that each record is published with, or PENDING (-2) or SUPPRESSED (-1).
         published_at: (n,) int64: how many records had arrived when each was published.
     """
 
@@ -57,7 +57,8 @@ class ClassArrays(NamedTuple):
     """The classes that were published.
 
     Attributes:
-        reusable: (classes,) int64: numbers of the classes that may be published again; the count is in `state`.
+        reusable: (classes,) int64: numbers of the stored classes, with which further records may be published; state[3]
+            of the kernels says how many there are.
         made_at: (classes,) int64: how many records had arrived when each class was made.
         lows, highs: (classes, attributes) float64: the bounds that each class publishes (see `class_loss`).
     """
@@ -72,8 +73,8 @@ class RequirementArrays(NamedTuple):
     """The requirements of every class, and scratch to count what a group has.
 
     Attributes:
-        k: Persons.
-        min_values: (columns,) int64: different values of each sensitive column.
+        k: Fewest distinct persons of a class.
+        min_values: (columns,) int64: fewest distinct values of each sensitive column in a class.
         person_marks: (persons,) int64: the number of the count in which each person was last marked.
         value_marks: (columns, codes) int64: the number of the count in which each sensitive value was last marked.
         clock: (1,) int64: the number of the current count.
@@ -113,7 +114,7 @@ class NearestScratch(NamedTuple):
     """Scratch for the search of nearest records.
 
     Attributes:
-        node_distances: (nodes,) float64: distances of nodes from those of the queried record, times weight.
+        node_distances: (nodes,) float64: weighted distance of each hierarchy node to the queried record's value.
         group_records: (k + needed sensitive values,) int64: the records found, nearest first.
         distances: (length of `group_records`,) float64: their distances.
     """
@@ -128,7 +129,7 @@ class BatchArrays(NamedTuple):
 
     Attributes:
         batch: (batch,) int64: records of the round.
-        groups: (batch, k + sensitive values that are needed) int64: the group of each.
+        groups: (batch, k + sensitive values that are needed) int64: the group of each, without the record itself.
         numbers: (batch,) int64: how many records each group has.
     """
 
@@ -143,7 +144,8 @@ class ClassLosses(NamedTuple):
     Attributes:
         recent: (mu,) float64: losses of the last classes; a good cluster does not exceed their mean.
         losses: (classes,) float64: the loss of each class when it was last computed.
-        ranges: (classes + 1,) int64: number of the seen range for which each loss was computed; last, the current.
+        ranges: (classes + 1,) int64: how often a seen range had widened when each loss was computed; last, how often by
+            now.
     """
 
     recent: Floats
@@ -156,7 +158,8 @@ class ClusterScratch(NamedTuple):
 
     Attributes:
         growths: (slots,) float64: by how much the loss of each cluster would grow.
-        rows: (4, n) int64: the records of a cluster; of each record its piece; free records; the rest.
+        rows: (4, n) int64: the records of a cluster; the piece (future class) of each record, -1 for none; the records
+            that a piece may take; the records in no piece.
         distances: (n,) float64.
         node_distances: (nodes,) float64.
         center: (attributes,) float64.
@@ -225,7 +228,7 @@ class PartitionArrays(NamedTuple):
     """Partitions by the attributes that records have, and scratch.
 
     Attributes:
-        patterns: (n,) int64: the attributes that a record has, as bits.
+        patterns: (n,) int64: the attributes on which a record is not NULL, as bits.
         group_records: (k + needed sensitive values,) int64: the records of a group.
         distances: (n,) float64: distance of each record from the due one, inf if it is not allowed.
         is_merged: (n,) bool: whether a record is in the partitions that are merged.
@@ -241,7 +244,8 @@ class ValueSets(NamedTuple):
     """The sets of sensitive values of Puri-Haritha, and scratch for the search of nearest records.
 
     Attributes:
-        sensitive: (n, columns) int64: codes of sensitive values, -1 for NULL; `RecordArrays` has their kinds.
+        sensitive: (n, columns) int64: codes of sensitive values, -1 for NULL; `RecordArrays.sensitive` has the category
+            (kind) of each value instead.
         value_marks: (columns, codes) int64: the number of the count in which each sensitive value was last marked.
         sets: (groups,) uint64: hashes of the sets of values of the last published groups.
         node_distances, group_records, distances: As in `NearestScratch`.
@@ -259,8 +263,9 @@ class RegionArrays(NamedTuple):
     """The tree of regions of SWAF, each a part of its parent's value ranges (see `region_tree`).
 
     Attributes:
-        shape: (regions, 8) int64: region above, attribute and kind of the cut (0: a leaf), first child, next sibling,
-            branch of the cut above (a node, else 0 or 1), records added since the last split, pending records.
+        shape: (regions, 8) int64: region above, attribute that is cut, kind of the cut (0 a leaf, 1 a number, 2 NULL or
+            not, 3 nodes of a hierarchy), first child, next sibling, branch of the cut above (a node, else 0 or 1),
+            records added since the last split, pending records.
         cuts: (regions,) float64: where numbers are cut.
         lows, highs: (regions, attributes) float64: ends of a region; infinite if open; of categories a node and the
             last one below.

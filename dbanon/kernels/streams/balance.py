@@ -19,7 +19,7 @@ def fill_growths(value, without, alpha, state, clusters, growths, attributes):
         value: The record's values.
         without: A slot to skip, -1 for none.
         alpha: The number of records from which on a cluster accepts no more.
-        state: See `castle_steps`.
+        state: int64 counters: [5] number of open clusters.
         clusters: `OpenClusterArrays`.
         growths: Output.
         attributes: `AttributeArrays`.
@@ -43,6 +43,15 @@ def move_farthest_record(c, state, alpha, records, attributes, clusters, scratch
     Ties: the oldest record; the smallest cluster, then the one opened first. Only clusters of fewer than `alpha`
     records are considered. The record stays if its own cluster, without it, would grow no more. Nothing happens if the
     cluster has one record or is the only one. Lists and bounds are updated in place.
+
+    Args:
+        c: Slot of the cluster.
+        state: int64 counters: [5] number of open clusters.
+        alpha: The number of records from which on a cluster accepts no more.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        clusters: `OpenClusterArrays`; updated in place.
+        scratch: `ClusterScratch`; its contents are overwritten.
     """
     if clusters.sizes[c] < 2 or state[5] < 2:
         return
@@ -75,7 +84,14 @@ def move_farthest_record(c, state, alpha, records, attributes, clusters, scratch
 
 @kernel_part
 def _smallest_cluster(lowest, state, clusters, growths):
-    """Return the smallest open cluster whose growth is `lowest` (ties: the one opened first); -1 without any."""
+    """Return the smallest open cluster whose growth is `lowest` (ties: the one opened first); -1 without any.
+
+    Args:
+        lowest: The growth.
+        state: int64 counters: [5] number of open clusters.
+        clusters: `OpenClusterArrays`.
+        growths: (slots,) float64: growth of each cluster's loss.
+    """
     best, n_open = np.int64(-1), state[5]
     for c in range(len(clusters.is_open)):
         if n_open == 0:

@@ -47,12 +47,23 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
     """Add records until all are added, or about `max_steps` clusters and records were examined; return how many were.
 
     A record joins an open cluster on arrival. When the oldest pending record is due, its cluster is published as one or
-    several classes; if the cluster is too small, the record is published with a stored class that covers it or is
-    suppressed, or clusters are merged first. With `balances` it is B-CASTLE: records are moved to other clusters, and
-    published clusters are not split. All arrays are updated in place.
+    several classes. If the cluster does not suffice for a class, the record is published with a stored class that
+    covers it; without one, it is suppressed if more than half of the open clusters are larger or all together do not
+    suffice, and else clusters are merged and published. With `options.balances` it is B-CASTLE: records are moved to
+    other clusters, and published clusters are not split. All arrays are updated in place.
 
-    `state`: records added, oldest pending record, classes, stored classes, clusters opened so far, open ones, losses in
-    `recent`, next place in it.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes, clusters opened so far,
+            open clusters, number of losses in `recent`, next place in `recent`; [8] last arrival.
+        max_steps: Number of examined clusters and records after which to return.
+        options: `CastleOptions`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        losses: `ClassLosses`.
+        clusters: `OpenClusterArrays`.
+        scratch: `ClusterScratch`; its contents are overwritten.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -103,7 +114,14 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
 
 @kernel_part
 def mean_recent_loss(state, recent):
-    """Return the mean loss of the last published classes (`recent`, a ring buffer); 0 before the first class."""
+    """Return the mean loss of the classes published last; 0 before the first class.
+
+    Their losses are in `recent`, a ring buffer, and state[6] is their number.
+
+    Args:
+        state: int64 counters: [6] number of losses in `recent`.
+        recent: (mu,) float64 ring buffer: losses of the classes published last.
+    """
     number = min(state[6], len(recent))
     total = 0.0
     for i in range(number):
@@ -113,7 +131,13 @@ def mean_recent_loss(state, recent):
 
 @kernel_part
 def add_recent_loss(class_loss_, state, recent):
-    """Write the loss of a published class to the ring buffer `recent`, in place of the oldest, and update `state`."""
+    """Write the loss of a published class to the ring buffer `recent`, in place of the oldest, and update `state`.
+
+    Args:
+        class_loss_: The loss of the class.
+        state: int64 counters: [6] number of losses in `recent`, [7] next place in it; updated in place.
+        recent: (mu,) float64 ring buffer: losses of the classes published last; updated in place.
+    """
     recent[state[7]] = class_loss_
     state[7] = (state[7] + 1) % len(recent)
     state[6] = min(state[6] + 1, len(recent))
@@ -123,9 +147,21 @@ def add_recent_loss(class_loss_, state, recent):
 def _assign_record(t, state, beta, alpha, records, recent, attributes, clusters, growths):
     """Assign the new record `t` to a cluster, in place; return the cluster.
 
-    Of the clusters whose loss it increases least, it is the smallest that stays good, with a loss of at most the mean
-    of the last published classes (ties: the one opened first); else a new one; else, if `beta` are open, the smallest.
-    Clusters of `alpha` records are not considered. `growths` is scratch.
+    Clusters of `alpha` or more records are not considered, and of the others only those whose loss grows least. Of
+    these, the record joins the smallest one whose loss is then at most the mean of the last published classes (ties:
+    the one opened first). If there is none, a new cluster is opened, or, if `beta` are open, the record joins the
+    smallest.
+
+    Args:
+        t: The new record.
+        state: int64 counters: [4] clusters opened so far, [5] open clusters, [6] losses in `recent`; updated in place.
+        beta: Maximum number of open clusters.
+        alpha: The number of records from which on a cluster accepts no more.
+        records: `RecordArrays`.
+        recent: (mu,) float64 ring buffer: losses of the classes published last.
+        attributes: `AttributeArrays`.
+        clusters: `OpenClusterArrays`; updated in place.
+        growths: (slots,) float64 scratch.
     """
     limit = mean_recent_loss(state, recent)
     lowest = fill_growths(records.values[t], np.int64(-1), alpha, state, clusters, growths, attributes)
@@ -151,7 +187,13 @@ def _assign_record(t, state, beta, alpha, records, recent, attributes, clusters,
 
 @kernel_part
 def _is_outlier(c, state, clusters):
-    """Return whether more than half of the open clusters have more records than cluster `c`."""
+    """Return whether more than half of the open clusters have more records than cluster `c`.
+
+    Args:
+        c: Slot of the cluster.
+        state: int64 counters: [5] open clusters.
+        clusters: `OpenClusterArrays`.
+    """
     larger = np.int64(0)
     for other in range(len(clusters.is_open)):
         larger += clusters.is_open[other] and clusters.sizes[other] > clusters.sizes[c]
@@ -164,6 +206,13 @@ def _nearest_cluster(c, requirement, balances, clusters, attributes):
 
     If it `balances`, the distance of the joint size from k, relative to k, is added. Returns -1 if there is no other
     cluster.
+
+    Args:
+        c: Slot of the cluster.
+        requirement: `RequirementArrays`.
+        balances: Whether the algorithm is B-CASTLE.
+        clusters: `OpenClusterArrays`.
+        attributes: `AttributeArrays`.
     """
     current_loss = class_loss(clusters.lows[c], clusters.highs[c], attributes)
     best, lowest = np.int64(-1), np.inf
@@ -181,8 +230,21 @@ def _nearest_cluster(c, requirement, balances, clusters, attributes):
 def _publish_cluster(c, splits, state, requirement, records, classes, recent, attributes, clusters, scratch):
     """Publish the records of cluster `c` as a class, or as several; return the number of examined records.
 
-    It is split, if `splits`, when it has twice as many persons as a class needs. A class is stored for reuse if it
-    loses less than the last ones on average. The cluster itself stays open; its slot is not changed.
+    With `splits`, it is split if it has at least 2k persons and a split is possible. A class is stored for reuse if it
+    is the first one, or if its loss is below the mean of the last ones. The cluster itself stays open.
+
+    Args:
+        c: Slot of the cluster.
+        splits: Whether the cluster may be split into several classes.
+        state: int64 counters: [2] classes, [3] stored classes, [6] losses in `recent`, [7] next place in it; updated in
+            place.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`; class_ids and published_at are set.
+        classes: `ClassArrays`; updated in place.
+        recent: (mu,) float64 ring buffer: losses of the classes published last; updated in place.
+        attributes: `AttributeArrays`.
+        clusters: `OpenClusterArrays`.
+        scratch: `ClusterScratch`; its contents are overwritten.
     """
     size = list_records(c, clusters.heads, clusters.next_record, scratch.rows)
     base, pieces, arrival, enough = state[2], np.int64(0), state[LAST_ARRIVAL], 2 * requirement.k

@@ -21,7 +21,8 @@ from dbanon.kernels.jit import kernel_part
 def has_ranks(node_starts):
     """Return whether values of some attribute are ranks, which is so if `node_starts` is 32 bits wide.
 
-    This is known when a kernel is compiled, so that other kernels compute with positions without a branch.
+    The rank of a number is its place in the order of all numbers of the attribute. Whether there are ranks is known
+    when a kernel is compiled, so that other kernels compute with positions without a branch.
     """
     return node_starts.dtype == np.int32
 
@@ -39,6 +40,11 @@ def position(a, value, attributes):
     """Return the position (a DOUBLE by which distances are measured) of a number on attribute `a`.
 
     That is the value itself, unless values of the attribute are ranks.
+
+    Args:
+        a: Number of the attribute.
+        value: The number: a position, or a rank of values.
+        attributes: `AttributeArrays`.
     """
     if has_ranks(attributes.node_starts):
         start = attributes.node_starts[len(attributes.seen_ranges) + 1 + a]
@@ -52,6 +58,10 @@ def seen_width(a, attributes):
     """Return the greatest minus the least position, on the number attribute `a`, of all records that have arrived.
 
     If no number has arrived, it is 0 with ranks, and -inf with positions.
+
+    Args:
+        a: Number of the attribute, which must be a number.
+        attributes: `AttributeArrays`.
     """
     if has_ranks(attributes.node_starts) and attributes.seen_ranges[a, 0] > attributes.seen_ranges[a, 1]:
         return 0.0
@@ -63,6 +73,10 @@ def update_seen_ranges(value, attributes):
     """Widen the seen ranges (least and greatest value so far) of number attributes by a new record's values, in place.
 
     NULLs (NaN) and categories are ignored.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        attributes: `AttributeArrays`; seen_ranges are updated in place.
     """
     for a in range(len(attributes.seen_ranges)):
         if attributes.node_starts[a] == attributes.node_starts[a + 1] and value[a] == value[a]:
@@ -74,8 +88,14 @@ def update_seen_ranges(value, attributes):
 def widened_bounds(a, low, high, value, attributes):
     """Return the bounds (low, high) on attribute `a` of a class from `low` to `high` once a value joins.
 
-    A NULL and a value together give (-inf, inf), which is published as `*`; for the bounds of NULLs alone see the
-    module.
+    A number has its least and greatest value as bounds, a category a node and the last node below it. NULLs alone have
+    (inf, -inf). NULL and values together give (-inf, inf), which is published as `*`.
+
+    Args:
+        a: Number of the attribute.
+        low, high: Bounds of the class on the attribute.
+        value: The value that joins; NaN for NULL.
+        attributes: `AttributeArrays`.
     """
     if value != value:
         return (low, high) if low > high else (-np.inf, np.inf)
@@ -98,6 +118,11 @@ def value_bounds(a, value, attributes):
     """Return the bounds (low, high) on attribute `a` of a class of one value; (inf, -inf) for a NULL (NaN).
 
     A category's bounds are those of the node that it is published as.
+
+    Args:
+        a: Number of the attribute.
+        value: The value; NaN for NULL.
+        attributes: `AttributeArrays`.
     """
     if value != value:
         return np.inf, -np.inf
@@ -109,7 +134,14 @@ def value_bounds(a, value, attributes):
 
 @kernel_part
 def joined_bounds(a, low, high, other_low, other_high, attributes):
-    """Return the bounds (low, high) on attribute `a` of the union of two classes, given the bounds of both."""
+    """Return the bounds (low, high) on attribute `a` of the union of two classes, given the bounds of both.
+
+    Args:
+        a: Number of the attribute.
+        low, high: Bounds of a class on the attribute.
+        other_low, other_high: Bounds of the other class.
+        attributes: `AttributeArrays`.
+    """
     if low > high and other_low > other_high:
         return low, high
     if low > high or other_low > other_high or other_low == -np.inf:
@@ -120,7 +152,13 @@ def joined_bounds(a, low, high, other_low, other_high, attributes):
 
 @kernel_part
 def _interval_loss(a, low, high, attributes):
-    """Return the loss on number attribute `a` of a class from `low` to `high`, which may be ranks of values."""
+    """Return the loss on number attribute `a` of a class from `low` to `high`, which may be ranks of values.
+
+    Args:
+        a: Number of the attribute.
+        low, high: Bounds of the class on the attribute.
+        attributes: `AttributeArrays`.
+    """
     width = seen_width(a, attributes)
     if width > 0:
         return (position(a, high, attributes) - position(a, low, attributes)) / width
@@ -133,6 +171,11 @@ def attribute_loss(a, low, high, attributes):
 
     For a number, the width of the interval relative to the seen range; for a category, the share of leaves below the
     node. It is 0 if all values are NULL, and 1 if NULL and values are mixed.
+
+    Args:
+        a: Number of the attribute.
+        low, high: Bounds of the class on the attribute.
+        attributes: `AttributeArrays`.
     """
     if low > high:
         return 0.0
@@ -148,21 +191,38 @@ def attribute_loss(a, low, high, attributes):
 
 @kernel_part
 def begin_class(value, low, high, attributes):
-    """Set the bounds `low` and `high`, in place, to those of a class of one record with these values."""
+    """Set the bounds `low` and `high`, in place, to those of a class of one record with these values.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        low, high: (attributes,) float64 bounds of the class; updated in place.
+        attributes: `AttributeArrays`.
+    """
     for a in range(len(value)):
         low[a], high[a] = value_bounds(a, value[a], attributes)
 
 
 @kernel_part
 def widen_class(value, low, high, attributes):
-    """Widen the bounds `low` and `high` of a class, in place, by a record's values."""
+    """Widen the bounds `low` and `high` of a class, in place, by a record's values.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        low, high: (attributes,) float64 bounds of the class; updated in place.
+        attributes: `AttributeArrays`.
+    """
     for a in range(len(value)):
         low[a], high[a] = widened_bounds(a, low[a], high[a], value[a], attributes)
 
 
 @kernel_part
 def class_loss(low, high, attributes):
-    """Return the loss of a record of a class with these bounds, weighted over attributes, from 0 to 1."""
+    """Return the loss of a record of a class with these bounds, weighted over attributes, from 0 to 1.
+
+    Args:
+        low, high: (attributes,) float64 bounds of the class.
+        attributes: `AttributeArrays`.
+    """
     total = 0.0
     for a in range(len(low)):
         total += attributes.weights[a] * attribute_loss(a, low[a], high[a], attributes)
@@ -171,7 +231,13 @@ def class_loss(low, high, attributes):
 
 @kernel_part
 def loss_with_record(value, low, high, attributes):
-    """Return the loss per record that a class would have once a record with these values joins; nothing is changed."""
+    """Return the loss per record that a class would have once a record with these values joins; nothing is changed.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        low, high: (attributes,) float64 bounds of the class.
+        attributes: `AttributeArrays`.
+    """
     total = 0.0
     for a in range(len(low)):
         new_low, new_high = widened_bounds(a, low[a], high[a], value[a], attributes)
@@ -181,7 +247,15 @@ def loss_with_record(value, low, high, attributes):
 
 @kernel_part
 def loss_growth(value, c, lows, highs, limit, attributes):
-    """Return by how much the loss per record of class `c` grows if a record joins; inf if that is more than `limit`."""
+    """Return by how much the loss per record of class `c` grows if a record joins; inf if that is more than `limit`.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        c: Number of the class in `lows` and `highs`.
+        lows, highs: (classes, attributes) float64 bounds.
+        limit: The bound above which the exact result does not matter.
+        attributes: `AttributeArrays`.
+    """
     total = 0.0
     for a in range(len(value)):
         low, high = lows[c, a], highs[c, a]
@@ -201,6 +275,10 @@ def covers(value, low, high):
     """Return whether the bounds of a class contain all values of a record.
 
     A NULL is contained by a class of NULLs and by one published as `*`.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        low, high: (attributes,) float64 bounds of the class.
     """
     for a in range(len(low)):
         if value[a] != value[a]:
@@ -215,7 +293,13 @@ def covers(value, low, high):
 def cheapest_covering_class(value, classes, n_classes, attributes):
     """Return the stored class that covers a record with the least loss (ties: the first), and that loss.
 
-    Only the first `n_classes` of `reusable` are considered. Returns -1 and inf if there is none.
+    Only the first `n_classes` of `classes.reusable` are considered. Returns -1 and inf if none of these covers it.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        classes: `ClassArrays`.
+        n_classes: How many entries of `classes.reusable` are considered.
+        attributes: `AttributeArrays`.
     """
     best, lowest = np.int64(-1), np.inf
     for i in range(n_classes):
@@ -229,7 +313,13 @@ def cheapest_covering_class(value, classes, n_classes, attributes):
 
 @kernel_part
 def _position_distance(a, x, y, attributes):
-    """Return the distance of two numbers on attribute `a`, which may be ranks, relative to the seen range."""
+    """Return the distance of two numbers on attribute `a`, which may be ranks, relative to the seen range.
+
+    Args:
+        a: Number of the attribute.
+        x, y: The numbers, which are not NULL.
+        attributes: `AttributeArrays`.
+    """
     width = seen_width(a, attributes)
     if width > 0:
         return abs(position(a, x, attributes) - position(a, y, attributes)) / width
@@ -242,6 +332,11 @@ def value_distance(a, x, y, attributes):
 
     For numbers, the difference relative to the seen range; for categories, the share of leaves below their lowest
     common ancestor. Two NULLs have the distance 0, NULL and a value 1.
+
+    Args:
+        a: Number of the attribute.
+        x, y: The values; NaN for NULL.
+        attributes: `AttributeArrays`.
     """
     if x != x or y != y:
         return 0.0 if x != x and y != y else 1.0
@@ -260,7 +355,12 @@ def value_distance(a, x, y, attributes):
 
 @kernel_part
 def record_distance(x, y, attributes):
-    """Return the weighted distance of the values of two records, from 0 to 1."""
+    """Return the weighted distance of the values of two records, from 0 to 1.
+
+    Args:
+        x, y: (attributes,) float64 values of a record; NaN for NULL.
+        attributes: `AttributeArrays`.
+    """
     total = 0.0
     for a in range(len(x)):
         total += attributes.weights[a] * value_distance(a, x[a], y[a], attributes)
@@ -271,7 +371,13 @@ def record_distance(x, y, attributes):
 def center_value_distance(a, x, y, attributes):
     """Return the distance of a center's value `x` and a record's value `y` on attribute `a`, from 0 to 1.
 
-    Of a number, the center has a position, and the record perhaps a rank.
+    A number of the center is a position; that of the record may be a rank.
+
+    Args:
+        a: Number of the attribute.
+        x: Value of the center: a position or a node; NaN for NULL.
+        y: Value of the record: a position, a rank or a node; NaN for NULL.
+        attributes: `AttributeArrays`.
     """
     if attributes.node_starts[a] < attributes.node_starts[a + 1] or x != x or y != y:
         return value_distance(a, x, y, attributes)
@@ -281,7 +387,13 @@ def center_value_distance(a, x, y, attributes):
 
 @kernel_part
 def center_distance(x, y, attributes):
-    """Return the weighted distance of a center `x` and a record's values `y`, from 0 to 1."""
+    """Return the weighted distance of a center `x` and a record's values `y`, from 0 to 1.
+
+    Args:
+        x: (attributes,) float64 values of the center: positions and nodes; NaN for NULL.
+        y: (attributes,) float64 values of the record.
+        attributes: `AttributeArrays`.
+    """
     total = 0.0
     for a in range(len(x)):
         total += attributes.weights[a] * center_value_distance(a, x[a], y[a], attributes)

@@ -52,7 +52,15 @@ def cudsa_steps(state, max_steps, options, requirement, records, classes, attrib
     around the record, or if there are too few records for a group; without such a class it is then suppressed. The last
     `store` classes are stored. All arrays are updated in place.
 
-    `state`: records added, oldest pending record, classes, stored classes.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        max_steps: Number of examined records after which to return.
+        options: `CudsaOptions`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        labels: `LabelArrays`.
     """
     steps = np.int64(0)
     while True:
@@ -77,7 +85,16 @@ def cudsa_steps(state, max_steps, options, requirement, records, classes, attrib
 
 @kernel_part
 def _class_cost(n, squares, record_loss, w):
-    """Return the cost of a class of n records: `w` times its loss, plus 1 - `w` times its mixed labels."""
+    """Return the cost of a class of n records: `w` times its total loss, plus 1 - `w` times its mixed labels.
+
+    Mixed labels are n times the chance that two records, drawn with replacement, have different labels.
+
+    Args:
+        n: Number of records.
+        squares: Sum of the squared numbers of records by label.
+        record_loss: Loss per record.
+        w: Weight of loss against mixed labels, 0 to 1.
+    """
     return w * (n * record_loss) + (1 - w) * (n - squares / n)
 
 
@@ -86,6 +103,15 @@ def _cheapest_class(x, state, w, records, classes, attributes, labels):
     """Return the stored class that covers record `x` and costs least (ties: the first), and its cost.
 
     The cost weighs loss (`w`) and mixed labels. Returns -1 and inf if no stored class covers the record.
+
+    Args:
+        x: Number of the record.
+        state: int64 counters: [3] stored classes.
+        w: Weight of loss against mixed labels, 0 to 1.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        labels: `LabelArrays`.
     """
     best, lowest = np.int64(-1), np.inf
     for i in range(state[3]):
@@ -110,6 +136,18 @@ def _grow_group(x, end, new, requirement, w, limit, records, labels, classes, at
     The members other than x are written to `group_records`, the bounds and counts to class `new`; nothing is published.
     Returns the number of members other than x, -1 if there are too few records or the group costs more than `limit`;
     and the number of examined records.
+
+    Args:
+        x: The record with which the group begins.
+        end: End of the records that are considered (exclusive).
+        new: Number of the new class.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        w: Weight of loss against mixed labels, 0 to 1.
+        limit: The greatest cost of the group.
+        records: `RecordArrays`.
+        labels: `LabelArrays`; updated in place.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
     """
     low, high, class_counts = classes.lows[new], classes.highs[new], labels.class_counts[new]
     requirement.clock[0] += 1
@@ -146,7 +184,13 @@ def _grow_group(x, end, new, requirement, w, limit, records, labels, classes, at
 
 @kernel_part
 def _clear_tally(x, number, labels):
-    """Reset the counts in `tally` of the labels of record `x` and of the first `number` group records to 0."""
+    """Reset the counts in `tally` of the labels of record `x` and of the first `number` group records to 0.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `labels.group_records` belong to the group.
+        labels: `LabelArrays`; updated in place.
+    """
     labels.tally[labels.codes[x] + 1] = 0
     for j in range(number):
         labels.tally[labels.codes[labels.group_records[j]] + 1] = 0
@@ -157,6 +201,18 @@ def _cheapest_record(x, end, new, wanted, w, records, labels, classes, attribute
     """Return the pending record from `x` to `end` that adds the least cost to class `new` (ties: the oldest), or -1.
 
     It must be of a person who is not counted yet and, if `wanted` is a column (not -2), have a new value of it.
+
+    Args:
+        x: The first record that is considered.
+        end: End of the records that are considered (exclusive).
+        new: Number of the new class.
+        wanted: The sensitive column whose values are needed; -2 if persons are.
+        w: Weight of loss against mixed labels, 0 to 1.
+        records: `RecordArrays`.
+        labels: `LabelArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        requirement: `RequirementArrays`, with the persons and values counted so far.
     """
     low, high = classes.lows[new], classes.highs[new]
     n, squares = labels.class_counts[new, 0], labels.class_counts[new, 1]

@@ -52,11 +52,19 @@ def faanst_steps(state, max_steps, options, requirement, records, classes, attri
     """Add records until all are added, or about `max_steps` records and clusters were examined; return how many were.
 
     When enough records are pending, a round publishes those that stored classes cover and clusters the others. Records
-    that are due outside of a round are published singly (see `_publish_due_record`). In proactive mode, records that
-    would be due before the next round are published early, too. All arrays are updated in place.
+    that are due outside of a round are published one by one (see `_publish_due_record`). In proactive mode (2), records
+    that would be due before the next round are published early, too. All arrays are updated in place.
 
-    `state`: records added, oldest pending record, classes, stored classes, arrival at the last round, arrivals between
-    it and the round before, pending records.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes, arrival at the last round,
+            arrivals between it and the round before, pending records; [8] last arrival.
+        max_steps: Number of examined records and clusters after which to return.
+        options: `FaanstOptions`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        rounds: `RoundArrays`; updated in place.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -107,7 +115,13 @@ def faanst_steps(state, max_steps, options, requirement, records, classes, attri
 
 @kernel_part
 def _add_record(state, records, attributes):
-    """Add the next record of the stream, and count it as pending in `state`."""
+    """Add the next record of the stream, and count it as pending in `state`.
+
+    Args:
+        state: int64 counters: [0] records added, [6] pending records, [8] last arrival; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`; updated in place.
+    """
     add_next_record(state, records, attributes)
     state[6] += 1
 
@@ -117,6 +131,18 @@ def _cluster_round(x, state, requirement, threshold, by_member, records, classes
     """Publish the pending records that stored classes cover, and clusters of the others that suffice for a class.
 
     Other records stay pending. `x` is the oldest pending record. Returns the number of examined records and clusters.
+
+    Args:
+        x: The oldest pending record.
+        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
+            arrival; updated in place.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        threshold: Classes with a loss below this are stored for reuse.
+        by_member: Whether to cluster by k-member; else by k-means.
+        records: `RecordArrays`; updated in place.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        rounds: `RoundArrays`; updated in place.
     """
     arrival, size, n_examined = state[LAST_ARRIVAL], np.int64(0), np.int64(0)
     for t in range(x, state[0]):
@@ -149,7 +175,18 @@ def _cluster_round(x, state, requirement, threshold, by_member, records, classes
 
 @kernel_part
 def _publish_batch(n, state, threshold, records, classes, attributes, batch):
-    """Publish the first n records of `batch` as a new class; store it for reuse if it loses less than the threshold."""
+    """Publish the first n records of `batch` as a new class; store it for reuse if it loses less than the threshold.
+
+    Args:
+        n: Number of records.
+        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
+            arrival; updated in place.
+        threshold: Classes with a loss below this are stored for reuse.
+        records: `RecordArrays`; updated in place.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        batch: int64 record numbers.
+    """
     new, arrival = state[2], state[LAST_ARRIVAL]
     set_class_bounds(batch[0], n - 1, batch[1:], records, classes.lows[new], classes.highs[new], attributes)
     publish_group(batch[0], n - 1, batch[1:], new, arrival, records)
@@ -163,10 +200,23 @@ def _publish_batch(n, state, threshold, records, classes, attributes, batch):
 
 @kernel_part
 def _publish_due_record(t, due, hopeless, state, requirement, threshold, records, classes, attributes, rounds):
-    """Publish record `t` with the nearest clusters or a stored class that covers it; else suppress it if it is `due`.
+    """Publish record `t` with a stored class that covers it, else with the nearest clusters, else suppress it if `due`.
 
-    A stored class has priority. If it is not due, the record may stay pending. `hopeless`: the pending records together
-    do not suffice for a class; returns whether that is so now.
+    Clusters are not tried if the person is unknown or if `hopeless` is true. A record that cannot be
+    published stays pending if it is not due. Returns whether the pending records are known not to suffice for a class.
+
+    Args:
+        t: The record.
+        due: Whether the record has to be published or suppressed now.
+        hopeless: Whether the pending records together are known not to suffice for a class.
+        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
+            arrival; updated in place.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        threshold: Classes with a loss below this are stored for reuse.
+        records: `RecordArrays`; updated in place.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        rounds: `RoundArrays`; updated in place.
     """
     c, _ = cheapest_covering_class(records.values[t], classes, state[3], attributes)
     if c < 0 and not hopeless and records.people[t] >= 0:
@@ -183,10 +233,20 @@ def _publish_due_record(t, due, hopeless, state, requirement, threshold, records
 
 @kernel_part
 def _gather_clusters(t, x, end, requirement, records, attributes, rounds):
-    """Collect in `batch` record `t`'s cluster and the nearest clusters until they suffice for a class.
+    """Collect in `rounds.batch` the clusters of record `t` and of the nearest records until they suffice for a class.
 
-    They are those of the nearest records of other persons, then with other sensitive values. A record added after the
-    last round is a cluster of its own. Returns the number of records, or -1 if all do not suffice.
+    Only pending records count. Until there are k persons, the next cluster is that of the nearest record of a new
+    person; then of the nearest record with a value that is still needed. A record without a cluster is one of its own.
+    Returns the number of records, or -1 if all together do not suffice.
+
+    Args:
+        t: The record.
+        x: The oldest pending record.
+        end: End of the records that are considered (exclusive).
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        rounds: `RoundArrays`; updated in place.
     """
     requirement.clock[0] += 1
     n_values = np.zeros(len(requirement.min_values), np.int64)

@@ -39,12 +39,22 @@ def fast_steps(state, max_steps, options, requirement, records, classes, attribu
     """Add records until all are added, about `max_steps` were examined, or groups have to be computed.
 
     When the oldest record is due, a round begins that publishes, oldest first, all records that would be due before
-    `ahead` more arrive, each as in `fads_steps`. All arrays are updated in place. Returns the number of examined
-    records.
+    `options.ahead` more arrive, each as in `fads_steps`. All arrays are updated in place. Returns the number of
+    examined records. If state[7] is 1 then, call `precompute_groups` for the batch, then this function again. With an
+    empty `batches.batch`, no group is computed ahead.
 
-    `state`: records added, oldest pending record, classes, stored classes, end of the round, records in `batch`, how
-    many of these are published, and whether to call `precompute_groups` for them. With an empty `batch`, no group is
-    computed ahead.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes, end of the round, records
+            in `batch`, how many of these are published, and whether to call `precompute_groups` for them; [8] last
+            arrival.
+        max_steps: Number of examined records after which to return.
+        options: `FastOptions`.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        search: `NearestScratch`.
+        batches: `BatchArrays`.
     """
     steps = np.int64(0)
     state[7] = 0
@@ -91,6 +101,16 @@ def precompute_groups(worker, workers, state, requirement, records, attributes, 
     """Compute the group of nearest records of every `workers`-th record of a batch, from number `worker` on.
 
     The groups are written to `batches`. Each is computed as if no other record of the batch were published before it.
+
+    Args:
+        worker: Number of this thread, from 0.
+        workers: Number of threads.
+        state: int64 counters: [0] records added, [5] records in the batch.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        table, far: Scratch of this thread.
+        batches: `BatchArrays`; updated in place.
     """
     for i in range(worker, state[5], workers):
         x = batches.batch[i]
@@ -99,7 +119,14 @@ def precompute_groups(worker, workers, state, requirement, records, attributes, 
 
 @kernel_part
 def _fill_batch(x, state, records, batch):
-    """Put the oldest pending records of the round, from `x` on, into a batch, and request their groups in `state`."""
+    """Put the oldest pending records of the round, from `x` on, into a batch, and request their groups in `state`.
+
+    Args:
+        x: The first record.
+        state: int64 counters: [4] end of the round, [5] records in the batch, [6] 0, [7] 1; the last three are set.
+        records: `RecordArrays`.
+        batch: Output: record numbers.
+    """
     size = np.int64(0)
     while x < state[4] and size < len(batch):
         if records.class_ids[x] == PENDING:
@@ -113,9 +140,15 @@ def _fill_batch(x, state, records, batch):
 def _precomputed_group(i, requirement, records, batches, group_records):
     """Return the size of the batch's i-th record's precomputed group, with its members in `group_records`.
 
-    It is the group that a search would find now, as all members are still pending. UNKNOWN_GROUP if some are published;
-    and if there was none for lack of sensitive values, as there may be one once nearer records of the same persons are
-    published. -1 if there is no group.
+    The result is -1 if there is no group, and UNKNOWN_GROUP if it has to be searched for again: some members are
+    published by now, or no group was found and sensitive values are needed.
+
+    Args:
+        i: Place of the record in the batch.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        batches: `BatchArrays`.
+        group_records: Output: record numbers of the group without the record itself.
     """
     number = batches.numbers[i]
     if number < 0:

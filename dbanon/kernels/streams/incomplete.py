@@ -38,6 +38,15 @@ def find_nearest_group(x, end, requirement, distances, records, attributes, grou
     written to `group_records` (ties: the oldest). `distances` is the distance of each record, inf for those that are
     not allowed; only records from x + 1 to `end` are considered. Returns -1 if there are too few, or the person of x is
     unknown.
+
+    Args:
+        x: Number of the record.
+        end: End of the records that are considered (exclusive).
+        requirement: `RequirementArrays`.
+        distances: (records,) float64: distance of each record from `x`, inf if it is not allowed.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        group_records: Output: int64 record numbers.
     """
     number, far = np.int64(0), np.empty(requirement.k)
     if records.people[x] < 0:
@@ -82,8 +91,16 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
     of a group of the most similar records, or if there are too few for a group; with neither, it is suppressed. A group
     that loses less than `theta` is stored as a class; the last `store` of these are kept.
 
-    `state`: records added, oldest pending record, classes, stored classes. `group_records` (k + needed values,) and
-    `distances` (records,): scratch.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        max_steps: Number of examined records after which to return.
+        options: `IdeaOptions`.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        group_records: Scratch (k + needed sensitive values,).
+        distances: Scratch (records,).
     """
     steps = np.int64(0)
     while True:
@@ -118,6 +135,10 @@ def _similarity(x, y, attributes):
     """Return the similarity of the values of two records with NULLs: higher is more similar.
 
     It is the weight of the attributes that both have, less their weighted distance on these.
+
+    Args:
+        x, y: (attributes,) float64 values of a record; NaN for NULL.
+        attributes: `AttributeArrays`.
     """
     both, far = 0.0, 0.0
     for a in range(len(x)):
@@ -131,7 +152,15 @@ def _similarity(x, y, attributes):
 def _set_known_bounds(x, number, group_records, records, low, high, attributes):
     """Set the bounds `low` and `high` of a class, in place, to the known values of record `x` and a group.
 
-    The group is the first `number` of `group_records`. NULLs are ignored; an attribute that no record has is NULL.
+    NULLs are ignored; an attribute on which all records are NULL gets the bounds of NULL, (inf, -inf).
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `group_records` belong to the group.
+        group_records: int64 record numbers of the group other than `x`.
+        records: `RecordArrays`.
+        low, high: Output: (attributes,) float64 bounds.
+        attributes: `AttributeArrays`.
     """
     for a in range(len(low)):
         low[a], high[a] = value_bounds(a, records.values[x, a], attributes)
@@ -150,6 +179,12 @@ def _cheapest_compatible_class(value, state, classes, attributes):
     """Return the stored class that contains all known values of a record with the least loss, and that loss.
 
     NULLs of the record fit every class. Ties: the first class. Returns -1 and inf if there is none.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        state: int64 counters: [3] stored classes.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
     """
     best, lowest = np.int64(-1), np.inf
     for i in range(state[3]):
@@ -192,9 +227,17 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
     A partition is the pending records that have the same attributes (not NULL). A due record is published with the
     nearest ones of its partition, by the attributes that all of these have; if that is too small, partitions are merged
     with it: the most similar ones or, `is_by_size`, the largest. If all together are too few, it is published with a
-    stored class that covers it, or suppressed. The last `store` classes of one partition are stored.
+    stored class that covers it, or suppressed. The last `store` classes that were formed without merging are stored.
 
-    `state`: records added, oldest pending record, classes, stored classes.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        max_steps: Number of examined records after which to return.
+        options: `PartitionOptions`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        partitions: `PartitionArrays`.
     """
     steps = np.int64(0)
     while True:
@@ -234,8 +277,17 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
 def _gather_partitions(x, end, requirement, by_size, records, partitions):
     """Mark the partition of record `x` in `is_merged`, and merge others until they suffice for a class.
 
-    Returns the attributes that all have, as bits, the number of merged partitions (-1: all are not enough, or the
-    person of x is unknown), and the number of examined records.
+    A partition is the pending records that are not NULL on the same attributes. Returns the attributes that all marked
+    records have, as bits; the number of partitions that were merged with that of x (-1: all are not enough, or the
+    person of x is unknown); and the number of examined records.
+
+    Args:
+        x: Number of the record.
+        end: End of the records that are considered (exclusive).
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        by_size: Whether the largest partition is merged next; else the one that shares most attributes.
+        records: `RecordArrays`.
+        partitions: `PartitionArrays`; is_merged is set.
     """
     common, merged, n_examined = partitions.patterns[x], np.int64(0), np.int64(0)
     for i in range(x, end):
@@ -284,7 +336,13 @@ def _n_bits(pattern):
 
 @kernel_part
 def _common_distance(common, x, y, attributes):
-    """Return the weighted distance of the values of two records on the attributes in `common` (bits) that both have."""
+    """Return the weighted distance of the values of two records on the attributes in `common` (bits) that both have.
+
+    Args:
+        common: The attributes, as bits; attribute `a` is bit a % 62.
+        x, y: (attributes,) float64 values of a record; NaN for NULL.
+        attributes: `AttributeArrays`.
+    """
     total = 0.0
     for a in range(len(x)):
         if (common >> (a % 62)) & 1 and x[a] == x[a] and y[a] == y[a]:

@@ -8,8 +8,15 @@ from dbanon.kernels.streams.class_loss import begin_class, widen_class
 def shrink_to_records(class_ids, values, attributes, first_new, is_begun, lows, highs):
     """Set the bounds of the classes from `first_new` on, in place, to those of the records published with them.
 
-    A class without records keeps its bounds. class_ids: class of each record, below 0 for none. is_begun (classes,):
-    scratch, false at first.
+    A class without records keeps its bounds.
+
+    Args:
+        class_ids: (records,) int64: class of each record, below 0 for none.
+        values: (records, attributes) float64 values.
+        attributes: `AttributeArrays`.
+        first_new: The first class.
+        is_begun: (classes,) bool scratch, False at first.
+        lows, highs: (classes, attributes) float64 bounds; updated in place.
     """
     for t in range(len(class_ids)):
         c = class_ids[t]

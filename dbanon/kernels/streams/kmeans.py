@@ -28,6 +28,13 @@ def run_k_means(size, number, rounds, records, attributes):
     """Cluster the first `size` of `rows` into `number` clusters by k-means, starting with random records as centers.
 
     At most ROUNDS assignments are made. Clusters are written to `rounds`; some may be empty.
+
+    Args:
+        size: Number of records in `rounds.rows`.
+        number: Number of clusters.
+        rounds: `RoundArrays`; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
     """
     ahead = size // 2
     for j in range(size):
@@ -68,7 +75,13 @@ def run_k_means(size, number, rounds, records, attributes):
 
 @kernel_part
 def link_clusters(size, number, rounds):
-    """Rebuild the clusters' linked lists, each in the order of arrival, from the clusters of the records."""
+    """Rebuild the clusters' linked lists, each in the order of arrival, from the clusters of the records.
+
+    Args:
+        size: Number of records in `rounds.rows`.
+        number: Number of clusters.
+        rounds: `RoundArrays`; updated in place.
+    """
     for c in range(number):
         rounds.heads[c] = -1
     for j in range(size - 1, -1, -1):
@@ -79,7 +92,14 @@ def link_clusters(size, number, rounds):
 
 @kernel_part
 def _move_centers(number, records, attributes, rounds):
-    """Move the center of each cluster, in place, to the center of its records; one without records stays."""
+    """Move the center of each cluster, in place, to the center of its records; one without records stays.
+
+    Args:
+        number: Number of clusters.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        rounds: `RoundArrays`; updated in place.
+    """
     for c in range(number):
         if rounds.heads[c] >= 0:
             fill_center(
@@ -97,8 +117,17 @@ def _move_centers(number, records, attributes, rounds):
 def fill_center(head, records, attributes, center, link, counts, categories):
     """Compute the center of a linked list of records, from `head` along `link`, in `center`.
 
-    It is the mean position of numbers, the category with the least summed distance to all (ties: the first in the
-    list), and NULL if most values are NULL. `counts` and `categories` are scratch.
+    It is the mean position of numbers, or the category with the least summed distance to all (ties: the first in the
+    list); NULL if more values are NULL than not.
+
+    Args:
+        head: The first record of the list, -1 if it is empty.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        center: Output: (attributes,) float64, positions and nodes; NaN for NULL.
+        link: (records,) int64: the next record in the list, -1 at the end.
+        counts: (nodes,) int64 scratch, 0 before and after.
+        categories: int64 scratch.
     """
     for a in range(len(center)):
         n_known, nulls, total, t = np.int64(0), np.int64(0), 0.0, head
@@ -133,6 +162,13 @@ def _medoid(a, different, attributes, counts, categories):
     """Return the category, of the first `different` in `categories`, with the least summed distance to all records.
 
     `counts` has the number of records of each; ties: the first.
+
+    Args:
+        a: Number of the attribute.
+        different: How many categories there are.
+        attributes: `AttributeArrays`.
+        counts: (nodes,) int64: records by node of a hierarchy.
+        categories: int64: nodes that occur.
     """
     best, lowest = np.int64(0), np.inf
     for i in range(different):
@@ -152,6 +188,14 @@ def run_k_member(size, number, requirement, rounds, records, attributes):
     Ties go to the oldest record. The first cluster begins with a random record, the others with the record farthest
     from the beginning of the last one. Clusters also get the sensitive values that a class needs. The last cluster may
     be too small, and records may be in no cluster (-1).
+
+    Args:
+        size: Number of records in `rounds.rows`.
+        number: Maximum number of clusters.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        rounds: `RoundArrays`; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
     """
     start = np.int64(-1)
     for c in range(number):
@@ -191,6 +235,13 @@ def _draw_start(last, size, rounds, records, attributes):
 
     `last` is the record with which the last cluster began; -1 for the first cluster, which begins with the first record
     of a known person from a random place on. Others begin with the unclustered record farthest from `last`.
+
+    Args:
+        last: The record with which the last cluster began, -1 for none.
+        size: Number of records in `rounds.rows`.
+        rounds: `RoundArrays`; for the first cluster the random state is advanced.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
     """
     if last < 0:
         place = random_below(np.int64(size), rounds.random)

@@ -19,6 +19,12 @@ def fill_node_distances(value, ahead, attributes, table):
     """Fill `table` with the weighted distances of a record's values to the nodes of hierarchies of up to `ahead` nodes.
 
     For larger hierarchies, computing each distance on use costs less, and the table is not filled.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        ahead: Greatest number of nodes of a hierarchy for which distances are computed ahead.
+        attributes: `AttributeArrays`.
+        table: Output: (nodes,) float64.
     """
     for a in range(len(value)):
         begin_, size = attributes.node_starts[a], attributes.node_starts[a + 1] - attributes.node_starts[a]
@@ -30,7 +36,16 @@ def fill_node_distances(value, ahead, attributes, table):
 
 @kernel_part
 def tabulated_distance(x, y, limit, ahead, attributes, table):
-    """Return the distance of center `x`, for which `table` is filled, and record values `y`; inf above `limit`."""
+    """Return the distance of center `x`, for which `table` is filled, and the record values `y`; inf above `limit`.
+
+    Args:
+        x: (attributes,) float64 values of the center: positions and nodes.
+        y: (attributes,) float64 values of the record.
+        limit: The distance above which inf is returned.
+        ahead: Greatest number of nodes of a hierarchy whose distances are in `table`.
+        attributes: `AttributeArrays`.
+        table: (nodes,) float64: weighted distances of the nodes of hierarchies, see `fill_node_distances`.
+    """
     total = 0.0
     for a in range(len(x)):
         size = attributes.node_starts[a + 1] - attributes.node_starts[a]
@@ -48,6 +63,16 @@ def record_distances(x, size, rows, ahead, records, attributes, table, distances
     """Fill `distances_` with the distances of the records rows[:size] to record `x`.
 
     `table` and `ahead` are those of `fill_node_distances`, which must have been called for record x.
+
+    Args:
+        x: Number of the record.
+        size: Number of records in `rows`.
+        rows: int64 record numbers.
+        ahead: Greatest number of nodes of a hierarchy whose distances are in `table`.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        table: (nodes,) float64: weighted distances of the nodes of hierarchies, see `fill_node_distances`.
+        distances_: Output: float64.
     """
     for j in range(size):
         distances_[j] = 0.0
@@ -73,10 +98,21 @@ def record_distances(x, size, rows, ahead, records, attributes, table, distances
 
 @kernel_part
 def nearest_persons(x, begins, ends, size, records, attributes, table, group_records, group_distances):
-    """Find the pending records from `begins` to `ends` that are nearest to record `x`, of `size` - 1 other persons.
+    """Find the nearest pending records to record `x`, one of each of the nearest `size` - 1 other persons.
 
-    Of each person only the nearest record counts (ties: the older). They are written to `group_records`, the nearest
-    first, and their distances to `group_distances`; returns how many there are, which may be fewer. `table` is scratch.
+    Only records from `begins` to `ends` are considered, and of each known person the nearest one (ties: the older).
+    They are written to `group_records`, the nearest first, and their distances to `group_distances`. Returns how many
+    there are, which may be fewer than `size` - 1.
+
+    Args:
+        x: Number of the record.
+        begins, ends: The first record that is considered, and the end (exclusive).
+        size: One more than the number of other persons.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        table: (nodes,) float64 scratch.
+        group_records: Output: int64 record numbers.
+        group_distances: Output: float64.
     """
     number, ahead = np.int64(0), (ends - begins) // 2
     if size < 2:
@@ -105,8 +141,17 @@ def nearest_persons(x, begins, ends, size, records, attributes, table, group_rec
 def insert_nearest(i, gap, number, size, records, group_records, group_distances):
     """Insert record `i` at distance `gap` into the nearest records of at most `size` persons; return their number.
 
-    `group_records` and `group_distances` are changed in place, the nearest first; `number` is how many they have. Of
-    each person the nearest record is kept; ties go to the earlier insertion.
+    Of each person the nearest record is kept; ties go to the earlier insertion. In a full list, the record is ignored
+    if it is not nearer than the last one.
+
+    Args:
+        i: Number of the new record.
+        gap: Distance of the new record.
+        number: How many records the two lists have.
+        size: Greatest number of records.
+        records: `RecordArrays`.
+        group_records: int64 record numbers, the nearest first; updated in place.
+        group_distances: float64 distances of these records; updated in place.
     """
     if number == size and not gap < group_distances[number - 1]:
         return number

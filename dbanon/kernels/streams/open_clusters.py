@@ -13,9 +13,16 @@ from dbanon.kernels.streams.counting import count_person, count_value
 
 @kernel_part
 def open_cluster(t, state, clusters, records, attributes):
-    """Open a cluster with the bounds of record `t` in the first free slot, with an empty list; return the slot.
+    """Open a cluster in the first unused slot, with the bounds of record `t` and an empty list; return the slot.
 
     The record is not added to the list.
+
+    Args:
+        t: Number of the record.
+        state: int64 counters: [4] clusters opened so far, [5] open clusters; updated in place.
+        clusters: `OpenClusterArrays`; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
     """
     c = np.int64(0)
     while clusters.is_open[c]:
@@ -29,14 +36,26 @@ def open_cluster(t, state, clusters, records, attributes):
 
 @kernel_part
 def prepend_record(t, c, clusters):
-    """Prepend record `t`, the latest arrival, to the list of cluster `c`, in place; bounds are not changed."""
+    """Prepend record `t`, the latest arrival, to the list of cluster `c`, in place; bounds are not changed.
+
+    Args:
+        t: Number of the record.
+        c: Slot of the cluster.
+        clusters: `OpenClusterArrays`; updated in place.
+    """
     clusters.next_record[t], clusters.heads[c], clusters.cluster_ids[t] = clusters.heads[c], t, c
     clusters.sizes[c] += 1
 
 
 @kernel_part
 def insert_record(t, c, clusters):
-    """Insert record `t` into the list of cluster `c` at its place in the order of arrival; bounds are not changed."""
+    """Insert record `t` into the list of cluster `c` at its place in the order of arrival; bounds are not changed.
+
+    Args:
+        t: Number of the record.
+        c: Slot of the cluster.
+        clusters: `OpenClusterArrays`; updated in place.
+    """
     if clusters.heads[c] < t:
         prepend_record(t, c, clusters)
         return
@@ -49,7 +68,13 @@ def insert_record(t, c, clusters):
 
 @kernel_part
 def unlink_record(t, c, clusters):
-    """Remove record `t` from the list of cluster `c`, in place; bounds are not changed, and it may become empty."""
+    """Remove record `t` from the list of cluster `c`, in place; bounds are not changed, and it may become empty.
+
+    Args:
+        t: Number of the record.
+        c: Slot of the cluster.
+        clusters: `OpenClusterArrays`; updated in place.
+    """
     if clusters.heads[c] == t:
         clusters.heads[c] = clusters.next_record[t]
     else:
@@ -63,14 +88,27 @@ def unlink_record(t, c, clusters):
 
 @kernel_part
 def close_cluster(c, state, clusters):
-    """Free the slot of cluster `c`; its records are not changed."""
+    """Free the slot of cluster `c` and decrease the number of open clusters; its records and list are not changed.
+
+    Args:
+        c: Slot of the cluster.
+        state: int64 counters: [5] open clusters; updated in place.
+        clusters: `OpenClusterArrays`; updated in place.
+    """
     clusters.is_open[c] = False
     state[5] -= 1
 
 
 @kernel_part
 def update_bounds(c, clusters, records, attributes):
-    """Recompute the bounds of cluster `c`, in place, from its records, of which there must be at least one."""
+    """Recompute the bounds of cluster `c`, in place, from its records, of which there must be at least one.
+
+    Args:
+        c: Slot of the cluster.
+        clusters: `OpenClusterArrays`; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+    """
     t = clusters.heads[c]
     begin_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
     while clusters.next_record[t] >= 0:
@@ -80,7 +118,16 @@ def update_bounds(c, clusters, records, attributes):
 
 @kernel_part
 def remove_record(t, c, state, clusters, records, attributes):
-    """Remove record `t` from cluster `c`; its bounds shrink to the other records, or it is closed if it is empty."""
+    """Remove record `t` from cluster `c`; its bounds shrink to the other records, or it is closed if it is empty.
+
+    Args:
+        t: Number of the record.
+        c: Slot of the cluster.
+        state: int64 counters: [5] open clusters; updated in place.
+        clusters: `OpenClusterArrays`; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+    """
     unlink_record(t, c, clusters)
     if clusters.sizes[c] == 0:
         close_cluster(c, state, clusters)
@@ -90,7 +137,13 @@ def remove_record(t, c, state, clusters, records, attributes):
 
 @kernel_part
 def move_all_records(source, c, clusters):
-    """Move all records of cluster `source` to cluster `c`, keeping the order of arrival; bounds are not changed."""
+    """Move all records of cluster `source` to cluster `c`, keeping the order of arrival; bounds are not changed.
+
+    Args:
+        source: Slot of the cluster that loses its records.
+        c: Slot of the cluster that gets them.
+        clusters: `OpenClusterArrays`; updated in place.
+    """
     source_record, target_record, last = clusters.heads[source], clusters.heads[c], np.int64(-1)
     while source_record >= 0 or target_record >= 0:
         if source_record > target_record:
@@ -111,7 +164,15 @@ def move_all_records(source, c, clusters):
 def is_enough(c, requirement, heads, link, records):
     """Return whether cluster `c` suffices for a class: k distinct persons and enough values of each sensitive column.
 
-    `heads` and `link` are its linked list. `requirement.clock` is increased, so an earlier count is lost.
+    Records of unknown persons and NULLs do not count. Persons and values are marked with `requirement.clock`, which is
+    increased first: marks of an earlier count are no longer valid.
+
+    Args:
+        c: Number of the cluster in `heads`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        heads: int64: the first record in the linked list of each cluster, -1 for none.
+        link: (records,) int64: the next record in the list, -1 at the end.
+        records: `RecordArrays`.
     """
     requirement.clock[0] += 1
     if count_persons(c, requirement.k, heads, link, records, requirement) < requirement.k:
@@ -128,6 +189,11 @@ def can_be_enough(requirement, clusters, records):
     """Return whether all open clusters together have enough distinct persons and sensitive values for a class.
 
     `requirement.clock` is increased, so an earlier count is lost.
+
+    Args:
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        clusters: `OpenClusterArrays`.
+        records: `RecordArrays`.
     """
     heads, link = clusters.heads, clusters.next_record
     requirement.clock[0] += 1
@@ -149,7 +215,18 @@ def can_be_enough(requirement, clusters, records):
 
 @kernel_part
 def count_persons(c, maximum, heads, link, records, requirement):
-    """Count, and mark, the persons of cluster `c` that are not counted yet, up to `maximum`; return the number."""
+    """Count, and mark, the known persons of cluster `c` not yet marked, up to `maximum`; return the number.
+
+    The marks are those of the current count (`requirement.clock`, which is not increased here).
+
+    Args:
+        c: Number of the cluster in `heads`.
+        maximum: The number at which counting ends.
+        heads: int64: the first record in the linked list of each cluster, -1 for none.
+        link: (records,) int64: the next record in the list, -1 at the end.
+        records: `RecordArrays`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+    """
     persons, t = np.int64(0), heads[c]
     while t >= 0 and persons < maximum:
         persons += count_person(t, requirement, records)
@@ -162,6 +239,15 @@ def count_values(c, s, maximum, heads, link, records, requirement):
     """Count the values of sensitive column `s` in cluster `c` not counted yet, up to `maximum`; return the number.
 
     Values are marked as counted. NULLs and records of unknown persons do not count.
+
+    Args:
+        c: Number of the cluster in `heads`.
+        s: Number of the sensitive column.
+        maximum: The number at which counting ends.
+        heads: int64: the first record in the linked list of each cluster, -1 for none.
+        link: (records,) int64: the next record in the list, -1 at the end.
+        records: `RecordArrays`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
     """
     number, t = np.int64(0), heads[c]
     while t >= 0 and number < maximum:
@@ -172,7 +258,13 @@ def count_values(c, s, maximum, heads, link, records, requirement):
 
 @kernel_part
 def is_before(c, other, clusters):
-    """Return whether cluster `c` is smaller than cluster `other`, or equally large and opened before it."""
+    """Return whether cluster `c` is smaller than cluster `other`, or equally large and opened before it.
+
+    Args:
+        c: Slot of the cluster.
+        other: Slot of the other cluster.
+        clusters: `OpenClusterArrays`.
+    """
     return clusters.sizes[c] < clusters.sizes[other] or (
         clusters.sizes[c] == clusters.sizes[other] and clusters.ids[c] < clusters.ids[other]
     )
@@ -180,7 +272,14 @@ def is_before(c, other, clusters):
 
 @kernel_part
 def merged_loss(c, other, clusters, attributes):
-    """Return the loss per record of the union of clusters `c` and `other`; nothing is changed."""
+    """Return the loss per record of the union of clusters `c` and `other`; nothing is changed.
+
+    Args:
+        c: Slot of the cluster.
+        other: Slot of the other cluster.
+        clusters: `OpenClusterArrays`.
+        attributes: `AttributeArrays`.
+    """
     total = 0.0
     for a in range(len(attributes.weights)):
         low, high = joined_bounds(
@@ -192,7 +291,15 @@ def merged_loss(c, other, clusters, attributes):
 
 @kernel_part
 def merge_clusters(source, c, state, clusters, attributes):
-    """Merge cluster `source` into cluster `c`, in place: c gets its records and is widened, and `source` is closed."""
+    """Merge cluster `source` into cluster `c`, in place: c gets its records and is widened, and `source` is closed.
+
+    Args:
+        source: Slot of the cluster that is closed.
+        c: Slot of the cluster that gets the records.
+        state: int64 counters: [5] open clusters; updated in place.
+        clusters: `OpenClusterArrays`; updated in place.
+        attributes: `AttributeArrays`.
+    """
     for a in range(clusters.lows.shape[1]):
         low, high = joined_bounds(
             a,
@@ -212,6 +319,15 @@ def publish_cluster(c, new, arrival, state, records, classes, clusters):
     """Publish the records of cluster `c` as class `new` with the bounds of the cluster, and close the cluster.
 
     `arrival` is the number of records that have arrived. The class is not counted or stored here.
+
+    Args:
+        c: Slot of the cluster.
+        new: Number of the class.
+        arrival: Number of records that have arrived so far.
+        state: int64 counters: [5] open clusters; updated in place.
+        records: `RecordArrays`; updated in place.
+        classes: `ClassArrays`; updated in place.
+        clusters: `OpenClusterArrays`; updated in place.
     """
     for a in range(classes.lows.shape[1]):
         classes.lows[new, a], classes.highs[new, a] = clusters.lows[c, a], clusters.highs[c, a]

@@ -42,8 +42,17 @@ def person_steps(state, max_steps, options, requirement, records, classes, attri
     published as a class. A due record of a person without a cluster forms a cluster with the nearest such persons, and
     these records are published; if that is not possible, it is suppressed.
 
-    `state`: records added, oldest pending record, classes, -, clusters, persons without a cluster who have a pending
-    record. `loose_records` are the records with -1 as the person of people who have a cluster.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, unused, clusters, persons without a
+            cluster who have a pending record; [8] last arrival.
+        max_steps: Number of examined records after which to return.
+        options: `PersonOptions`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        loose_records: `RecordArrays`, with the person -1 for people who have a cluster.
+        clusters: `PersonClusterArrays`; updated in place.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -82,16 +91,29 @@ def person_steps(state, max_steps, options, requirement, records, classes, attri
 
 @kernel
 def restore_pending(state, records, clusters):
-    """Append the records pending from earlier calls (the first state[0]) to their persons' lists, in place."""
+    """Append the records pending from earlier calls (the first state[0]) to their persons' lists, in place.
+
+    Args:
+        state: int64 counters: [0] records, [5] persons without a cluster who have a pending record; updated in place.
+        records: `RecordArrays`.
+        clusters: `PersonClusterArrays`; updated in place.
+    """
     for t in range(state[0]):
         append_pending(t, state, records, clusters)
 
 
 @kernel_part
 def append_pending(t, state, records, clusters):
-    """Append record `t` to the list of pending records of its person, and update the counts of ready persons.
+    """Append record `t` to the list of pending records of its person, in place.
 
-    A record of an unknown person is ignored.
+    If it is the first one, the number of persons with a pending record is increased: that of the person's cluster, or
+    that of the persons without a cluster (state[5]). A record of an unknown person is ignored.
+
+    Args:
+        t: Number of the record.
+        state: int64 counters: [5] persons without a cluster who have a pending record; updated in place.
+        records: `RecordArrays`.
+        clusters: `PersonClusterArrays`; updated in place.
     """
     person = records.people[t]
     if person < 0:
@@ -111,7 +133,17 @@ def append_pending(t, state, records, clusters):
 
 @kernel_part
 def _remove_pending(t, state, records, clusters):
-    """Remove record `t` from the list of pending records of its person, and update the counts of ready persons."""
+    """Remove record `t` from the list of pending records of its person, in place.
+
+    If the list is empty then, the number of persons with a pending record is decreased: that of the person's cluster,
+    or that of the persons without a cluster (state[5]).
+
+    Args:
+        t: Number of the record.
+        state: int64 counters: [5] persons without a cluster who have a pending record; updated in place.
+        records: `RecordArrays`.
+        clusters: `PersonClusterArrays`; updated in place.
+    """
     person = records.people[t]
     if clusters.heads[person] == t:
         clusters.heads[person] = clusters.next_record[t]
@@ -133,8 +165,17 @@ def _remove_pending(t, state, records, clusters):
 def _form_group(x, state, requirement, records, attributes, clusters):
     """Write to `clusters.group` record `x` and a record of each of the nearest k - 1 persons without a cluster.
 
-    If these have too few sensitive values, the nearest records with other values come first. Returns whether a group
-    that suffices for a class is possible.
+    If these have too few distinct sensitive values, the group has the nearest records with other values first, and then
+    the nearest other persons. Returns whether there is a group of k persons that suffices for a class; if not, the
+    contents of `clusters.group` are undefined.
+
+    Args:
+        x: Number of the record.
+        state: int64 counters: [0] records added.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`, with the person -1 for people who have a cluster.
+        attributes: `AttributeArrays`.
+        clusters: `PersonClusterArrays`; updated in place.
     """
     end = state[0]
     others = clusters.group[1:]
@@ -161,6 +202,14 @@ def _nearest_other_person(x, number, end, records, attributes, others):
     """Return the pending record nearest to record `x` of a person not in x or the first `number` of `others`.
 
     Ties: the oldest; -1 if there is none.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `others` count.
+        end: End of the records that are considered (exclusive).
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        others: int64 record numbers, one of each person.
     """
     best, lowest = np.int64(-1), np.inf
     for i in range(x, end):
@@ -183,6 +232,13 @@ def _create_cluster(state, requirement, records, clusters):
     """Make the persons of the current group (`clusters.group`) a permanent cluster, in place.
 
     Their pending records are no longer marked as those of persons without a cluster.
+
+    Args:
+        state: int64 counters: [2] classes, [4] clusters, [5] persons without a cluster who have a pending record;
+            updated in place.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        clusters: `PersonClusterArrays`; updated in place.
     """
     c = state[4]
     state[4] += 1
@@ -202,6 +258,16 @@ def _publish_ready(c, arrival, state, requirement, records, classes, attributes,
     """Publish the oldest record of each person of cluster `c`, repeatedly, while each has one and their values suffice.
 
     Returns the number of examined records.
+
+    Args:
+        c: Number of the cluster.
+        arrival: Number of records that have arrived so far.
+        state: int64 counters: [2] classes; updated in place.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`; updated in place.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        clusters: `PersonClusterArrays`; updated in place.
     """
     n_examined = np.int64(0)
     while clusters.n_ready[c] == requirement.k:
@@ -224,6 +290,11 @@ def _has_values(requirement, records, clusters):
     """Return whether the current group (k records) has enough distinct values of each sensitive column.
 
     The group is `clusters.group`. `requirement.clock` is increased, so an earlier count is lost.
+
+    Args:
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        clusters: `PersonClusterArrays`.
     """
     requirement.clock[0] += 1
     for s in range(len(requirement.min_values)):
@@ -240,6 +311,15 @@ def _publish_group(arrival, state, requirement, records, classes, attributes, cl
     """Publish the current group (`clusters.group`) as a new class, which is not stored for reuse.
 
     Bounds, class numbers and counts are written; the lists of pending records are not updated here.
+
+    Args:
+        arrival: Number of records that have arrived so far.
+        state: int64 counters: [2] classes; updated in place.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`; updated in place.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        clusters: `PersonClusterArrays`; updated in place.
     """
     new, x, others = state[2], clusters.group[0], clusters.group[1:]
     set_class_bounds(x, requirement.k - 1, others, records, classes.lows[new], classes.highs[new], attributes)

@@ -50,13 +50,21 @@ class PuriOptions(NamedTuple):
 def puri_steps(state, max_steps, options, requirement, records, classes, attributes, clusters, value_sets):
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    A record joins the open group with the least loss that has fewer than two of its kinds, or a new one, if it widens
-    that group and fewer than `beta` are open. A group is published once it suffices for a class and has a set of values
-    that the last ones did not have; due records are published with their group if that suffices, else as in
-    `fads_steps`.
+    Sensitive values belong to kinds (categories). A record joins an open group, see `_assign_record`. A group is
+    published once it suffices for a class and none of the last published groups had the same set of sensitive values.
+    A due record is published with its group if that suffices, else as in `fads_steps`. All arrays are updated in place.
 
-    `state`: records added, oldest pending record, classes, stored classes, groups opened so far, open ones, number of
-    known `sets`, and next place in them.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes, groups opened so far, open
+            groups, number of hashes in `sets`, next place in `sets`; [8] last arrival.
+        max_steps: Number of examined records after which to return.
+        options: `PuriOptions`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        clusters: `OpenClusterArrays`, the open groups.
+        value_sets: `ValueSets`.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -132,9 +140,18 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
 def _assign_record(t, state, beta, records, attributes, clusters):
     """Assign the new record `t` to an open group, in place; return the group.
 
-    It is the one with the least loss once the record joins, of those that have fewer than two of its kinds (ties: the
-    smallest, then the one opened first); a new one if the record increases the loss of that group and fewer than `beta`
-    are open, or if there is none.
+    Only groups with fewer than two records of each kind of sensitive value that the record has are considered. Of
+    these, it is the one with the least loss once the record joins (ties: the smallest, then the one opened first). A
+    new group is opened if there is none, or if the record increases the loss of that group and fewer than `beta` are
+    open.
+
+    Args:
+        t: The new record.
+        state: int64 counters: [4] groups opened so far, [5] open groups; updated in place.
+        beta: Number of open groups from which on a record opens a new group only if it fits none.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        clusters: `OpenClusterArrays`, the open groups; updated in place.
     """
     target, lowest = np.int64(-1), np.inf
     for c in range(len(clusters.is_open)):
@@ -156,7 +173,14 @@ def _assign_record(t, state, beta, records, attributes, clusters):
 
 @kernel_part
 def _accepts_record(c, t, records, clusters):
-    """Return whether group `c` has fewer than two records of each kind (of sensitive values) that record `t` has."""
+    """Return whether group `c` has fewer than two records of each kind (of sensitive values) that record `t` has.
+
+    Args:
+        c: Slot of the group.
+        t: Number of the record.
+        records: `RecordArrays`, whose sensitive codes are kinds of values.
+        clusters: `OpenClusterArrays`, the open groups.
+    """
     for s in range(records.sensitive.shape[1]):
         number, i = np.int64(0), clusters.heads[c]
         while i >= 0 and records.sensitive[t, s] >= 0:
@@ -169,7 +193,14 @@ def _accepts_record(c, t, records, clusters):
 
 @kernel_part
 def _value_set_hash(c, clusters, value_sets, clock):
-    """Return a hash of the set of sensitive values of group `c`, independent of their order; 0 if it has none."""
+    """Return a hash of the set of sensitive values of group `c`, independent of their order; 0 if it has none.
+
+    Args:
+        c: Slot of the group.
+        clusters: `OpenClusterArrays`, the open groups.
+        value_sets: `ValueSets`; value_marks are updated in place.
+        clock: (1,) int64: number of the current count, which is increased.
+    """
     clock[0] += 1
     total, i = np.uint64(0), clusters.heads[c]
     while i >= 0:
@@ -192,7 +223,13 @@ def _mix_bits(z):
 
 @kernel_part
 def _is_recent(value_set, state, sets):
-    """Return whether one of the last published groups had the set of values with this hash; False for no values."""
+    """Return whether one of the last published groups had the set of values with this hash; False for no values.
+
+    Args:
+        value_set: The hash, see `_value_set_hash`.
+        state: int64 counters: [6] number of hashes in `sets`.
+        sets: uint64 hashes.
+    """
     if value_set == np.uint64(0):
         return False
     for i in range(state[6]):

@@ -21,6 +21,12 @@ def add_record(t, records, attributes, regions):
     """Add record `t` to the deepest region that contains it, in place; return the region.
 
     The pending counts of all its regions are increased.
+
+    Args:
+        t: Number of the record.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        regions: `RegionArrays`; updated in place.
     """
     v, value = np.int64(0), records.values[t]
     while True:
@@ -41,6 +47,13 @@ def _child(v, value, node_starts, nodes, shape, cuts):
     """Return the child of region `v` that contains a record with these values, or -1 if there is none.
 
     A leaf has no child, and the children of other regions may not cover all values.
+
+    Args:
+        v: Number of the region.
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        node_starts, nodes: As in `AttributeArrays`.
+        shape: `RegionArrays.shape`.
+        cuts: `RegionArrays.cuts`.
     """
     kind, a = shape[v, KIND], shape[v, AXIS]
     if kind == LEAF:
@@ -59,7 +72,13 @@ def _child(v, value, node_starts, nodes, shape, cuts):
 
 @kernel_part
 def append_record(t, v, regions):
-    """Append record `t` to the linked list of region `v`, in place; pending counts are not changed."""
+    """Append record `t` to the linked list of region `v`, in place; pending counts are not changed.
+
+    Args:
+        t: Number of the record.
+        v: Number of the region.
+        regions: `RegionArrays`; updated in place.
+    """
     regions.next_record[t] = -1
     if regions.heads[v] < 0:
         regions.heads[v] = t
@@ -70,7 +89,13 @@ def append_record(t, v, regions):
 
 @kernel_part
 def remove_record(t, shape, region_ids):
-    """Subtract record `t` from the pending counts of all its regions, in place; lists are not changed."""
+    """Subtract record `t` from the pending counts of all its regions, in place; lists are not changed.
+
+    Args:
+        t: Number of the record.
+        shape: `RegionArrays.shape`; updated in place.
+        region_ids: (records,) int64: the deepest region of each record.
+    """
     v = region_ids[t]
     while v >= 0:
         shape[v, N_PENDING] -= 1
@@ -79,9 +104,19 @@ def remove_record(t, shape, region_ids):
 
 @kernel_part
 def split_leaf(v, state, requirement, records, attributes, regions, scratch):
-    """Split leaf `v`, in place, and the resulting leaves, as long as each part has enough pending records for a class.
+    """Split leaf `v`, in place, and the resulting leaves, as long as each part suffices for a class.
 
-    Returns the number of examined records.
+    Only pending records count. A leaf with fewer than 2k pending records is not split. Returns the number of examined
+    records.
+
+    Args:
+        v: Number of the region.
+        state: int64 counters: [4] regions; updated in place.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        regions: `RegionArrays`; updated in place.
+        scratch: `RegionScratch`; its contents are overwritten.
     """
     n_examined, next_region = np.int64(0), state[4]
     while True:
@@ -99,6 +134,15 @@ def _split_once(v, state, requirement, records, attributes, regions, scratch):
     """Split leaf `v`, in place, on its widest attribute (ties: the first) that can be split; else it stays a leaf.
 
     Its list is rebuilt from its pending records; published ones are dropped.
+
+    Args:
+        v: Number of the region.
+        state: int64 counters: [4] regions; updated in place.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        regions: `RegionArrays`; updated in place.
+        scratch: `RegionScratch`; its contents are overwritten.
     """
     regions.shape[v, N_NEW] = 0
     size, t = np.int64(0), regions.heads[v]
@@ -146,8 +190,20 @@ def _split_once(v, state, requirement, records, attributes, regions, scratch):
 def _split_records(v, a, size, new, requirement, records, attributes, regions, scratch):
     """Distribute leaf `v`'s pending records by attribute `a` to regions from `new` on; return how many regions.
 
-    The regions are NULL and values if there are NULLs, else numbers up to the median and above, or child nodes. `size`
-    is the number of records, which are in `scratch.rows`.
+    If there are NULLs, the two regions are NULL and values. Else they are numbers up to the median and above it, or the
+    nodes of a hierarchy, see `_split_by_nodes`; 0 if these do not allow a split. Attribute and kind of the cut are
+    written to the leaf's row of `regions.shape`.
+
+    Args:
+        v: Number of the region.
+        a: Number of the attribute.
+        size: Number of the leaf's pending records, which are in `scratch.rows`.
+        new: Number of the first new region.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        regions: `RegionArrays`; updated in place.
+        scratch: `RegionScratch`; its contents are overwritten.
     """
     n_known = np.int64(0)
     for j in range(size):
@@ -188,6 +244,17 @@ def _split_by_nodes(v, a, size, new, requirement, records, attributes, regions, 
 
     Returns the number of regions; 0 if a record is at that ancestor itself, or if there would be too many for k records
     each.
+
+    Args:
+        v: Number of the region.
+        a: Number of the attribute.
+        size: Number of the leaf's pending records, which are in `scratch.rows`.
+        new: Number of the first new region.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        regions: `RegionArrays`; updated in place.
+        scratch: `RegionScratch`; its contents are overwritten.
     """
     lowest, highest = records.values[scratch.rows[0], a], records.values[scratch.rows[0], a]
     for j in range(size):
@@ -223,7 +290,14 @@ def _split_by_nodes(v, a, size, new, requirement, records, attributes, regions, 
 
 @kernel_part
 def _create_region(c, v, branch, regions):
-    """Create region `c` below region `v`, with v's bounds and without records; `branch` is its part of the cut."""
+    """Create region `c` below region `v`, with v's bounds and without records; `branch` is its part of the cut.
+
+    Args:
+        c: Number of the new region.
+        v: Number of the region above it.
+        branch: A node of a hierarchy; else 0 or 1, for the first or the second child.
+        regions: `RegionArrays`; updated in place.
+    """
     shape = regions.shape
     shape[c] = 0
     shape[c, PARENT], shape[c, CHILD], shape[c, SIBLING], shape[c, BRANCH] = v, -1, -1, branch

@@ -23,11 +23,22 @@ LAST_ARRIVAL = 8
 
 @kernel_part
 def add_diverse_records(x, number, begins, ends, records, requirement, attributes, group_records, distances):
-    """Add the nearest pending records with new sensitive values to a group until each column has enough.
+    """Add the nearest pending records with new sensitive values to a group until each column has enough of them.
 
-    The group is record `x` and the first `number` of `group_records`, to which they are appended. `distances`: distance
-    of each record, inf if it is not allowed; None for the distance of records. Only records from `begins` to `ends`, of
-    persons who are not in the group, are considered. Returns the new `number`, -1 if there are too few records.
+    The group is record `x` and the first `number` of `group_records`, to which the new records are appended. Only
+    records from `begins` to `ends`, of known persons who are not in the group, are considered. Returns the new
+    `number`, -1 if there are too few records.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `group_records` belong to the group at first.
+        begins, ends: The first record that is considered, and the end (exclusive).
+        records: `RecordArrays`.
+        requirement: `RequirementArrays`.
+        attributes: `AttributeArrays`.
+        group_records: int64 record numbers of the group other than `x`; new ones are appended in place.
+        distances: (records,) float64: distance of each record from `x`, inf if it is not allowed; or None, then
+            distances are computed.
     """
     for s in range(len(requirement.min_values)):
         while n_distinct_values(x, number, s, records, group_records) < requirement.min_values[s]:
@@ -62,6 +73,14 @@ def has_person_or_value(i, x, number, s, records, group_records):
     """Return whether a group has the person of record `i` or its value in sensitive column `s`.
 
     The group is record `x`, whose person is not compared, and the first `number` of `group_records`.
+
+    Args:
+        i: Number of the record to compare.
+        x: Number of the record that the group is formed for.
+        number: How many entries of `group_records` belong to the group.
+        s: Number of the sensitive column.
+        records: `RecordArrays`.
+        group_records: int64 record numbers of the group other than `x`.
     """
     if records.sensitive[x, s] == records.sensitive[i, s]:
         return True
@@ -79,6 +98,13 @@ def n_distinct_values(x, number, s, records, group_records):
     """Return the number of distinct values, without NULL, in sensitive column `s` of a group.
 
     The group is record `x` and the first `number` of `group_records`.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `group_records` belong to the group.
+        s: Number of the sensitive column.
+        records: `RecordArrays`.
+        group_records: int64 record numbers of the group other than `x`.
     """
     values = np.int64(records.sensitive[x, s] >= 0)
     for j in range(number):
@@ -98,8 +124,18 @@ def n_distinct_values(x, number, s, records, group_records):
 def find_group(x, begins, ends, requirement, records, attributes, table, group_records, far):
     """Find the nearest pending records that suffice for a class together with record `x`; return how many, or -1.
 
-    They are written to `group_records`. -1 if there are too few, or if the person of x is unknown. `table` and `far`
-    are scratch.
+    They are one record of each of the k - 1 nearest other persons, and further ones with needed sensitive values, and
+    are written to `group_records`. The result is -1 if there are too few, or if the person of x is unknown.
+
+    Args:
+        x: Number of the record.
+        begins, ends: The first record that is considered, and the end (exclusive).
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        table: Scratch.
+        group_records: Output: int64 record numbers of the group other than `x`.
+        far: Scratch.
     """
     if records.people[x] < 0:
         return np.int64(-1)
@@ -113,7 +149,16 @@ def find_group(x, begins, ends, requirement, records, attributes, table, group_r
 
 @kernel_part
 def set_class_bounds(x, number, group_records, records, low, high, attributes):
-    """Set the bounds `low` and `high`, in place, to those of record `x` and the first `number` of `group_records`."""
+    """Set the bounds `low` and `high`, in place, to those of record `x` and the first `number` of `group_records`.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `group_records` belong to the group.
+        group_records: int64 record numbers of the group other than `x`.
+        records: `RecordArrays`.
+        low, high: Output: (attributes,) float64 bounds.
+        attributes: `AttributeArrays`.
+    """
     begin_class(records.values[x], low, high, attributes)
     for j in range(number):
         widen_class(records.values[group_records[j]], low, high, attributes)
@@ -121,7 +166,16 @@ def set_class_bounds(x, number, group_records, records, low, high, attributes):
 
 @kernel_part
 def publish_group(x, number, group_records, c, arrival, records):
-    """Record that record `x` and the first `number` of `group_records` are published with class `c` at `arrival`."""
+    """Record that record `x` and the first `number` of `group_records` are published with class `c` at `arrival`.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `group_records` belong to the group.
+        group_records: int64 record numbers of the group other than `x`.
+        c: Number of the class.
+        arrival: Number of records that have arrived so far.
+        records: `RecordArrays`; class_ids and published_at are set.
+    """
     records.class_ids[x], records.published_at[x] = c, arrival
     for j in range(number):
         records.class_ids[group_records[j]], records.published_at[group_records[j]] = c, arrival
@@ -145,11 +199,20 @@ class FadsOptions(NamedTuple):
 def fads_steps(state, max_steps, options, requirement, records, classes, attributes, search):
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    The oldest record is published once `delta` records have arrived since (with `ends`: all are published at the end):
-    with the stored class of least loss that covers it and was made less than `life` arrivals ago, if that loses less
-    than a group of its nearest, or if there are too few for a group; with neither, it is suppressed.
+    The oldest pending record is due once `delta` records have arrived, counted from itself; with `ends`, all are due at
+    the end. A due record is published with the stored class of least loss that covers it and was made less than `life`
+    arrivals ago, if that loses less than a group of its nearest records or there are too few for a group; else with the
+    group, as a new class that is stored. With neither, it is suppressed. All arrays are updated in place.
 
-    `state`: records added, oldest pending record, classes, stored classes.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        max_steps: Number of examined records after which to return.
+        options: `FadsOptions`.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        search: `NearestScratch`; its contents are overwritten.
     """
     steps = np.int64(0)
     while True:
@@ -173,10 +236,21 @@ def fads_steps(state, max_steps, options, requirement, records, classes, attribu
 
 @kernel_part
 def publish_due_record(x, number, state, life, records, classes, attributes, group_records):
-    """Publish record `x` with its group as a new class, or with a stored class that covers it and loses less.
+    """Publish record `x` with its group as a new class, or alone with a stored class that covers it and loses less.
 
-    The group is the first `number` of `group_records`; -1 if there is none. A new class is stored for reuse. Classes
-    made `life` or more arrivals ago are forgotten first. With neither, the record is suppressed.
+    A new class is stored for reuse. Without a group, a stored class that covers the record is used, whatever its loss;
+    without both, the record is suppressed. Stored classes made `life` or more arrivals ago are removed first.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `group_records` belong to the group; -1 if there is no group.
+        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
+            arrival; updated in place.
+        life: Number of arrivals after which a class is not reused any more.
+        records: `RecordArrays`; updated in place.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        group_records: int64 record numbers of the group other than `x`.
     """
     arrival = state[LAST_ARRIVAL]
     forget_classes(state, arrival - life, classes)
@@ -195,7 +269,13 @@ def publish_due_record(x, number, state, life, records, classes, attributes, gro
 
 @kernel_part
 def add_next_record(state, records, attributes):
-    """Add the next record of the stream: update `state` and the seen ranges; return the record."""
+    """Add the next record of the stream: update `state` and the seen ranges; return the record.
+
+    Args:
+        state: int64 counters: [0] records added, [8] last arrival; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`; seen_ranges are updated in place.
+    """
     t = state[0]
     update_seen_ranges(records.values[t], attributes)
     state[0], state[LAST_ARRIVAL] = t + 1, records.arrived_at[t]
@@ -204,7 +284,12 @@ def add_next_record(state, records, attributes):
 
 @kernel_part
 def oldest_pending(state, class_ids):
-    """Return the oldest pending record, or the number of records added if none is pending; state[1] advances to it."""
+    """Return the oldest pending record, or the number of records added if none is pending; state[1] advances to it.
+
+    Args:
+        state: int64 counters: [0] records added, [1] oldest pending record; updated in place.
+        class_ids: (records,) int64: class of each record, PENDING if it is not published yet.
+    """
     while state[1] < state[0] and class_ids[state[1]] != PENDING:
         state[1] += 1
     return state[1]
@@ -215,6 +300,13 @@ def is_due(x, delta, state, ends, records):
     """Return whether record `x` must be published before the next one arrives.
 
     It must once `delta` records have arrived, counted from itself, or at the end of the stream (`ends`).
+
+    Args:
+        x: Number of the record.
+        delta: Number of arrivals after which a record is due, itself included.
+        state: int64 counters: [0] records added, [8] last arrival.
+        ends: Whether the stream ends after the records of this call.
+        records: `RecordArrays`.
     """
     return (ends and state[0] == len(records.arrived_at)) or state[LAST_ARRIVAL] - records.arrived_at[x] + 1 >= delta
 
@@ -223,7 +315,17 @@ def is_due(x, delta, state, ends, records):
 def next_due(steps, max_steps, options, state, records, attributes):
     """Add records until one is due; return it (not yet published), and the number of examined records so far.
 
-    The record is -1 if all are added, or `max_steps` were examined. `steps` is the number before.
+    Only a record that is due ends the search early; the record is -1 if all are added and none is due, or if
+    `max_steps` were examined.
+
+    Args:
+        steps: Number of records examined before.
+        max_steps: Number of examined records after which to return.
+        options: The options of the algorithm, of which `delta` and `ends` are used.
+        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
+            arrival; updated in place.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`; seen_ranges are updated in place.
     """
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
@@ -238,7 +340,13 @@ def next_due(steps, max_steps, options, state, records, attributes):
 
 @kernel_part
 def forget_classes(state, oldest, classes):
-    """Remove the classes that were made when `oldest` or fewer records had arrived from the reusable ones, in place."""
+    """Remove the classes that were made when `oldest` or fewer records had arrived from the reusable ones, in place.
+
+    Args:
+        state: int64 counters: [3] stored classes; updated in place.
+        oldest: Classes made at this arrival or before are removed.
+        classes: `ClassArrays`; updated in place.
+    """
     number = np.int64(0)
     for i in range(state[3]):
         if classes.made_at[classes.reusable[i]] > oldest:
@@ -249,7 +357,14 @@ def forget_classes(state, oldest, classes):
 
 @kernel_part
 def store_class(c, arrival, state, classes):
-    """Count a new class, and add it to the classes that may be reused; `arrival` is when it was made."""
+    """Count a new class, and add it to the classes that may be reused; `arrival` is when it was made.
+
+    Args:
+        c: Number of the class.
+        arrival: Number of records that had arrived when the class was made.
+        state: int64 counters: [2] classes, [3] stored classes; updated in place.
+        classes: `ClassArrays`; updated in place.
+    """
     classes.made_at[c] = arrival
     classes.reusable[state[3]] = c
     state[2] += 1
@@ -258,7 +373,15 @@ def store_class(c, arrival, state, classes):
 
 @kernel_part
 def store_latest_class(c, arrival, max_stored, state, classes):
-    """Count a new class, and add it to the reusable ones, of which the oldest is dropped above `max_stored`."""
+    """Count a new class, and add it to the reusable ones, of which the oldest is dropped above `max_stored`.
+
+    Args:
+        c: Number of the class.
+        arrival: Number of records that had arrived when the class was made.
+        max_stored: Maximum number of stored classes.
+        state: int64 counters: [2] classes, [3] stored classes; updated in place.
+        classes: `ClassArrays`; updated in place.
+    """
     store_class(c, arrival, state, classes)
     if state[3] > max_stored:
         for i in range(1, state[3]):

@@ -16,7 +16,16 @@ PIECE, FREE, REMAINING = 1, 2, 3
 
 @kernel_part
 def list_records(c, heads, link, rows):
-    """List the records of cluster `c` in `rows`, in order of arrival and with no piece yet; return how many."""
+    """List the records of cluster `c` in `rows`, in order of arrival; return how many.
+
+    No record is in a piece (the records of one future class) yet: rows[1] is -1 for each.
+
+    Args:
+        c: Slot of the cluster.
+        heads: int64: the first record in the linked list of each cluster, -1 for none.
+        link: (records,) int64: the next record in the list, -1 at the end.
+        rows: Output (4, records) int64: [0] the records in order of arrival, [1] by record the piece, -1, [3] as [0].
+    """
     size, t = np.int64(0), heads[c]
     while t >= 0:
         size, t = size + 1, link[t]
@@ -32,8 +41,17 @@ def list_records(c, heads, link, rows):
 def split_into_classes(size, base, requirement, records, classes, attributes, scratch):
     """Split the `size` listed records into classes from `base` on; return their number, 0 if no split is possible.
 
-    Pieces of k persons are formed as long as possible; the remaining records join the piece that they widen least. The
-    pieces of records and the bounds of classes are written in place.
+    Pieces (the records of one class) of k persons are formed as long as possible; the remaining records join the piece
+    that they widen least. scratch.rows[1] gets the piece of each record, from 0; bounds of the classes are written.
+
+    Args:
+        size: Number of records in scratch.rows[0].
+        base: Number of the first class.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        scratch: `ClusterScratch`; rows and distances are updated in place.
     """
     pieces, n_remaining = np.int64(0), size
     while _form_piece(pieces, n_remaining, requirement, records, attributes, scratch):
@@ -55,6 +73,14 @@ def _form_piece(piece, n_remaining, requirement, records, attributes, scratch):
     """Form piece number `piece`: the oldest remaining record and the nearest others, the oldest of each person.
 
     Returns whether there are enough persons and sensitive values; if not, no record is in it.
+
+    Args:
+        piece: Number of the piece.
+        n_remaining: Number of records that were in no piece, the first of rows[3].
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        scratch: `ClusterScratch`; rows and distances are updated in place.
     """
     requirement.clock[0] += 1
     x, size = np.int64(-1), np.int64(0)
@@ -88,7 +114,14 @@ def _form_piece(piece, n_remaining, requirement, records, attributes, scratch):
 
 @kernel_part
 def _nearest_free_record(size, rows, distances_):
-    """Return the nearest of the `size` records in rows[FREE] that are in no piece (ties: the oldest), or -1."""
+    """Return the nearest of the `size` records in rows[FREE] that are in no piece (ties: the oldest), or -1.
+
+    Args:
+        size: Number of records in rows[2].
+        rows: (4, records) int64: the cluster's records in order of arrival; the piece of each record, -1 for none;
+            records that a piece may take; records in no piece.
+        distances_: float64 distances of these records.
+    """
     best, lowest = np.int64(-1), np.inf
     for i in range(size):
         if distances_[i] < lowest and rows[PIECE, rows[FREE, i]] < 0:
@@ -100,8 +133,17 @@ def _nearest_free_record(size, rows, distances_):
 def _take_value_shares(piece, x, size, n_remaining, requirement, records, scratch):
     """Add to a piece, of each value of the first sensitive column, its share of a piece of k records; return how many.
 
-    It is at least one record of each value, the nearest to record `x`, whose own value counts. If no free record has
-    the value, fewer are added.
+    A share is k times the value's share of the remaining records, rounded down, but at least one record. The record `x`
+    counts for its own value. The nearest records to `x` are added; fewer if no record in rows[2] has the value.
+
+    Args:
+        piece: Number of the piece.
+        x: The record with which the piece begins.
+        size: Number of records in rows[2].
+        n_remaining: Number of records that were in no piece, the first of rows[3].
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        scratch: `ClusterScratch`; rows and distances are updated in place.
     """
     n_taken = np.int64(0)
     requirement.clock[0] += 1
@@ -132,6 +174,14 @@ def _has_enough_values(piece, n_remaining, requirement, records, rows):
 
     Its records are among the first `n_remaining` of rows[REMAINING]. `requirement.clock` is increased, so an earlier
     count is lost.
+
+    Args:
+        piece: Number of the piece.
+        n_remaining: Number of records that were in no piece, the first of rows[3].
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        rows: (4, records) int64: the cluster's records in order of arrival; the piece of each record, -1 for none;
+            records that a piece may take; records in no piece.
     """
     requirement.clock[0] += 1
     for s in range(len(requirement.min_values)):
@@ -146,7 +196,17 @@ def _has_enough_values(piece, n_remaining, requirement, records, rows):
 
 @kernel_part
 def _set_piece_bounds(size, base, records, classes, attributes, rows):
-    """Set the bounds of the classes of all pieces (class `base` + piece) to those of their records, in place."""
+    """Set the bounds of the classes of all pieces (class `base` + piece) to those of their records, in place.
+
+    Args:
+        size: Number of records of the cluster.
+        base: Number of the first class.
+        records: `RecordArrays`.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        rows: (4, records) int64: the cluster's records in order of arrival; the piece of each record, -1 for none;
+            records that a piece may take; records in no piece.
+    """
     last = np.int64(-1)
     for j in range(size):
         t = rows[0, j]
@@ -164,7 +224,19 @@ def _set_piece_bounds(size, base, records, classes, attributes, rows):
 def _assign_remaining(n_remaining, pieces, base, records, requirement, classes, attributes, rows):
     """Add each remaining record to the piece whose loss it increases least (ties: the first), and widen its class.
 
-    All records of a person join the piece of the oldest; if sensitive values count, each record joins its own.
+    All records of a person join the piece of the person's oldest record; if distinct sensitive values are required, the
+    piece is chosen for each record.
+
+    Args:
+        n_remaining: Number of records that were in no piece, the first of rows[3].
+        pieces: Number of pieces.
+        base: Number of the first class.
+        records: `RecordArrays`.
+        requirement: `RequirementArrays`.
+        classes: `ClassArrays`; updated in place.
+        attributes: `AttributeArrays`.
+        rows: (4, records) int64: the cluster's records in order of arrival; the piece of each record, -1 for none;
+            records that a piece may take; records in no piece.
     """
     for i in range(n_remaining):
         t = rows[REMAINING, i]

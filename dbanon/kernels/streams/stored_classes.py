@@ -12,7 +12,12 @@ from dbanon.kernels.streams.class_loss import class_loss, covers
 
 @kernel_part
 def widens_seen_range(value, attributes):
-    """Return whether a new record is outside the seen range (least to greatest so far) of any number."""
+    """Return whether a new record is outside the seen range (least to greatest so far) of any number.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        attributes: `AttributeArrays`.
+    """
     for a in range(len(attributes.seen_ranges)):
         if attributes.node_starts[a] == attributes.node_starts[a + 1] and (
             value[a] < attributes.seen_ranges[a, 0] or value[a] > attributes.seen_ranges[a, 1]
@@ -27,6 +32,13 @@ def cheapest_stored_class(value, classes, n_classes, losses, attributes):
 
     Only the first `n_classes` of `reusable` are considered. Losses that were computed for an earlier seen range are
     updated in `losses`.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        classes: `ClassArrays`.
+        n_classes: How many entries of `classes.reusable` are considered.
+        losses: `ClassLosses`, whose outdated losses are updated in place.
+        attributes: `AttributeArrays`.
     """
     best, lowest, range_number = np.int64(-1), np.inf, losses.ranges[-1]
     for i in range(n_classes):

@@ -37,11 +37,22 @@ class SwafOptions(NamedTuple):
 def swaf_steps(state, max_steps, options, requirement, records, classes, attributes, regions, scratch):
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    A due record is published with the class of the deepest of its regions whose class covers it, or that has enough
-    pending records for a new class, of which it need not be one; if no region has, it is suppressed. Leaves with enough
-    new records are split.
+    For a due record, the regions that contain it are examined, the deepest first. If the class of a region covers it,
+    it is published with that class. Else, if its person is known and the region has enough pending records, the oldest
+    ones are published as a new class of the region; if the due record is not among them, the search continues above. If
+    no region is left, it is suppressed. Leaves with at least k new and 2k pending records are split. All arrays are
+    updated in place.
 
-    `state`: records added, oldest pending record, classes, -, regions.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, unused, regions; [8] last arrival.
+        max_steps: Number of examined records after which to return.
+        options: `SwafOptions`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        regions: `RegionArrays`.
+        scratch: `RegionScratch`.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -99,7 +110,12 @@ def swaf_steps(state, max_steps, options, requirement, records, classes, attribu
 
 @kernel
 def restore_pending(state, regions):
-    """Put the records that are pending from earlier calls (the first state[0]) back into their regions, in place."""
+    """Put the records that are pending from earlier calls (the first state[0]) back into their regions, in place.
+
+    Args:
+        state: int64 counters: [0] number of records.
+        regions: `RegionArrays`; pending counts and lists are updated in place.
+    """
     for t in range(state[0]):
         v = regions.region_ids[t]
         if regions.shape[v, KIND] == LEAF:
@@ -111,10 +127,19 @@ def restore_pending(state, regions):
 
 @kernel_part
 def _oldest_persons(v, x, end, requirement, records, regions, batch):
-    """Collect in `batch` the oldest pending record in region `v` of each of k persons, and more for sensitive values.
+    """Collect in `batch` the oldest pending records in region `v` that suffice for a class; return how many, or -1.
 
-    Only records from `x` to `end` are considered; further persons are added for values that are still needed. Returns
-    how many records there are, or -1 if they do not suffice.
+    They are one record of each of k persons, and of further persons with values that are still needed. Only records
+    from `x` to `end` are considered. The result is -1 if they do not suffice.
+
+    Args:
+        v: Number of the region.
+        x: The first record that is considered.
+        end: End of the records that are considered (exclusive).
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        regions: `RegionArrays`.
+        batch: Output: int64 record numbers.
     """
     requirement.clock[0] += 1
     n_values, n = np.zeros(len(requirement.min_values), np.int64), np.int64(0)
@@ -139,7 +164,13 @@ def _oldest_persons(v, x, end, requirement, records, regions, batch):
 
 @kernel_part
 def _is_within(u, v, shape):
-    """Return whether region `u` is region `v` or a descendant of it."""
+    """Return whether region `u` is region `v` or a descendant of it.
+
+    Args:
+        u: Number of a region.
+        v: Number of the region.
+        shape: `RegionArrays.shape`.
+    """
     while u > v:  # each has a greater number than that above it
         u = shape[u, PARENT]
     return u == v
@@ -149,9 +180,20 @@ def _is_within(u, v, shape):
 def _set_published_bounds(v, n, x, end, records, regions, batch, to_low, to_high, attributes):
     """Set the bounds `to_low` and `to_high` that a class of region `v` publishes, in place.
 
-    They are those of the region; a side that is open ends with the records, including those that stay pending in the
-    region. NULL is published as NULL, and together with values as everything. The class has the first n records of
-    `batch`.
+    They are those of the region. A side on which a region of numbers is open ends at the last record on this side,
+    including records that stay pending in the region. If all n records of the class are NULL, the bounds are (inf,
+    -inf); if some are, (-inf, inf), which is published as `*`.
+
+    Args:
+        v: Number of the region.
+        n: Number of records of the class.
+        x: The first record that is considered as pending.
+        end: End of the records that are considered (exclusive).
+        records: `RecordArrays`.
+        regions: `RegionArrays`.
+        batch: int64 record numbers; the first n are the class.
+        to_low, to_high: Output: (attributes,) float64 bounds.
+        attributes: `AttributeArrays`.
     """
     for a in range(len(to_low)):
         nulls, lowest, highest = np.int64(0), np.inf, -np.inf

@@ -49,12 +49,22 @@ class UbdsaOptions(NamedTuple):
 def ubdsa_steps(state, max_steps, options, requirement, records, classes, attributes, clusters):
     """Add records until all are added, or about `max_steps` clusters and records were examined; return how many were.
 
-    A record is published at once with a stored class that loses no more than `theta`, or joins an open cluster, which
-    is published once it suffices and loses no more than `theta`. The cluster of a due record is published; if it is too
-    small, the record is published with a stored class or suppressed, or clusters are merged first. At most `beta`
-    clusters are open unless a record can join none. The last `store` classes are stored.
+    A record is published at once with a stored class that covers it and loses no more than `theta`, or joins an open
+    cluster, which is published once it suffices for a class and loses no more than `theta`. The cluster of a due record
+    is published. If it does not suffice, the record is published alone with a stored class that covers it; without one,
+    it is suppressed if all open clusters together do not suffice, and else clusters are merged and published. The last
+    `store` classes are stored. All arrays are updated in place.
 
-    `state`: records added, oldest pending record, classes, stored classes, clusters opened so far, open ones.
+    Args:
+        state: int64 counters: records added, oldest pending record, classes, stored classes, clusters opened so far,
+            open clusters; [8] last arrival.
+        max_steps: Number of examined clusters and records after which to return.
+        options: `UbdsaOptions`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        classes: `ClassArrays`.
+        attributes: `AttributeArrays`.
+        clusters: `OpenClusterArrays`.
     """
     steps = np.int64(0)
     while steps < max_steps:
@@ -106,6 +116,15 @@ def _assign_record(t, state, beta, theta, records, attributes, clusters):
 
     Ties: the smallest, then the one opened first. If the loss per record would exceed `theta` and fewer than `beta`
     clusters are open, or none is, a new one is opened for it.
+
+    Args:
+        t: The new record.
+        state: int64 counters: [4] clusters opened so far, [5] open clusters; updated in place.
+        beta: Number of open clusters from which on a new one is opened only if there is none to join.
+        theta: The greatest loss per record with which a record joins while fewer than `beta` clusters are open.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        clusters: `OpenClusterArrays`; updated in place.
     """
     target, lowest, new_loss = np.int64(-1), np.inf, np.inf
     for c in range(len(clusters.is_open)):
@@ -129,6 +148,11 @@ def _cheapest_merge(c, clusters, attributes):
     """Return the open cluster whose merge with cluster `c` adds the least total loss; -1 if there is no other.
 
     Ties: the smallest, then the one opened first.
+
+    Args:
+        c: Slot of the cluster.
+        clusters: `OpenClusterArrays`.
+        attributes: `AttributeArrays`.
     """
     current_loss = clusters.sizes[c] * class_loss(clusters.lows[c], clusters.highs[c], attributes)
     best, lowest = np.int64(-1), np.inf

@@ -53,15 +53,16 @@ def _version(call: Call, latest: LedgerEntry, parameter: str) -> LedgerEntry:
 def composition_sql(function: str, first: LedgerEntry, second: LedgerEntry, with_unshared: bool = False) -> Sql:
     """Return the query that finds the people whom two versions together narrow to too few candidates.
 
-    The query compares the number of candidates with the greater k of both versions, and the number of sensitive values
-    that remain possible with the greater l. Sensitive columns are compared only if both versions have them and store
-    hashes of one format.
+    The query compares the number of candidates (people with the same pair of classes) with the greater k of both
+    versions, and the number of sensitive values that remain possible with the greater l. Other privacy models are not
+    used. Sensitive columns are compared only if both versions have them and store hashes of one format.
 
     Args:
         function: The name of the calling function, for the error message.
         first: One version.
         second: The other version.
-        with_unshared: Whether people who are in only one of the versions are checked, too, within their class.
+        with_unshared: Whether people who are in only one of the versions are checked, too. Their candidates are the
+            people of their class who are in only this version; the l is that of this version.
 
     Raises:
         CompositionUnknownError: A version has no column that identifies people.
@@ -105,7 +106,7 @@ def _sensitive_positions(entry: LedgerEntry) -> dict[str, int]:
 
 
 def _release_l(entry: LedgerEntry) -> int:
-    """Return the l of a release: the parameter `l` of its call, else the default of its algorithm, else 1."""
+    """Return the `l` of l-diversity of a release: that of its call, else the algorithm's default, else 1."""
     parameters = entry.call["parameters"]
     default_l = next(
         p.default for p in registry.resolve_function(entry.call["function"], parameters).parameters if p.name == "l"

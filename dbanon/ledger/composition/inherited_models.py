@@ -31,16 +31,16 @@ class InheritedModels:
 
 
 def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> InheritedModels:
-    """Return the spec of a new version together with the privacy models that earlier versions require.
+    """Return the spec of a new version together with the privacy models, other than k, that earlier versions require.
 
     A model is inherited if the new version publishes the column of the model unchanged (as `sensitive` or
     `insensitive`); an insensitive column is then treated as sensitive. Models that the spec has already are not added
-    again. A model that orders values by a hierarchy takes its alternative form if the spec has no hierarchy for the
-    column.
+    again. A model that orders values by a hierarchy takes its alternative form (without a hierarchy) if the spec has no
+    hierarchy for the column.
 
     Args:
         spec: The release spec of the new version; it is not changed.
-        others: The earlier versions.
+        others: The earlier versions. `versions_by_model` of the result has indexes of this sequence.
     """
     unchanged = {c.lower(): c for c in (*spec.roles.sensitive, *spec.roles.insensitive)}
     sensitive, demands = list(spec.roles.sensitive), list(spec.model_requirements)
@@ -73,7 +73,7 @@ def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> Inherite
 
 
 def _model_requirements(entry: LedgerEntry) -> list[tuple[str, model_request.ModelRequirement]]:
-    """Return the privacy models that a version's parameters require, each with the name of its sensitive column."""
+    """Return (sensitive column, requirement) for each privacy model other than k that a version requires."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
     return [
         (sensitive[d.sensitive], d)

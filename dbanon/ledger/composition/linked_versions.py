@@ -87,14 +87,18 @@ def _are_pseudonyms_of_persons(cursor: Any, spec: ReleaseSpec) -> bool:
 def _missed_models(
     cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, linked_versions: Sequence[LedgerEntry], old_suffix: str
 ) -> list[tuple[str, int]]:
-    """Return the model parameters that the versions together miss, each with the number of persons who miss it.
+    """Return (model parameter, number of persons) for each privacy model that the versions together miss.
 
     Empty if all models are met. Runs the template `linked_versions.sql` with the greatest k of all versions and the
     models that they require. It also checks rare values of columns that are published unchanged, masked or shifted,
     except those in `allow_rare`.
 
-    `linked_versions` are the earlier versions, `entry` is the new one, and `old_suffix` is the suffix of the table
-    names of the version that is replaced.
+    Args:
+        cursor: A cursor within the transaction that creates the version.
+        entry: The new version.
+        spec: Its release spec.
+        linked_versions: The earlier versions with the same pseudonyms.
+        old_suffix: Suffix of the table names of the version that is replaced.
     """
     inherited = inherit_models(spec, linked_versions)
     allowed_rare = {n.lower() for n in spec.options.columns("allow_rare")}

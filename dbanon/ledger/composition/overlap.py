@@ -56,16 +56,17 @@ def refuse_published_people(cursor: Any, release: related_releases.RelatedReleas
 
 
 def _all_related_releases(cursor: Any) -> Iterator[related_releases.RelatedRelease]:
-    """Yield all releases of related tables in attached ledgers, including dropped ones."""
+    """Yield all releases of related tables in the ledgers of all attached databases, including dropped ones."""
     for database in same_source.ledgers("related_release", cursor):
         yield from related_releases.entries(cursor, database)
 
 
 def _related_bases(cursor: Any, release: related_releases.RelatedRelease) -> set[same_source.Base]:
-    """Return the base tables of a release of related tables and of all other tables that are about its people.
+    """Return the base tables of a release of related tables and of other tables that are about its people.
 
-    The latter are tables whose entity table, by `dbanon.relation` or by a foreign key, is made from the release's table
-    of people.
+    The latter are tables that refer, by a row of `dbanon.relation` or by a foreign key, to a table made from the
+    release's table of people. Base tables are (database, schema, table) in lower case. Names in the calls that include
+    a database are added as written.
     """
     people = same_source.parse_bases(release.person_bases, release.database)
     bases = same_source.parse_bases(release.bases, release.database) | same_source.attached_bases(

@@ -17,7 +17,7 @@ _BITS = 60
 
 @dataclass(frozen=True)
 class SmallDifference:
-    """Sets of records that miss the privacy model and that a reader can isolate from a new version and earlier ones.
+    """Sets of records that miss a privacy model and that a reader can isolate from a new version and earlier ones.
 
     Attributes:
         kind: The relation of the records in a set: `whole` (any records), `label` (published with equal generalized
@@ -70,7 +70,7 @@ def small_differences(
     by_class: bool = False,
     old_suffix: str = "",
 ) -> list[SmallDifference]:
-    """Return the sets of too few records that a reader can isolate from version `entry` together with `others`.
+    """Return the sets of records that miss a privacy model and that readers can isolate from `entry` and `others`.
 
     Empty if there are none. Linear in the rows of these versions; see sql/ledger/composition/version_differences.sql.
 
@@ -78,7 +78,7 @@ def small_differences(
         cursor: A cursor within the transaction that creates the version.
         entry: The new version.
         spec: Its release spec.
-        others: Earlier versions.
+        others: Earlier versions of the same people.
         by_class: If true, compare the classes in which records are, but only for versions in which people can be
             matched. If false, compare in which versions records are present.
         old_suffix: Suffix of the table names of the version that is replaced, until the new one is complete.
@@ -103,9 +103,10 @@ def _have_same_columns(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> boo
 def _uncovered_differences(
     sets: Sequence[SmallDifference], earlier: Sequence[SmallDifference]
 ) -> list[SmallDifference]:
-    """Return the sets in which some version to subtract is in no earlier set with equal `kind` and `is_new`.
+    """Return those of `sets` that have a version to subtract which no similar set in `earlier` has.
 
-    The other sets are dropped, since they are rarely about other people.
+    A set is dropped if each of its `others` is also among the `others` of an earlier set with equal `kind` and
+    `is_new`: it is rarely about other people.
     """
     pairs = {(a.kind, a.is_new, o.place) for a in earlier for o in a.others}
     return [a for a in sets if not all((a.kind, a.is_new, o.place) in pairs for o in a.others)]
@@ -117,10 +118,18 @@ def returned_people(
     """Return the sets of too few people whom a class of version `entry` shares with a class of an earlier version.
 
     These are people who were removed, were added again and are in another class now. Only versions whose clusters
-    `entry` keeps are compared, and only if people can be matched. `old_suffix` is the suffix of the table names of the
-    version that is replaced. Linear in the rows.
+    `entry` keeps are compared, and only if people can be matched by keys and values are compared, too. Linear in the
+    rows.
 
-    `others` are earlier versions. Empty if there are no such people.
+    Args:
+        cursor: A cursor within the transaction that creates the version.
+        entry: The new version.
+        spec: Its release spec.
+        others: Earlier versions.
+        old_suffix: Suffix of the table names of the version that is replaced.
+
+    Returns:
+        The sets; empty if there are no such people.
     """
     return [
         difference
@@ -138,10 +147,17 @@ def class_sum_differences(
     Each version with another clustering, in which people can be matched, is compared with `entry` on its own. Classes
     of both versions that are connected by common records cover the same values, so a reader can subtract their sums. A
     reader may not see that other classes cover these values, too, so this can find more than a reader can isolate.
-    `old_suffix` is the suffix of the table names of the version that is replaced. Linear in the records for each
-    version.
+    Linear in the records for each version.
 
-    `others` are earlier versions. Empty if there are no such sets.
+    Args:
+        cursor: A cursor within the transaction that creates the version.
+        entry: The new version.
+        spec: Its release spec.
+        others: Earlier versions.
+        old_suffix: Suffix of the table names of the version that is replaced.
+
+    Returns:
+        The sets; empty if there are none.
     """
     same_clusters = versions_with_kept_clusters(entry, others)
     differences: list[SmallDifference] = []
@@ -159,11 +175,11 @@ def class_sum_differences(
 
 
 def _class_components(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> tuple[dict[int, int], dict[int, int]]:
-    """Return two mappings from class to number of its connected component: of version `other`, and of version `entry`.
+    """Return two mappings from class to number of its connected component: for `other`, and for the new `entry`.
 
-    Two classes are connected if they have a common record, or a common person where records cannot be compared. Classes
-    without any common record are missing. Classes of one component cover the same values together, so that a reader can
-    subtract their sums. Linear in the records.
+    Two classes are connected if they have a common record. If the versions have another source or other roles, a common
+    person connects them. Classes without any common record are missing. Classes of one component cover the same values
+    together, so that a reader can subtract their sums. Linear in the records.
     """
     by_record = other.call["source"] == entry.call["source"] and releases.same_roles(other, entry.roles)
     rows = cursor.execute(
@@ -215,7 +231,7 @@ class _Group:
 
 
 def _groups(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> Iterator[_Group]:
-    """Yield the groups of versions in which `entry` is compared with `others`.
+    """Yield the groups of earlier versions (of `others`) that are compared with the new version `entry` in one query.
 
     Versions with the same person columns are grouped by common columns, and once more by people alone. Versions without
     a person key, of the same source and with equal roles and columns, are matched by row hash. All remaining versions
@@ -300,7 +316,9 @@ def _find_small_differences(
     components: Sequence[Mapping[int, int]] = (),
     by_identity: bool = False,
 ) -> list[SmallDifference]:
-    """Return the sets of too few records that the versions of a group isolate.
+    """Return the sets of records that miss a privacy model and that the new version and a group's versions isolate.
+
+    k is the greatest k of all these versions; the models that the earlier versions require are added.
 
     Args:
         cursor: A cursor within the transaction that creates the version.
@@ -370,9 +388,9 @@ def _members_sql(version: LedgerEntry) -> Sql:
 
 
 def _parameters(components: Sequence[Mapping[int, int]]) -> dict[str, list[int]]:
-    """Return the values of the statement's named parameters: `classesN` and `numbersN` for version N.
+    """Return the values of the statement's named parameters `classesN` and `numbersN`: classes and component numbers.
 
-    They are the classes and the component numbers in `components`; empty if that is empty.
+    N is the index in `components` (component number by class). Empty if `components` is empty.
     """
     classes = {f"classes{i}": list(numbers) for i, numbers in enumerate(components)}
     return classes | {f"numbers{i}": list(numbers.values()) for i, numbers in enumerate(components)}
@@ -381,9 +399,8 @@ def _parameters(components: Sequence[Mapping[int, int]]) -> dict[str, list[int]]
 def _presence_condition(version_indexes: Sequence[int]) -> Sql:
     """Return SQL of the condition that the records of a set were in any of some versions.
 
-    `version_indexes` are indexes of versions. The columns `before0`, `before1` and so on have one bit per version, 60
-    versions
-    each.
+    `version_indexes` are the indexes of these versions. The columns `before0`, `before1` and so on have one bit per
+    version: `before0` for the first 60 versions, `before1` for the next 60.
     """
     bits: dict[int, int] = {}
     for i in version_indexes:
@@ -424,10 +441,10 @@ _WITHOUT_COLUMN_HASHES = "(SELECT *, NULL::UBIGINT AS label_hash, NULL::UBIGINT[
 
 
 def _lineages(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[tuple[str, str, str, int], int]:
-    """Return, for each version of the name of `entry`, the number of the version since which its clusters were kept.
+    """Return the number of the version since which clusters were kept, for `entry` and each of `others` with its name.
 
     The keys are places (database, schema, name, version). A version that was clustered again has its own number. So has
-    one whose predecessor is not among `others`.
+    a version whose predecessor is not among `others`.
     """
     lineages: dict[tuple[str, str, str, int], int] = {}
     previous: LedgerEntry | None = None
@@ -439,7 +456,7 @@ def _lineages(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[tuple[s
 
 
 def live_tables(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry], old_suffix: str) -> list[Sql]:
-    """Return the names of the tables of `entry` and of those `others` whose table still exists.
+    """Return the SQL names of the tables of `entry` and of those `others` whose table still exists.
 
     All versions must publish the same columns. `old_suffix` is appended to the names of earlier versions under the name
     of `entry`. A table is also omitted if the type of a published column has changed.
@@ -448,11 +465,16 @@ def live_tables(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry], 
 
 
 def _live_tables(cursor: Any, entry: LedgerEntry, group: _Group, old_suffix: str) -> list[Sql]:
-    """Return the tables that still have the group's columns in their present types, the table of `entry` first.
+    """Return SQL of the tables that still have the group's columns in their present types, the table of `entry` first.
 
-    They have the values behind the hashes. A group without columns gives only a relation with the row count of `entry`.
+    The tables have the values of which the ledger has hashes. If the group has no columns, the result is one subquery
+    with as many rows as the table of `entry`.
 
-    `old_suffix` is appended to the names of earlier versions under the name of `entry`.
+    Args:
+        cursor: A cursor.
+        entry: The new version.
+        group: The earlier versions and the columns. Tables of dropped versions are omitted.
+        old_suffix: Appended to the names of earlier versions under the name of `entry`.
     """
     if not group.columns:
         return [Sql(f"(SELECT 1 FROM {entry.table()})")]

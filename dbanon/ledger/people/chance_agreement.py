@@ -27,7 +27,7 @@ _FEW_RECORDS = 20_000
 class Agreement:
     """The extent to which the records of two groups are equal in some columns.
 
-    Args:
+    Attributes:
         column_indexes: The indexes of the columns.
         common: Number of records of one group that have an equal one in the other.
         is_no_chance: Whether `is_mostly_same` holds and groups of different people would agree as much with a

@@ -25,7 +25,8 @@ def disjoint_names(
         The names in the call as given; if none is given, those of the previous version; empty without one.
 
     Raises:
-        InvalidArgumentError: A name is neither that of a release of the database nor that of a table or view.
+        InvalidArgumentError: A name is neither that of a release nor that of a table or view of the database of
+            `entry`.
     """
     if not names_given:
         return earlier[-1].disjoint_from if earlier else ()

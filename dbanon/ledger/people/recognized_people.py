@@ -29,7 +29,7 @@ _MAX_COLUMNS = 8
 class Recognized:
     """The result of recognizing the people of a new version in another one.
 
-    Args:
+    Attributes:
         other: The other version; its people have the keys of the new one, as far as they are recognised.
         people: Number of people of the smaller of both versions; of records, if no column identifies people.
         by_key: Number of people with the same key in both.
@@ -71,13 +71,15 @@ def recognize(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry]) ->
 
 
 def _with_respelled_values(cursor: Any, entry: LedgerEntry, recognized: Recognized, i: int) -> Recognized:
-    """Return `recognized`, with `respelled` set if its people have values that both versions spell differently.
+    """Return `recognized`, with `respelled` set if the versions spell values of the same people differently.
 
-    A value that only the other version has is then read as the value that most of its people have now. Returned
-    unchanged if there is no such value, or the versions do not publish comparable values of the same people.
+    Only values that occur in one of the versions are compared. A value of the other version is respelled as a value of
+    the new one if most people with the former now have the latter, and most people with the latter had the former. The
+    result is unchanged if there are no such values, or if the versions do not publish comparable values of the same
+    people.
 
     Args:
-        cursor: A cursor, on which the temporary table of these values is created.
+        cursor: A cursor, on which the temporary table of these pairs is created.
         entry: The new version.
         recognized: The result of recognizing people in the other version.
         i: Number of the other version, which is part of the temporary table's name.
@@ -213,7 +215,10 @@ class _CommonColumn:
 
 
 def _common_columns(entry: LedgerEntry, other: LedgerEntry) -> list[_CommonColumn]:
-    """Return the columns of which both versions have comparable hashes, quasi-identifiers first."""
+    """Return the columns of which both versions have comparable hashes, in the order of `entry`.
+
+    Quasi-identifiers are first.
+    """
     mine, theirs = ({**_places(e.quasi, "quasi_cells"), **_places(e.values, "cells")} for e in (entry, other))
     shared = [
         name
@@ -229,15 +234,15 @@ def _lower(names: Sequence[str]) -> list[str]:
 
 
 def _places(names: Sequence[str], column: str) -> dict[str, Sql]:
-    """Map each name, in lower case, to SQL of its element (from 1) of the array `column`."""
+    """Map each name, in lower case, to SQL such as `cells[2]`: the element of array `column` at its position."""
     return {name: Sql(f"{column}[{place}]") for place, name in enumerate(_lower(names), 1)}
 
 
 def _match_by_spelling(cursor: Any, i: int) -> int:
-    """Match remaining people whose keys differ in spelling only; return the number of matches.
+    """Match people not matched by key whose keys differ only by blanks, case or leading zeros; return their number.
 
-    Replaces the temporary table of matched people for the other version number `i`. A key that would match several is
-    not matched.
+    Replaces the temporary table of matched people for the other version number `i`. A key that would match several keys
+    is not matched.
     """
     query = templates.fill(
         "ledger/people/same_spelling.sql", units=_unrecognized_table(i), same=_same_people_table(i), plain=_PLAIN_KEY
@@ -270,7 +275,7 @@ def _match_by_records(cursor: Any, i: int, agreement: chance_agreement.Agreement
 def _best_agreement(
     cursor: Any, i: int, columns: Sequence[_CommonColumn], has_keys: bool
 ) -> tuple[chance_agreement.Agreement | None, bool]:
-    """Return the best significant agreement of the remaining people, and whether their records agree only by chance.
+    """Return the best significant agreement of the unmatched people, and whether their records agree only by chance.
 
     Records are compared in several sets of columns. The best agreement is that with the most common records; None if
     none is significant. The second value is true if all columns together would show equal people but do not, and no set
@@ -285,7 +290,7 @@ def _best_agreement(
     ranked_columns = _rank_respelled(cursor, i, columns)
 
     def compare(places: tuple[int, ...]) -> chance_agreement.Agreement:
-        """Return the agreement of the remaining people in the columns with these indexes, from one query."""
+        """Return the agreement of the unmatched people in the columns with the indexes `places`, from one query."""
         query = templates.fill(
             "ledger/people/agreement.sql",
             units=_unrecognized_table(i),
@@ -306,10 +311,10 @@ def _best_agreement(
 
 
 def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn]) -> set[int]:
-    """Replace values by frequency ranks in columns without a value that is in both versions; return these columns.
+    """Replace values by frequency ranks in columns in which no value is in both versions; return the columns' indexes.
 
-    Changes the temporary table of unrecognized people. Ranks stay the same if every value was spelled otherwise. The
-    result has the indexes of the columns.
+    Changes the temporary table of unrecognized people of version number `i`. Frequency ranks stay the same if every
+    value of a column was spelled otherwise.
     """
     ranked_columns = set()
     for n in range(len(columns)):
@@ -324,10 +329,9 @@ def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn]) -> se
 
 
 def _column_sets(columns: Sequence[_CommonColumn]) -> Iterator[tuple[int, ...]]:
-    """Yield the distinct sets of column indexes by which records are compared: all; all but one; and by kind of column.
+    """Yield the distinct sets of column indexes by which records are compared; empty sets are not yielded.
 
-    The latter are only quasi-identifiers, and only other columns. Sets with one column omitted are yielded for three to
-    seven columns. Empty sets are not yielded.
+    They are all columns; for three to seven columns, all but one of them; all quasi-identifiers; and all other columns.
     """
     all_places = tuple(range(len(columns)))
     choices = [all_places]

@@ -32,9 +32,9 @@ def rehash(current: Session, cursor: Any, database: str) -> None:
 
 
 def _rehash(current: Session, cursor: Any, entry: releases.LedgerEntry) -> None:
-    """Replace the hashes of one version and store the format in its ledger row.
+    """Replace the hashes of one version, and set `hash_format` in its ledger row to the present format.
 
-    The format is marked as not comparable if no hash could be replaced.
+    The format is set to "not comparable" (1) if no hash could be replaced.
     """
     cursor.execute(
         f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET hash_format = ? "
@@ -51,8 +51,8 @@ def _rehash(current: Session, cursor: Any, entry: releases.LedgerEntry) -> None:
 def _replace_hashes(current: Session, cursor: Any, entry: releases.LedgerEntry) -> int:
     """Replace the hashes of one version in dbanon.membership; return the number of changed rows.
 
-    0, without a change, if the version was stored without base tables, its call can no longer be planned, or columns
-    have other roles now.
+    0, without a change, if the version was stored without base tables, its call can no longer be planned, columns have
+    other roles now, or no record is still in the source.
     """
     if entry.bases is None:
         return 0

@@ -47,9 +47,9 @@ class _Sketch:
 def same_content(entry: LedgerEntry, others: Sequence[LedgerEntry], cursor: Any) -> list[LedgerEntry]:
     """Return the versions in `others` of all releases whose latest version has mostly the records of `entry`.
 
-    Mostly means that at least half of the records of the smaller version are, by estimate, in both. A record is the
-    same if its person and its values are. Only releases with the key columns of `entry` are compared; empty if it has
-    none. One scan of the memberships of the latest versions.
+    At least half of the records of the smaller of both versions must be, by estimate, in the other one. Two records are
+    the same if their persons and their values are equal. Only releases with the key columns of `entry` are compared.
+    The result is empty if `entry` has no key columns. One scan of the memberships of the latest versions.
     """
     key = [column.lower() for column in entry.person_key or ()]
     latest = {
@@ -72,10 +72,9 @@ def same_content(entry: LedgerEntry, others: Sequence[LedgerEntry], cursor: Any)
 
 
 def _sketches(versions: Sequence[LedgerEntry], cursor: Any) -> dict[tuple[str, str, str, int], _Sketch]:
-    """Return the sketches of versions of one database, by (database, schema, lower-case name, version).
+    """Return the sketches (samples of hashes) of versions, by (database, schema, lower-case name, version).
 
-    Versions without records of known persons are missing. All `versions` must be in one database; at least one is
-    needed.
+    Versions without records of known persons are missing. `versions` must not be empty and must be in one database.
     """
     version_keys = join_sql(Sql(f"({text(e.schema)}, {text(e.name)}, {literal(e.version)})") for e in versions)
     rows = cursor.execute(

@@ -28,11 +28,11 @@ RELATION_UNKNOWN = " (relation unknown)"
 def unknown_relations(
     cursor: Any, new: Published, composition_rule: str, compared: Sequence[LedgerEntry] = ()
 ) -> dict[str, str]:
-    """Return the releases that may be about the people of a new one, each name with the reason why this is unknown.
+    """Return the releases that may be about the people of a new one: a reason for each display name.
 
-    A release is returned if a source of it or of the new one reads something undetermined. It is also returned if its
-    columns are mostly those of the new one and a table behind it does not exist any more under its name. Releases with
-    a common base table, declared as disjoint, or in `compared` are not unknown.
+    A release is returned if a source of it or of the new one reads something undetermined. It is also returned if more
+    than half of its columns are columns of the new one, and a table behind it does not exist any more under its name.
+    Releases with a common base table, declared as disjoint, or in `compared` are not unknown.
 
     Args:
         cursor: A cursor that sees the ledgers.
@@ -92,7 +92,10 @@ def _all_published(cursor: Any) -> Iterator[Published]:
 
 
 def _bases(release: Published) -> set[Base]:
-    """Return the tables and files behind a release or stream, as comparable (database, schema, table)."""
+    """Return the tables and files behind a release or stream, as comparable (database, schema, table) in lower case.
+
+    A file is ("", "", path or content hash).
+    """
     if isinstance(release, related_releases.RelatedRelease):
         return same_source.parse_bases(release.bases, release.database) | same_source.attached_bases(
             release.tables.values()
@@ -116,7 +119,8 @@ def _source_columns(release: Published) -> list[frozenset[str]]:
 def _existing_relations(cursor: Any) -> set[Base]:
     """Return all tables and views of attached databases as (database, schema, name) in lower case.
 
-    The database is its attached name and, for one of another system, also the identity by which ledgers name it.
+    The database is its attached name. A table of another database system is included a second time with the identity by
+    which ledgers name the database, if that can be determined.
     """
     existing: set[Base] = set()
     for (database,) in cursor.execute(

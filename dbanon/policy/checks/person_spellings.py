@@ -42,7 +42,7 @@ def problem_values(
         cursor: A cursor.
 
     Returns:
-        None if there is no single person column, it is not a text, or the relation cannot be read.
+        The values; None if there is no single person column, it is not a text, or the relation cannot be read.
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if fold_case(row.column) in types]

@@ -99,8 +99,8 @@ def _row_problems(
         call: The call.
         database: The database.
         policy_rows: Its policy rows with their settings.
-        relations: Tables by their SQL, with their policy rows. The tables that the rows name and that can be read are
-            added to it.
+        relations: Tables by their SQL, with their policy rows. It is changed: the tables that the rows name and that
+            can be read are added.
     """
     problem_rows: list[Sequence[str | None]] = []
     tables = catalog.relations(call.cursor, database)
@@ -169,7 +169,7 @@ def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, store
 
 
 def _hierarchy(call: Call, row: StoredPolicyRow, name: str) -> Hierarchy | None:
-    """Return the hierarchy with this name that a policy row means; None if it does not exist or cannot be read."""
+    """Return the hierarchy of this name that a policy row means; None if it does not exist or is malformed."""
     policy_call = replace(call, path=catalog.SearchPath(row.database, row.schema))
     try:
         return lookup.find_hierarchy(policy_call, name, None)
@@ -178,7 +178,10 @@ def _hierarchy(call: Call, row: StoredPolicyRow, name: str) -> Hierarchy | None:
 
 
 def _problem_row(row: StoredPolicyRow, problem: str) -> tuple[str | None, ...]:
-    """Return one row of the result: place of the policy row and the problem, without a statement."""
+    """Return one row of the result: database, schema, table and column of the policy row, the problem, and None.
+
+    None is the statement, which such a problem does not have.
+    """
     return row.database, row.schema, row.table, row.column, problem, None
 
 
@@ -267,7 +270,10 @@ def _code_problems(call: Call, row: StoredPolicyRow, type_: str) -> list[str]:
 
 
 def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequence[StoredPolicyRow]) -> DeclaredRelation:
-    """Return a relation that reads the codes for missing values of its policy rows as NULL; unchanged without codes."""
+    """Return a relation that reads the codes for missing values, which its policy rows declare, as NULL.
+
+    It is unchanged if there are no codes, or if none is a value of its column.
+    """
     codes = {row.column: row.missing_codes for row in rows if row.missing_codes}
     if not codes:
         return relation

@@ -38,7 +38,7 @@ class _RelatedTable:
 
     @property
     def key_values(self) -> list[Sql]:
-        """SQL of each key column, equal for equal persons; NULL for a type that cannot identify persons."""
+        """SQL of each column of the table's key, equal for equal persons; NULL if its type cannot identify persons."""
         columns = (self.columns[name.lower()] for name in self.key)
         return [person_value(identifier(name), type_) or Sql("NULL") for name, type_ in columns]
 
@@ -48,6 +48,7 @@ class RelationProblem:
     """A problem of a row of dbanon.relation.
 
     Attributes:
+        database, schema, table: The location of the problem.
         columns: The columns that it is about.
         problem: The message; SQL of it if the problem is counted.
         statement: A statement that fixes it; None if there is none.
@@ -64,7 +65,10 @@ class RelationProblem:
 
     @property
     def row(self) -> list[str | None]:
-        """The row of the result: database, schema, table, columns, problem and statement."""
+        """The problem as a row of policy_problems(): database, schema, table, columns, problem and statement.
+
+        The columns are one text.
+        """
         location = [self.database, self.schema, self.table, ", ".join(self.columns)]
         return [*location, str(self.problem), self.statement]
 
@@ -125,8 +129,8 @@ def _resolve_table(
         database: The database of the row.
         tables: All relations of the database.
         row_names: Schema, table and key columns, as the row names them.
-        problems: Problems of the name, of missing key columns, and of types that cannot identify persons are appended
-            to it.
+        problems: Changed: problems of the name, of missing key columns, and of types that cannot identify persons are
+            appended.
     """
     schema, table, key = row_names
     named_tables = [table_name for table_name in tables if stored_policy.row_matches(table_name, schema, table)]
@@ -193,7 +197,7 @@ def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, st
     rows = call.cursor.execute(f"SELECT schema_name, table_name, column_name, role FROM {policy}").fetchall()
 
     def is_about(schema: str, table: str) -> bool:
-        """Return whether a policy row with this schema_name and table_name is about the table at `place`."""
+        """Return whether a policy row with this schema_name and table_name is about the table `place`."""
         if place[0] == database:
             return stored_policy.row_matches(place, schema, table)
         return place in attached_databases.tables_named_by_row(call.cursor, schema, table)
@@ -204,11 +208,14 @@ def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, st
 def _declare_statement(
     database: str, related_table: _RelatedTable, name: str, role: str | None, proposed_role: str
 ) -> str | None:
-    """Return the statement that gives an undeclared column, `name`, the proposed role.
+    """Return the SQL statement that declares the column `name` with the proposed role; None if it has a role already.
 
-    None if the column has a role, which must not be replaced.
-
-    `related_table` is its table; `role` is the role that the column has.
+    Args:
+        database: The database of the policy.
+        related_table: The table of the column.
+        name: The column.
+        role: The declared role of the column, which must not be replaced; None without one.
+        proposed_role: The role in the statement.
     """
     if role is not None:
         return None

@@ -56,7 +56,7 @@ class ReviewedColumn:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether it is published unchanged: its role is sensitive or insensitive."""
+        """Whether the column is published unchanged: its role is sensitive or insensitive."""
         return self.role in ("sensitive", "insensitive")
 
 
@@ -79,7 +79,7 @@ class _PolicyTables:
 
 
 def _quote_schema(name: str) -> str:
-    """Return a name quoted for statements; the name of the schema of the policy is not quoted."""
+    """Return a name quoted as a SQL identifier; `dbanon`, the schema of the policy, is not quoted."""
     return name if name == catalog.SCHEMA else identifier(name)
 
 
@@ -163,12 +163,19 @@ def _is_category(column: ReviewedColumn) -> bool:
 
 
 def _static_findings(call: Call, tables: _PolicyTables, position: int, column: ReviewedColumn) -> list[list[object]]:
-    """Return the findings about a column that need no values of the table, as rows (rank, place, topic, column, ...).
+    """Return the findings about a column that need no values of the table.
 
     They are how it is generalized, that its hierarchy is flat (values directly below the root), or that it is withheld.
-    None for unchanged columns. `position` is the position of the column in the table.
+    [] for unchanged columns.
 
-    `tables` are the names of the policy tables in statements.
+    Args:
+        call: The call.
+        tables: The names of the policy tables in statements.
+        position: The position of the column in the table.
+        column: The column.
+
+    Returns:
+        Rows (rank of the topic, position, topic, column, finding, statement or None).
     """
     if column.is_unchanged:
         return []
@@ -245,7 +252,7 @@ def _count_flat_leaves(call: Call, source: catalog.Source, name: str) -> tuple[i
 
 
 def _row_condition(row: stored_policy.PolicyRow) -> str:
-    """Return the SQL condition that selects this row in dbanon.policy.
+    """Return the SQL condition that selects a policy row in dbanon.policy.
 
     It compares table, column and, unless it is main, schema.
     """
@@ -277,10 +284,15 @@ def _publish_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | N
 
 
 def _update_statement(tables: _PolicyTables, column: ReviewedColumn, setting: str, value: str | int) -> str | None:
-    """Return the statement that changes a setting in the policy row of a column.
+    """Return the SQL statement that changes a setting in the policy row of a column.
 
-    None if it is undeclared or `column.alternative` is set. `tables` has the name of the policy table, `value` is the
-    new value.
+    None if the column is undeclared or `column.alternative` is set.
+
+    Args:
+        tables: It has the name of the policy table.
+        column: The column.
+        setting: The column of dbanon.policy, such as min_level.
+        value: The new value.
     """
     if column.alternative or column.row is None:
         return None
@@ -288,9 +300,9 @@ def _update_statement(tables: _PolicyTables, column: ReviewedColumn, setting: st
 
 
 def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -> str | None:
-    """Return the statements that store a hierarchy of prefixes under the column's name and declare it for it.
+    """Return two SQL statements: store a hierarchy of prefixes under the column's name, and declare it for the column.
 
-    They are two, separated by a semicolon. None if the column is undeclared or `column.alternative` is set.
+    They are separated by a semicolon. None if the column is undeclared or `column.alternative` is set.
     """
     update = (
         None

@@ -28,7 +28,7 @@ def problem_values(
         cursor: A cursor.
 
     Returns:
-        None if it has no such columns, or cannot be read, which other checks report.
+        The values; None if the relation has no such columns, or if it cannot be read, which other checks report.
     """
     types = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if row.column.lower() in types]

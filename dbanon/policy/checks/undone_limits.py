@@ -66,7 +66,7 @@ FindHierarchy = Callable[[str], Hierarchy | None]
 class LimitedColumn:
     """A published column, which may have a limit (top, bottom, rounding or min_level).
 
-    `declared` is its row of the policy.
+    `declared` is its row of the policy, `column` its name and `type` its DuckDB type.
     """
 
     declared: StoredPolicyRow
@@ -90,7 +90,7 @@ def problem_values(
         find_hierarchy: Returns a hierarchy by name, or None.
 
     Returns:
-        A list of one item. It is empty if no column has a limit, fewer than two columns are published, or the relation
+        A list of one dict. It is empty if no column has a limit, fewer than two columns are published, or the relation
         cannot be read, which other checks report.
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
@@ -144,7 +144,8 @@ def _text_list(values: Iterable[str]) -> Sql:
 def _ordered_value(column: LimitedColumn) -> Sql:
     """Return SQL of a column's values in a type with their order; values without a position in it are NULL.
 
-    Numbers become DOUBLE, dates TIMESTAMP, other types text. NaN and infinities are NULL.
+    Numbers become DOUBLE, dates and timestamps TIMESTAMP in UTC, times are unchanged, and other types become text. NaN
+    and infinities are NULL.
     """
     name, kind = identifier(column.column), family(column.type)[0]
     if kind is None:
@@ -165,7 +166,8 @@ def _finite_timestamp(name: Sql, type_: str) -> Sql:
 def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
     """Return SQL of what a column's limit publishes in place of a value; None for a column without a limit.
 
-    A limit is a top, a bottom, a declared grid coarser than days, or a min_level, of a quasi-identifier.
+    A limit is a top, a bottom, a declared grid (coarser than days for dates), or a min_level, of a quasi-identifier.
+    Also None if the hierarchy of a min_level does not exist.
     """
     if column.declared.role.lower() != "quasi":
         return None
@@ -192,7 +194,10 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | N
 
 
 def _calendar_cell(value: Sql, grid: str) -> Sql:
-    """Return SQL of the start, as TIMESTAMP, of the calendar unit (`grid`, such as `month` or `decade`) of a date."""
+    """Return SQL of the start, as TIMESTAMP, of the calendar unit in which a date or timestamp is.
+
+    `grid` is the unit: week, month, quarter, year, decade or century.
+    """
     if grid in _YEARS_PER_UNIT:
         return Sql(
             f"make_date((year({value}) // {_YEARS_PER_UNIT[grid]} * {_YEARS_PER_UNIT[grid]})::INTEGER, 1, 1)::TIMESTAMP"
@@ -201,10 +206,10 @@ def _calendar_cell(value: Sql, grid: str) -> Sql:
 
 
 def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
-    """Return SQL of the node that a column's min_level publishes in place of a value.
+    """Return SQL of the node that a column's min_level publishes in place of a value, written as its path.
 
-    It is the ancestor that many levels up, or the root if the hierarchy has fewer levels, written as its path. Without
-    a hierarchy it is `*`. None if the hierarchy does not exist.
+    The node is the ancestor `min_level` levels above the value, or the root if the hierarchy has fewer levels. If the
+    column has no hierarchy it is `*`. The result is None if the hierarchy does not exist.
     """
     value, level = _ordered_value(column), column.settings.min_level or 0
     hierarchy = None if column.settings.hierarchy is None else find_hierarchy(column.settings.hierarchy)

@@ -93,11 +93,11 @@ def hints_from_name(name: str) -> NameHints:
     meaningful = [word for word in parts if kinds[word] != {"filler"}]
 
     def first_word(*wanted: str) -> str | None:
-        """Return the first word of the first of these kinds that occurs in the name; None without one."""
+        """Return the first word of the name of the first kind in `wanted` that occurs in the name; None without one."""
         return next((part for kind in wanted for part in meaningful if kind in kinds[part]), None)
 
     def has_only(*allowed: str) -> bool:
-        """Return whether all words of the name, without fillers, have one of these kinds."""
+        """Return whether all words of the name, except fillers, have a kind in `allowed`; false without words."""
         return bool(meaningful) and all(kinds[part] & {*allowed, "filler"} for part in meaningful)
 
     names_thing = any(kinds[word] & _NON_PERSON_KINDS for word in meaningful)
@@ -151,12 +151,13 @@ _ACCENTS = re.compile("(?<!и)[\u0300-\u036f]")
 
 @dataclass(frozen=True)
 class VocabularyMatch:
-    """A word of the vocabulary that equals a word of a column's name (`is_whole`) or occurs in it.
+    """A word of the vocabulary that equals a word of a column's name or, because of its wildcard, occurs in it.
 
     Attributes:
         kind: The kind of the vocabulary word, such as `subject`.
         language: Its language.
-        stem: The letters that both share.
+        stem: The letters of the vocabulary word without the wildcards, without accents.
+        is_whole: Whether it has no wildcard, so that it equals the word.
     """
 
     kind: str
@@ -167,7 +168,10 @@ class VocabularyMatch:
 
 @cache
 def _vocabulary() -> tuple[dict[str, tuple[VocabularyMatch, ...]], tuple[tuple[re.Pattern[str], VocabularyMatch], ...]]:
-    """Return the matches by vocabulary word without a wildcard, and (pattern, match) for each other one; cached."""
+    """Return the matches by vocabulary word without a wildcard, and (pattern, match) for each with one; cached.
+
+    Words in scripts without spaces count as words with wildcards on both sides.
+    """
     full_words: dict[str, tuple[VocabularyMatch, ...]] = {}
     patterns: list[tuple[re.Pattern[str], VocabularyMatch]] = []
     for kind, word_list in VOCABULARY.items():
@@ -189,9 +193,9 @@ def _vocabulary() -> tuple[dict[str, tuple[VocabularyMatch, ...]], tuple[tuple[r
 
 @cache
 def _stem_pattern() -> re.Pattern[str]:
-    """Return one pattern that finds any stem of a vocabulary word with a wildcard in a word; cached.
+    """Return one pattern that finds the stem of any vocabulary word with a wildcard (`diagnos*`); cached.
 
-    The patterns of single words are tried only if it matches, which is faster.
+    A word in which it finds nothing need not be matched with the patterns of single vocabulary words.
     """
     return re.compile("|".join(map(re.escape, sorted({match.stem for _, match in _vocabulary()[1]}))))
 
@@ -220,9 +224,10 @@ def all_matches(word: str) -> tuple[VocabularyMatch, ...]:
 
 
 def best_matches(word: str) -> tuple[VocabularyMatch, ...]:
-    """Return the matches that count: vocabulary words equal to the word, else the longest that occur in it.
+    """Return the vocabulary words that equal a word; if there are none, the longest ones that occur in it.
 
-    A match whose stem is part of the stem of another match is omitted: `postnummer` makes `nummer` irrelevant.
+    A match whose stem is part of the stem of another match is omitted: in `postnummer`, `postnummer*` makes `nummer`
+    irrelevant. Empty if there is no match.
     """
     candidates = all_matches(word)
     if full_matches := tuple(match for match in candidates if match.is_whole):
@@ -259,7 +264,7 @@ def is_ambiguous(word: str) -> bool:
 
 
 def n_shared_words(column: str, hierarchy: str) -> int:
-    """Return the number of words that the names of a column and a hierarchy share, without plural endings.
+    """Return the number of words that the names of a column and a hierarchy share, ignoring a final s.
 
     `gender` counts as `sex`.
     """
@@ -267,5 +272,5 @@ def n_shared_words(column: str, hierarchy: str) -> int:
 
 
 def _comparable_words(name: str) -> set[str]:
-    """Return the words of a name without plural endings; `sex` for `gender`."""
+    """Return the words of a name without an s at the end; `gender` becomes `sex`."""
     return {"sex" if word == "gender" else word.rstrip("s") for word in split_words(name)}

@@ -43,7 +43,7 @@ def hierarchy_builtin_sql(call: Call) -> Sql:
 def hierarchy_to_arx_sql(call: Call) -> Sql:
     """Return the SQL of hierarchy_to_arx(name): the lines of an ARX file for a stored hierarchy.
 
-    The name may also be that of a hierarchy that comes with dbanon, or an ARX text.
+    The argument may also be the name of a hierarchy that comes with dbanon, or an ARX text.
 
     Raises:
         UnknownHierarchyError: There is no such hierarchy.

@@ -25,12 +25,13 @@ class Builder:
     """A table function hierarchy_NAME that builds a hierarchy from the values of a column, with the template NAME.sql.
 
     Attributes:
-        name: NAME.
+        name: NAME, such as "prefix".
         doc: The description of the function.
+        example: The example of the function.
         parameter: The parameter that defines the levels; None if there is none.
         levels: Returns the value of that parameter in a call, as the template needs it.
         families: Families of column types that it accepts; empty: all types.
-        accepts: The same in words, for messages.
+        accepts: The accepted types in words, for messages.
     """
 
     name: str
@@ -72,13 +73,13 @@ def builder_sql(call: Call, *, builder: Builder) -> Sql:
 
 
 def _kept_lengths(call: Call) -> list[Sql] | None:
-    """Return the lengths of prefixes in the call's parameter `keep`, as SQL; None for all lengths without it."""
+    """Return the lengths of prefixes in the call's parameter `keep`, as SQL integers; None (all) if not given."""
     lengths = call.options.sequence("keep")
     return [Sql(str(n)) for n in lengths] if lengths else None
 
 
 def _interval_widths(call: Call) -> list[Sql]:
-    """Return the widths of intervals that the call's parameter `widths` lists, as SQL.
+    """Return the widths of intervals that the call's parameter `widths` lists, as SQL numbers; [] if it is not given.
 
     Raises:
         InvalidArgumentError: A width is not a multiple of the one before.

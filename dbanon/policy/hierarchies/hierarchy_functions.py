@@ -40,8 +40,8 @@ def hierarchy_problems_sql(call: Call) -> Sql:
 def uncovered_sql(call: Call) -> Sql:
     """Return the SQL of uncovered_values(table, column): the values that are not in the given or declared hierarchy.
 
-    Codes for missing values need not be in it. It also finds values that a reader could not distinguish from
-    generalized ones; without any hierarchy only these.
+    Codes for missing values need not be in the hierarchy. The query also returns values that a reader could not
+    distinguish from generalized ones; without any hierarchy only these.
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownHierarchyError: A name does not exist.

@@ -30,7 +30,8 @@ def paths(hierarchy: InlineHierarchy) -> Sql:
 def rows_from_paths(relation: Sql) -> Sql:
     """Return SQL of rows (node, parent, label, ord) for a relation of the paths of labels to all leaves.
 
-    `relation` has the columns path (VARCHAR[] from the root) and place (position of the leaf).
+    `relation` has the columns path (VARCHAR[] from the root) and place (position of the leaf). There is one row per
+    node.
     """
     return Sql(fill("policy/hierarchies/hierarchy_rows.sql", paths=relation))
 

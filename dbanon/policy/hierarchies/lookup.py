@@ -11,8 +11,8 @@ def find_hierarchy(
 ) -> storage.Hierarchy | None:
     """Return a hierarchy by name: a stored one, ARX rows as text (with `;`), or one that comes with dbanon; else None.
 
-    A hierarchy that a call names is stored with the source or in the session's database. One that a policy names
-    (`is_declared`) is stored with the policy and nowhere else, so that no other database can replace it.
+    A stored hierarchy is looked up in the database of the source's policy, and then in that of the session; only in the
+    former if a policy names it (`is_declared`), so that no other database can replace it.
 
     Raises:
         MalformedHierarchyError: The name is an ARX text that is not a tree.
@@ -26,7 +26,8 @@ def find_hierarchy(
 def hierarchy_names(call: Call, source: catalog.Source | None, is_declared: bool = False) -> list[str]:
     """Return the names of the hierarchies that `find_hierarchy` finds, stored ones first.
 
-    `source` and `is_declared` are as in `find_hierarchy`.
+    `source` is the table whose policy's database is searched; `is_declared` is whether a policy names the hierarchy,
+    and then only that database is searched. Hierarchies that come with dbanon are always included.
     """
     stored = [n for db in _databases(call, source, is_declared) for n in call.hierarchies(db)]
     return [*stored, *resources.shipped_hierarchies()]

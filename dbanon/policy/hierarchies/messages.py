@@ -8,7 +8,8 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str | None) -> dict[str, Sql]:
     """Return SQL that raises each error about a hierarchy or about values that do not fit it, by the name of the check.
 
-    A column with the name of the check has the number of values concerned.
+    For values that do not fit, the SQL reads their number from a column: `uncovered` (for the checks uncovered and
+    other_zone), `reserved` or `several_nodes`.
 
     Args:
         table: The table, for messages.

@@ -59,8 +59,8 @@ def hierarchy_from_rows(name: str, rows: Iterable[Sequence[str]]) -> InlineHiera
     removed.
 
     Raises:
-        MalformedHierarchyError: They are not one tree, an inner node would have the name of another, or a label is
-            empty.
+        MalformedHierarchyError: The rows are not lists of texts and numbers, not one tree, or none; a label is empty;
+            or two inner nodes would be published under one name.
     """
 
     def malformed(why: str) -> errors.DbanonError:

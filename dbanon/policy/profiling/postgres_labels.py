@@ -17,7 +17,7 @@ _GENERALIZED = re.compile(r'\s*(?:"?anon"?\s*\.\s*)?"?generalize_\w+"?\s*\(.*', 
 
 
 def role_from_label(provider: str, label: str) -> str | None:
-    """Return the role that a column's security label means: quasi or identifier; None if it says nothing about masking.
+    """Return the role that a column's security label means: quasi or identifier; None for any other label.
 
     A label of the provider k_anonymity marks a quasi-identifier. A column that is masked is an identifier, unless it is
     masked by a function that generalizes.

@@ -51,7 +51,7 @@ _PATTERN_CONSTANTS = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIR
 def profile_sql(call: Call) -> Sql:
     """Return the SQL of profile(table): one row per column, in the table's order, with a proposed role.
 
-    No value is read before it runs.
+    No value of the table is read before the SQL runs.
     """
     source = call.source()
     rows = stored_policy.policy_rows(source, call.cursor)
@@ -111,7 +111,7 @@ def profile_sql(call: Call) -> Sql:
 def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
     """Return the template values of one column: how it is read, what its type allows, and what its name suggests.
 
-    `position` is its position in the table from 0.
+    `position` is the position of the column in the table, from 0.
     """
     kind = family(type_)[0]
     is_text = type_ == "VARCHAR" or type_.startswith("ENUM(")
@@ -158,10 +158,10 @@ _CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 
 
 def _numeric_value(kind: str | None, type_: str) -> Sql | None:
-    """Return SQL that converts a column named `value` to a DOUBLE, NULL if it is not finite; None for other types.
+    """Return SQL that converts a column named `value` to a DOUBLE, NULL if it is not finite.
 
-    Dates and times become seconds. `kind` is the family of the type, such as `integer`; None for types without an
-    order.
+    Dates and times become seconds. `kind` is the family of the type: integer, huge, decimal, float, date, timestamp,
+    nanos or time. If it is None (any other type) the result is None.
     """
     if kind is None:
         return None
@@ -182,7 +182,8 @@ def _numeric_value(kind: str | None, type_: str) -> Sql | None:
 def _available_hierarchies(call: Call, source: catalog.Source) -> list[tuple[str | None, str]]:
     """Return (database, name) of the hierarchies that a policy can name, stored ones first.
 
-    The database is None for those that come with dbanon. A stored hierarchy hides one of these with its name.
+    The database is None for those that come with dbanon. Of hierarchies with equal names only the first is returned:
+    that of the source's home, that of the session's database, or the one that comes with dbanon.
     """
     databases: dict[str, str | None] = {}
     for database in dict.fromkeys([source.home, call.path.database]):

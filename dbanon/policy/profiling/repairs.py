@@ -84,7 +84,12 @@ class TextFormat:
 def _date_format(format_: str, order: str | None = None, twin: int | None = None) -> TextFormat:
     """Return the format of dates or timestamps that a format string of strptime describes.
 
-    `order` is `day` or `month` for one of two formats that can read the same text, `twin` the index of the other one.
+    It is one of timestamps if the string contains an hour. Years must have four digits after conversion.
+
+    Args:
+        format_: The format string.
+        order: `day` or `month`, which comes first, for one of two formats that can read the same text; else None.
+        twin: The index of the other one in TEXT_FORMATS; None without one.
     """
     type_ = "TIMESTAMP" if "%H" in format_ else "DATE"
     choice = None
@@ -117,9 +122,14 @@ def _number_formats(first_index: int) -> list[TextFormat]:
     """Return the formats of numbers; `first_index` is the index of the first one in TEXT_FORMATS."""
 
     def number_format(type_: str, suffix: str, pattern: str, conversion: str, **optional: object) -> TextFormat:
-        """Return a format of numbers that a regular expression describes; `conversion` is SQL of a text to cast.
+        """Return a format of numbers as text.
 
-        `pattern` is the regular expression, `suffix` completes the description.
+        Args:
+            type_: The DuckDB type of the values.
+            suffix: Completes the description "numbers as text".
+            pattern: The regular expression of the texts.
+            conversion: SQL of the text that is cast to the type, with `{}` for the text.
+            **optional: Further fields of TextFormat.
         """
         is_readable = f"regexp_full_match({_TEXT}, {text(pattern)})"
         conversion = f"CAST({conversion} AS {type_})"
@@ -213,11 +223,17 @@ def repair_values() -> dict[str, object]:
 def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
     """Return SQL rows, one per column of the source, of the parts of the statements that repair it.
 
-    Columns: `place` is its position, `plain` its name, `words` its text, `trimmed` the text without blanks around it,
-    `altered` the beginning of the statement that changes its type, `padded` the statement that removes blanks. If the
-    policy has a row of the column, `declared` and `declared_end` enclose new codes. If that row has codes, they are
-    `held`, and `forgotten` removes them, as no value is one of them after the type has changed. Otherwise these are
-    NULL.
+    Args:
+        source: The source.
+        declared: Its policy rows.
+
+    Returns:
+        A relation. Columns: `place` is the column's position, `plain` its name, `words` SQL of its text, `trimmed` the
+        text without blanks around it, `altered` the beginning of the statement that changes its type, `padded` the
+        statement that removes blanks. If the policy has a row of the column, `declared` and `declared_end` are the
+        parts of a statement before and after new codes for missing values, else NULL. If that row has codes, `held` has
+        them and `forgotten` is the statement that removes them (after a change of the type no value equals them), else
+        both are NULL.
     """
     rows = {source.spelled(row.declared.column): row for row in declared}
     piece_names = (
@@ -266,7 +282,8 @@ def view_pieces(source: catalog.Source) -> dict[str, Sql]:
     """Return SQL texts of the statement that creates a repaired view of the source.
 
     `head` is the part before its columns, `tail` the part after them. The view is named like the source with `_mended`,
-    replaces nothing, and is temporary if the source is a temporary relation. It is used if the source is not a table.
+    replaces nothing, and is temporary if the source is a temporary relation. The statement is meant for a source that
+    is not a table.
     """
     name = f"{PurePath(source.table).stem if names.is_file(source.shown) else source.table}_mended"
     is_local = source.sql == identifier(source.table)  # a view in a database cannot read it

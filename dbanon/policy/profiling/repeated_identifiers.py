@@ -12,9 +12,9 @@ from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
 
 @dataclass(frozen=True)
 class StoredPolicyRow:
-    """One row of dbanon.policy as it is stored; `missing` are its codes for missing values, `form` its other settings.
+    """One row of dbanon.policy as it is stored; `missing_codes` are its codes for missing values.
 
-    The latter are those of a pseudonym, mask or shift.
+    `settings` are (name, value) pairs of the settings of a pseudonym, mask or shift.
     """
 
     database: str
@@ -31,8 +31,8 @@ class DeclaredRelation:
     """A table, view or file that rows of the policy are about; `sql` is SQL of it.
 
     Attributes:
-        columns: Returns its columns and their types.
-        is_visible: Whether the cursor of the planner can read it.
+        columns: Returns the types of its columns by name.
+        is_visible: Whether the cursor of the planner can read it; false for temporary relations.
     """
 
     sql: Sql
@@ -57,7 +57,7 @@ class UnreadableIdentifier:
 
     @property
     def problem(self) -> str:
-        """The message that policy_problems() shows."""
+        """The message about the unreadable relation that policy_problems() shows."""
         return (
             f"unreadable: '{self.declared.table}' cannot be read here, so nobody knows whether values of the "
             f"identifier '{self.declared.column}' repeat. Hint: SELECT from it to see why."
@@ -69,8 +69,8 @@ def repeated_identifiers(
 ) -> Iterator[RepeatedIdentifier | UnreadableIdentifier]:
     """Yield the declared identifiers of a relation, each with a query that counts its repeated values.
 
-    None if a person or pseudonym is declared. Columns that do not exist are skipped; an identifier whose query cannot
-    be planned is yielded as unreadable. Nothing is counted here.
+    Nothing is yielded if a person or pseudonym is declared. Columns that do not exist are skipped; an identifier whose
+    query cannot be planned is yielded as unreadable. Nothing is counted here.
 
     `rows` are the policy rows about the relation.
     """
@@ -93,7 +93,7 @@ def repeated_identifiers(
 
 
 def can_plan(cursor: catalog.Cursor, query: Sql) -> bool:
-    """Return whether DuckDB can plan a query; any error means no. It does not run."""
+    """Return whether DuckDB can plan a query (EXPLAIN); false if any error occurs. The query does not run."""
     try:
         cursor.execute(f"EXPLAIN {query}").fetchall()
     except Exception:
@@ -104,7 +104,8 @@ def can_plan(cursor: catalog.Cursor, query: Sql) -> bool:
 def problem_values(candidate: RepeatedIdentifier) -> dict[str, Sql]:
     """Return template values of policy_problems.sql for an identifier whose repeated values can be counted.
 
-    The statement that declares it as the person is among them, if its type allows that.
+    They include the statement that declares the column as the person; it is NULL if the column's type cannot identify
+    persons.
     """
     row = candidate.declared
     can_be_person = person_value(identifier(row.column), candidate.type) is not None

@@ -38,8 +38,8 @@ class SuggestedHierarchy:
     """A hierarchy that could be built from the values of a column.
 
     Attributes:
-        builder: NAME of the function hierarchy_NAME.
-        argument: Its parameter as SQL.
+        builder: NAME of the function hierarchy_NAME that builds it: prefix, intervals or dates.
+        argument: The named parameter of that function as SQL, such as `keep := [3, 2]`.
         levels: Number and name of the values on each level, from the leaves up.
     """
 
@@ -49,7 +49,7 @@ class SuggestedHierarchy:
 
     @property
     def preview(self) -> str:
-        """The levels in words, such as `90 values, 12 of width 10, *`."""
+        """The levels of the hierarchy in words, such as `90 values, 12 of width 10, *`."""
         level_texts = (
             f"{n:,} {level_name.removesuffix('s') if n == 1 else level_name}" for n, level_name in self.levels
         )
@@ -78,7 +78,8 @@ def suggest_settings(
     """Suggest settings of a quasi-identifier, by its type and values.
 
     Codes of one length get a hierarchy of prefixes, numbers a hierarchy of intervals and a `top`, and dates a calendar
-    hierarchy and a grid. Other texts and types, and columns with few distinct values, get none. O(n log n).
+    hierarchy and a grid. Other texts and types get none, nor do columns with at most MAX_TRIVIAL_VALUES distinct
+    values. O(n log n).
 
     Args:
         cursor: A cursor that runs queries.
@@ -143,10 +144,12 @@ def suggest_settings(
 def _suggest_prefixes(n_distinct: int, length: int | None, *counts: int) -> SuggestedHierarchy | None:
     """Return a hierarchy of prefixes for codes that all have one length; None for other texts or few distinct values.
 
+    Its levels keep up to three lengths: one, two and three characters less than the codes.
+
     Args:
-        n_distinct: Number of distinct values.
-        length: The common length; None if there is none. counts: Numbers of distinct prefixes of length - 1, length - 2
-            and so on.
+        n_distinct: Number of distinct values; at most MAX_TRIVIAL_VALUES are few.
+        length: The common length; None if there is none.
+        *counts: Numbers of distinct prefixes of length - 1, length - 2 and so on.
     """
     if length is None or n_distinct <= MAX_TRIVIAL_VALUES:
         return None

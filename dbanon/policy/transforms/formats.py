@@ -37,7 +37,10 @@ class PseudonymFormat:
 
     @property
     def longest(self) -> PseudonymFormat:
-        """This format with the maximum length: every shorter pseudonym of a value is a prefix of its longest one."""
+        """This format of pseudonyms with the maximum length of its encoding.
+
+        The pseudonym of a value in a shorter length is a prefix of the one in this length.
+        """
         return PseudonymFormat(self.encoding, ENCODINGS[self.encoding].max_length, self.prefix)
 
 

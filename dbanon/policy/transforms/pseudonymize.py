@@ -21,9 +21,10 @@ def compute_pseudonyms(
 ) -> list[str | None]:
     """Return the pseudonym of each value, in their order; None for None.
 
-    Equal values have equal pseudonyms in one scope, and unrelated ones in two: each is a prefix of the HMAC-SHA-256 of
-    the value's UTF-8, with the key of the scope, in the given format. Two values can share a prefix; a release must
-    check this (`min_unique_length`). O(n), one HMAC per distinct value.
+    Equal values have equal pseudonyms in one scope (a name from which, with `key`, the key of the HMAC is derived), and
+    unrelated ones in two. Each pseudonym is the prefix of the format, and then the beginning of the HMAC-SHA-256 of the
+    value's UTF-8 in the encoding of the format. Two values can have equal pseudonyms; a release must check this
+    (`min_unique_length`). O(n), one HMAC per distinct value.
 
     >>> from dbanon.runtime.secret_keys import SecretKey
     >>> key, short = SecretKey("env:K", bytes(range(32))), PseudonymFormat(length=8, prefix="P-")
@@ -43,7 +44,7 @@ def compute_pseudonyms(
 def compute_shifts(persons: Iterable[str | None], key: SecretKey, scope: str, max_days: int) -> list[int | None]:
     """Return the number of days by which the dates of each person are shifted, in their order; None for None.
 
-    It is from -max_days to max_days, but not 0, and equal for equal persons in one scope with one key. O(n).
+    The number is from -max_days to max_days, but not 0, and equal for equal persons in one scope with one key. O(n).
     """
     digest = _keyed_digest(key.derive_scope_key(scope), b"shift\0")
     days_of_person: dict[str | None, int | None] = {None: None}
@@ -60,13 +61,16 @@ def min_unique_length(
 ) -> int | None:
     """Return the minimum length, at least that of the format, at which distinct values have distinct pseudonyms.
 
-    Lengths are without the prefix. It is enough to pass those values that share a pseudonym at the given length. O(n
-    log n).
+    Lengths are without the prefix. O(n log n).
 
-    `key`, `scope` and `pseudonym_format` are as in `compute_pseudonyms`.
+    Args:
+        values: The values; those that share a pseudonym at the length of the format are enough.
+        key: The secret key.
+        scope: Its scope, as in `compute_pseudonyms`.
+        pseudonym_format: The format.
 
     Returns:
-        None if no length of the encoding is enough.
+        The length; None if no length of the encoding is enough.
     """
     longest = compute_pseudonyms(set(values), key, scope, pseudonym_format.longest)
     sorted_texts = sorted(p[len(pseudonym_format.prefix) :] for p in longest if p is not None)
@@ -96,16 +100,16 @@ def _keyed_digest(key: bytes, purpose: bytes) -> Callable[[str], bytes]:
 
 
 def _shift_days(digest: bytes, max_days: int) -> int:
-    """Return a number of days from -max_days to max_days, but not 0, derived from 256 random bits.
+    """Return a number of days from -max_days to max_days, but not 0, derived from a digest of 256 bits.
 
-    Since 2 * max_days is small, all numbers are practically equally likely.
+    Equal digests give equal numbers. Since 2 * max_days is small, all numbers are practically equally likely.
     """
     offset = int.from_bytes(digest) % (2 * max_days) - max_days
     return offset if offset < 0 else offset + 1
 
 
 def _uuid(digest: bytes) -> str:
-    """Return a UUID of version 8 made from the first 16 random bytes."""
+    """Return a UUID of version 8 made from the first 16 bytes of a digest; equal digests give equal UUIDs."""
     return str(
         uuid.UUID(
             bytes=digest[:6] + bytes([0x80 | digest[6] & 0x0F, digest[7], 0x80 | digest[8] & 0x3F]) + digest[9:16]

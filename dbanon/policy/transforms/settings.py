@@ -12,9 +12,10 @@ MAX_SHIFT_DAYS = 36_500
 
 @dataclass(frozen=True)
 class Pseudonym:
-    """The settings of a pseudonymized column: format, reference of the key, and scope.
+    """The settings of a pseudonymized column: format, reference of the key (such as env:NAME), and scope.
 
-    Releases with one key and scope have equal pseudonyms for equal values; scope None: each release has its own.
+    Equal values have equal pseudonyms in all releases with one key and scope. If `scope` is None, each release has its
+    own.
     """
 
     format: formats.PseudonymFormat
@@ -36,9 +37,10 @@ class Mask:
 
 @dataclass(frozen=True)
 class Shift:
-    """The settings of shifted dates: up to `days` in both directions, all dates of a person by the same number.
+    """The settings of shifted dates: up to `days` in both directions, all dates of a person by an equal number of days.
 
-    `key` is the reference of the key. Releases with one key and scope shift equally; scope None: each has its own.
+    `key` is the reference of the key (such as env:NAME). Releases with one key and scope shift equally. If `scope` is
+    None, each release has its own.
     """
 
     days: int
@@ -62,7 +64,8 @@ def parse_transform(column: str, role: str, settings: Mapping[str, str]) -> Tran
     Args:
         column: The column's name in messages.
         role: pseudonym, mask or shift.
-        settings: Its settings as the policy stores them.
+        settings: The column's settings as the policy stores them; those that are missing get default values, except the
+            days of a shift.
 
     Raises:
         InvalidTransformSettingError: A setting is unknown, missing or not valid.
@@ -102,7 +105,7 @@ def _integer_setting(column: str, name: str, value: str, low: int, high: int) ->
     """Return a setting as an integer from low to high.
 
     Raises:
-        InvalidTransformSettingError: It is not such an integer.
+        InvalidTransformSettingError: `value` is not such an integer.
     """
     number = formats.parse_integer(value)
     if number is None or not low <= number <= high:

@@ -153,7 +153,7 @@ def majority_parts(reader: ReleaseReader) -> list[Block]:
 
 
 def _sample_argument(reader: ReleaseReader) -> dict[str, object]:
-    """Return the argument `sample` with the greatest number of records that an attack tries in seconds.
+    """Return {"sample": n}, with the greatest number n of records that an attack tries in seconds.
 
     Returns an empty mapping if the release has no more records than that.
     """

@@ -77,7 +77,9 @@ class Section:
 
 
 def format_cell(value: Any) -> str | None:
-    r"""Return a cell for display: one line of at most MAX_CELL_LENGTH characters, numbers to six digits; None for NULL.
+    r"""Return a cell for display: one line of at most MAX_CELL_LENGTH characters; None for NULL.
+
+    Integers get commas between thousands; other numbers are rounded to six significant digits.
 
     >>> [format_cell(1234567), format_cell(0.1 + 0.2), format_cell("a\nb"), format_cell(None)]
     ['1,234,567', '0.3', 'a\\nb', None]

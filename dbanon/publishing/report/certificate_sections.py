@@ -28,7 +28,7 @@ def release_section(lines: Sequence[Line]) -> Section:
 
 
 def protection_section(lines: Sequence[Line]) -> Section:
-    """Return the section about the privacy model, its verification, the achieved values, and other releases."""
+    """Return the section about k, the privacy models, their verification, what was achieved, and other releases."""
     values = {(line.section, line.label): line.value for line in lines}
     constraints = [
         f"{line.label}: {line.value}" for line in lines if line.section == "model" and line.label != "verified"
@@ -46,7 +46,7 @@ def protection_section(lines: Sequence[Line]) -> Section:
 
 
 def limits_section(lines: Sequence[Line]) -> Section:
-    """Return the section about what the release does not protect from."""
+    """Return the section about what the release does not protect from, and about its withheld columns."""
     sentences = [
         "No release protects from everything. What follows holds of this one; the numbers say how much of it there is."
     ]

@@ -138,5 +138,5 @@ def _leading_value_sql(reader: ReleaseReader, tables: TableLocations, name: str,
 
 
 def _class_columns(reader: ReleaseReader) -> Sql:
-    """Return the published quasi-identifiers as a SQL list, for GROUP BY."""
+    """Return the published quasi-identifiers as SQL, separated by commas, for GROUP BY."""
     return join_sql(bytewise_column(*column) for column in reader.shape.quasi)

@@ -121,10 +121,16 @@ def values_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
 
 
 def _summary_query(reader: ReleaseReader, columns: list[str], original: UnchangedSource | None) -> ReportQuery:
-    """Return the query for one row per column: distinct and missing values, before (with a source) and after."""
+    """Return the query for one row per column: its numbers of distinct and missing values, before and after.
+
+    Args:
+        reader: The reader.
+        columns: Columns of the source.
+        original: The source; None if it is not shown. The rows then have only the numbers after.
+    """
 
     def summary_sql(release: Sql, source: Sql | None) -> Sql:
-        """Return that SQL for given names of the release and the source."""
+        """Return the SQL of the query, given SQL of the release and of the source (None without one)."""
         column_queries = [
             {
                 "label": text(column),
@@ -200,7 +206,10 @@ def published_columns(reader: ReleaseReader, column: str) -> list[str]:
 
 
 def _as_text(columns: list[str]) -> Sql:
-    """Return SQL of the value that one column, or the two ends of an interval, show, as text; NULL if it is missing."""
+    """Return SQL of the text of a published value; NULL if it is missing.
+
+    `columns` is one column, or the two columns with the ends of an interval, which becomes '[low, high]'.
+    """
     if len(columns) == 1:
         return Sql(f"CAST({identifier(columns[0])} AS VARCHAR) COLLATE POSIX")
     both = join_sql((f"coalesce(CAST({identifier(c)} AS VARCHAR), '')" for c in columns), " || ', ' || ")

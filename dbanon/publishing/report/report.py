@@ -53,7 +53,7 @@ def report(
     have, the parts that need the source are omitted, and the page says so.
 
     Args:
-        connection: A connection of `dbanon.connect`, or one that is attached.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied.
         name: The name of the release.
         to: A local file; by default the page is returned.
         outgoing: Whether the page is for recipients.

@@ -62,7 +62,7 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
 
 
 def _risk_table(reader: ReleaseReader, name: str, caption: str, arguments: Mapping[str, object]) -> Block:
-    """Return the rows of a table function about risk as a table, or a note if the function raises an error of dbanon.
+    """Return the rows of a table function about risk as a table; a note if a call without arguments fails.
 
     Raises:
         DbanonError: The function raised it, and `arguments` were given.

@@ -46,7 +46,8 @@ _MAX_BARS = 20
 def count_histogram(points: Sequence[tuple[int, int]], x_label: str, y_label: str) -> str:
     """Return an SVG histogram of whole numbers.
 
-    More than 20 different numbers between the least and the greatest are binned into at most 20 ranges of equal width.
+    If the range from the least to the greatest has more than 20 whole numbers, they are binned into at most 20 ranges
+    of equal width.
 
     Args:
         points: (number, count) in ascending order of the numbers; not empty.

@@ -53,6 +53,6 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
 
 
 def _max_level(attribute: Attribute) -> int | None:
-    """Return by how many levels a value may be raised above `min_level`; None: any number."""
+    """Return by how many levels a value may be raised above `min_level`; None for any number (no max_level)."""
     settings = attribute.quasi.settings
     return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)

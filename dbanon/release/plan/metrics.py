@@ -24,9 +24,10 @@ class Metric:
         better: 'higher' or 'lower'.
         source: The paper or standard that defines it.
         order: Its position in the order of metrics.
-        requires: What the release must have, such as person or sensitive; empty: nothing.
-        applies_to: The kinds of release it measures: classes, noise.
-        custodian: The kinds of release for which it depends on unpublished values, so it is never published.
+        requires: What the release must have: person, sensitive, number, unchanged, link, divergence, missing, levels,
+            or the parameter of a privacy model such as l; empty: nothing.
+        applies_to: The kinds of release that it measures: classes, noise.
+        custodian: The kinds of release for which it depends on unpublished values, so that it is never published.
         sql: The SELECT.
     """
 
@@ -41,7 +42,7 @@ class Metric:
     sql: str
 
     def describe(self, has_persons: bool) -> str:
-        """Return the description with its unit: distinct persons if `has_persons`, else records."""
+        """Return the metric's description with its unit: distinct persons if `has_persons`, else records."""
         unit = "distinct persons" if has_persons else "records (no person column: one person may have several)"
         return self.description.replace("{unit}", unit)
 
@@ -54,7 +55,7 @@ def all_metrics() -> tuple[Metric, ...]:
 
 
 def _model_metrics() -> list[Metric]:
-    """Return one metric for each value that privacy models achieve, such as the l of l-diversity."""
+    """Return one metric for each value that privacy models other than k achieve, such as the l of l-diversity."""
     return [
         Metric(
             name=metric.name,
@@ -72,7 +73,7 @@ def _model_metrics() -> list[Metric]:
 
 
 def is_published(name: str) -> bool:
-    """Return whether a metric of a release of classes follows from published values, so that it may be published.
+    """Return whether a metric of a release of classes (without noise) follows from published values.
 
     False for metrics that are for the custodian only; True for an unknown name. `name` may be an earlier name, and may
     have a detail after a colon.

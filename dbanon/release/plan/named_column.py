@@ -11,12 +11,12 @@ class NamedColumn:
 
     @property
     def name(self) -> Sql:
-        """The name quoted as a SQL identifier."""
+        """The column's name quoted as a SQL identifier."""
         return identifier(self.raw_name)
 
     @property
     def label(self) -> Sql:
-        """The name as a SQL string literal."""
+        """The column's name as a SQL string literal."""
         return text(self.raw_name)
 
 
@@ -35,5 +35,8 @@ class HashedColumn(NamedColumn):
 
     @property
     def hashed(self) -> Sql:
-        """SQL of a value's canonical text as a part of a longer text that is hashed, with the placeholder `{value}`."""
+        """SQL of a value's canonical text as a part of a longer hashed text, with the placeholder `{value}`.
+
+        Texts have their length before them; NULL is a dash.
+        """
         return hashed_form(self.value_type)

@@ -16,11 +16,11 @@ class Grid:
     """The grid on which the bounds of published intervals lie.
 
     Attributes:
-        step: A number or a calendar unit; None without a grid.
-        units, parts: The step of floating-point numbers as a fraction.
-        months: The number of months of a calendar grid.
-        unit: The unit that texts of dates name: month, quarter or year; None: days.
-        is_week: The grid is weeks.
+        step: SQL of the width of a cell: a number or a calendar unit; None without a grid.
+        units, parts: SQL of numerator and denominator of the step of floating-point numbers; 1 for other types.
+        months: The number of months of a cell of a calendar grid; None for days, weeks and other types.
+        unit: The unit that texts of dates name: month, quarter or year; None: days, or no dates.
+        is_week: Whether cells are weeks.
     """
 
     step: Sql | None
@@ -56,7 +56,7 @@ class NumberColumn(HashedColumn):
         i: Its number.
         raw_name: Its name.
         say: The error messages about it, as SQL, by name.
-        family: The family of its type.
+        family: The SQL operations on values of its type.
         value: SQL of its value.
         type: The type in which values are compared.
         scale: The number of units per 1 of a DECIMAL.
@@ -95,17 +95,20 @@ class NumberColumn(HashedColumn):
 
     @property
     def zero(self) -> Sql:
-        """SQL of a fixed value of its type from which distances are measured."""
+        """SQL of a fixed value of the column's type from which distances are measured."""
         return Sql(self.family.zero.format(type=self.type))
 
     @property
     def is_dated(self) -> bool:
-        """Whether published texts are days, months, quarters or years: a date or timestamp without noise."""
+        """Whether published texts are days, months, quarters or years.
+
+        So it is for a date or timestamp without noise; not for a time.
+        """
         return self.family.is_calendar and not self.is_drawn
 
     @property
     def is_snapped(self) -> bool:
-        """Whether bounds are multiples of a number, because it has a grid and is not a date or time."""
+        """Whether published bounds are multiples of a number: the column has a grid and is not a date or time."""
         return self.grid.step is not None and self.family.is_plain
 
 
@@ -171,7 +174,8 @@ def number_column(
 def _number_value(attribute: Attribute, column_sql: Sql) -> Sql:
     """Return SQL of the value of a number, date or time in the form in which it is compared.
 
-    -0.0 becomes 0.0, timestamps become TIMESTAMP in UTC, and nanoseconds are cut to microseconds.
+    -0.0 becomes 0.0. Timestamps become TIMESTAMP, instants in UTC; TIMESTAMP_NS with a grid is truncated to
+    microseconds. TIMESTAMP_NS without a grid and all other types are unchanged.
     """
     value = Sql(f"{column_sql} AT TIME ZONE 'UTC'") if attribute.is_zoned else column_sql
     if attribute.family == "float":
@@ -202,8 +206,8 @@ def _grid_step(attribute: Attribute, is_calendar: bool) -> Sql | None:
 def _grid_fraction(attribute: Attribute) -> tuple[Sql, Sql]:
     """Return a floating-point column's grid width as a fraction: SQL of numerator and denominator as DOUBLE.
 
-    3 / 10 is 0.3 where 3 * 0.1 is not. A fraction of too large numbers has the denominator 1. Both are 1 without a grid
-    and for other types.
+    A fraction is used since 3 / 10 is 0.3 and 3 * 0.1 is not. If its numbers are too large to be exact, the width
+    itself is the numerator and the denominator is 1. Both are 1 without a grid and for other types.
     """
     if attribute.grid is None or attribute.family != "float":
         return Sql("1::DOUBLE"), Sql("1::DOUBLE")

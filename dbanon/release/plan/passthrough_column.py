@@ -18,7 +18,7 @@ _ZONED_TIME = "TIME WITH TIME ZONE"
 
 @dataclass(frozen=True)
 class UnchangedColumn(HashedColumn):
-    """The properties of a column published without generalization on which the hashes of its values depend."""
+    """A column published without generalization, by the properties on which the hashes of its values depend."""
 
     raw_name: str
     type: str
@@ -32,12 +32,12 @@ class UnchangedColumn(HashedColumn):
 
     @property
     def is_zoned(self) -> bool:
-        """Whether it is a TIMESTAMP WITH TIME ZONE, whose text depends on the time zone of the session."""
+        """Whether the column's type is TIMESTAMP WITH TIME ZONE, whose text depends on the time zone of the session."""
         return self.type == "TIMESTAMP WITH TIME ZONE"
 
     @property
     def is_tagged(self) -> bool:
-        """Whether unequal values of its type can have equal texts: it is, or contains, a UNION or VARIANT."""
+        """Whether unequal values of the column's type can have equal texts: it is, or contains, a UNION or VARIANT."""
         return bool(_TAGGED_TYPE.search(self.type))
 
 
@@ -63,35 +63,39 @@ class PassthroughColumn(UnchangedColumn):
 
     @property
     def value(self) -> Sql:
-        """SQL of its value; texts get the binary collation POSIX, whatever collation the column has."""
+        """SQL of the column's value; texts get the binary collation POSIX, whatever collation the column has."""
         return Sql(f"{self.source_value} COLLATE POSIX") if self.type == "VARCHAR" else self.source_value
 
     @property
     def text_is_value(self) -> bool:
-        """Whether equal values of its type have equal texts: integers, decimals, texts, dates, enums and the like.
+        """Whether equal values of the column's type have equal texts.
 
-        0.0 and -0.0 do not, nor do a month and 30 days, so it is False for floats, intervals and all other types.
+        True for integers, DECIMAL, VARCHAR, BOOLEAN, DATE, TIMESTAMP, UUID and ENUM. False for all other types: 0.0 and
+        -0.0 are equal with different texts, and so are a month and 30 days.
         """
         return bool(_TEXT_IS_VALUE.match(self.type))
 
     @property
     def is_float(self) -> bool:
-        """Whether its type is FLOAT or DOUBLE."""
+        """Whether the column's type is FLOAT or DOUBLE."""
         return self.type in ("FLOAT", "DOUBLE")
 
     def sort_key(self, value: Sql) -> Sql:
         """Return the SQL expression by which rows are ordered; `value` is SQL of the value of the column.
 
-        Usually this is `value` itself. DuckDB 1.5 orders TIME WITH TIME ZONE differently inside and outside of a row,
-        so its text is compared. It also drops the sign of zero of floats that are ordered by, unless they are inside a
-        row.
+        For TIME WITH TIME ZONE this is the text of `value`, for types with floats a row with `value`, else `value`
+        itself. The reasons: DuckDB 1.5 orders TIME WITH TIME ZONE differently inside and outside of a row, and it drops
+        the sign of zero of floats that are ordered by, unless they are inside a row.
         """
         if self.type == _ZONED_TIME:
             return Sql(f"{value}::VARCHAR")
         return Sql(f"row({self.row_value(value)})") if _HAS_FLOAT.search(self.type) else value
 
     def row_value(self, value: Sql) -> Sql:
-        """Return SQL of `value` for comparison inside a row: arrays as lists, TIME WITH TIME ZONE as text."""
+        """Return SQL of `value` for comparison inside a row.
+
+        Arrays of fixed size become lists, TIME WITH TIME ZONE becomes text; other values are unchanged.
+        """
         if self.type == _ZONED_TIME:
             return Sql(f"{value}::VARCHAR")
         return Sql(f"{value}::{self.list_type}") if self.list_type else value

@@ -121,7 +121,7 @@ class PlannedColumns:
     Attributes:
         quasi: The quasi-identifiers.
         generalized: The quasi-identifiers that are published as intervals or nodes, not with noise.
-        trees: All hierarchies.
+        trees: The categories with or without a hierarchy, and the sensitive columns with a hierarchy.
         unchanged: The columns that are published without generalization.
         model_columns: The sensitive columns that privacy models or the algorithm read.
         output: The columns of the released rows.
@@ -130,7 +130,7 @@ class PlannedColumns:
         tie_break_columns: The columns that distinguish records of equal codes.
         tie_break_mode: How they are hashed; see `tie_break_mode` of `template_columns`.
         pseudonym_columns: The unchanged columns that are pseudonyms.
-        n_flat: The number of categories without hierarchy.
+        n_flat: The number of quasi-identifiers of categories without a hierarchy.
         n_built: The number of hierarchies built for numbers.
     """
 
@@ -184,7 +184,7 @@ class AddedColumnNames:
 
     @classmethod
     def from_schema(cls, schema: PublishedSchema) -> AddedColumnNames:
-        """Quote the names of a schema of published columns for templates."""
+        """Return the names of a schema of published columns, quoted for templates."""
         names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
         row_names = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
         return cls(identifier(schema.class_id), schema.class_id, names, *row_names)
@@ -243,7 +243,10 @@ class Plan:
 
     @property
     def template_values(self) -> dict[str, object]:
-        """The values of all parts by the names that templates use; messages are `say` and `gate_say`."""
+        """The values of all parts by the names that templates use.
+
+        `say` and `gate_say` are mappings with the SQL of error messages, by name.
+        """
         parts = (
             self.source_view,
             self.selection,
@@ -287,7 +290,7 @@ def make_plan(spec: ReleaseSpec) -> Plan:
 
 
 def gate_request(spec: ReleaseSpec) -> GateRequest:
-    """Build the request of the release gate: the facts about a release that the gate may use, as plain values."""
+    """Return the request of the release gate: the facts about a release that the gate may use, as plain values."""
     constraints = spec.version_constraints
     return GateRequest(
         function=spec.function,
@@ -316,10 +319,11 @@ def gate_request(spec: ReleaseSpec) -> GateRequest:
 def release_sql(spec: ReleaseSpec) -> str:
     """Return the SQL of the kind that a spec requests: rows, classes, metrics, inference, influence or membership.
 
-    The last SELECT of rows, classes and metrics is checked.
+    Before, for rows, classes and metrics, it is checked that the statement ends with the SELECT that the gate expects.
 
     Raises:
-        GateRefusedError: The statement does not end with the SELECT that the gate expects.
+        GateRefusedError: The statement ends otherwise.
+        DbanonError: As `make_plan`.
     """
     release_plan = make_plan(spec)
     values = release_plan.template_values | {"follows": bool(release_plan.columns.pseudonym_columns)}
@@ -349,9 +353,10 @@ def _last_select(kind: str, release_plan: Plan) -> str | None:
 
 
 def published_names(spec: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return two tuples: the names of all columns of the released rows, last the class, and of quasi-identifiers.
+    """Return two tuples of names: of all columns of the released rows, and of the quasi-identifiers among them.
 
-    A quasi-identifier that is published as two bounds has two names.
+    The last name of the first tuple is that of the column of classes. A quasi-identifier that is published as two
+    bounds has two names.
     """
     columns, names = _columns(spec)
     return (*(c.raw_name for c in columns.output), names.class_id_name), tuple(c.raw_name for c in columns.quasi_output)
@@ -371,7 +376,7 @@ def fill_release_template(
     """Plan a release and fill another template with the plan's values; return the SQL.
 
     Args:
-        template: The path of the template.
+        template: The path of the template, below sql/.
         spec: The release spec.
         only_columns: If given, unchanged and sensitive columns that it does not contain are not read.
         extra_values: Further values of the template.
@@ -383,9 +388,10 @@ def fill_release_template(
 
 
 def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
-    """Return the role of every source column, 'withheld' if it is neither published nor the person.
+    """Return the role of every source column in a release spec.
 
-    The others are quasi, sensitive, insensitive, person, pseudonym, mask and shift.
+    It is quasi, sensitive, insensitive, person, pseudonym, mask or shift, or 'withheld' for all other columns. A
+    pseudonym that identifies persons is a pseudonym.
     """
     column_roles = {q.quasi.column: "quasi" for q in spec.attributes}
     column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(
@@ -398,7 +404,7 @@ def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
-    """Build the columns of a release as templates read them, and the names of the added ones."""
+    """Return the columns of a release as templates read them, and the names of the added columns (such as class_id)."""
     quasi = tuple(template_columns.quasi_column(spec, i, a) for i, a in enumerate(spec.attributes))
     unchanged = tuple(template_columns.unchanged_columns(spec))
     sensitive = tuple(template_columns.model_columns(spec, unchanged))
@@ -429,7 +435,7 @@ def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiCo
     """Return the published columns of one quasi-identifier, with SQL of their values.
 
     Args:
-        parts: Their names and kinds: one value, two bounds, or a pair of bounds.
+        parts: The names and kinds of the columns: one "value" (text), "low" and "high", or a "pair" (struct) of bounds.
         prefix: The qualifier, such as 'r.', of the columns from which they are made.
         quasi: The quasi-identifier.
     """
@@ -442,7 +448,7 @@ def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiCo
 
 
 def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
-    """Describe the source as templates read it.
+    """Return the source as templates read it.
 
     If records are withheld or deferred, the source is a query without them.
     """
@@ -490,7 +496,7 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
 
 
 def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelection:
-    """Collect the rules by which records are withheld, deferred or dropped."""
+    """Return the rules by which records are withheld, deferred or dropped."""
     preprocessing = spec.run.preprocessing
     return RecordSelection(
         version_constraints=spec.version_constraints,
@@ -506,7 +512,7 @@ def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelec
 
 
 def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
-    """Collect the options that templates read from the release spec."""
+    """Return the options of a release spec that templates read."""
     return ReleaseOptions(
         k=spec.k,
         joint=spec.is_joint,
@@ -529,10 +535,10 @@ class MetricView:
     """One metric in a statement, as templates read it: its SELECT, and SQL literals of its texts.
 
     Attributes:
-        name, better, description: Texts.
-        position: Its position in the order of all metrics.
-        published: Whether it follows from published values.
-        sql: The SELECT of its values.
+        name, better, description: SQL literals of texts; `better` is 'higher' or 'lower'.
+        position: The metric's position in the order of all metrics.
+        is_publishable: SQL literal: whether it follows from published values.
+        sql: The SELECT of (detail, value).
     """
 
     name: Sql
@@ -544,7 +550,7 @@ class MetricView:
 
 
 def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
-    """Return the metrics that apply to a release, in order, with their SQL filled.
+    """Return the metrics that apply to a release, in order, with their SQL filled from `values`.
 
     Args:
         release_plan: The plan of the release.

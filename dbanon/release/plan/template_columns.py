@@ -58,12 +58,15 @@ class TreeColumn(HashedColumn):
 
     @property
     def value(self) -> Sql:
-        """SQL of a value's text by which it is found among the labels of the hierarchy, with a binary collation."""
+        """SQL of the text of a value by which it is found among the labels of the hierarchy.
+
+        It has a binary collation. Codes for missing values are NULL.
+        """
         return Sql(f"{label_text(self.source_value, self.source_type)} COLLATE POSIX")
 
     @property
     def is_zoned(self) -> bool:
-        """Whether its values are instants, whose labels are texts in UTC."""
+        """Whether the column's values are instants (TIMESTAMP WITH TIME ZONE), whose labels are texts in UTC."""
         return is_zoned(self.source_type)
 
     @property
@@ -91,7 +94,7 @@ class Magnitude:
 
 @dataclass(frozen=True)
 class ModelView:
-    """One privacy model of one sensitive column, as templates read it.
+    """One privacy model (other than k) of one sensitive column, as templates read it.
 
     Attributes:
         number: Its number among all privacy models of the release.
@@ -115,7 +118,7 @@ class ModelView:
 
     @property
     def file(self) -> str:
-        """The name of the file with its SQL."""
+        """The name of the file with the SQL of the privacy model's measure."""
         return self.requirement.privacy_model.sql_file
 
     @property
@@ -125,17 +128,17 @@ class ModelView:
 
     @property
     def settings(self) -> dict[str, Sql]:
-        """The settings of its SQL by name, as SQL literals."""
+        """The settings of the privacy model's form by name, as SQL literals."""
         return {name: Sql(repr(value)) for name, value in self.requirement.settings.items()}
 
     @property
     def bound(self) -> Sql:
-        """The value that every class must reach or must not exceed, as a SQL literal."""
+        """The requested value of the privacy model, a minimum or maximum for every class, as a SQL literal."""
         return Sql(repr(self.requirement.bound))
 
     @property
     def higher(self) -> bool:
-        """Whether higher values protect better, so that the bound is a minimum."""
+        """Whether higher values of the model protect better, so that the bound is a minimum."""
         return self.requirement.form_definition.is_higher
 
     @property
@@ -150,22 +153,22 @@ class ModelView:
 
     @property
     def order(self) -> str:
-        """The order of the values that distances need, such as 'hierarchy'."""
+        """The structure of sensitive values that the model's form uses: '' (none), 'order' or 'hierarchy'."""
         return self.requirement.form_definition.value_order
 
     @property
     def places(self) -> list[Sql]:
-        """The SQL columns that give the order or the hierarchy of the values."""
+        """The names of the SQL columns with the order or hierarchy of the sensitive values; [] if none is used."""
         return [Sql(column) for column in self.requirement.form_definition.order_columns]
 
     @property
     def metric(self) -> str:
-        """The name of the metric that states the achieved value."""
+        """The name of the metric that states the value of the model that a release achieves."""
         return self.requirement.form_definition.metric.name
 
     @property
     def metric_label(self) -> Sql:
-        """The name METRIC:COLUMN of the metric of this column, as a SQL string literal."""
+        """The name METRIC:COLUMN of the model's metric for the sensitive column, as a SQL string literal."""
         return text(f"{self.metric}:{self.raw_name}")
 
 
@@ -177,8 +180,8 @@ class SensitiveColumnView:
         i: Its number among the sensitive columns.
         u: Its number among the unchanged columns.
         raw_name: Its name.
-        tree: Its hierarchy, or None.
-        number: How distances between its values are measured, or None.
+        tree: The column with its hierarchy, or None.
+        number: How distances between its values are measured, for the random forest of the influence; else None.
         models: Its privacy models.
     """
 
@@ -191,14 +194,14 @@ class SensitiveColumnView:
 
     @property
     def different_label(self) -> Sql:
-        """The name `l:COLUMN` of the stream metric that counts its distinct values, as a SQL text literal."""
+        """The name `l:COLUMN` of the stream metric that counts distinct sensitive values, as a SQL text literal."""
         return text(f"l:{self.raw_name}")
 
 
 def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
-    """Build quasi-identifier number `i` as templates read it: a NumberColumn, or a TreeColumn for categories.
+    """Return quasi-identifier number `i` as templates read it: a NumberColumn, or a TreeColumn for categories.
 
-    Its error messages, as SQL, are part of it.
+    It includes the error messages about the column, as SQL.
     """
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = spec.function, spec.source.shown
@@ -244,7 +247,7 @@ def _is_plain_number(type_: str) -> bool:
 
 
 def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
-    """Build the columns that are published without generalization, in the order of the table.
+    """Return the columns that are published without generalization, in the order of the table.
 
     Rare values are checked in insensitive columns, masks and shifted dates that `allow_rare` does not list, unless the
     source is a part of a larger table.
@@ -290,11 +293,11 @@ def _transformed_value(spec: ReleaseSpec, name: str) -> Sql:
 
 
 def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumnView]:
-    """Build the sensitive columns as templates read them; [] if neither a privacy model nor the algorithm reads any.
+    """Return all sensitive columns as templates read them; [] if neither a privacy model nor the algorithm reads any.
 
     Args:
         spec: The release spec.
-        unchanged: The columns published without generalization, among which they are.
+        unchanged: The columns published without generalization, among which the sensitive ones are.
 
     Raises:
         SensitiveHierarchyMissingError: A privacy model needs a hierarchy that the column lacks.
@@ -323,7 +326,7 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
 
 
 def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
-    """Build sensitive column number `i` as a column of categories with its hierarchy."""
+    """Return sensitive column number `i`, the column `name`, as a column of categories with its hierarchy."""
     messages = hierarchy_messages(
         spec.source.shown, name, spec.roles.sensitive_hierarchies[name], spec.options.of_column("hierarchies", name)
     )
@@ -346,9 +349,9 @@ def tie_break_columns(
 ) -> tuple[PassthroughColumn, ...]:
     """Return the columns by which records of equal quasi-identifier codes are ordered when clusters are formed.
 
-    These are the columns of privacy models. They are all unchanged columns if noise is drawn, which must not be
-    predictable without the table, and if a refresh keeps classes, which identifies records by all their published
-    values.
+    They are the columns of `sensitive`. If noise is drawn or a refresh keeps classes, they are all columns of
+    `unchanged`: noise must not be predictable without the table, and a refresh identifies records by all their
+    published values.
     """
     if spec.run.noise is not None or spec.version_constraints.kept_members is not None:
         return tuple(unchanged)
@@ -357,10 +360,10 @@ def tie_break_columns(
 
 
 def tie_break_mode(spec: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> str:
-    """Return the way to hash columns that order records: 'value' per distinct value, 'row' per row, '' if none.
+    """Return the way to hash `columns`, which order records: 'value' per distinct value, 'row' per row, '' without any.
 
-    It is 'row' if there is a person column, or if equal values of a type can have different texts (0.0 and -0.0, a
-    month and 30 days).
+    It is 'row' if there is a person column, or if equal values of the type of one of the columns can have different
+    texts (0.0 and -0.0, a month and 30 days).
     """
     if not columns:
         return ""
@@ -368,9 +371,9 @@ def tie_break_mode(spec: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> s
 
 
 def person_value_sql(spec: ReleaseSpec) -> Sql | None:
-    """Return SQL of the person of a record, or None without a person column.
+    """Return SQL of a value that identifies the person of a record; None without a person column.
 
-    Equal persons have equal texts in every session.
+    Values of equal persons are equal in every session.
 
     Raises:
         UnsupportedPersonError: The type of the column cannot identify persons.
@@ -385,9 +388,10 @@ def person_value_sql(spec: ReleaseSpec) -> Sql | None:
 
 
 def person_key_sql(spec: ReleaseSpec) -> Sql | None:
-    """Return SQL of a record's key if columns without the role of a person identify persons; else None.
+    """Return SQL of a record's key from the columns `version_constraints.person_key`; None if there are none.
 
-    It is the canonical text of one column, or a JSON list of the texts of several.
+    They identify persons without having the role person. The key is the canonical text of one column, or a JSON list of
+    the texts of several.
     """
     names = spec.version_constraints.person_key
     texts = [canonical_form(spec.source.columns[n]).format(value=identifier(n)) for n in names]

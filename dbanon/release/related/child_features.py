@@ -33,11 +33,11 @@ class Feature:
     """An attribute of persons that is derived from their rows in a child table.
 
     Attributes:
-        i: Its number among all attributes of persons.
+        i: The number of the feature among all attributes of persons.
         quasi_number: The number of the quasi-identifier of the child table; None: the feature is the number of rows.
         aggregate: min or max; None for the most frequent value and the number of rows.
-        attribute: Its settings.
-        column: Its column, as templates read it.
+        attribute: Name, type and settings of the feature, as of a quasi-identifier.
+        column: The feature's column, as templates read it.
     """
 
     i: int
@@ -105,7 +105,7 @@ def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
 
 
 def _row_count_column(attribute: Attribute, i: int) -> QuasiColumn:
-    """Build the column of the number of rows, which templates read from `qI` and which has no NULL."""
+    """Return column number `i` of the number of rows, which templates read from `qI` (I is the number); never NULL."""
     return number_column(attribute, FAMILIES["integer"], i, Sql(f"q{i}"), _UNUSED_MESSAGES, has_noise=False)
 
 

@@ -9,7 +9,8 @@ from dbanon.sqltext.templates import error_sql, sql_placeholder
 def key_error_messages(table: RelatedTable, entity: RelatedTable) -> dict[str, Sql]:
     """Return the error messages about a related table and its key by name, each as a SQL expression of a text.
 
-    Nothing is checked here. `entity` is the parent table (one row per person).
+    The names are relation_changed, empty, missing, repeated and orphans. Nothing is checked here. `entity` is the
+    parent table (one row per person).
     """
     function, row_count = table.spec.function, sql_placeholder("count(*)")
     error_by_name = {

@@ -23,7 +23,7 @@ ORDER BY constraint_index ASC
 
 @dataclass(frozen=True)
 class _PersonKey:
-    """The key of a child table, as pairs of its column and a column of the parent table.
+    """The key of a child table, as pairs (column of the child table, column of the parent table).
 
     `origin` is where it is stated, for messages: the parameter `key` or `dbanon.relation`.
     """
@@ -47,7 +47,7 @@ def table_keys(call: Call, sources: Sequence[Source], stored: Sequence[StoredKey
         AmbiguousRelationError: dbanon.relation stores several keys of a table.
         RelationKeyMismatchError: The call gives another key than dbanon.relation.
         InvalidArgumentError: Child tables refer to different columns of the parent table.
-        UnknownColumnError: A table has no such column.
+        UnknownColumnError: A table does not have a column of the key.
     """
     function, (entity, *children) = call.function.name, sources
     child_keys = [_child_key(call, entity, child, child_key) for child, child_key in zip(children, stored, strict=True)]
@@ -72,12 +72,14 @@ def table_keys(call: Call, sources: Sequence[Source], stored: Sequence[StoredKey
 def _child_key(call: Call, entity: Source, child: Source, stored: StoredKeys) -> _PersonKey:
     """Return a child table's key: from dbanon.relation, else the call, else its only foreign key to the parent table.
 
-    `stored` are the keys that dbanon.relation stores between both tables; `entity` is the parent table.
+    `stored` are the keys that dbanon.relation stores between both tables; `entity` is the parent table. The key of the
+    call may be given in addition if it equals the stored one.
 
     Raises:
         AmbiguousRelationError: dbanon.relation stores several keys.
         RelationKeyMismatchError: The call gives another key than dbanon.relation.
-        MissingArgumentError: Neither gives a key, and there is not exactly one foreign key.
+        MissingArgumentError: Neither dbanon.relation nor the call gives a key, and there is not exactly one foreign
+            key.
     """
     call_key: ColumnPairs | None = call.options["key"]
     if len(stored.keys) > 1:
@@ -118,14 +120,17 @@ def _as_parameter(pairs: ColumnPairs) -> str | list[str] | dict[str, str]:
 
 
 def stored_keys_by_child(call: Call, sources: Sequence[Source]) -> list[StoredKeys]:
-    """Read the keys that dbanon.relation stores between each child table and `sources[0]`, the parent table."""
+    """Return the keys that dbanon.relation stores for each child table, `sources[1:]`.
+
+    They are keys between the child and the parent table, `sources[0]`.
+    """
     return [stored_relation.stored_keys(call.cursor, child, sources[0]) for child in sources[1:]]
 
 
 def _foreign_keys(call: Call, entity: Source, child: Source) -> list[ColumnPairs]:
     """Return the foreign keys from a child table to the parent table, each as pairs of (child column, parent column).
 
-    [] if one of them is no table, or they are in different schemas.
+    [] if the child or the parent is no table of DuckDB, or the two are in different schemas.
     """
     if not (entity.is_table and child.is_table and (entity.database, entity.schema) == (child.database, child.schema)):
         return []

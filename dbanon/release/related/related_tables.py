@@ -51,7 +51,7 @@ class RelatedTable:
     Attributes:
         spec: Its release spec.
         key: The columns that identify the person of a row.
-        key_values: SQL of the values of these columns.
+        key_values: SQL of the values of the key's columns.
     """
 
     spec: ReleaseSpec
@@ -60,7 +60,7 @@ class RelatedTable:
 
     @property
     def display_name(self) -> str:
-        """The table as messages name it."""
+        """The name of the table as messages show it."""
         return self.spec.source.shown
 
 
@@ -146,9 +146,11 @@ def _requested_l(call: Call) -> int | None:
 
 
 def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
-    """Raise an error if the call has a parameter, or the algorithm an ability, that supports one table only.
+    """Raise an error if the call has a parameter, or the algorithm an ability, that is supported for one table only.
 
-    Parameters that have their default value are accepted.
+    Parameters with their default value are accepted, and so are l and `diversity` if the function has no default for
+    them. Unsuitable algorithms leave records out, publish noise or ranges wider than the records of a class, or look up
+    the meaning of values.
 
     Raises:
         NotSupportedForRelatedTablesError: There is such a parameter, or the algorithm is unsuitable.
@@ -180,9 +182,9 @@ def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
 
 
 def _table_spec(call: Call, table: str, algorithm: algorithms.Algorithm) -> ReleaseSpec:
-    """Resolve the release spec of one of the related tables, by its policy and without the call's l.
+    """Return the release spec of one of the related tables, by its policy and without the call's l and `diversity`.
 
-    `table` is its name in the call.
+    `table` is the name of the table in the call.
 
     Raises:
         NotSupportedForRelatedTablesError: The algorithm requests a privacy model by default.

@@ -17,10 +17,10 @@ from dbanon.table_functions.table_function import Call
 
 
 def related_tables_sql(call: Call) -> Sql:
-    """Resolve a call with `entity` or `children` and return its SQL.
+    """Return the SQL of a call with `entity` or `children`: rows, classes or metrics of the called table.
 
     Raises:
-        DbanonError: See `resolve_related_tables`.
+        DbanonError: See `resolve_related_tables` and `fill_related_template`.
     """
     return fill_related_template(resolve_related_tables(call), str(call.function.kind))
 
@@ -80,7 +80,9 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
 
 
 def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedNames) -> TableView:
-    """Return a table with its two statements filled: the published values of its rows, and the measures of the gate.
+    """Return a copy of a table with its two statements, `clusters_sql` and `gate.measures_sql`.
+
+    They are for the published values of its rows, and for the measures of the gate.
 
     Args:
         view: The table as templates read it.
@@ -114,7 +116,7 @@ class _SensitiveColumn:
 
 
 def _sensitive_columns(tables: Sequence[TableView]) -> list[_SensitiveColumn]:
-    """List the sensitive columns of all tables, in the order of the tables."""
+    """Return the sensitive columns of all tables, in the order of the tables."""
     return [_SensitiveColumn(table, u.raw_name, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
 
 
@@ -162,7 +164,7 @@ def _clustering_sql(
 
 
 def _merge_columns(tables: Sequence[TableView]) -> list[dict[str, object]]:
-    """Return name and table number of each sensitive column, as `held` of the UDF that merges clusters."""
+    """Return {name, table number} of each sensitive column, for the argument `held` of the UDF that merges clusters."""
     return [
         {"name": f"{column.table.display_name}.{column.name}", "table": column.table.i}
         for column in _sensitive_columns(tables)

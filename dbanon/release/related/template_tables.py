@@ -30,7 +30,7 @@ class ReservedNames:
 
     @classmethod
     def for_tables(cls, related: RelatedTables) -> ReservedNames:
-        """Choose names that no column of the related tables has."""
+        """Return names that no column of the related tables has, such as "dbanon number", quoted for SQL."""
         used_names = [name for table in related.tables for name in table.spec.source.columns]
         return cls(*(identifier(unused_name(f"dbanon {word}", used_names)) for word in ("number", "person", "place")))
 
@@ -40,10 +40,10 @@ class SensitiveView(NamedColumn):
     """A sensitive column of a table.
 
     Attributes:
-        raw_name: Its name.
-        text: SQL of the text by which its published values are compared.
-        metric: The name of its metric, as a text literal.
-        say: The message of the gate about it, as SQL.
+        raw_name: The name of the column.
+        text: SQL of the text by which published values of the column are compared.
+        metric: The name l_diversity:TABLE.COLUMN of its metric, as a SQL text literal.
+        say: The message of the gate that classes are not diverse in the column, as SQL.
     """
 
     raw_name: str
@@ -139,17 +139,20 @@ class TableView(NamedColumn):
 
     @property
     def rules(self) -> Sequence[gate_rules.QuasiRule]:
-        """The rules by which the gate checks the quasi-identifiers."""
+        """The rules by which the gate checks the quasi-identifiers of the table."""
         return self.gate.rules.rules
 
     @property
     def read_unchanged(self) -> Sequence[Sql]:
-        """SQL of the unchanged columns as the gate reads them."""
+        """SQL of the table's unchanged columns as the gate reads them."""
         return self.gate.rules.read_unchanged
 
     @property
     def measures(self) -> dict[str, Sql]:
-        """The names of the table's metrics, as SQL texts, by the words loss, rows, rows_surplus and rows_above_cap."""
+        """The names WORD:TABLE of the table's metrics, as SQL texts, by word.
+
+        The words are loss, rows, rows_surplus and rows_above_cap.
+        """
         return {
             word: text(f"{word}:{self.display_name}") for word in ("loss", "rows", "rows_surplus", "rows_above_cap")
         }
@@ -162,7 +165,9 @@ class TableView(NamedColumn):
 def table_views(
     related: RelatedTables, plans: Sequence[Plan], reserved: ReservedNames, features: Sequence[Sequence[Feature]]
 ) -> tuple[TableView, ...]:
-    """Build all tables of a release as templates read them, without the statements that are filled later.
+    """Return all tables of a release as templates read them, without the statements that are filled later.
+
+    `clusters_sql` and `gate.measures_sql` of each are None.
 
     Args:
         related: The related tables.
@@ -186,9 +191,14 @@ def _table_view(
     reserved: ReservedNames,
     features_and_size: tuple[Sequence[Feature], str],
 ) -> TableView:
-    """Build table number `i` as templates read it.
+    """Return table number `i` as templates read it, without the statements that are filled later.
 
-    `features_and_size` are its features, and the name of the column of NAME_classes that counts its rows.
+    Args:
+        related: The related tables.
+        i: The number of the table; 0 is the parent table.
+        table_plan: The plan of the table.
+        reserved: Names of added columns.
+        features_and_size: The features of the table, and the name of the column of NAME_classes that counts its rows.
     """
     table = related.tables[i]
     source, display_name = table.spec.source, table.display_name
@@ -230,7 +240,7 @@ def _table_view(
 
 
 def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
-    """Describe a sensitive column for the gate: its text, the name of its metric, and the message about it.
+    """Return a sensitive column as the gate reads it: its text, the name of its metric, and the message about it.
 
     Nothing but the name and the type of the column is used, so that the gate does not depend on the plan.
     """
@@ -258,5 +268,5 @@ def _composite_key(keys: Sequence[str]) -> Sql:
 
 
 def _gate_key_column(name: str, type_: str) -> Sql:
-    """Return SQL of a key column as the gate compares it: texts with a binary collation."""
+    """Return SQL of a key column as the gate compares it: VARCHAR gets a binary collation, others are unchanged."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)

@@ -93,7 +93,10 @@ def _quasi_parts(
 def class_column_kinds(
     n_quasi: int, n_sensitive: int, *, with_persons: bool, with_suppressed: bool, with_loss: bool = True
 ) -> list[str]:
-    """Return the kind of each column of NAME_classes, such as 'size' or 'quasi', in the order of the columns.
+    """Return the kind of each column of NAME_classes, in the order of the columns.
+
+    The kinds are class_id, size, persons, quasi, loss, suppressed and sensitive; those that are not requested are
+    missing.
 
     Args:
         n_quasi: The number of columns of quasi-identifiers.

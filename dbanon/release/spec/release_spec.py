@@ -33,7 +33,7 @@ class Preprocessing:
 
     @property
     def description(self) -> str:
-        """The remaining records in words, for messages; "" if none are dropped."""
+        """The records that remain after preprocessing in words, for messages; "" if none are dropped."""
         return " and ".join(["within bounds"] * bool(self.bounds) + ["without duplicates"] * self.distinct)
 
 
@@ -175,12 +175,18 @@ class ReleaseSpec:
 
     @property
     def pseudonym_columns(self) -> tuple[str, ...]:
-        """The columns that are published as pseudonyms, which show which rows are linked."""
+        """The names of the columns that are published as pseudonyms.
+
+        Rows with equal pseudonyms are linked: readers know that they are about one person or thing.
+        """
         return tuple(name for name, column in self.transformed.items() if column.role == "pseudonym")
 
     @property
     def unchanged(self) -> tuple[str, ...]:
-        """The columns published without generalization, also sensitive and transformed ones, in table order."""
+        """The names of the columns published without generalization, in table order.
+
+        Besides insensitive columns they include sensitive and transformed ones (pseudonyms, masks, shifted dates).
+        """
         names = {*self.roles.sensitive, *self.roles.insensitive, *self.transformed}
         return tuple(name for name in self.source.columns if name in names)
 
@@ -192,7 +198,7 @@ class ReleaseSpec:
 
     @property
     def cleaned_source(self) -> Source:
-        """A copy of the source that is read with NULL in place of codes for missing values."""
+        """A copy of the source whose `rows` have NULL in place of codes for missing values."""
         return replace(
             self.source,
             cleaned=missing_codes.select_without_codes(
@@ -207,7 +213,7 @@ class ReleaseSpec:
 
     @property
     def is_joint(self) -> bool:
-        """Whether privacy models must hold within equal values of the other sensitive columns."""
+        """Whether privacy models other than k must hold within equal values of the other sensitive columns."""
         return self.options.text("multi_sensitive") == "joint"
 
     @property
@@ -217,7 +223,7 @@ class ReleaseSpec:
 
     @property
     def uses_sensitive(self) -> bool:
-        """Whether a privacy model or the algorithm reads sensitive values."""
+        """Whether a privacy model other than k, or the algorithm, reads sensitive values."""
         return bool(self.model_requirements) or self.run.reads_sensitive
 
     def with_options(self, **changes: object) -> ReleaseSpec:
@@ -225,5 +231,5 @@ class ReleaseSpec:
         return replace(self, options=Options({**self.options, **changes}))
 
     def with_version_constraints(self, **changes: object) -> ReleaseSpec:
-        """Return a copy with some fields of its version constraints replaced."""
+        """Return a copy of the spec with some fields of `version_constraints` replaced by the given values."""
         return replace(self, version_constraints=replace(self.version_constraints, **changes))  # type: ignore[arg-type]

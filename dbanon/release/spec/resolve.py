@@ -64,6 +64,8 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
 def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
     """Return a copy of a spec with the settings that a run of the algorithm gets, derived from the spec's options.
 
+    Noise and preprocessing are not among them.
+
     Raises:
         SensitiveColumnMissingError: The algorithm or the weights need a sensitive column.
         InvalidArgumentError: A setting of the influence weights is invalid.
@@ -104,7 +106,8 @@ def _check_objective(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> None
     """Check that the parameter `objective` (what a search minimizes) can be used.
 
     Raises:
-        UnusedArgumentError: It is not the default, and the algorithm does not search.
+        UnusedArgumentError: The objective is not the default `precision`, and nothing searches: `improve` is not given,
+            and the algorithm has no search of its own.
         UnsupportedSettingError: The objective is the sum of squared errors, and a quasi-identifier is a category.
     """
     options = spec.options
@@ -189,7 +192,7 @@ def forest_request(spec: ReleaseSpec, options: Mapping[str, object], is_weighted
     Args:
         spec: The release spec.
         options: The parameters of the forest; missing ones have their defaults.
-        is_weighted: Attributes are weighted by influence.
+        is_weighted: Attributes are weighted by their influence on the prediction.
 
     Raises:
         InvalidArgumentError: Regression is requested for a column that is neither a number nor a date.
@@ -213,13 +216,14 @@ def resolve_base_spec(
 ) -> ReleaseSpec:
     """Resolve a call to a release spec without the settings of its algorithm and its transformed columns.
 
-    It has the source, the roles, the quasi-identifiers, the privacy models and the common options.
+    The spec has the source, the roles, the quasi-identifiers, the privacy models and the common options. The columns of
+    persons, sensitive and transformed columns are checked for collations that equate different texts.
 
     Args:
         call: The call.
-        options: Its options.
+        options: The options, which may differ from those of the call.
         algorithm: The name of the algorithm.
-        kind: The requested result.
+        kind: The requested result: release, classes, metrics, inference, influence or membership.
         ontology: Hierarchies of sensitive columns by column, used whatever the privacy models are; None: the policy's,
             used only by privacy models that need them.
         is_single_table: The release has one table, which must have a quasi-identifier.
@@ -306,9 +310,10 @@ def _pseudonym_scope(spec: ReleaseSpec, view: tuple[str, str] | None) -> str:
 def sensitive_hierarchy(
     call: Call, source: catalog.Source, column: str, hierarchy_name: str, policy: Policy | None = None
 ) -> Hierarchy:
-    """Find the hierarchy `hierarchy_name` of a sensitive column.
+    """Return the hierarchy named `hierarchy_name` of a sensitive column.
 
-    `policy` is the policy of the source; a hierarchy that it names is looked up as a declared one.
+    `policy` is the policy of the source. A hierarchy that it names is looked up only in the database of the policy;
+    others, and all if `policy` is None, also in that of the session.
 
     Raises:
         UnknownHierarchyError: There is no hierarchy of this name.
@@ -328,7 +333,13 @@ def sensitive_hierarchy(
 def _attribute(
     call: Call, source: catalog.Source, quasi: column_roles.QuasiIdentifier, policy: Policy
 ) -> attribute.Attribute:
-    """Resolve a quasi-identifier to an attribute with its type, checked settings and hierarchy."""
+    """Return the attribute of a quasi-identifier, with its type, checked settings and hierarchy.
+
+    A hierarchy that `policy`, the policy of the source, names is looked up only in the database of the policy.
+
+    Raises:
+        DbanonError: As `attribute.resolve_attribute`.
+    """
     is_declared = _is_declared(policy, quasi.settings.hierarchy)
     return attribute.resolve_attribute(
         call.function.name,
@@ -341,14 +352,14 @@ def _attribute(
 
 
 def _is_declared(policy: Policy, hierarchy: str | None) -> bool:
-    """Return whether a row of the policy has this name as its hierarchy."""
+    """Return whether a row of the policy, for any column, names this hierarchy; None: whether a row names none."""
     return any(row.settings.hierarchy == hierarchy for row in policy.declared)
 
 
 def with_person_key(spec: ReleaseSpec, key: Sequence[str] | None, kind: str = "release") -> ReleaseSpec:
-    """Return a copy with the kind `kind`, in which the columns `key` identify persons.
+    """Return a copy of a spec with the kind `kind`, in which the columns `key` identify persons.
 
-    No key is set if `key` is None or a column has the role of the person.
+    No key is set if `key` is None or a column has the role of the person; a previous key is then removed.
     """
     return replace(spec, kind=kind).with_version_constraints(
         person_key=() if key is None or spec.roles.person is not None else tuple(key)
@@ -356,7 +367,10 @@ def with_person_key(spec: ReleaseSpec, key: Sequence[str] | None, kind: str = "r
 
 
 def unique_key(spec: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
-    """Return the columns that identify persons: the person column, else the primary key, else a unique key, or None."""
+    """Return the columns that identify persons or rows: the person column, else a key of the source table, or None.
+
+    The key is the primary key; without one, the first unique key.
+    """
     if spec.roles.person is not None:
         return (spec.roles.person,)
     source = spec.source
@@ -378,7 +392,7 @@ def hierarchy_fingerprint(spec: ReleaseSpec, cursor: Any) -> str:
 
 
 def fingerprint_hierarchies(hierarchies: Mapping[str, Hierarchy], cursor: Any) -> str:
-    """Read the rows of hierarchies (by column) and return their hash (MD5 in hexadecimal digits)."""
+    """Read the rows of hierarchies (given by column) and return their hash (MD5 in hexadecimal digits)."""
     rows_hash = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
     queries = [
         f"SELECT {rows_hash} FROM ({hierarchy_sql.rows(hierarchy)}) AS r"

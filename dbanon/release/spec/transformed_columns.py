@@ -60,14 +60,14 @@ def resolve_transformed_columns(
 
     If there are several pseudonyms, each but the person's has a scope of its own within `scope`, so equal values of two
     columns have different pseudonyms. Keys are read here, so that errors of keys are raised before any data is read. A
-    KeyFileWarning is given if other users have permissions for the file of a key.
+    KeyFileWarning is issued if other users have permissions for the file of a key.
 
     Args:
         function: The called function, for messages.
         source: The source.
         policy_rows: The policy of the source.
         roles: The roles of the columns.
-        scope: The scope of equal pseudonyms, unless the policy names another.
+        scope: The text of the scope within which equal values have equal pseudonyms, unless the policy names another.
 
     Raises:
         InvalidTransformSettingError: A setting is invalid.
@@ -113,9 +113,10 @@ def resolve_transformed_columns(
 
 
 def column_scope(scope: str, column: str) -> str:
-    """Return the scope of a pseudonym column that is neither the only one of its table nor the person's.
+    """Return the text of a pseudonym column's own scope within that of the release, `scope`.
 
-    `scope` is that of the release.
+    It is for columns that are neither the only pseudonym of the table nor that of the person: equal values of two
+    columns then have different pseudonyms.
     """
     return f"column {json.dumps([scope, column.lower()])}"
 
@@ -169,7 +170,8 @@ def transformed_value_sql(
 ) -> Sql:
     """Return SQL of the published value of a transformed column: pseudonym, masked text or shifted date.
 
-    The SQL raises an error if a shifted date is beyond its type. A date is NULL if the person is NULL.
+    The SQL raises an error if a shifted date is beyond its type. A shifted date is NULL if the person is NULL; infinite
+    dates of known persons are unchanged. A text that is not longer than the shown characters is masked completely.
 
     Args:
         function: The called function, for messages.
@@ -207,18 +209,26 @@ def transformed_value_sql(
 def canonical_value_text(value: Sql, type_: str) -> Sql:
     """Return SQL of the text of a value of a type; equal values have equal texts.
 
-    The integer 1 and the text '1' have equal texts, too.
+    The integer 1 and the text '1' have equal texts, too. Instants are written as microseconds, -0.0 as 0.0. The type
+    must be one that can identify persons (see `person_value`).
     """
     return Sql(f"CAST({person_value(value, type_)} AS VARCHAR)")
 
 
 def transform_descriptions(transformed: Mapping[str, TransformedColumn]) -> dict[str, str]:
-    """Return by column a text for the ledger: key id and scope, or mask settings, which its values depend on."""
+    """Return for each transformed column what its published values depend on, as text for the ledger.
+
+    That is key id and scope of a pseudonym; these and the number of days of a shift; first, last and character of a
+    mask.
+    """
     return {name: _describe_transform(column) for name, column in transformed.items()}
 
 
 def _describe_transform(column: TransformedColumn) -> str:
-    """Return as text what a column's published values depend on: key id and scope (and days), or mask settings."""
+    """Return what the published values of a column depend on, as text: key id, scope and days, or the mask's settings.
+
+    Days are missing for a pseudonym.
+    """
     if isinstance(column.transform, Mask):
         return f"first {column.transform.first}, last {column.transform.last}, character {column.transform.character}"
     key_text = f"key {column.key_id}, {column.scope}"

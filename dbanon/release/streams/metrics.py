@@ -15,7 +15,8 @@ class StreamMetric:
         description_text: What it measures.
         sql: SQL of its value.
         is_publishable: It follows from the released rows alone.
-        sql_where_dropped: SQL of its value if suppressed records have no rows; None if `sql` applies then, too.
+        sql_where_dropped: SQL of its value if suppressed records have no rows (suppress = 'drop'); None if `sql`
+            applies then, too.
     """
 
     name: str
@@ -27,22 +28,22 @@ class StreamMetric:
 
     @property
     def label(self) -> Sql:
-        """The name as a SQL string literal."""
+        """The metric's name as a SQL string literal."""
         return text(self.name)
 
     @property
     def better(self) -> Sql:
-        """The direction ('higher' or 'lower') as a SQL string literal."""
+        """The better direction of the metric, 'higher' or 'lower', as a SQL string literal."""
         return text(self.direction)
 
     @property
     def description(self) -> Sql:
-        """The description as a SQL string literal."""
+        """The metric's description as a SQL string literal."""
         return text(self.description_text)
 
     @property
     def is_publishable_literal(self) -> Sql:
-        """Whether it may be published, since it follows from the released rows alone, as a SQL literal."""
+        """The SQL literal true if the metric can be computed from the released rows alone, else false."""
         return literal(self.is_publishable)
 
 

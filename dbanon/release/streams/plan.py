@@ -37,7 +37,7 @@ class StreamContinuation:
         n_before: The number of records that had arrived before.
         max_class_id: The greatest number of a published class.
         classes: The table of published classes; None if there is none.
-        nodes: By column: the names of hierarchy nodes in the stored state.
+        nodes: By number of the column: the names of hierarchy nodes in the stored state, each after `=`; "" for none.
         place: The source column with the position at which a pending record arrived; NULL for new records.
         row: The source column with the number of the row.
         cluster: The column of the cluster in the result.
@@ -54,7 +54,10 @@ class StreamContinuation:
 
     @property
     def values(self) -> dict[int, Sql]:
-        """The values among the stored nodes of each column, as a SQL list; the `=` before each name is removed."""
+        """The names of the stored hierarchy nodes of each column (by number), as a SQL list of texts.
+
+        Empty names are omitted, and the `=` before each name is removed.
+        """
         return {
             i: Sql(f"[{join_sql(text(name[1:]) for name in names if name)}]::VARCHAR[]")
             for i, names in self.nodes.items()
@@ -126,7 +129,11 @@ def append_statement(
 ) -> AppendStatement:
     """Return the statement that continues a stream from a stored state, with the names of its columns.
 
-    The source must have the columns that `continuation` names.
+    Args:
+        spec: The release spec of the stream; its source must have the columns that `continuation` names.
+        options: The parameters of the stream.
+        algorithm: The stream algorithm.
+        continuation: The stored state.
     """
     added_names = _added_names(spec)
     spec = replace(spec, run=replace(spec.run, widens_classes=False))
@@ -161,7 +168,8 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
 
     Raises:
         UnknownColumnError: A column of `order_by` does not exist.
-        InvalidArgumentError: A parameter does not fit the others.
+        InvalidArgumentError: `order_by` is empty, `delta` is less than a class needs, weights are 'influence', or a
+            parameter of the algorithm is not valid.
         SensitiveColumnMissingError: l is given without a sensitive column.
         UnsupportedSettingError: max_level is set, which streams do not support.
     """
@@ -215,10 +223,10 @@ def _target_column_number(spec: ReleaseSpec, algorithm_options: Mapping[str, obj
 
 
 def as_table_options(options: Options) -> Options:
-    """Return the options of a stream as options of a table, with which a release spec can be resolved.
+    """Return the options of a stream as options of a release of a table, with which a release spec can be resolved.
 
-    Common parameters that streams lack have their defaults. Parameters of the stream algorithm are dropped, because
-    they may have names of privacy models. `suppress` becomes 1.0: any share of the records may be suppressed.
+    Common parameters of tables that streams lack have their defaults. Parameters of the stream algorithm are dropped,
+    because they may have names of privacy models. `suppress` becomes 1.0: any share of the records may be suppressed.
     """
     return Options(
         {**{p.name: p.default for p in COMMON}, **{p.name: options[p.name] for p in streams.COMMON}, "suppress": 1.0}
@@ -277,9 +285,9 @@ def fill_stream_template(
 
 
 def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
-    """Return two template values: `read_order`, the columns of the arrival order, and `say_order`, messages as SQL.
+    """Return two template values: `read_order`, the quoted columns of the arrival order, and `say_order`, their errors.
 
-    A message says that the column contains NULL.
+    The error of a column is SQL of the message that it contains NULL.
     """
     source = spec.source.shown
     return {
@@ -293,7 +301,7 @@ def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
 def _added_names(spec: ReleaseSpec) -> dict[str, str]:
     """Return the names of the columns added to rows, by the words of ADDED_COLUMNS and `reused`.
 
-    A name that a published column has gets underscores.
+    A name gets underscores at its end if a published or another added column has it.
     """
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
     unchanged = [*spec.roles.sensitive, *spec.roles.insensitive]
@@ -333,9 +341,9 @@ def _gate_messages(spec: ReleaseSpec) -> dict[str, Sql]:
 
 
 def _stream_metrics(release_plan: plan.Plan, drops: bool) -> Iterator[StreamMetric]:
-    """Yield the metrics of a stream; those of a sensitive column only if a privacy model concerns it.
+    """Yield the metrics of a stream: STREAM_METRICS, then `l:COLUMN` for each sensitive column with a privacy model.
 
-    `drops`: suppressed records have no rows, so some metrics have other SQL.
+    `drops` is whether suppressed records have no rows; some metrics then have other SQL.
     """
     yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in STREAM_METRICS)
     yield from (
