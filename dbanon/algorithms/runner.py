@@ -112,7 +112,7 @@ def run_algorithm(
     names = replace(names, function=names.function or algorithm.name)
     heights = refinement.search_heights
     _check_feasible(space, constraint, names)
-    _check_round_below_max_level(space, names)
+    _check_coarsening_below_max_level(space, names)
     blocks = _feasible_blocks(space, constraint, names)
     pieces = _cells(space, constraint, blocks, max_cell_tuples)
 
@@ -360,7 +360,7 @@ def _renumber_clusters(runs: RunLengthLabels) -> RunLengthLabels:
     return runs if is_used.all() else runs.with_cluster_numbers(np.cumsum(is_used) - 1)
 
 
-def _check_round_below_max_level(space: EncodedTable, names: MessageNames) -> None:
+def _check_coarsening_below_max_level(space: EncodedTable, names: MessageNames) -> None:
     """Raise CoarsenAboveMaxLevelError if `coarsen` would publish a class above max_level; otherwise do nothing."""
     for j, attribute in enumerate(space.attributes):
         if (

@@ -142,13 +142,13 @@ class FrameCall:
     source: Sql
     arguments: Mapping[str, Any]
 
-    def rows(self, con: Any, ending: str) -> pa.Table:
+    def rows(self, con: Any, suffix: str) -> pa.Table:
         """Run the algorithm's table function with this name ending and return its rows as an Arrow table.
 
-        `ending` is "" (the release), "_classes" or "_metrics".
+        `suffix` is "" (the release), "_classes" or "_metrics".
         """
         arguments = "".join(f", {name} := ${name}" for name in self.arguments)
-        query = f"FROM {self.algorithm}{ending}({self.source}{arguments})"
+        query = f"FROM {self.algorithm}{suffix}({self.source}{arguments})"
         with con.redact_errors():
             return con.sql(query, **({"params": dict(self.arguments)} if self.arguments else {})).to_arrow_table()
 

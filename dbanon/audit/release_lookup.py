@@ -78,7 +78,7 @@ def entry_if_unchanged(call: Call, entry: LedgerEntry, is_required: bool) -> Led
     Raises:
         ReleaseTableMismatchError: They have changed, and `is_required`.
     """
-    problems = hashes.version_changes(call.cursor, entry, endings=("",))
+    problems = hashes.version_changes(call.cursor, entry, table_suffixes=("",))
     if problems and is_required:
         raise errors.ReleaseTableMismatchError(call.function.name, entry.display_name, problems[0])
     return None if problems else entry

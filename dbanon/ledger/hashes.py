@@ -22,7 +22,7 @@ LEDGER_COLUMNS = (
 """Columns of the ledger that never change for a version."""
 
 
-def hash_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str] = TABLES) -> dict[str, str]:
+def hash_tables(cursor: Any, entry: NamedRelease, table_suffixes: Sequence[str] = TABLES) -> dict[str, str]:
     """Return SHA-256 hashes, in hexadecimal digits, of the tables of a release, by the endings of their names.
 
     A hash covers names and types of the columns, and the rows in their order. Time zone and calendar are set during
@@ -31,12 +31,12 @@ def hash_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str] = TABLE
     Args:
         cursor: A cursor.
         entry: The release.
-        endings: The endings of the names of the tables to hash, which follow the release's name: "" (the released
-            rows), "_classes" or "_metrics", or those of related tables.
+        table_suffixes: The endings of the names of the tables to hash, which follow the release's name: "" (the
+            released rows), "_classes" or "_metrics", or those of related tables.
     """
     hash_by_ending = {}
     with _fixed_time_settings(cursor):
-        for ending in endings:
+        for ending in table_suffixes:
             columns = catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
             hash_by_ending[ending] = _hash_relation(cursor, entry.table(ending), columns)
     return hash_by_ending
@@ -66,7 +66,7 @@ def hash_ledger_row(cursor: Any, database: str, row: Sql) -> str:
         return _hash_relation(cursor, row, {name: types[name] for name in columns})
 
 
-def version_changes(cursor: Any, entry: LedgerEntry, endings: Sequence[str] = TABLES) -> list[str] | None:
+def version_changes(cursor: Any, entry: LedgerEntry, table_suffixes: Sequence[str] = TABLES) -> list[str] | None:
     """Return descriptions of all changes since a version was created; None if no hashes were stored, [] if unchanged.
 
     Missing tables are reported alone. If all tables exist, their present hashes and that of the ledger row are compared
@@ -75,15 +75,15 @@ def version_changes(cursor: Any, entry: LedgerEntry, endings: Sequence[str] = TA
     Args:
         cursor: A cursor.
         entry: The version.
-        endings: Endings, after the release's name, of the names of the tables that are compared: "" (the released
-            rows), "_classes", "_metrics".
+        table_suffixes: Endings, after the release's name, of the names of the tables that are compared: "" (the
+            released rows), "_classes", "_metrics".
     """
     stored_hashes = _stored_hashes(cursor, entry)
     if stored_hashes is None:
         return None
-    if missing := _missing_tables(cursor, entry, endings):
+    if missing := _missing_tables(cursor, entry, table_suffixes):
         return missing
-    changes = changed_tables(cursor, entry, {ending: stored_hashes.get(ending) for ending in endings})
+    changes = changed_tables(cursor, entry, {ending: stored_hashes.get(ending) for ending in table_suffixes})
     if stored_hashes.get("ledger") != hash_ledger_row(cursor, entry.database, _ledger_row(entry)):
         changes.append("the ledger says something else of it than when it was made")
     return changes

@@ -109,13 +109,15 @@ class ReleaseRequest:
     def description(self) -> str:
         """The call as text for messages, with only k and the bounds of the other privacy models as parameters."""
         visible = [
-            f"{name}={value}" for name, value in self.call_parameters.items() if name == "k" or name in model_bounds()
+            f"{name}={value}"
+            for name, value in self.call_parameters.items()
+            if name == "k" or name in sensitive_model_bounds()
         ]
         return f"{self.algorithm}('{self.source}', {', '.join(visible)})"
 
 
 @cache
-def model_bounds() -> dict[str, bool]:
+def sensitive_model_bounds() -> dict[str, bool]:
     """Return the parameters that bound models of sensitive columns, and whether a higher value of each is stricter.
 
     They are those of the registered `PrivacyModel`s, such as l (True) and t (False); k is not one of them.
@@ -125,7 +127,7 @@ def model_bounds() -> dict[str, bool]:
 
 def _bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the parameters (values by name) that bound privacy models other than k, such as l or t."""
-    return {name: value for name, value in parameters.items() if name in model_bounds()}
+    return {name: value for name, value in parameters.items() if name in sensitive_model_bounds()}
 
 
 def redact_private(
@@ -160,7 +162,9 @@ def redact_private(
 
 def _private_parameters(parameters: Mapping[str, Any]) -> str:
     """Return the parameters except k and the bounds of other models as sorted JSON; "{}" if there are none."""
-    private = {name: value for name, value in parameters.items() if name != "k" and name not in model_bounds()}
+    private = {
+        name: value for name, value in parameters.items() if name != "k" and name not in sensitive_model_bounds()
+    }
     return json.dumps(private, sort_keys=True)
 
 
@@ -191,7 +195,7 @@ def find_permission(
     """
     reader_permissions = [p for p in permissions if p.reader in (ANY_READER, reader)]
     descriptions = [p.description for p in reader_permissions]
-    higher_is_stricter = {"k": True, **model_bounds()}
+    higher_is_stricter = {"k": True, **sensitive_model_bounds()}
     if algorithm not in algorithms():
         raise errors.RequestNotPermittedError(f"{algorithm!r:.60}", descriptions, contacts)
     for name in parameters:
@@ -279,7 +283,7 @@ def parse_permission(row: Sequence[Any]) -> Permission:
     if "k" in values:
         raise ValueError("k is a column of its own and no parameter")
     for name, value in values.items():
-        if name in model_bounds() and (isinstance(value, bool) or not isinstance(value, int | float)):
+        if name in sensitive_model_bounds() and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"{name} must be a number")
     return Permission(str(source), algorithm_names, int(k), values, str(reader), int(max_requests))
 

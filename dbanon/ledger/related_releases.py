@@ -28,12 +28,12 @@ class NamedRelease:
         """The release's name as messages show it: with its schema, unless that is `main`."""
         return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
 
-    def table(self, ending: str = "") -> Sql:
-        """Return the SQL name (database, schema, table) of a table of the release: its name and then `ending`.
+    def table(self, table_suffix: str = "") -> Sql:
+        """Return the SQL name (database, schema, table) of a table of the release: its name and then `table_suffix`.
 
         The empty ending is the table of released rows; others are "_classes", "_metrics" and those of related tables.
         """
-        return qualified(self.database, self.schema, self.name + ending)
+        return qualified(self.database, self.schema, self.name + table_suffix)
 
 
 @dataclass(frozen=True)

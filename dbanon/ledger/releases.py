@@ -341,16 +341,16 @@ COMPARED_ROLES = ("quasi", "sensitive", "insensitive", "person", *TRANSFORM_SETT
 """Roles of columns by which records are compared."""
 
 
-def table_columns(entry: LedgerEntry, ending: str, cursor: Cursor) -> dict[str, str]:
-    """Return the column types, by name and in order, of the table whose name is that of the release and `ending`.
+def table_columns(entry: LedgerEntry, table_suffix: str, cursor: Cursor) -> dict[str, str]:
+    """Return the column types, by name and in order, of the table whose name is that of the release and `table_suffix`.
 
-    `ending` is "" (the released rows), "_classes" or "_metrics", and may have a suffix. Empty if there is no such
+    `table_suffix` is "" (the released rows), "_classes" or "_metrics", and may have a suffix. Empty if there is no such
     table.
     """
     rows = cursor.execute(
         "SELECT column_name, data_type FROM system.main.duckdb_columns() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
-        [entry.database, entry.schema, entry.name + ending],
+        [entry.database, entry.schema, entry.name + table_suffix],
     ).fetchall()
     return {str(name): str(type_) for name, type_ in rows}
 

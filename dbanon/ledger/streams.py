@@ -53,9 +53,9 @@ class StreamEntry:
         """The view's name as messages show it: with its schema, unless that is `main`."""
         return self.name if self.schema_name == "main" else f"{self.schema_name}.{self.name}"
 
-    def table(self, ending: str = "") -> Sql:
-        """Return the SQL name of the view's table whose name is that of the view and `ending` ("", "_classes")."""
-        return qualified(self.database, self.schema_name, self.name + ending)
+    def table(self, table_suffix: str = "") -> Sql:
+        """Return the SQL name of the view's table with the name of the view and `table_suffix` ("", "_classes")."""
+        return qualified(self.database, self.schema_name, self.name + table_suffix)
 
     @property
     def pending_table(self) -> Sql:

@@ -220,16 +220,16 @@ class Certificate:
             function, entry.display_name, self.parameters, [n for n, _ in self.shape.sensitive]
         )
 
-    def _columns(self, ending: str) -> dict[str, str]:
+    def _columns(self, table_suffix: str) -> dict[str, str]:
         """Return the columns (type by name, in order) of one of the release's tables.
 
         Args:
-            ending: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
+            table_suffix: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
 
         Raises:
             ReleaseChangedError: The table does not exist.
         """
-        place = (self.entry.database, self.entry.schema, self.entry.name + ending)
+        place = (self.entry.database, self.entry.schema, self.entry.name + table_suffix)
         if place not in catalog.relations(self.cursor, self.entry.database):
             raise errors.ReleaseChangedError(self.function, self.entry.display_name, f"table {place[2]} is missing")
         return catalog.columns_of(self.cursor, place)

@@ -310,12 +310,12 @@ class _ReleaseWriter:
             for ending in self._endings()
         }
 
-    def _selected(self, ending: str) -> Sql:
+    def _selected(self, table_suffix: str) -> Sql:
         """Return the SELECT list of a table as it is written to a Parquet or CSV file.
 
-        `ending` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        `table_suffix` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
         """
-        columns = self._columns(ending)
+        columns = self._columns(table_suffix)
         if self.files.form == ".csv":
             return self._csv(columns).selected()
         return join_sql(f"{written_columns.plain_column(n, t)} AS {identifier(n)}" for n, t in columns.items())
@@ -326,14 +326,14 @@ class _ReleaseWriter:
             columns, self.is_escaped, [n for n, role in self.entry.roles.items() if role == "quasi"]
         )
 
-    def _hash(self, ending: str, draft: Path) -> Line:
+    def _hash(self, table_suffix: str, draft: Path) -> Line:
         """Return the line of the certificate with the SHA-256 of a table's file, and SQL that recomputes it.
 
         Args:
-            ending: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
+            table_suffix: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
             draft: The temporary file, which is read. The line and the SQL have the final name.
         """
-        name = self.files.final[ending].name
+        name = self.files.final[table_suffix].name
         with draft.open("rb") as file:
             value = hashlib.file_digest(file, "sha256").hexdigest()
         return Line(
@@ -347,65 +347,66 @@ class _ReleaseWriter:
         """Return the endings of the names of the tables to write: "", "_metrics" and, if it is wanted, "_classes"."""
         return ["", "_metrics", *(["_classes"] if self.files.classes else [])]
 
-    def _in_order(self, ending: str) -> Sql:
+    def _in_order(self, table_suffix: str) -> Sql:
         """Return a table of the release with an ORDER BY that keeps the order of its rows.
 
-        `ending` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        `table_suffix` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
         """
-        return written_columns.in_order(self.entry.table(ending), self._columns(ending))
+        return written_columns.in_order(self.entry.table(table_suffix), self._columns(table_suffix))
 
     def _copy(self, query: Sql, draft: Path) -> None:
         """Write the result of a query to a file, as CSV if the release is written as CSV, else as Parquet."""
         form = "FORMAT csv, HEADER" if self.files.form == ".csv" else "FORMAT parquet"
         self.cursor.execute(f"COPY ({query}) TO {text(str(draft.absolute()))} ({form})")
 
-    def _reads(self, ending: str) -> Sql:
+    def _reads(self, table_suffix: str) -> Sql:
         """Return the relation with which a recipient reads a table's file in the folder of the release.
 
-        For CSV, it restores the columns that contain escaped formulas; the table is read to find them. `ending` is the
-        ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        For CSV, it restores the columns that contain escaped formulas; the table is read to find them. `table_suffix`
+        is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
         """
-        name = self.files.final[ending].name
+        name = self.files.final[table_suffix].name
         if self.files.form == ".parquet":
             return Sql(f"read_parquet({text(names.escape_glob(name))})")
-        with_formulas = self._csv(self._columns(ending)).with_formulas(self.entry.table(ending))
+        with_formulas = self._csv(self._columns(table_suffix)).with_formulas(self.entry.table(table_suffix))
         escaped = []
         if with_formulas is not None:
             result = self.cursor.execute(with_formulas)
             columns = [column[0] for column in result.description]
             escaped = [column for column, is_so in zip(columns, result.fetchall()[0], strict=True) if is_so]
-        return self._csv(self._types(ending)).reader(name, escaped)
+        return self._csv(self._types(table_suffix)).reader(name, escaped)
 
-    def _columns(self, ending: str) -> dict[str, str]:
-        """Return the columns (type by name, in order) of the table whose name is that of the release and `ending`.
+    def _columns(self, table_suffix: str) -> dict[str, str]:
+        """Return the columns (type by name, in order) of the table with the name of the release and `table_suffix`.
 
-        `ending` is "", "_metrics" or "_classes". Empty if there is no such table.
+        `table_suffix` is "", "_metrics" or "_classes". Empty if there is no such table.
         """
-        return catalog.columns_of(self.cursor, (self.entry.database, self.entry.schema, self.entry.name + ending))
+        return catalog.columns_of(self.cursor, (self.entry.database, self.entry.schema, self.entry.name + table_suffix))
 
-    def _types(self, ending: str) -> dict[str, str]:
+    def _types(self, table_suffix: str) -> dict[str, str]:
         """Return the columns (type by name) of a table as they are published.
 
         An ENUM lists only the values that occur in the rows, in its order; within other types it becomes VARCHAR.
-        `ending` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        `table_suffix` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
         """
         return {
-            n: self._enumeration_type(n, ending)
+            n: self._enumeration_type(n, table_suffix)
             if written_columns.ENUMERATION.fullmatch(t)
             else written_columns.without_enumerations(t)
-            for n, t in self._columns(ending).items()
+            for n, t in self._columns(table_suffix).items()
         }
 
-    def _enumeration_type(self, column: str, ending: str) -> str:
+    def _enumeration_type(self, column: str, table_suffix: str) -> str:
         """Return the ENUM type of a column with only those values that occur, in its order; VARCHAR if none occurs.
 
         Args:
             column: A column of ENUM type.
-            ending: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
+            table_suffix: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
         """
         name = identifier(column)
         values = self.cursor.execute(
-            f"SELECT CAST(value AS VARCHAR) FROM (SELECT DISTINCT {name} AS value FROM {self.entry.table(ending)} "
+            "SELECT CAST(value AS VARCHAR) "
+            f"FROM (SELECT DISTINCT {name} AS value FROM {self.entry.table(table_suffix)} "
             f"WHERE {name} IS NOT NULL) ORDER BY value ASC"
         ).fetchall()
         return f"ENUM({join_sql(text(v) for (v,) in values)})" if values else "VARCHAR"

@@ -236,21 +236,23 @@ class Codes:
 class ForColumns:
     """One value of the type `kind` for all columns, or a struct or map from column names to such values."""
 
-    kind: ParameterType
+    value_type: ParameterType
     example: str
 
     @property
     def invalid(self) -> tuple[object, ...]:
         """Examples of values that `check` must refuse, for tests."""
-        return (*self.kind.invalid, *({"a": bad} for bad in self.kind.invalid))
+        return (*self.value_type.invalid, *({"a": bad} for bad in self.value_type.invalid))
 
     def check(self, value: object) -> object:
         """Return the accepted value, or a dictionary of accepted values by column; raise ValueError if one is bad."""
-        return (PerColumn(self.kind, self.example) if isinstance(value, Mapping) else self.kind).check(value)
+        return (PerColumn(self.value_type, self.example) if isinstance(value, Mapping) else self.value_type).check(
+            value
+        )
 
     def __str__(self) -> str:
         """Return what is accepted, as the end of a message such as "k must be ..."."""
-        return f"{self.kind}, for all columns, or {self.example} for some"
+        return f"{self.value_type}, for all columns, or {self.example} for some"
 
 
 @dataclass(frozen=True)
@@ -420,14 +422,14 @@ def _abbreviate_endings(words: tuple[str, ...], ending: str = "_clusters") -> li
 class PerColumn:
     """A struct or map from column names to values of the type `kind`, or one of `words`, which each mean such a map."""
 
-    kind: ParameterType
+    value_type: ParameterType
     example: str
     words: tuple[str, ...] = ()
 
     @property
     def invalid(self) -> tuple[object, ...]:
         """Examples of values that `check` must refuse, for tests."""
-        return (1, ["a"], "no such word", *({"a": bad} for bad in self.kind.invalid))
+        return (1, ["a"], "no such word", *({"a": bad} for bad in self.value_type.invalid))
 
     def check(self, value: object) -> dict[str, object] | str:
         """Return the accepted values by column name, or the word in lower case; raise ValueError if it is invalid.
@@ -442,13 +444,13 @@ class PerColumn:
         if len(set(lower_names)) < len(lower_names):
             raise ValueError
         try:
-            return {str(name): self.kind.check(element) for name, element in value.items()}
+            return {str(name): self.value_type.check(element) for name, element in value.items()}
         except ValueError as error:
             raise ValueError(*(f"{self.example} ({reason} a column)" for reason in error.args)) from None
 
     def __str__(self) -> str:
         """Return what is accepted, as the end of a message such as "k must be ..."."""
-        return " or ".join([f"{self.example} ({self.kind} a column)", *(f"'{w}'" for w in self.words)])
+        return " or ".join([f"{self.example} ({self.value_type} a column)", *(f"'{w}'" for w in self.words)])
 
 
 @dataclass(frozen=True)

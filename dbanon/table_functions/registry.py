@@ -57,7 +57,7 @@ def check_algorithm(function: str, name: str) -> None:
     algorithms = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
     if name in algorithms:
         return
-    if name in {f.system for f in table_functions().values()}:
+    if name in {f.stream_algorithm for f in table_functions().values()}:
         raise errors.StreamAlgorithmNotAllowedError(function, name)
     raise errors.UnknownAlgorithmError(name, algorithms)
 

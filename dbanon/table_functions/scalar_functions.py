@@ -24,7 +24,7 @@ class ScalarFunction:
     """One scalar function: its name, signatures (`forms`), SQL return type, documentation and example."""
 
     name: str
-    forms: tuple[Overload, ...]
+    overloads: tuple[Overload, ...]
     returns: str
     doc: str
     example: Example
@@ -105,7 +105,7 @@ def macro_statements(scope: str = "TEMP", excluded_arguments: Container[str] = (
     for function in FUNCTIONS:
         overloads = ", ".join(
             f"({', '.join(overload.arguments)}) AS ({qualify_builtins(_overload_body(function, overload))})"
-            for overload in function.forms
+            for overload in function.overloads
             if not any(argument in excluded_arguments for argument in overload.arguments)
         )
         yield Sql(f"CREATE OR REPLACE {scope} MACRO {identifier(function.name)}{overloads}")

@@ -60,7 +60,7 @@ class TableFunction:
     kind: str | None = None
     specialize: Callable[[Mapping[str, object]], TableFunction] | None = None
     positional_slots: tuple[str, ...] = ()
-    system: str | None = None
+    stream_algorithm: str | None = None
 
     @property
     def captured(self) -> tuple[str, ...]:

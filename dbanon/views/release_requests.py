@@ -171,7 +171,7 @@ def _unused_name(cursor: Any, database: str, request: ReleaseRequest) -> str:
         database: The database of the release.
         request: The request (not the reader's name). Its algorithm, source, k and model parameters form the name.
     """
-    bounds = {n: v for n, v in request.call_parameters.items() if n == "k" or n in permissions.model_bounds()}
+    bounds = {n: v for n, v in request.call_parameters.items() if n == "k" or n in permissions.sensitive_model_bounds()}
     parts = [request.algorithm, request.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
     base_name = re.sub(r"[^a-z0-9]+", "_", "_".join(parts).lower()).strip("_")
     used_names = {e.name.lower() for e in releases.entries(cursor, database, "schema_name = ?", [REQUESTED_SCHEMA])}

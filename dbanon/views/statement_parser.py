@@ -327,7 +327,7 @@ def check_single_call(statement: str, words: Sequence[Token]) -> None:
     functions = table_functions()
     publishing = [f.name for f in functions.values() if f.kind == "release"]
     if statement == CREATE_STREAM:
-        publishing = [f.name for f in functions.values() if f.name == f.system]
+        publishing = [f.name for f in functions.values() if f.name == f.stream_algorithm]
 
     def call_error(why: str) -> errors.NotASingleCallError:
         """Return (do not raise) the error that the query is no single call; `why` says what it is instead."""
@@ -342,9 +342,9 @@ def check_single_call(statement: str, words: Sequence[Token]) -> None:
     name = words[name_index].text.strip('"').lower()
     if name not in publishing:
         function = functions.get(name)
-        if function is not None and bool(function.system) != (statement == CREATE_STREAM):
+        if function is not None and bool(function.stream_algorithm) != (statement == CREATE_STREAM):
             other = CREATE if statement == CREATE_STREAM else CREATE_STREAM
-            if function.name in (function.system, function.algorithm):
+            if function.name in (function.stream_algorithm, function.algorithm):
                 raise call_error(f"{name} is for {other}")
         if function is not None and function.algorithm and function.kind in ("classes", "metrics"):
             raise call_error(f"{name} is made with it, as a table of its own")

@@ -61,7 +61,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
     """
     transactions.check_no_transaction("create_stream", connection)
     call_parameters = json.loads(json.dumps(parameters, default=str))
-    known_systems = sorted({f.system for f in table_functions().values() if f.system})
+    known_systems = sorted({f.stream_algorithm for f in table_functions().values() if f.stream_algorithm})
     if system not in known_systems:
         raise errors.UnknownAlgorithmError(system, known_systems)
     current_session = session.find_session(getattr(connection, "raw", connection))

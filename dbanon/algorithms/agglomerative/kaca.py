@@ -49,16 +49,16 @@ class ClassMerger:
         with_split_donor: Whether a class with enough records gives only as many records as a small class needs.
     """
 
-    def __init__(self, space: EncodedTable, k: int, beta: float, stub: bool) -> None:
+    def __init__(self, space: EncodedTable, k: int, beta: float, with_split_donor: bool) -> None:
         """Make a class of every tuple, and prepare the kernel's arrays.
 
         Args:
             space: The encoded table.
             k: Least number of records of a class.
             beta: The edge below level j of a hierarchy weighs 1 / j^beta.
-            stub: Whether a class with enough records gives only as many records as a small class needs.
+            with_split_donor: Whether a class with enough records gives only as many records as a small class needs.
         """
-        self.k, self.with_split_donor, tuples = k, stub, len(space.counts)
+        self.k, self.with_split_donor, tuples = k, with_split_donor, len(space.counts)
         hierarchies = hierarchy_costs(space, beta)
         starts = np.cumsum([0, *(len(hierarchy.parent) + 1 for hierarchy in hierarchies)])
         parent, last, cost_to_root, height = (np.zeros(int(starts[-1]), np.int64) for _ in range(4))
@@ -79,7 +79,7 @@ class ClassMerger:
         trees = np.append(np.ones(len(hierarchies), np.int64), 0)
         axes = trees, np.zeros(len(trees), np.int64), np.append(starts, starts[-1]), parent, last, height
         self.cost_to_root, self.sizes = cost_to_root, space.counts.copy()
-        max_entries, tuple_numbers = 2 * tuples if stub else tuples, np.arange(tuples)
+        max_entries, tuple_numbers = 2 * tuples if with_split_donor else tuples, np.arange(tuples)
         entry_tuple, counts = np.empty(max_entries, np.int64), np.empty(max_entries, np.int64)
         entry_tuple[:tuples], counts[:tuples] = tuple_numbers, space.counts
         self.chains = (

@@ -282,12 +282,12 @@ class _NearestRecords:
     def __init__(self, pool: ClusterPool, distances: TupleDistances, reach: int) -> None:
         """Search for the first `reach` records of the pool (unassigned records) nearest to the tuple of `distances`."""
         self.pool, self.distances, self.reach = pool, distances, reach
-        self.question, self.place, self.n_used = distances.index_query(pool.index), 0, 0
+        self.distance_query, self.place, self.n_used = distances.index_query(pool.index), 0, 0
         self._search()
 
     def _search(self) -> None:
         """Find the `reach` records nearest to the tuple, and store their tuples, records per tuple, and distances."""
-        self.tuples, self.counts = self.pool.index.nearest(self.question, self.reach)
+        self.tuples, self.counts = self.pool.index.nearest(self.distance_query, self.reach)
         self.distances_found = self.distances.distances_to(self.pool.space.codes[self.tuples])
 
     def current_tuple(self) -> int:

@@ -42,21 +42,21 @@ class PackedClasses:
         return cls(np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int32), starts, sizes, 0)
 
     @classmethod
-    def from_labels(cls, problem: KernelInputs, runs: RunLengthLabels) -> PackedClasses:
+    def from_labels(cls, kernel_inputs: KernelInputs, runs: RunLengthLabels) -> PackedClasses:
         """Return the clusters of `runs` as packed classes; classes keep their cluster numbers.
 
         Suppressed records are omitted. O(n log n) time for n runs, or for n records if a model examines each.
 
         Args:
-            problem: The arrays of the table and the constraint.
+            kernel_inputs: The arrays of the table and the constraint.
             runs: The clusters.
         """
-        items, clusters, counts = problem.cluster_items(runs)
+        items, clusters, counts = kernel_inputs.cluster_items(runs)
         order = np.lexsort((items, clusters))
         sorted_items, cluster, records = items[order], clusters[order], counts[order]
         first = np.flatnonzero(np.append(True, (sorted_items[1:] != sorted_items[:-1]) | (cluster[1:] != cluster[:-1])))
         n_classes = int(cluster[-1]) + 1
-        classes = cls.allocate(int(records.sum(dtype=np.int64)), problem.min_records, n_classes)
+        classes = cls.allocate(int(records.sum(dtype=np.int64)), kernel_inputs.min_records, n_classes)
         classes.items[: len(first)] = sorted_items[first]
         classes.counts[: len(first)] = np.add.reduceat(records, first)
         starts = np.searchsorted(cluster[first], np.arange(n_classes + 1))
@@ -71,23 +71,23 @@ class PackedClasses:
         """The arrays of entries and classes, as the kernels take them."""
         return ClassEntries(self.items, self.counts, self.starts, self.sizes)
 
-    def total_loss(self, problem: KernelInputs) -> int:
+    def total_loss(self, kernel_inputs: KernelInputs) -> int:
         """Return the loss summed over all records of the classes, as an exact integer.
 
-        `problem` has the arrays of the table and the constraint.
+        `kernel_inputs` has the arrays of the table and the constraint.
         """
         from dbanon.kernels.local_search import class_losses
 
-        return int(class_losses(self.items, self.starts, self.sizes, self.n_classes, problem.loss_arrays).sum())
+        return int(class_losses(self.items, self.starts, self.sizes, self.n_classes, kernel_inputs.loss_arrays).sum())
 
-    def to_labels(self, problem: KernelInputs, space: EncodedTable, before: RunLengthLabels) -> RunLengthLabels:
+    def to_labels(self, kernel_inputs: KernelInputs, space: EncodedTable, before: RunLengthLabels) -> RunLengthLabels:
         """Return the classes as labels of records; records that are suppressed in `before` stay suppressed.
 
         The records of an item (set of records that no model distinguishes) are assigned in canonical order to its
         classes, in ascending order of the classes.
 
         Args:
-            problem: The arrays of the table and the constraint.
+            kernel_inputs: The arrays of the table and the constraint.
             space: The encoded table.
             before: The labels before.
         """
@@ -95,4 +95,6 @@ class PackedClasses:
         cluster = np.repeat(np.arange(self.n_classes, dtype=np.int32), np.diff(self.starts[: self.n_classes + 1]))
         items = self.items[:n_entries]
         by_item = np.argsort(items, kind="stable")  # the classes ascend
-        return problem.reassigned(space, before, items[by_item], cluster[by_item], self.counts[:n_entries][by_item])
+        return kernel_inputs.reassigned(
+            space, before, items[by_item], cluster[by_item], self.counts[:n_entries][by_item]
+        )

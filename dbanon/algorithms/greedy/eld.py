@@ -51,8 +51,8 @@ class DiverseLeastLoss(LeastLossGroups):
         used, self.reference, _ = eld_steps(
             self.index.arrays,
             self.terms,
-            self.question.table_sums,
-            self.question.axis_arrays,
+            self.query.table_sums,
+            self.query.axis_arrays,
             self.min_records,
             self.required_values,
             self.reference,

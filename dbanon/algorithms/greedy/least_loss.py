@@ -92,7 +92,7 @@ class LeastLossGroups(GrowthRules):
         if preassigned is not None:
             self._exclude_preassigned(preassigned)
         self.terms = term_arrays([loss.terms[j] for j in self.index.tabular])
-        self.question = self.index.zero_query()
+        self.query = self.index.zero_query()
 
     def _exclude_preassigned(self, preassigned: RunLengthLabels) -> None:
         """Remove the preassigned records from the index, log those that have a cluster, and count those with -1."""
@@ -118,7 +118,7 @@ class LeastLossGroups(GrowthRules):
         groups = limit_batch(max_groups, self.min_records)
         members = np.empty((groups * (self.min_records + 1), 2), np.int64)
         used, self.reference = greedy_steps(
-            self.index.arrays, self.terms, self.question.table_sums, self.question.axis_arrays, self.min_records,
+            self.index.arrays, self.terms, self.query.table_sums, self.query.axis_arrays, self.min_records,
             self.seeding.rule,
             self.reference, self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip

@@ -75,17 +75,17 @@ def loukides_shao(space: EncodedTable, constraint: Constraint, options: Options,
 class _ThresholdGrowth:
     """The growth of clusters up to a loss threshold, in compiled code."""
 
-    def __init__(self, space: EncodedTable, measure: LossArrays, options: Options) -> None:
+    def __init__(self, space: EncodedTable, loss_arrays: LossArrays, options: Options) -> None:
         """Group the records by sensitive values, and prepare the kernel's arrays; no cluster is formed yet.
 
         Args:
             space: The encoded table, with at least one sensitive column.
-            measure: The arrays of the loss.
+            loss_arrays: The arrays of the loss.
             options: The options of the algorithm.
         """
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
         self.rows, n_remaining = space.rows, groups.sizes
-        total_loss = float(measure[1][:, 2].sum())
+        total_loss = float(loss_arrays[1][:, 2].sum())
         weight, threshold = float(str(options["diversity_weight"])), float(str(options["threshold"])) * total_loss
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
         codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
@@ -116,7 +116,7 @@ class _ThresholdGrowth:
         self.kernel_inputs = (
             ThresholdOptions(threshold, weight, total_loss),
             threshold_items,
-            measure,
+            loss_arrays,
             codes_of,
             growth,
             self.cluster_of,

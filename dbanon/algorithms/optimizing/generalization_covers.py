@@ -210,15 +210,16 @@ class CoverLattice:
             total_losses += losses[level][codes]
         return NodeItems(rows, keys, total_losses)
 
-    def with_level(self, items: NodeItems, j: int, old_level: int, level: int) -> NodeItems:
+    def with_level(self, node_items: NodeItems, j: int, old_level: int, level: int) -> NodeItems:
         """Return the same items (sets of equal records) on the node with attribute `j` on `level`, not `old_level`.
 
-        Keys of groups and losses are updated from those in `items`, so `old_level` must be the level that `items` have.
+        Keys of groups and losses are updated from those in `node_items`, so `old_level` must be the level that
+        `node_items` have.
         """
-        codes = self.columns[j][items.rows]
+        codes = self.columns[j][node_items.rows]
         keys, losses = self.keys[j], self.losses[j]
-        new_losses = items.losses + losses[level][codes] - losses[old_level][codes]
-        return NodeItems(items.rows, items.keys ^ keys[old_level][codes] ^ keys[level][codes], new_losses)
+        new_losses = node_items.losses + losses[level][codes] - losses[old_level][codes]
+        return NodeItems(node_items.rows, node_items.keys ^ keys[old_level][codes] ^ keys[level][codes], new_losses)
 
     def cover_gain(self, node_items: NodeItems, j: int, old_level: int, level: int, worth: int) -> tuple[int, int]:
         """Return the gain with attribute `j` on `level` instead of `old_level`, and a bound for lower nodes.

@@ -152,12 +152,12 @@ def first_allowable_cut(space: EncodedTable, constraint: Constraint, part: Table
     return []
 
 
-def _part_attributes_by_width(space: EncodedTable, part: Ints) -> Iterator[int]:
-    """Yield the indices of the attributes that vary among the tuples `part`, widest first.
+def _part_attributes_by_width(space: EncodedTable, tuples: Ints) -> Iterator[int]:
+    """Yield the indices of the attributes that vary among the tuples `tuples`, widest first.
 
     The order is by weight times relative width in the part.
     """
-    yield from attributes_by_width(space.attributes, [space.codes[part, j] for j in range(len(space.attributes))])
+    yield from attributes_by_width(space.attributes, [space.codes[tuples, j] for j in range(len(space.attributes))])
 
 
 def attributes_by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) -> Iterator[int]:

@@ -119,13 +119,13 @@ def improve_clusters(
         check: Called from time to time; raises if the run was interrupted.
     """
     rest = published_table(space, constraint, runs)
-    problem = build_kernel_inputs(rest, constraint, search.heights)
-    classes = PackedClasses.from_labels(problem, runs)
-    start_loss = classes.total_loss(problem)
-    classes = _search_classes(problem, classes, search, _item_blocks(problem, space, search.blocks), check)
-    if classes.total_loss(problem) >= start_loss:
+    kernel_inputs = build_kernel_inputs(rest, constraint, search.heights)
+    classes = PackedClasses.from_labels(kernel_inputs, runs)
+    start_loss = classes.total_loss(kernel_inputs)
+    classes = _search_classes(kernel_inputs, classes, search, _item_blocks(kernel_inputs, space, search.blocks), check)
+    if classes.total_loss(kernel_inputs) >= start_loss:
         return runs
-    improved_runs = classes.to_labels(problem, space, runs)
+    improved_runs = classes.to_labels(kernel_inputs, space, runs)
     if constraint.counts_only_records(space):
         return improved_runs
     # The checks of the kernels are repeated by the code that all algorithms share, also for clusters that publish the
@@ -133,21 +133,21 @@ def improve_clusters(
     improved_runs = repair(rest, improved_runs)
     if (
         len(constraint.failing_clusters(rest, cluster_members(improved_runs.labels())))
-        or PackedClasses.from_labels(problem, improved_runs).total_loss(problem) >= start_loss
+        or PackedClasses.from_labels(kernel_inputs, improved_runs).total_loss(kernel_inputs) >= start_loss
     ):
         return runs
     return improved_runs
 
 
 def _search_classes(
-    problem: KernelInputs, classes: PackedClasses, search: LocalSearch, blocks: Ints, check: Check
+    kernel_inputs: KernelInputs, classes: PackedClasses, search: LocalSearch, blocks: Ints, check: Check
 ) -> PackedClasses:
     """Search until the budget is used up, nothing can be rebuilt, or an interrupt; return the classes.
 
     Each sweep rebuilds sets of neighbouring classes, which never raises the loss.
 
     Args:
-        problem: The arrays of the table and the constraint.
+        kernel_inputs: The arrays of the table and the constraint.
         classes: The classes before the search; their arrays may be overwritten.
         search: The settings; the count of moves and the progress of its budget are updated.
         blocks: Block of each item (set of records that no model distinguishes); empty if there are no blocks.
@@ -155,17 +155,19 @@ def _search_classes(
     """
     from dbanon.kernels.local_search import sweep_classes
 
-    budget, start_loss = search.budget, classes.total_loss(problem)
+    budget, start_loss = search.budget, classes.total_loss(kernel_inputs)
     draws = np.random.Generator(np.random.PCG64(search.seed))
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
-    classes, set_aside, spare, next_focus = _focus_search(problem, classes, blocks, search.seed, budget.n_moves_done)
-    max_records = max(16 * problem.min_records, MAX_SET_RECORDS)
-    batch = max(MOVES_PER_BATCH[problem.mode] // max(problem.min_records // 16, 1), 1)
-    widths = CLASSES_PER_MOVE[problem.mode]
-    loss_and_model = (problem.loss_arrays, *problem.model)
+    classes, set_aside, spare, next_focus = _focus_search(
+        kernel_inputs, classes, blocks, search.seed, budget.n_moves_done
+    )
+    max_records = max(16 * kernel_inputs.min_records, MAX_SET_RECORDS)
+    batch = max(MOVES_PER_BATCH[kernel_inputs.mode] // max(kernel_inputs.min_records // 16, 1), 1)
+    widths = CLASSES_PER_MOVE[kernel_inputs.mode]
+    loss_and_model = (kernel_inputs.loss_arrays, *kernel_inputs.model)
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
-        no_moves = SweepOptions(0, 1, 0, 0, 0, problem.min_records, problem.max_class_size, 1)
-        search_state = (problem.scratch, problem.rank_orders, state.copy(), spare.arrays)
+        no_moves = SweepOptions(0, 1, 0, 0, 0, kernel_inputs.min_records, kernel_inputs.max_class_size, 1)
+        search_state = (kernel_inputs.scratch, kernel_inputs.rank_orders, state.copy(), spare.arrays)
         sweep_classes(classes.arrays, no_moves, blocks, *loss_and_model, *search_state)
     clock, idle_sweeps, n_sweeps, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.n_moves_done < budget.moves:
@@ -175,15 +177,15 @@ def _search_classes(
             break
         moves = batch if budget.seconds is not None else min(batch, budget.moves - budget.n_moves_done)
         if budget.n_moves_done >= next_focus:
-            all_classes = reunite_classes(problem, classes, set_aside)
+            all_classes = reunite_classes(kernel_inputs, classes, set_aside)
             classes, set_aside, spare, next_focus = _focus_search(
-                problem, all_classes, blocks, search.seed + n_sweeps, budget.n_moves_done
+                kernel_inputs, all_classes, blocks, search.seed + n_sweeps, budget.n_moves_done
             )
         first = int(draws.integers(classes.n_classes)) if classes.n_classes > 2 * batch else 0
         width = widths[n_sweeps % len(widths)]
-        sizes = (problem.min_records, problem.max_class_size, max_records)
+        sizes = (kernel_inputs.min_records, kernel_inputs.max_class_size, max_records)
         sweep_options = SweepOptions(classes.n_classes, width, PERCENT_BY_DISTANCE, first, moves, *sizes)
-        search_state = (problem.scratch, problem.rank_orders, state, spare.arrays)
+        search_state = (kernel_inputs.scratch, kernel_inputs.rank_orders, state, spare.arrays)
         number, loss_saved, n_rebuilt = sweep_classes(
             classes.arrays, sweep_options, blocks, *loss_and_model, *search_state
         )
@@ -200,18 +202,18 @@ def _search_classes(
         budget.on_progress(min(fraction, 1.0), saved / max(start_loss, 1))
         if idle_sweeps == MAX_IDLE_SWEEPS:
             break
-    return reunite_classes(problem, classes, set_aside)
+    return reunite_classes(kernel_inputs, classes, set_aside)
 
 
 def _focus_search(
-    problem: KernelInputs, classes: PackedClasses, blocks: Ints, seed: int, n_moves_done: int
+    kernel_inputs: KernelInputs, classes: PackedClasses, blocks: Ints, seed: int, n_moves_done: int
 ) -> tuple[PackedClasses, PackedClasses | None, PackedClasses, int]:
     """Choose the classes to search next; the others cannot gain and are set aside.
 
     The choice is made again after as many moves as there are classes, at least MIN_MOVES_PER_FOCUS.
 
     Args:
-        problem: The arrays of the table and the constraint.
+        kernel_inputs: The arrays of the table and the constraint.
         classes: All classes.
         blocks: Block of each item (set of records that no model distinguishes); empty if there are no blocks.
         seed: Seed of the choice.
@@ -221,20 +223,20 @@ def _focus_search(
         The classes to search; those set aside, or None; spare arrays of the size of the first; and the total number of
         moves after which to choose again.
     """
-    searched, set_aside = focus_classes(problem, classes, blocks, np.random.Generator(np.random.PCG64([seed, 1])))
-    spare = PackedClasses.allocate(len(searched.items), problem.min_records, searched.n_classes)
+    searched, set_aside = focus_classes(kernel_inputs, classes, blocks, np.random.Generator(np.random.PCG64([seed, 1])))
+    spare = PackedClasses.allocate(len(searched.items), kernel_inputs.min_records, searched.n_classes)
     return searched, set_aside, spare, n_moves_done + max(classes.n_classes, MIN_MOVES_PER_FOCUS)
 
 
-def _item_blocks(problem: KernelInputs, space: EncodedTable, blocks: Ints | None) -> Ints:
+def _item_blocks(kernel_inputs: KernelInputs, space: EncodedTable, blocks: Ints | None) -> Ints:
     """Return the block of each item (set of records that no model distinguishes), given the block of each tuple.
 
     An empty array is returned for None.
     """
     if blocks is None:
         return np.zeros(0, np.int64)
-    if problem.item_by_row is None:
+    if kernel_inputs.item_by_row is None:
         return blocks
-    item_block = np.zeros(len(problem.codes), np.int64)
-    item_block[problem.item_by_row] = np.repeat(blocks, space.counts)
+    item_block = np.zeros(len(kernel_inputs.codes), np.int64)
+    item_block[kernel_inputs.item_by_row] = np.repeat(blocks, space.counts)
     return item_block

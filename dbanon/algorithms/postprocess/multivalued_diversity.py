@@ -113,9 +113,9 @@ class LinkedDiversity:
 class _PersonClusters:
     """Mergeable clusters that are kept as the people (canonical rows) in them."""
 
-    def __init__(self, shares: LinkedDiversity, rows: list[Ints]) -> None:
+    def __init__(self, requirement: LinkedDiversity, rows: list[Ints]) -> None:
         """Store the requirement, and the list of the people (canonical rows) of each cluster, which `merge` changes."""
-        self.shares, self.rows = shares, rows
+        self.shares, self.rows = requirement, rows
 
     def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
         """Return a mask of `others` in which only the first suitable partner of `cluster` is true.
@@ -178,21 +178,23 @@ def diversify_clusters(
     return diverse_labels
 
 
-def _refuse_unmet(function: str, shares: LinkedDiversity, labels: Ints) -> None:
+def _refuse_unmet(function: str, requirement: LinkedDiversity, labels: Ints) -> None:
     """Raise ModelNotMetError if there is only one cluster and it violates the requirement; otherwise do nothing.
 
     The message states the greatest l that all people together have.
 
     Args:
         function: Name of the called function, for the message.
-        shares: The requirement.
+        requirement: The requirement.
         labels: Cluster of each person, numbered from 0.
     """
     if labels.max(initial=0) > 0:
         return
     all_people = np.arange(len(labels))
-    if not shares.is_met_by(all_people):
-        achieved, name = min(zip(shares.achieved_l(all_people), (h.name for h in shares.columns), strict=True))
+    if not requirement.is_met_by(all_people):
+        achieved, name = min(
+            zip(requirement.achieved_l(all_people), (h.name for h in requirement.columns), strict=True)
+        )
         achieved = min(achieved, len(all_people))
         best = f"l = {achieved}" if achieved > 1 else "no l above 1"
-        raise errors.ModelNotMetError(function, f"l = {shares.min_l}", name, best)
+        raise errors.ModelNotMetError(function, f"l = {requirement.min_l}", name, best)

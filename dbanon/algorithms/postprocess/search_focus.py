@@ -19,7 +19,7 @@ N_NEIGHBOURS = 2
 
 
 def focus_classes(
-    problem: KernelInputs, classes: PackedClasses, blocks: Ints, draws: np.random.Generator
+    kernel_inputs: KernelInputs, classes: PackedClasses, blocks: Ints, draws: np.random.Generator
 ) -> tuple[PackedClasses, PackedClasses | None]:
     """Return the classes to search and those set aside (None if all classes are to be searched).
 
@@ -28,7 +28,7 @@ def focus_classes(
     ordinary table covers all its classes.
 
     Args:
-        problem: The arrays of the table and the constraint.
+        kernel_inputs: The arrays of the table and the constraint.
         classes: All classes.
         blocks: The block of each item, empty if there are no blocks.
         draws: Chooses the random lines along which neighbours are found.
@@ -38,26 +38,30 @@ def focus_classes(
     from dbanon.kernels.local_search import class_losses
 
     n_classes = classes.n_classes
-    lossy = class_losses(classes.items, classes.starts, classes.sizes, n_classes, problem.loss_arrays) > 0
+    lossy = class_losses(classes.items, classes.starts, classes.sizes, n_classes, kernel_inputs.loss_arrays) > 0
     if 2 * np.count_nonzero(lossy) >= n_classes:
         return classes, None
-    searched = _classes_to_search(problem, classes, lossy, blocks, draws)
+    searched = _classes_to_search(kernel_inputs, classes, lossy, blocks, draws)
     if 2 * np.count_nonzero(searched) >= n_classes:
         return classes, None
-    return _select_classes(problem, classes, searched), _select_classes(problem, classes, ~searched)
+    return _select_classes(kernel_inputs, classes, searched), _select_classes(kernel_inputs, classes, ~searched)
 
 
-def reunite_classes(problem: KernelInputs, searched: PackedClasses, set_aside: PackedClasses | None) -> PackedClasses:
+def reunite_classes(
+    kernel_inputs: KernelInputs, searched: PackedClasses, set_aside: PackedClasses | None
+) -> PackedClasses:
     """Return the classes that were searched, followed by those set aside, as new arrays.
 
-    If `set_aside` is None, `searched` itself is returned. `problem` has the arrays of the table and the constraint.
-    O(entries).
+    If `set_aside` is None, `searched` itself is returned. `kernel_inputs` has the arrays of the table and the
+    constraint. O(entries).
     """
     if set_aside is None:
         return searched
     entries, others = int(searched.starts[searched.n_classes]), int(set_aside.starts[set_aside.n_classes])
     n_classes = searched.n_classes + set_aside.n_classes
-    all_classes = PackedClasses.allocate(len(searched.items) + len(set_aside.items), problem.min_records, n_classes)
+    all_classes = PackedClasses.allocate(
+        len(searched.items) + len(set_aside.items), kernel_inputs.min_records, n_classes
+    )
     all_classes.items[: entries + others] = np.concatenate((searched.items[:entries], set_aside.items[:others]))
     all_classes.counts[: entries + others] = np.concatenate((searched.counts[:entries], set_aside.counts[:others]))
     all_classes.starts[: n_classes + 1] = np.concatenate(
@@ -71,7 +75,7 @@ def reunite_classes(problem: KernelInputs, searched: PackedClasses, set_aside: P
 
 
 def _classes_to_search(
-    problem: KernelInputs, classes: PackedClasses, lossy: Bools, blocks: Ints, draws: np.random.Generator
+    kernel_inputs: KernelInputs, classes: PackedClasses, lossy: Bools, blocks: Ints, draws: np.random.Generator
 ) -> Bools:
     """Return which classes are to be searched: those with a loss, and the classes nearest to their records.
 
@@ -79,7 +83,7 @@ def _classes_to_search(
     a loss, only its first item is considered.
 
     Args:
-        problem: The arrays of the table and the constraint.
+        kernel_inputs: The arrays of the table and the constraint.
         classes: All classes.
         lossy: Whether each class has a loss.
         blocks: The block of each item, empty if there are no blocks.
@@ -95,7 +99,7 @@ def _classes_to_search(
     )
     items = np.concatenate((ends, records))
     for _ in range(N_LINES):
-        keys: list[Any] = [problem.codes[items, j] for j in draws.permutation(problem.codes.shape[1])]
+        keys: list[Any] = [kernel_inputs.codes[items, j] for j in draws.permutation(kernel_inputs.codes.shape[1])]
         if len(blocks):
             keys.append(blocks[items])
         order = np.lexsort(keys)
@@ -108,16 +112,16 @@ def _classes_to_search(
     return searched
 
 
-def _select_classes(problem: KernelInputs, classes: PackedClasses, is_selected: Bools) -> PackedClasses:
+def _select_classes(kernel_inputs: KernelInputs, classes: PackedClasses, is_selected: Bools) -> PackedClasses:
     """Return the classes for which `is_selected` is true, in their order and renumbered from 0, as new arrays.
 
-    `problem` has the arrays of the table and the constraint.
+    `kernel_inputs` has the arrays of the table and the constraint.
     """
     numbers = np.flatnonzero(is_selected)
     entries = np.diff(classes.starts[: classes.n_classes + 1])[numbers]
     places = concatenated_ranges(classes.starts[numbers], entries)
     sizes = classes.sizes[numbers]
-    selection = PackedClasses.allocate(int(sizes.sum()), problem.min_records, len(numbers))
+    selection = PackedClasses.allocate(int(sizes.sum()), kernel_inputs.min_records, len(numbers))
     selection.items[: len(places)], selection.counts[: len(places)] = classes.items[places], classes.counts[places]
     selection.starts[1 : len(numbers) + 1] = np.cumsum(entries)
     selection.sizes[: len(numbers)] = sizes

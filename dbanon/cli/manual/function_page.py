@@ -100,8 +100,8 @@ def _table(function: TableFunction, alone: bool) -> list[str]:
     parts += _example(function.example)
     if function.algorithm:
         parts += ["## Algorithm", *_algorithm(find(function.algorithm))]
-    if function.system:
-        parts += ["## System", *_system(find_stream(function.system))]
+    if function.stream_algorithm:
+        parts += ["## System", *_system(find_stream(function.stream_algorithm))]
     siblings = _siblings(function)
     if siblings:
         parts += ["## See also", ", ".join(map(link, siblings)) + ", [metrics](../metrics.md), [errors](../errors.md)"]
@@ -201,8 +201,10 @@ def _siblings(function: TableFunction) -> list[str]:
 
     Empty for a function that belongs to no algorithm.
     """
-    if function.system:
-        return [name for name in (function.system + ending for ending in KIND_BY_ENDING) if name != function.name]
+    if function.stream_algorithm:
+        return [
+            name for name in (function.stream_algorithm + ending for ending in KIND_BY_ENDING) if name != function.name
+        ]
     own_ending = next((ending for ending, kind in KIND_BY_ENDING.items() if kind == function.kind), None)
     if own_ending is None:
         return []
@@ -212,7 +214,9 @@ def _siblings(function: TableFunction) -> list[str]:
 
 def _scalar(function: scalar_functions.ScalarFunction) -> list[str]:
     """Return the parts of a scalar function's page below its heading."""
-    forms = "\n".join(f"{function.name}({', '.join(form.arguments)}) -> {function.returns}" for form in function.forms)
+    forms = "\n".join(
+        f"{function.name}({', '.join(form.arguments)}) -> {function.returns}" for form in function.overloads
+    )
     return [
         f"```\n{forms}\n```",
         escape_markdown(function.doc),

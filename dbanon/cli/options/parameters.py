@@ -99,7 +99,7 @@ def merge_stream_parameters(system: str, assignments: Iterable[str], **options: 
 
     Also raises the errors of `merge_parameters`.
     """
-    systems = sorted({f.system for f in table_functions().values() if f.system})
+    systems = sorted({f.stream_algorithm for f in table_functions().values() if f.stream_algorithm})
     if system not in systems:
         raise errors.UnknownAlgorithmError(system, systems)
     return _merge(system, assignments, options)

@@ -321,7 +321,7 @@ def _values(
     in_value = inner.sign in "[{"
     if isinstance(kind, (PerColumn, ForColumns)):
         if in_value and previous == ":":
-            yield from _scalars(parameter.name, kind.kind, columns, catalog)
+            yield from _scalars(parameter.name, kind.value_type, columns, catalog)
         elif in_value:
             yield from ((c, f"{quoted(c)}: ", t) for c, t in columns.items())
         else:

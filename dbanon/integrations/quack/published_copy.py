@@ -236,15 +236,15 @@ def _request_statements(requests: _ReaderRequests, served_releases: set[tuple[st
         yield Sql(f"INSERT INTO {catalog.SCHEMA}.release_request VALUES ({values})")
 
 
-def _table_columns(cursor: Any, entry: LedgerEntry, ending: str) -> dict[str, str]:
+def _table_columns(cursor: Any, entry: LedgerEntry, table_suffix: str) -> dict[str, str]:
     """Return the SQL types of the columns of a release's table by name.
 
-    `ending` is that of the table's name: "", "_classes", "_metrics" or "_certificate". The table of the certificate
-    always has four text columns; those of the others are read from the catalog.
+    `table_suffix` is that of the table's name: "", "_classes", "_metrics" or "_certificate". The table of the
+    certificate always has four text columns; those of the others are read from the catalog.
     """
-    if ending == "_certificate":
+    if table_suffix == "_certificate":
         return dict.fromkeys(("section", "item", "value", "sql"), "VARCHAR")
-    return catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
+    return catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + table_suffix))
 
 
 def _copied_column(name: str, type_: str) -> Sql:

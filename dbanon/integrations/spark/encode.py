@@ -11,7 +11,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, Ints, SensitiveColumn
 from dbanon.integrations.spark.columns import struct_field
-from dbanon.integrations.spark.session_call import CallPlanner, LargerTable, PortableCall, thread_planner
+from dbanon.integrations.spark.session_call import CallPlanner, PortableCall, TableCounts, thread_planner
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.udf import cluster_input
@@ -52,7 +52,7 @@ class CodeCounts(NamedTuple):
     records: Ints
 
 
-def count_values(planner: CallPlanner, distinct_records: DataFrame) -> LargerTable:
+def count_values(planner: CallPlanner, distinct_records: DataFrame) -> TableCounts:
     """Count the records with each value of the quasi-identifiers, and of the sensitive columns that clustering reads.
 
     If there is a person column, distinct persons are counted in place of records.
@@ -71,7 +71,7 @@ def count_values(planner: CallPlanner, distinct_records: DataFrame) -> LargerTab
         counts = distinct_records.groupBy(struct_field("own", name).alias("value")).agg(count.alias("size"))
         columns[name] = counts.toArrow()
     records = distinct_records.agg(fn.sum("weight")).collect()[0][0]
-    return LargerTable(columns, int(records or 0))
+    return TableCounts(columns, int(records or 0))
 
 
 class PartitionInput:
@@ -90,7 +90,7 @@ class PartitionInput:
         groups: One row per combination of `codes`, `looked` and `person`, with its `weight`.
     """
 
-    def __init__(self, call: PortableCall, distinct_records: DataFrame, larger: LargerTable) -> None:
+    def __init__(self, call: PortableCall, distinct_records: DataFrame, larger: TableCounts) -> None:
         """Encode the distinct records and cache the DataFrames `tuples` and `groups`.
 
         Args:
@@ -179,12 +179,12 @@ class PartitionInput:
 
 
 def _parts_missing_model(
-    demand: ModelRequirement, sensitive: SensitiveColumn, value_counts: Sequence[Any], blocks: Sequence[Any]
+    requirement: ModelRequirement, sensitive: SensitiveColumn, value_counts: Sequence[Any], blocks: Sequence[Any]
 ) -> set[int]:
     """Return the numbers of the partitions with a block that misses a privacy model.
 
     Args:
-        demand: The model and its bound.
+        requirement: The model and its bound.
         sensitive: The sensitive column that it is about.
         value_counts: Rows of `part`, `block`, `value` (a code) and `size`.
         blocks: One row of `part`, `block` and `size` per block (the tuples that may share a class).
@@ -194,7 +194,7 @@ def _parts_missing_model(
     for row in value_counts:
         counts[numbers[row["part"], json.dumps(row["block"])], row["value"]] = row["size"]
     sizes = np.array([r["size"] for r in blocks], np.int64)
-    is_met = demand.is_satisfied(demand.measure(sensitive, counts, sizes))
+    is_met = requirement.is_satisfied(requirement.measure(sensitive, counts, sizes))
     return {row["part"] for row, well in zip(blocks, is_met, strict=True) if not well}
 
 
@@ -238,7 +238,7 @@ def _block_columns(attributes: Sequence[Attribute]) -> Iterator[Column]:
 def _add_codes(
     planner: CallPlanner,
     distinct_records: DataFrame,
-    larger: LargerTable,
+    larger: TableCounts,
     attributes: Sequence[Attribute],
     sensitive: Sequence[SensitiveColumn],
 ) -> DataFrame:
@@ -268,7 +268,7 @@ def _add_codes(
     return rows.select("own", "weight", *columns)
 
 
-def _decode_domains(planner: CallPlanner, larger: LargerTable) -> tuple[list[Attribute], list[SensitiveColumn]]:
+def _decode_domains(planner: CallPlanner, larger: TableCounts) -> tuple[list[Attribute], list[SensitiveColumn]]:
     """Return the attributes and sensitive columns of the whole table, decoded as the clustering UDF does it."""
     row = planner.domain_row(larger)
     request: Mapping[str, Any] = json.loads(row.column(0)[0].as_py())

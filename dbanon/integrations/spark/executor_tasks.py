@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from dbanon import errors
-from dbanon.integrations.spark.session_call import LargerTable, PortableCall, thread_planner
+from dbanon.integrations.spark.session_call import PortableCall, TableCounts, thread_planner
 
 FORMS = ("published", "keys", "lost", "person")
 """The columns of an assigned record: what is published, the key of its class, what is lost, and the person."""
@@ -20,7 +20,7 @@ _MODEL_SCHEMA = "model int, value double, missed bigint, error string"
 _COVERAGE_SCHEMA = "uncovered bigint, finer bigint, error string"
 
 
-def assign_partitions(call: PortableCall, parts: DataFrame, larger: LargerTable | None) -> DataFrame:
+def assign_partitions(call: PortableCall, parts: DataFrame, larger: TableCounts | None) -> DataFrame:
     """Cluster each partition on an executor; return its records with what is published for the class of each.
 
     Args:
@@ -94,7 +94,7 @@ def _count_uncovered_rows(call: PortableCall, rows: pa.Table) -> pa.Table:
     return pa.table({"uncovered": [uncovered], "finer": [finer]})
 
 
-def measure_models(call: PortableCall, rows: DataFrame, larger: LargerTable) -> DataFrame:
+def measure_models(call: PortableCall, rows: DataFrame, larger: TableCounts) -> DataFrame:
     """Measure the privacy models other than k, and the number of persons, of classes on the executors.
 
     Args:

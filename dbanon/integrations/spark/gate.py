@@ -15,7 +15,7 @@ from dbanon.integrations.spark import recount
 from dbanon.integrations.spark.columns import is_hashed, quoted_column, struct_field
 from dbanon.integrations.spark.executor_tasks import count_uncovered, measure_models
 from dbanon.integrations.spark.release import UncheckedRelease
-from dbanon.integrations.spark.session_call import LargerTable
+from dbanon.integrations.spark.session_call import TableCounts
 from dbanon.release.plan import plan
 
 
@@ -243,14 +243,14 @@ def _check_models_measured(release: UncheckedRelease, achieved: Mapping[int, flo
         _refuse(release, "lost", len(achieved))
 
 
-def _sensitive_counts(release: UncheckedRelease) -> LargerTable:
+def _sensitive_counts(release: UncheckedRelease) -> TableCounts:
     """Return, by sensitive column, how many released records (persons) have each value; `records` is not set (0)."""
     count_column = fn.sum("size") if release.planner.spec.roles.person is None else fn.countDistinct("person")
     columns = {}
     for name in release.planner.sensitive_columns:
         groups = release.published_records.groupBy(struct_field("own", name).alias("value"))
         columns[name] = groups.agg(count_column.alias("size")).toArrow()
-    return LargerTable(columns, 0)
+    return TableCounts(columns, 0)
 
 
 def _raise_part_errors(rows: list[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ from dbanon.algorithms import find
 from dbanon.encoding.encoded_table import Codes, Ints, NumericAttribute
 from dbanon.integrations.spark import kmeans_partitions, partition_cuts
 from dbanon.integrations.spark.encode import Partitioner, PartitionInput, partition_by_codes
-from dbanon.integrations.spark.session_call import CallPlanner, LargerTable, PortableCall
+from dbanon.integrations.spark.session_call import CallPlanner, PortableCall, TableCounts
 
 SCORE_STEPS = 2**16
 """The number of steps to which scores are rounded."""
@@ -30,7 +30,7 @@ one.
 
 
 def partition_records(
-    call: PortableCall, distinct_records: DataFrame, larger: LargerTable, max_tuples: int
+    call: PortableCall, distinct_records: DataFrame, larger: TableCounts, max_tuples: int
 ) -> DataFrame:
     """Return the distinct records (`own`, `weight`) with the number of the partition (`part`) that each is in.
 

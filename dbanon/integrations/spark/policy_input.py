@@ -92,14 +92,14 @@ def _merge_hierarchies(function: str, installed: Mapping[str, str], call_hierarc
     return {**installed, **(call_hierarchies or {})}
 
 
-def validate_max_partition(function: str, cell: object) -> int | None:
+def validate_max_partition(function: str, max_partition: object) -> int | None:
     """Return the argument `max_partition` as an integer; None if it is not given.
 
     Raises:
         InvalidArgumentError: It is invalid.
     """
     accepted = tuple(parameter for parameter in COMMON if parameter.name == "max_partition")
-    value = parameters.validate_parameters(function, accepted, {"max_partition": cell})["max_partition"]
+    value = parameters.validate_parameters(function, accepted, {"max_partition": max_partition})["max_partition"]
     return None if value is None else int(str(value))
 
 

@@ -10,7 +10,7 @@ from dbanon.integrations.spark import partitioning
 from dbanon.integrations.spark.columns import is_exact, is_hashed, quoted_column, struct_field
 from dbanon.integrations.spark.encode import count_values
 from dbanon.integrations.spark.executor_tasks import assign_partitions, drop_null_rows
-from dbanon.integrations.spark.session_call import CallPlanner, LargerTable, PortableCall, thread_planner
+from dbanon.integrations.spark.session_call import CallPlanner, PortableCall, TableCounts, thread_planner
 from dbanon.release.plan import plan
 
 MAX_PARTITION_TUPLES = 50_000
@@ -105,7 +105,7 @@ def build_release(call: PortableCall, df: DataFrame, max_partition: int | None) 
 
 def _partition(
     call: PortableCall, planner: CallPlanner, rows: DataFrame, max_partition: int
-) -> tuple[PortableCall, DataFrame, LargerTable | None]:
+) -> tuple[PortableCall, DataFrame, TableCounts | None]:
     """Return what the executors need: the call for a partition, the distinct records with their partitions, and counts.
 
     Args:

@@ -31,7 +31,7 @@ _INPUT_VIEW = "rows of a part, given"
 
 
 @dataclass(frozen=True)
-class LargerTable:
+class TableCounts:
     """Counts of the whole table, for planning and checking one partition of it.
 
     Attributes:
@@ -155,7 +155,7 @@ class CallPlanner:
         rows = self.con.execute(f"DESCRIBE {self._assignment_sql(self.spec)}").fetchall()
         return {name: type_ for name, type_, *_ in rows}
 
-    def assign_classes(self, rows: pa.Table, weights: Any, larger: LargerTable | None) -> pa.Table:
+    def assign_classes(self, rows: pa.Table, weights: Any, larger: TableCounts | None) -> pa.Table:
         """Cluster the records of a partition; return them with what is published for each (see executor_tasks.FORMS).
 
         The statement is sql/integrations/spark/partition_release.sql.
@@ -183,7 +183,7 @@ class CallPlanner:
         counts = self._query(self._fill_template("covered_values", self.spec, shown=_SHOWN)).to_pylist()[0]
         return counts["uncovered"], counts["finer"]
 
-    def measure_models(self, rows: pa.Table, assigned: pa.Table, larger: LargerTable) -> pa.Table:
+    def measure_models(self, rows: pa.Table, assigned: pa.Table, larger: TableCounts) -> pa.Table:
         """Return the value of the worst class for each privacy model other than k, and how many classes miss it.
 
         Args:
@@ -203,14 +203,14 @@ class CallPlanner:
             self._fill_template("model_measures", part_spec, shown=_SHOWN, demanded=bool(part_spec.model_requirements))
         )
 
-    def value_codes(self, column: str, larger: LargerTable) -> pa.Table:
+    def value_codes(self, column: str, larger: TableCounts) -> pa.Table:
         """Return `value` and `code` of the distinct values of a column, as the clustering codes them; NULL has no row.
 
         `column` is a quasi-identifier or a sensitive column that the clustering uses.
         """
         return self._query(self._fill_template("codes", self._part_spec(larger), of=column))
 
-    def domain_row(self, larger: LargerTable) -> pa.Table:
+    def domain_row(self, larger: TableCounts) -> pa.Table:
         """Return one row: the clustering request as JSON, and the domain (the coded values) of each column.
 
         The domains are those of the whole table, whose counts are in `larger`.
@@ -243,7 +243,7 @@ class CallPlanner:
             self._clear_rows()
             self.con.raw.execute(f"DROP TABLE IF EXISTS {_SHOWN}")
 
-    def _part_spec(self, larger: LargerTable | None) -> ReleaseSpec:
+    def _part_spec(self, larger: TableCounts | None) -> ReleaseSpec:
         """Return the release spec for a partition, storing the counts of `larger` as tables that it reads.
 
         Without `larger` the partition is the whole table, and the spec is unchanged.

@@ -148,19 +148,19 @@ def _fold_origin(origin: Origin) -> Origin:
 
 
 def _has_countable_records(
-    connection: Any, branch: Branch, scan: int, persons: Sequence[Origin], is_repeated: bool
+    connection: Any, branch: Branch, scan: int, persons: Sequence[Origin], is_published_before: bool
 ) -> bool:
     """Return whether the records of a scanned table without a person column can be counted for k.
 
     They can if the query's person column equals a unique column of the table; or if each record is in at most one row
-    of the branch, and no earlier branch of the query publishes the table (`is_repeated`).
+    of the branch, and no earlier branch of the query publishes the table (`is_published_before`).
 
     Args:
         connection: The connection on which uniqueness is looked up in the data.
         branch: The branch (one SELECT of a UNION).
         scan: The number of the scan of the table in the branch.
         persons: The stored columns that are person columns of the query.
-        is_repeated: Whether an earlier branch of the query publishes the table.
+        is_published_before: Whether an earlier branch of the query publishes the table.
     """
     compared_columns = {c.column for e in branch.equalities for c in (e.first, e.second) if c.scan == scan}
     unique_columns = [
@@ -168,7 +168,7 @@ def _has_countable_records(
     ]
     if any(_equals_person(branch, person, scan, unique_columns) for person in persons):
         return True
-    return not is_repeated and _has_single_rows(connection, branch, scan)
+    return not is_published_before and _has_single_rows(connection, branch, scan)
 
 
 def _has_single_rows(connection: Any, branch: Branch, scan: int) -> bool:

@@ -327,7 +327,7 @@ def _validated_settings(arguments: Mapping[str, object]) -> Settings:
     kinds = {p.name: p.kind for p in COMMON}
     settings_by_name: dict[str, Any] = {}
     for name, value in ((name, value) for name, value in arguments.items() if value is not None):
-        kind = cast(PerColumn | ForColumns, kinds[_PARAMETER_NAMES.get(name, name)]).kind
+        kind = cast(PerColumn | ForColumns, kinds[_PARAMETER_NAMES.get(name, name)]).value_type
         try:
             settings_by_name[name] = kind.check(policy_value(value))
         except ValueError:

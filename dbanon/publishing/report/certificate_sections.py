@@ -34,7 +34,7 @@ def protection_section(lines: Sequence[Line]) -> Section:
         f"{line.label}: {line.value}" for line in lines if line.section == "model" and line.label != "verified"
     ]
     sentences = [
-        "What was asked for: " + "; ".join(map(_format_whole_number, constraints)) + ".",
+        "What was asked for: " + "; ".join(map(_format_text, constraints)) + ".",
         f"What was achieved: k = {values['achieved', 'k']} in "
         f"{_format_number(values['achieved', 'classes'])} classes; a share of "
         f"{format_cell(float(values['achieved', 'precision']))} of the quasi-identifiers' detail is kept (precision).",
@@ -68,6 +68,6 @@ def _format_number(value: str) -> str:
     return format_cell(float(value)) or ""
 
 
-def _format_whole_number(value: str) -> str:
+def _format_text(value: str) -> str:
     """Return a text as a page shows it: in one line, shortened if it is too long."""
     return format_cell(value) or ""

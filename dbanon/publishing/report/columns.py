@@ -126,7 +126,7 @@ def _summary_query(reader: ReleaseReader, columns: list[str], original: Unchange
     Args:
         reader: The reader.
         columns: Columns of the source.
-        original: The source; None if it is not shown. The rows then have only the numbers after.
+        source: The source; None if it is not shown. The rows then have only the numbers after.
     """
 
     def summary_sql(release: Sql, source: Sql | None) -> Sql:

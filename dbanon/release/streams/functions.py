@@ -40,7 +40,7 @@ def _algorithm_functions(algorithm: StreamAlgorithm) -> Iterator[TableFunction]:
             f"{algorithm.title}. {_DESCRIPTIONS[kind]}",
             partial(plan.stream_sql, algorithm, kind),
             Example(_EXAMPLES[kind].format(algorithm.name + ending, example_arguments)),
-            system=algorithm.name,
+            stream_algorithm=algorithm.name,
         )
 
 

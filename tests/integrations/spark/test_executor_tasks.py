@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 from dbanon import algorithms
-from dbanon.integrations.spark.session_call import CallPlanner, LargerTable, PortableCall
+from dbanon.integrations.spark.session_call import CallPlanner, PortableCall, TableCounts
 
 CITIES = [[city, country, "*"] for city, country in (("Oslo", "NO"), ("Bergen", "NO"), ("Lund", "SE"), ("Umea", "SE"))]
 POLICY: dict[str, Any] = {
@@ -66,14 +66,14 @@ def tuples_with_counts(con: Any, planner: CallPlanner, condition: str = "true") 
     return rows.drop_columns("n"), rows.column("n")
 
 
-def whole_table_values(con: Any, planner: CallPlanner, persons: bool = False) -> LargerTable:
+def whole_table_values(con: Any, planner: CallPlanner, persons: bool = False) -> TableCounts:
     """Return the values of the whole table."""
     size = "count(DISTINCT name)" if persons else "count(*)"
     values = {
         name: con.sql(f"SELECT {name} AS value, {size} AS size FROM t GROUP BY ALL").to_arrow_table()
         for name in (*planner.quasi_columns, *planner.sensitive_columns)
     }
-    return LargerTable(values, con.sql("SELECT count(*) FROM t").fetchall()[0][0])
+    return TableCounts(values, con.sql("SELECT count(*) FROM t").fetchall()[0][0])
 
 
 def publishable_rows(assigned: pa.Table) -> Counter[tuple[str, ...]]:
