@@ -122,7 +122,7 @@ def test_full_recoding_publishes_node_of_single_value() -> None:
     connection.execute("""INSERT INTO dbanon.hierarchy (name, node, parent, label, position) VALUES
         ('h', 'r', NULL, '*', 0), ('h', 'a', 'r', '0213*', 1), ('h', 'b', 'r', '9999*', 2), ('h', '1', 'a', '02138', 3),
         ('h', '2', 'a', '02139', 4), ('h', '3', 'b', '99998', 5), ('h', '4', 'b', '99999', 6)""")
-    for name, extra in (("datafly", ", most := 0"), ("incognito", ""), ("samarati", "")):
+    for name, extra in (("datafly", ", max_suppressed := 0"), ("incognito", ""), ("samarati", "")):
         call = f"('t', k := 2, qi := ['z'], hierarchies := {{'z': 'h'}}{extra}"
         rows = connection.execute(f"SELECT z FROM {name}{call}) ORDER BY z").fetchall()
         assert rows == [("0213*",), ("0213*",), ("9999*",), ("9999*",)]

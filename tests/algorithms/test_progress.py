@@ -137,7 +137,7 @@ def test_slow_call_with_small_cells_is_not_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(progress, "MAX_STEPS", message[0] / 2)
     with pytest.raises(errors.TableTooLargeError):
         by_row.run_labels(kmember, actual_points, constraint, options("kmember"))
-    labels = by_row.run_labels(kmember, actual_points, constraint, options("kmember"), cell=200)
+    labels = by_row.run_labels(kmember, actual_points, constraint, options("kmember"), max_cell_tuples=200)
     assert np.bincount(labels).min() >= 3
 
 

@@ -462,9 +462,9 @@ def test_influence_uses_forest_with_same_settings(people: Any) -> None:
     cache = session.find_session(people).cache
     call = "('people', qi := ['age', 'zip'], sensitive := ['disease'], {}trees := 7, seed := 3{})"
     people.execute("FROM influence" + call.format("", "")).fetchall()
-    assert cache.calls == 1
+    assert cache.n_computed == 1
     first = people.execute("FROM simdiv" + call.format("k := 3, ", "")).fetchall()
-    assert cache.calls == 2, "the clustering, and no forest"
+    assert cache.n_computed == 2, "the clustering, and no forest"
     people.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(n)")
     assert people.execute("FROM simdiv" + call.format("k := 3, ", "")).fetchall() == first
     assert len(people.execute("FROM simdiv" + call.format("k := 3, reproduce := 'paper', ", "")).fetchall()) == 12

@@ -27,17 +27,17 @@ def clinic(tmp_path: Path) -> Path:
 @pytest.fixture
 def executed_runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Record every run on the whole table, as it is made."""
-    result: list[tuple[str, int]] = []
+    executed: list[tuple[str, int]] = []
     run = algorithms.run_algorithm
 
     def record_run(algorithm: Any, space: Any, constraint: Any, *more: Any, **named: Any) -> Any:
         result = run(algorithm, space, constraint, *more, **named)
         if space.rows == 200:
-            result.append((algorithm.name, constraint.k))
+            executed.append((algorithm.name, constraint.k))
         return result
 
     monkeypatch.setattr(algorithms, "run_algorithm", record_run)
-    return result
+    return executed
 
 
 def test_stored_runs_not_repeated_and_extended(clinic: Path, executed_runs: list[tuple[str, int]]) -> None:

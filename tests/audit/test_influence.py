@@ -205,15 +205,15 @@ def test_influence_computed_once_per_data_and_parameters(con: Any) -> None:
     cache = session.find_session(con).cache
     text = QUERY.replace(", trees := 20", "")
     first = con.execute(text).fetchall()
-    assert cache.calls == 1 and con.execute(text).fetchall() == first and cache.calls == 1
+    assert cache.n_computed == 1 and con.execute(text).fetchall() == first and cache.n_computed == 1
     call = "('people', k := 5, qi := ['x', 'z', 'c'], sensitive := ['s'], weights := 'influence')"
     for algorithm in ("kacpc", "mondrian"):
         con.execute(f"FROM {algorithm}{call}").fetchall()
         con.execute(f"FROM {algorithm}_metrics{call}").fetchall()
-    assert cache.calls == 3, "one forest, and a clustering for each algorithm"
+    assert cache.n_computed == 3, "one forest, and a clustering for each algorithm"
     con.execute("UPDATE people SET s = 'a' WHERE n = 0 OR s = 'b' AND n < 9")
     con.execute(text).fetchall()
-    assert cache.calls == 4
+    assert cache.n_computed == 4
 
 
 def test_influence_weights_are_scores_over_their_mean(con: Any) -> None:

@@ -58,7 +58,7 @@ missing_codes = ["NA", "?"]
 role = "sensitive"
 missing_codes = "-"
 """
-CSV = "column_name,role,missing\nage,quasi,999\ntown,quasi,\"[NA, '?']\"\nvote,sensitive,-\n"
+CSV = "column_name,role,missing_codes\nage,quasi,999\ntown,quasi,\"[NA, '?']\"\nvote,sensitive,-\n"
 
 
 def test_policy_files_accept_missing_codes(survey: Path) -> None:

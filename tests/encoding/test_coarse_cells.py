@@ -25,7 +25,7 @@ NAMES = [algorithm.name for algorithm in algorithms.algorithms()]
 def run(name: str, table: encoded_table.EncodedTable, limits: Constraint, cell: int | None) -> Any:
     algorithm = algorithms.find(name)
     options = {p.name: p.default for p in algorithm.own}
-    return by_row.run_labels(algorithm, table, limits, options, cell=cell)
+    return by_row.run_labels(algorithm, table, limits, options, max_cell_tuples=cell)
 
 
 @given(tables(), st.integers(1, 12), st.integers(1, 4))

@@ -755,6 +755,7 @@ SAMPLES: dict[str, Any] = {p: ["aa"] for p in LISTS} | {
     "types": {"aa": "aa"},
     "streams": ["aa"],
     "others": {"aa": ["aa"]},
+    "renamed": {"aa": "aa"},
     "recognition": SimpleNamespace(people=9, by_key=0, by_spelling=1, by_records=8, columns=["aa"], is_comparable=True),
 }
 """Arguments of exceptions that are no text."""

@@ -704,7 +704,7 @@ def test_raising_algorithm_gives_no_row(algorithm: Any) -> None:
 
 def n_clusterings(con: Any) -> int:
     """Return the number of clusterings that the connection's instance has computed."""
-    return session.find_session(con).cache.calls
+    return session.find_session(con).cache.n_computed
 
 
 def test_one_statement_clusters_once(people: Any) -> None:
@@ -854,7 +854,7 @@ def test_shared_computation_ends_after_labels_cached() -> None:
     cache.get(b"key", compute)
     for thread in late:
         thread.join()
-    assert cache.calls == 1
+    assert cache.n_computed == 1
 
 
 def test_cache_respects_size_limit() -> None:
@@ -864,7 +864,7 @@ def test_cache_respects_size_limit() -> None:
     assert sum(a.nbytes for a in cache._labels.values()) <= 1000
     cache.get(bytes([9]), lambda: pytest.fail("the newest is kept"))
     cache.get(bytes([0]), lambda: np.zeros(100, np.int32))
-    assert cache.calls == 11
+    assert cache.n_computed == 11
 
 
 def test_stored_labels_respect_size_limit_but_for_newest() -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 from support.tables import MANY, Table, encode_records, tables
-from test_gate import CORE, ROWS, SHAPES, SPOILED, ZIPS, refuses
+from test_gate import CORE, ROWS, SHAPES, SPOILED, ZIPS, assert_refused
 
 import dbanon
 from dbanon import algorithms, errors
@@ -580,12 +580,14 @@ def test_gate_refuses_every_broken_noise_draw(
     query = f"FROM {NOISY['rka'].format(function)}"
     assert people.execute(query).fetchall()
     monkeypatch.setitem(globals(), "_how", STRANGE[how])
-    refuses(people, query)
+    assert_refused(people, query)
 
 
 def test_gate_refuses_noisy_category_of_other_class(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "_how", use_category_of_other_class)
-    refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of zip that none of their records may have")
+    assert_refused(
+        people, f"FROM {NOISY['rka'].format('')}", "published values of zip that none of their records may have"
+    )
 
 
 @pytest.mark.parametrize("algorithm", NOISY)
@@ -595,7 +597,7 @@ def test_gate_refuses_noise_of_broken_clustering(
 ) -> None:
     monkeypatch.setitem(globals(), "_how", lambda found: {**found, "parts": SPOILED[how](found["parts"])})
     for function in ("", "_classes", "_metrics"):
-        refuses(people, f"FROM {NOISY[algorithm].format(function)}")
+        assert_refused(people, f"FROM {NOISY[algorithm].format(function)}")
 
 
 def test_gate_refuses_noise_under_every_outer_query(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -603,7 +605,7 @@ def test_gate_refuses_noise_under_every_outer_query(people: Any, monkeypatch: py
     for shape in CORE:
         call = NOISY["rka"].format("")
         query = SHAPES[shape].format(f=call, a="", c="class_id", t="zip")
-        refuses(people, query)
+        assert_refused(people, query)
 
 
 def test_gate_refuses_noise_outside_column_range(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -618,7 +620,9 @@ def test_gate_refuses_noise_outside_column_range(people: Any, monkeypatch: pytes
         loader=_SingleTemplateLoader(real, "release/noise/pipeline.sql", loose)
     )
     monkeypatch.setattr(templates, "_templates", lambda: broken_result)
-    refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of age that none of their records may have")
+    assert_refused(
+        people, f"FROM {NOISY['rka'].format('')}", "published values of age that none of their records may have"
+    )
 
 
 class _SingleTemplateLoader:

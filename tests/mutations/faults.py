@@ -243,12 +243,12 @@ _FAULTS = {
     "a version is held against no other": Fault(
         "dbanon/views/build_version.py",
         """    n_small_differences += _count_differences_from_old(cursor, entry, spec, version_options, others)
-    same_name = version_differences.same_name(entry, others)
+    same_name = version_differences.versions_of_release(entry, others)
     compare_version.check_changed_keys(cursor, entry, version_options, recognized, same_name)
     linked_versions.check_linked_versions(cursor, entry, spec, others, OLD_SUFFIX)
     differences = version_differences.small_differences(cursor, entry, spec, same_name, old_suffix=OLD_SUFFIX)
 """,
-        """    same_name = version_differences.same_name(entry, others)
+        """    same_name = version_differences.versions_of_release(entry, others)
     differences: list[version_differences.SmallDifference] = []
 """,
         ("tests/views/test_refresh.py", "tests/ledger/composition/test_version_differences.py"),
@@ -357,7 +357,7 @@ _FAULTS = {
     # Reports and exports of a release
     "a table of other rows is taken for the release": Fault(
         "dbanon/audit/release_lookup.py",
-        'hashes.version_changes(call.cursor, entry, endings=("",))',
+        'hashes.version_changes(call.cursor, entry, table_suffixes=("",))',
         "None",
         ("tests/audit/test_ledger_sources.py",),
     ),

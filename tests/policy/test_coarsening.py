@@ -323,7 +323,7 @@ def test_coarsen_loss_equals_published_loss(seed: int) -> None:
     parent = np.array([nodes.index(node[:-1]) if len(node) > 1 else -1 for node in nodes], np.int32)
     leaves = [position for position, node in enumerate(nodes) if not any(n[:-1] == node for n in nodes)]
     for steps in (1, 2, 3, 5):
-        tree = encoded_table.CategoricalAttribute(parent, np.array(leaves, np.int32), round=steps)
+        tree = encoded_table.CategoricalAttribute(parent, np.array(leaves, np.int32), published_depth_step=steps)
         pairs = np.array([(a, b) for a in range(len(leaves)) for b in range(a, len(leaves))], np.int64)
         low, high = pairs[:, :1], pairs[:, 1:]
         codes = np.arange(len(leaves), dtype=np.int32)
@@ -355,14 +355,16 @@ def test_coarsen_loss_equals_published_loss(seed: int) -> None:
 def test_coarsen_raises_to_every_nth_level() -> None:
     """A chain 0 > 1 > 2 > 3 > leaf 4, and the leaf 5 below 1."""
     tree = encoded_table.CategoricalAttribute(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
-    raised_values_by_steps = {steps: replace(tree, round=steps).published_node.tolist() for steps in (1, 2, 3, 4)}
+    raised_values_by_steps = {
+        steps: replace(tree, published_depth_step=steps).published_node.tolist() for steps in (1, 2, 3, 4)
+    }
     assert raised_values_by_steps == {
         1: [0, 1, 2, 3, 4, 5],
         2: [0, 0, 2, 2, 4, 5],
         3: [0, 0, 0, 3, 4, 5],
         4: [0, 0, 0, 0, 4, 5],
     }
-    assert replace(tree, round=2).pruned.published_node.tolist() == raised_values_by_steps[2]
+    assert replace(tree, published_depth_step=2).pruned.published_node.tolist() == raised_values_by_steps[2]
 
 
 # --- persons, models, releases ------------------------------------------------------------------------------
@@ -403,10 +405,10 @@ def test_coarsen_with_persons_meets_models(con: Any, model: str) -> None:
 def test_refresh_keeps_coarsen_of_release(con: Any) -> None:
     rows(con, PAIRS)
     dbanon.declare(con, "t", place=("quasi", "places"))
-    dbanon.create_release(con, "safe", "kacpc", "t", k=2, round={"place": 3})
+    dbanon.create_release(con, "safe", "kacpc", "t", k=2, coarsen={"place": 3})
     shown_query = "SELECT place, count(*) FROM safe GROUP BY ALL ORDER BY ALL"
     assert con.execute(shown_query).fetchall() == [("*", 6), ("b11", 2)]
-    actual_rows = con.execute("SELECT value FROM certificate('safe') WHERE item = 'round'").fetchall()
+    actual_rows = con.execute("SELECT value FROM certificate('safe') WHERE item = 'coarsen'").fetchall()
     assert actual_rows == [('{"place": "3"}',)]
     con.execute("INSERT INTO t VALUES ('a11'), ('a22'), ('b12'), ('b12')")
     dbanon.refresh_release(con, "safe")
@@ -429,7 +431,7 @@ def test_scalar_functions_accept_coarsened_nodes(con: Any) -> None:
 
 def test_anonymize_accepts_coarsen(con: Any) -> None:
     anonymized = dbanon.anonymize(
-        duckdb.sql("SELECT 20 + i AS age FROM range(20) AS r (i)").df(), k=5, qi=["age"], round={"age": 10}
+        duckdb.sql("SELECT 20 + i AS age FROM range(20) AS r (i)").df(), k=5, qi=["age"], coarsen={"age": 10}
     )
     assert set(anonymized.release["age"]) == {"[20, 29]", "[30, 39]"}
 

@@ -189,12 +189,16 @@ def test_inference_uses_classes_of_given_algorithm(clinic: Any, algorithm: str) 
     released_rows = clinic.execute(f"SELECT DISTINCT class_id, disease, sex FROM {algorithm}('clinic', k=3)").fetchall()
     assert {(row[0], row[2], row[5]) for row in display if row[4] == "sex"} <= set(released_rows)
     assert any(row[4] == "sex" for row in display)
-    if algorithm == "kacpc":
-        assert inference_rows(clinic, "k=3, min_records=1") == display
+
+
+def test_inference_uses_best_by_default(clinic: Any) -> None:
+    assert inference_rows(clinic, "k=3, min_records=1") == inference_rows(
+        clinic, "k=3, min_records=1, algorithm='best'"
+    )
 
 
 def test_inference_refuses_parameter_of_other_algorithm(clinic: Any) -> None:
-    assert inference_rows(clinic, "k=4, min_records=3, prune_unused := false")
+    assert inference_rows(clinic, "k=4, min_records=3, algorithm='kacpc', prune_unused := false")
     with pytest.raises(duckdb.Error, match="inference: there is no parameter 'prune_unused'"):
         inference_rows(clinic, "k=4, algorithm='mondrian', prune_unused := false")
 

@@ -34,7 +34,7 @@ QUERIES: dict[str, tuple[set[str], set[str], set[str]]] = {
 def test_source_reads_lists_tables_and_files_of_view(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     con.execute("CREATE TABLE p AS SELECT 1 AS a; CREATE TABLE q AS FROM p; COPY p TO 'x.csv'; COPY p TO 'y.csv'")
-    path = catalog.SearchPath.here(con)
+    path = catalog.SearchPath.from_connection(con)
     for query, (tables, files, unknown) in QUERIES.items():
         con.execute(f"CREATE OR REPLACE VIEW v AS {query}")
         reads = source_reads(catalog.resolve_source("create_release", "v", con.cursor(), path, {}), con.cursor())

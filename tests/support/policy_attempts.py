@@ -221,7 +221,7 @@ PERMITTED: tuple[Attempt, ...] = (
     Attempt("NULL dropped", {"nulls": "drop"}),
     Attempt("intervals as two columns", {"intervals": "bounds"}),
     Attempt("intervals as structs", {"intervals": "struct"}),
-    Attempt("labels escaped", {"escape": True}),
+    Attempt("labels escaped", {"escape_labels": True}),
     Attempt("weights by influence", {"weights": "influence"}),
     Attempt("outliers suppressed", {"suppress": 0.1}),
 )

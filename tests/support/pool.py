@@ -81,7 +81,7 @@ def _is_clean(connection: Any) -> bool:
     ).fetchall():
         connection.execute(f"DELETE FROM dbanon.{_quoted(table)}")
     own_session.cache.clear()
-    own_session.cache.calls = 0
+    own_session.cache.n_computed = 0
     return bool(_catalog_of(connection) == _catalog[0])
 
 

@@ -51,15 +51,15 @@ def test_class_attack_names_exactly_planted_people(clinic: Any, kind: str) -> No
     diseases, extra, guess, confidence, people = PLANTED[kind]
     varied = [*VALUES, *VALUES] * 3
     create_people_and_release(clinic, [*block(10, "F", *diseases), *block(20, "M", *varied), *block(30, "F", *varied)])
-    rows = [row for row in attack(clinic, kind, more=extra.lstrip(", ")) if row["guess"] == guess]
+    rows = [row for row in attack(clinic, kind, extra_arguments=extra.lstrip(", ")) if row["guess"] == guess]
     (row,) = rows
     assert (row["attribute"], row["class"]) == ("disease", {"age": "[10, 19]", "sex": "F"})
     assert (row["confidence"], row["actual_accuracy"], row["records"]) == (confidence, confidence, len(people))
     assert row["people"] == [str(i) for i in people]
     assert row["baseline_confidence"] < confidence
-    actual_summary = summary(clinic, kind, more=extra.lstrip(", "))
+    actual_summary = summary(clinic, kind, extra_arguments=extra.lstrip(", "))
     assert actual_summary["confidence"]["value"] == pytest.approx(actual_summary["actual_accuracy"]["value"])
-    assert actual_summary["guesses"]["value"] == len(attack(clinic, kind, more=extra.lstrip(", ")))
+    assert actual_summary["guesses"]["value"] == len(attack(clinic, kind, extra_arguments=extra.lstrip(", ")))
 
 
 @pytest.mark.parametrize("kind", PLANTED)
@@ -79,12 +79,12 @@ def test_background_attack_with_more_facts_exposes_more(clinic: Any) -> None:
         clinic, [*block(10, "F", "Flu", "Flu", "Flu", "HIV", "HIV", "Cancer"), *block(20, "M", *VALUES)]
     )
     by_facts = [
-        {(r["class"]["sex"], r["guess"]) for r in attack(clinic, "background", more=f"known_negatives={m}")}
+        {(r["class"]["sex"], r["guess"]) for r in attack(clinic, "background", extra_arguments=f"known_negatives={m}")}
         for m in range(4)
     ]
     assert by_facts[:3] == [set(), set(), {("F", "Flu"), ("F", "HIV"), ("F", "Cancer")}]
     assert by_facts[3] == by_facts[2] | {("M", v) for v in VALUES}
-    rows = attack(clinic, "background", more="known_negatives=1, threshold=0.7")
+    rows = attack(clinic, "background", extra_arguments="known_negatives=1, threshold=0.7")
     # Flu among those without HIV: 3 of 4; without the release, 4 of the 8 without HIV.
     (flu,) = (r for r in rows if r["guess"] == "Flu")
     assert (flu["confidence"], flu["records"], flu["note"]) == (0.75, 4, "who do not have: HIV")
@@ -112,7 +112,7 @@ def test_class_attack_confidence_equals_hit_rate(clinic: Any, kind: str) -> None
         clinic.execute("CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=4)")
         threshold = 0.1 if kind == "skewness" else 0.6
         has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
-        for row in attack(clinic, kind, more=f"threshold={threshold}, person='id'"):
+        for row in attack(clinic, kind, extra_arguments=f"threshold={threshold}, person='id'"):
             tally = by_confidence[round(row["confidence"], 1)]
             for person in row["people"]:
                 tally[0] += row["guess"] in (has[person], node[has[person]])
@@ -134,25 +134,25 @@ def test_linkage_names_exactly_planted_people(clinic: Any) -> None:
     create_people_and_release(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES), (35, "F", "Flu")])
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people WHERE id <> 5")
     clinic.execute("INSERT INTO register VALUES (100, 36, 'F'), (101, 99, 'F')")
-    rows = attack(clinic, "linkage", more="register='register'")
+    rows = attack(clinic, "linkage", extra_arguments="register='register'")
     assert [(r["people"], r["confidence"], r["actual_accuracy"], r["class"]["age"]) for r in rows] == [
         (["0"], 1, 1, "[10, 19]"),
         (["100"], 1, 0, "[30, 39]"),
     ]
     values_by_name = {
-        name: row["value"] for name, row in summary(clinic, "linkage", more="register='register'").items()
+        name: row["value"] for name, row in summary(clinic, "linkage", extra_arguments="register='register'").items()
     }
     expected = {"registered": 7, "linked": 6, "candidates_least": 1, "candidates_median": 4, "exact_matches": 2}
     assert values_by_name | expected == values_by_name
     assert values_by_name["wrong_matches"] == 1
-    assert summary(clinic, "linkage", more="register='register'")["exact_matches"]["raw_baseline"] == 5
+    assert summary(clinic, "linkage", extra_arguments="register='register'")["exact_matches"]["raw_baseline"] == 5
 
 
 def test_linkage_finds_no_one_in_large_classes(clinic: Any) -> None:
     create_people_and_release(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
-    assert attack(clinic, "linkage", more="register='register'") == []
-    actual_summary = summary(clinic, "linkage", more="register='register'")
+    assert attack(clinic, "linkage", extra_arguments="register='register'") == []
+    actual_summary = summary(clinic, "linkage", extra_arguments="register='register'")
     assert (actual_summary["exact_matches"]["value"], actual_summary["wrong_matches"]["value"]) == (0, 0)
     assert actual_summary["candidates_least"]["value"] == 4
 
@@ -160,7 +160,7 @@ def test_linkage_finds_no_one_in_large_classes(clinic: Any) -> None:
 def test_linkage_confidence_is_divided_among_fitting_people(clinic: Any) -> None:
     create_people_and_release(clinic, [(15, "F", "HIV")])
     clinic.execute("CREATE TABLE register AS SELECT i AS id, 15 AS age, 'F' AS sex FROM range(8) AS r (i)")
-    rows = attack(clinic, "linkage", more="register='register', threshold=0")
+    rows = attack(clinic, "linkage", extra_arguments="register='register', threshold=0")
     assert {(r["confidence"], r["actual_accuracy"]) for r in rows} == {(0.125, 0), (0.125, 1)}
     assert sum(r["actual_accuracy"] for r in rows) == 1
 
@@ -181,7 +181,7 @@ def test_linkage_confidence_equals_hit_rate(clinic: Any, larger: str) -> None:
         )
         numbers = {str(i): (p[0] // 10, p[1]) for i, p in enumerate(everybody)}
         released_texts = [str(i) for i in range(60 if larger == "release" else 20)]
-        for row in attack(clinic, "linkage", more="register='register', threshold=0"):
+        for row in attack(clinic, "linkage", extra_arguments="register='register', threshold=0"):
             (person,) = row["people"]
             candidates = [i for i in released_texts if numbers[i] == numbers[person]]
             assert row["records"] == len(candidates)
@@ -197,16 +197,16 @@ def test_linkage_without_person_column_reports_no_errors(clinic: Any) -> None:
     create_people_and_release(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES)])
     clinic.execute("CREATE TABLE register AS SELECT age, sex FROM people")
     clinic.execute("DELETE FROM dbanon.policy WHERE column_name = 'id'")
-    (row,) = attack(clinic, "linkage", more="register='register'")
+    (row,) = attack(clinic, "linkage", extra_arguments="register='register'")
     assert (row["people"], row["actual_accuracy"]) == (["{'age': 15, 'sex': F}"], None)
-    assert summary(clinic, "linkage", more="register='register'")["wrong_matches"]["value"] is None
+    assert summary(clinic, "linkage", extra_arguments="register='register'")["wrong_matches"]["value"] is None
 
 
 def test_linkage_sample_limits_tried_people(clinic: Any) -> None:
     create_people_and_release(clinic, random_people(3, 200, VALUES, [1, 1, 1, 1]))
     extra_options = "register='people', threshold=0"
-    full_summary = summary(clinic, "linkage", more=extra_options)
-    actual_summary = summary(clinic, "linkage", more=f"{extra_options}, sample=50")
+    full_summary = summary(clinic, "linkage", extra_arguments=extra_options)
+    actual_summary = summary(clinic, "linkage", extra_arguments=f"{extra_options}, sample=50")
     assert (
         actual_summary["registered"]["value"],
         actual_summary["tried"]["value"],
@@ -214,17 +214,20 @@ def test_linkage_sample_limits_tried_people(clinic: Any) -> None:
     ) == (200, 50, 50)
     assert actual_summary["candidates_least"]["value"] >= full_summary["candidates_least"]["value"]
     assert actual_summary["exact_matches"]["raw_baseline"] <= 50 and "tried" not in full_summary
-    rows = attack(clinic, "linkage", more=f"{extra_options}, sample=50")
-    assert rows == attack(clinic, "linkage", more=f"{extra_options}, sample=50")
-    by_who = {r["people"][0]: (r["records"], r["confidence"]) for r in attack(clinic, "linkage", more=extra_options)}
+    rows = attack(clinic, "linkage", extra_arguments=f"{extra_options}, sample=50")
+    assert rows == attack(clinic, "linkage", extra_arguments=f"{extra_options}, sample=50")
+    by_who = {
+        r["people"][0]: (r["records"], r["confidence"])
+        for r in attack(clinic, "linkage", extra_arguments=extra_options)
+    }
     assert all(by_who[r["people"][0]] == (r["records"], r["confidence"]) for r in rows) and len(rows) == 50
-    other = attack(clinic, "linkage", more=f"{extra_options}, sample=50, seed=2")
+    other = attack(clinic, "linkage", extra_arguments=f"{extra_options}, sample=50, seed=2")
     assert exposed_people(other) != exposed_people(rows)
-    assert attack(clinic, "linkage", more=f"{extra_options}, sample=1000") == [
-        row | {"note": row["note"].split(",")[0]} for row in attack(clinic, "linkage", more=extra_options)
+    assert attack(clinic, "linkage", extra_arguments=f"{extra_options}, sample=1000") == [
+        row | {"note": row["note"].split(",")[0]} for row in attack(clinic, "linkage", extra_arguments=extra_options)
     ]
     with pytest.raises(duckdb.Error, match=r"sample .*it is not about homogeneity"):
-        attack(clinic, "homogeneity", more="sample=5")
+        attack(clinic, "homogeneity", extra_arguments="sample=5")
 
 
 # --- majority ---------------------------------------------------------------------------------------------
@@ -277,15 +280,15 @@ def test_majority_accuracy_equals_plain_loop(clinic: Any, seed: int) -> None:
     accuracy = actual_summary["accuracy"]
     assert (accuracy["value"], accuracy["majority_baseline"], accuracy["raw_baseline"]) == pytest.approx(expected[:3])
     assert actual_summary["asked"]["value"] == expected[3]
-    for row in attack(clinic, "majority", more="threshold=0"):
+    for row in attack(clinic, "majority", extra_arguments="threshold=0"):
         if row["class"] is not None:
             low, high = map(int, row["class"]["age"][1:-1].split(", "))
             assert all(low <= people[int(person)][1] <= high for person in row["people"])
-    everybody = exposed_people(attack(clinic, "majority", more="threshold=0"))
+    everybody = exposed_people(attack(clinic, "majority", extra_arguments="threshold=0"))
     assert everybody == {str(p[0]) for p in people if p[1] < 30 or p[2] == "M"}
-    sampled = summary(clinic, "majority", more="sample=30")
+    sampled = summary(clinic, "majority", extra_arguments="sample=30")
     assert sampled["asked"]["value"] <= 30 and abs(sampled["accuracy"]["value"] - accuracy["value"]) < 0.4
-    assert summary(clinic, "majority", more="sample=90")["accuracy"] == accuracy
+    assert summary(clinic, "majority", extra_arguments="sample=90")["accuracy"] == accuracy
 
 
 def test_majority_reveals_single_value_but_not_missing(clinic: Any) -> None:
@@ -317,7 +320,7 @@ def test_reconstruction_equals_hand_computed_confidences(six: Any) -> None:
     star += [("[40, 55]", "Any", d) for d in ("Flu", "Cancer", "HIV")]
     six.execute("CREATE TABLE safe (age VARCHAR, workclass VARCHAR, disease VARCHAR)")
     six.executemany("INSERT INTO safe VALUES (?, ?, ?)", star)
-    rows = attack(six, "reconstruction", source="six", more="threshold=0")
+    rows = attack(six, "reconstruction", source="six", extra_arguments="threshold=0")
     # Three ages and three leaves; three ages and seven leaves; values by their share in the class.
     assert [r["confidence"] for r in rows] == [pytest.approx(1 / 9 * 5 / 9), pytest.approx(1 / 21 * 1 / 3)]
     assert [r["note"][:9] for r in rows] == ["one of 9 ", "one of 21"]
@@ -346,7 +349,7 @@ def test_reconstruction_confidence_equals_hit_rate(clinic: Any) -> None:
         by_class = defaultdict(list)
         for p in people:
             by_class[f"[{p[0] // 10 * 10}, {p[0] // 10 * 10 + 9}]", p[1]].append(p)
-        for row in attack(clinic, "reconstruction", more="threshold=0"):
+        for row in attack(clinic, "reconstruction", extra_arguments="threshold=0"):
             members = by_class[row["class"]["age"], row["class"]["sex"]]
             low = int(row["class"]["age"][1:].split(",")[0])
             domain = [a for a in ages if low <= a <= low + 9]
@@ -364,7 +367,7 @@ def test_reconstruction_confidence_equals_hit_rate(clinic: Any) -> None:
 def test_tight_pairs_are_downcoded_and_named(clinic: Any) -> None:
     create_people_and_release(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), *((20 + i, "M", "Flu") for i in range(10))])
     clinic.execute("UPDATE safe SET age = '[11, 18]' WHERE age = '[10, 19]'")
-    pair, wide_result = attack(clinic, "downcoding", more="threshold=0")
+    pair, wide_result = attack(clinic, "downcoding", extra_arguments="threshold=0")
     assert (pair["attribute"], pair["guess"], pair["confidence"], pair["actual_accuracy"]) == ("age", "11 or 18", 1, 1)
     assert (pair["people"], pair["baseline_confidence"], pair["records"]) == (["0", "1"], 0.25, 2)
     assert (wide_result["guess"], wide_result["actual_accuracy"], wide_result["records"]) == ("20 or 29", 0.2, 10)
@@ -375,12 +378,12 @@ def test_tight_pairs_are_downcoded_and_named(clinic: Any) -> None:
 
 def test_snapped_intervals_and_coarse_nodes_are_not_downcoded(clinic: Any) -> None:
     create_people_and_release(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), (21, "M", "Flu"), (25, "M", "Flu")])
-    assert attack(clinic, "downcoding", more="threshold=0") == []
+    assert attack(clinic, "downcoding", extra_arguments="threshold=0") == []
     assert summary(clinic, "downcoding")["tight"]["value"] == 0
     dbanon.load_hierarchy(clinic, "sexes", [["M", "any", "*"], ["F", "any", "*"]])
     clinic.execute("UPDATE dbanon.policy SET hierarchy = 'sexes' WHERE column_name = 'sex'")
     clinic.execute("UPDATE safe SET sex = '*'")
-    assert attack(clinic, "downcoding", more="threshold=0, qi=['sex']") == []
+    assert attack(clinic, "downcoding", extra_arguments="threshold=0, qi=['sex']") == []
 
 
 def test_downcoding_guesses_child_that_must_occur(clinic: Any) -> None:
@@ -435,11 +438,11 @@ def test_attack_rows_independent_of_order(clinic: Any) -> None:
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
     extra_parameters = {"linkage": "register='register', threshold=0"}
     for kind in KINDS:
-        first = attack(clinic, kind, more=extra_parameters.get(kind, "threshold=0"))
+        first = attack(clinic, kind, extra_arguments=extra_parameters.get(kind, "threshold=0"))
         assert first or kind in ("downcoding", "refinement")
         clinic.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(id)")
         clinic.execute("SET threads = 1")
-        assert attack(clinic, kind, more=extra_parameters.get(kind, "threshold=0")) == first
+        assert attack(clinic, kind, extra_arguments=extra_parameters.get(kind, "threshold=0")) == first
         clinic.execute("RESET threads")
 
 
@@ -495,7 +498,7 @@ def test_attack_result_independent_of_interval_form(clinic: Any) -> None:
             {k: v for k, v in row.items() if k != "class"}
             for kind in KINDS
             for extra_text in ["threshold=0.4, person='id'" + ", register='register'" * (kind == "linkage")]
-            for row in attack(clinic, kind, more=extra_text)
+            for row in attack(clinic, kind, extra_arguments=extra_text)
         ])  # fmt: skip
     assert Counter(map(str, values[0])) == Counter(map(str, values[1])) == Counter(map(str, values[2]))
     assert {row["attribute"] for row in values[0]} == {"disease", "age", None}

@@ -84,33 +84,35 @@ def plant_uncut_class(con: Any, women: Sequence[str], men: Sequence[str]) -> Non
 
 def test_avoided_cut_names_planted_people(clinic: Any) -> None:
     plant_uncut_class(clinic, ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16])
-    (row,) = attack(clinic, "minimality", more="alpha=0.5, k=4")
+    (row,) = attack(clinic, "minimality", extra_arguments="alpha=0.5, k=4")
     # Of 4 among 20 with HIV only the women can exceed the limit: 3 or all 4 of them.
     three, four = math.comb(4, 3) * 16, 1
     assert row["confidence"] == pytest.approx((3 * three + 4 * four) / (4 * (three + four)))
     assert (row["guess"], row["baseline_confidence"], row["actual_accuracy"], row["records"]) == ("HIV", 0.2, 1, 4)
     assert row["people"] == ["0", "1", "2", "3"]
     assert row["note"] == "sex F: k would have allowed to cut there"
-    assert [r["people"] for r in attack(clinic, "minimality", more="l=2, k=4")] == [row["people"]]
-    values_by_name = {name: r["value"] for name, r in summary(clinic, "minimality", more="alpha=0.5, k=4").items()}
+    assert [r["people"] for r in attack(clinic, "minimality", extra_arguments="l=2, k=4")] == [row["people"]]
+    values_by_name = {
+        name: r["value"] for name, r in summary(clinic, "minimality", extra_arguments="alpha=0.5, k=4").items()
+    }
     expected = {"n_decidable": 1, "judged": 1, "n_undecidable": 0, "n_contradictions": 0, "exposed_people": 4}
     assert values_by_name | expected == values_by_name
-    both = attack(clinic, "minimality", more="alpha=0.5, k=4, threshold=0")
+    both = attack(clinic, "minimality", extra_arguments="alpha=0.5, k=4, threshold=0")
     assert sum(r["confidence"] * r["records"] for r in both) == pytest.approx(4)
 
 
 def test_minimality_silent_if_k_or_data_explain_class(clinic: Any) -> None:
     women, men = ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16]
     plant_uncut_class(clinic, women, men)
-    assert attack(clinic, "minimality", more="alpha=0.5, k=5") == [], "k forbids the cut"
+    assert attack(clinic, "minimality", extra_arguments="alpha=0.5, k=5") == [], "k forbids the cut"
     plant_uncut_class(clinic, [*women, "d0", "d0", "d0"], [*men, "d0"])
-    assert attack(clinic, "minimality", more="alpha=0.4, k=4") == [], "one of two values forbids it"
-    assert summary(clinic, "minimality", more="alpha=0.4, k=4")["n_undecidable"]["value"] == 1
+    assert attack(clinic, "minimality", extra_arguments="alpha=0.4, k=4") == [], "one of two values forbids it"
+    assert summary(clinic, "minimality", extra_arguments="alpha=0.4, k=4")["n_undecidable"]["value"] == 1
     plant_uncut_class(clinic, ["HIV", *OTHERS[:5]], OTHERS[5:])
-    assert attack(clinic, "minimality", more="alpha=0.5, k=4") == []
-    assert summary(clinic, "minimality", more="alpha=0.5, k=4")["n_contradictions"]["value"] == 1
+    assert attack(clinic, "minimality", extra_arguments="alpha=0.5, k=4") == []
+    assert summary(clinic, "minimality", extra_arguments="alpha=0.5, k=4")["n_contradictions"]["value"] == 1
     clinic.execute("UPDATE safe SET sex = 'M' WHERE disease = 'HIV'")
-    assert summary(clinic, "minimality", more="alpha=0.5, k=4")["n_decidable"]["value"] == 0
+    assert summary(clinic, "minimality", extra_arguments="alpha=0.5, k=4")["n_decidable"]["value"] == 0
 
 
 def test_medians_nodes_and_missing_cut_like_mondrian(con: Any) -> None:
@@ -178,7 +180,7 @@ def test_minimality_never_contradicted_by_mondrian_release(clinic: Any) -> None:
     for seed in range(6):
         create_people_and_release(clinic, random_people(seed, 120, ["HIV", *OTHERS], [12, *[1] * 30]))
         clinic.execute("CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=4, alpha=0.4, sensitive=['disease'])")
-        actual_summary = summary(clinic, "minimality", more="alpha=0.4, k=4, person='id'")
+        actual_summary = summary(clinic, "minimality", extra_arguments="alpha=0.4, k=4, person='id'")
         assert actual_summary["n_contradictions"]["value"] == 0
         checked_number += actual_summary["judged"]["value"]
     assert checked_number > 0
@@ -198,17 +200,17 @@ def dependent_people(size: int, seed: int = 1) -> list[tuple[Any, ...]]:
 @pytest.mark.not_everyday
 def test_prediction_names_people_with_determined_disease(clinic: Any) -> None:
     create_people_and_release(clinic, dependent_people(300))
-    rows = attack(clinic, "prediction", more="threshold=0.9")
+    rows = attack(clinic, "prediction", extra_arguments="threshold=0.9")
     has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
     assert all(has[row["people"][0]] == row["guess"] and row["actual_accuracy"] == 1 for row in rows)
-    actual_summary = summary(clinic, "prediction", more="threshold=0.9")
+    actual_summary = summary(clinic, "prediction", extra_arguments="threshold=0.9")
     assert actual_summary["accuracy"]["value"] == actual_summary["accuracy"]["raw_baseline"] == 1
     assert actual_summary["accuracy"]["majority_baseline"] < 0.5
     assert actual_summary["asked"]["value"] == len(rows) == len(exposed_people(rows))
     assert actual_summary["asked"]["value"] + actual_summary["learned"]["value"] == 300
     assert 0.27 < actual_summary["asked"]["value"] / 300 < 0.39
-    assert {row["people"][0] for row in attack(clinic, "prediction", more="seed=2")} != exposed_people(rows)
-    assert summary(clinic, "prediction", more="train := 0.9")["asked"]["value"] < 60
+    assert {row["people"][0] for row in attack(clinic, "prediction", extra_arguments="seed=2")} != exposed_people(rows)
+    assert summary(clinic, "prediction", extra_arguments="train := 0.9")["asked"]["value"] < 60
 
 
 @pytest.mark.not_everyday
@@ -248,7 +250,7 @@ def test_prediction_confidence_equals_hit_rate(clinic: Any) -> None:
             for a, s, d in dependent_people(400, seed)
         ]
         create_people_and_release(clinic, mixed)
-        for row in attack(clinic, "prediction", more="threshold=0"):
+        for row in attack(clinic, "prediction", extra_arguments="threshold=0"):
             tally = tallies[round(row["confidence"] * 5) / 5]
             tally[0] += row["actual_accuracy"]
             tally[1] += 1
@@ -264,9 +266,9 @@ def test_prediction_accepts_register_of_unseen_people(clinic: Any) -> None:
     create_people_and_release(clinic, dependent_people(200))
     clinic.execute("CREATE TABLE unseen (id INTEGER, age BIGINT, disease VARCHAR)")
     clinic.executemany("INSERT INTO unseen VALUES (?, ?, ?)", [(900, 5, "Flu"), (901, 25, "Cancer"), (902, 99, "Flu")])
-    rows = attack(clinic, "prediction", more="register='unseen', threshold=0, qi=['age']")
+    rows = attack(clinic, "prediction", extra_arguments="register='unseen', threshold=0, qi=['age']")
     assert {row["people"][0] for row in rows} == {"900", "901", "902"}
-    actual_summary = summary(clinic, "prediction", more="register='unseen', qi=['age']")
+    actual_summary = summary(clinic, "prediction", extra_arguments="register='unseen', qi=['age']")
     assert (
         actual_summary["asked"]["value"],
         actual_summary["learned"]["value"],
@@ -274,7 +276,7 @@ def test_prediction_accepts_register_of_unseen_people(clinic: Any) -> None:
     ) == (3, 200, 200)
     clinic.execute("ALTER TABLE unseen DROP disease")
     with pytest.raises(duckdb.Error, match="unseen has no column 'disease'"):
-        attack(clinic, "prediction", more="register='unseen', qi=['age']")
+        attack(clinic, "prediction", extra_arguments="register='unseen', qi=['age']")
 
 
 def test_numbers_guessed_by_range_rare_texts_never(con: Any) -> None:
@@ -301,14 +303,14 @@ def test_numbers_guessed_by_range_rare_texts_never(con: Any) -> None:
 
 def test_prediction_depends_on_seed_but_not_on_row_order(clinic: Any) -> None:
     create_people_and_release(clinic, random_people(1, 200, ["Flu", "HIV", "Cancer"], [3, 2, 1]))
-    first = attack(clinic, "prediction", more="threshold=0")
+    first = attack(clinic, "prediction", extra_arguments="threshold=0")
     for table in ("people", "safe"):
         clinic.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {table} ORDER BY random()")
     clinic.execute("SET threads = 1")
     dbanon.clear_cache(clinic)
-    assert attack(clinic, "prediction", more="threshold=0") == first
+    assert attack(clinic, "prediction", extra_arguments="threshold=0") == first
     clinic.execute("RESET threads")
-    assert attack(clinic, "prediction", more="threshold=0, seed=9") != first
+    assert attack(clinic, "prediction", extra_arguments="threshold=0, seed=9") != first
 
 
 def test_prediction_includes_uncommitted_people(clinic: Any) -> None:
@@ -370,7 +372,7 @@ def test_small_class_guesses_are_not_overconfident(follows: float, off: float) -
 
 def test_no_training_or_target_people_gives_no_row(clinic: Any) -> None:
     create_people_and_release(clinic, [(15, "F", "HIV")])
-    assert attack(clinic, "prediction", more="threshold=0") == []
+    assert attack(clinic, "prediction", extra_arguments="threshold=0") == []
     create_people_and_release(clinic, [(15, "F", "HIV")] * 30)
     rows = attack(clinic, "prediction")
     assert {(row["guess"], row["confidence"]) for row in rows} == {("HIV", 1)}

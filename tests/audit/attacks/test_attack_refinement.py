@@ -58,7 +58,7 @@ def metric_values(con: Any, extra_arguments: str = QI) -> dict[str, float]:
 def test_refinement_rules_out_values_of_cheaper_class(clinic: Any) -> None:
     """A woman of 25 to 30 loses 5/40 in one class and 20/40 in the other, which can spare one."""
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
-    (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
+    (row,) = (r for r in attack(clinic, "refinement", extra_arguments=QI) if r["attribute"] == "age")
     assert (row["class"], row["guess"]) == ({"sex": "F", "age": "[20, 40]"}, "not 25 to 30")
     assert (row["records"], row["confidence"], row["actual_accuracy"]) == (4, 1, 1)
     assert row["baseline_confidence"] == pytest.approx(15 / 21)
@@ -66,7 +66,7 @@ def test_refinement_rules_out_values_of_cheaper_class(clinic: Any) -> None:
     assert metric_values(clinic) == {
         "examined": 1, "n_contradictions": 0, "n_ambiguous": 3, "fewer": 3, "n_resolved": 3, "resolved_accuracy": 1,
     }  # fmt: skip
-    by_column = summary(clinic, "refinement", more=f"{QI}, threshold=0")
+    by_column = summary(clinic, "refinement", extra_arguments=f"{QI}, threshold=0")
     assert by_column["narrowed"]["value"] == 4
     assert by_column["ruled_out"]["value"] == pytest.approx(6 / 21)
 
@@ -81,7 +81,7 @@ def test_refinement_bounds_records_of_cheaper_class(clinic: Any) -> None:
     publish(clinic, ("F", "[10, 40]", (10, 12, 15, 35, 40)), ("F", "[25, 30]", (25, 27, 30)), *others, MEN)
     clinic.execute("UPDATE safe SET age = '[20, 50]' WHERE age = '[20, 60]'")
     clinic.execute("UPDATE people SET age = 50 WHERE age = 60")
-    rows = [r for r in attack(clinic, "refinement", more=QI) if r["class"]["sex"] == "F"]
+    rows = [r for r in attack(clinic, "refinement", extra_arguments=QI) if r["class"]["sex"] == "F"]
     assert [(r["guess"], r["confidence"], r["actual_accuracy"]) for r in rows] == [
         ("not 20 to 31", 1, 1),
         ("not 20 to 39", 0.8, 0.8),
@@ -94,17 +94,17 @@ def test_refinement_combines_bounds_of_intervals(clinic: Any) -> None:
     """From 20 to 30 there is one record at most, and one person is 20: so none is 21 to 30."""
     men = ("M", "[20, 33]", (20, 21, 33))
     publish(clinic, ("F", "[20, 40]", (20, 35, 38, 39, 40)), ("F", "[25, 30]", (25, 27, 30)), men, MEN)
-    (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["sex"] == "F")
+    (row,) = (r for r in attack(clinic, "refinement", extra_arguments=QI) if r["class"]["sex"] == "F")
     assert (row["guess"], row["confidence"], row["actual_accuracy"]) == ("not 21 to 33", 1, 1)
 
 
 def test_class_without_spare_record_filled_from_nested_class(clinic: Any) -> None:
     wide_values, cheap = ("F", "[20, 40]", (20, 38, 40)), ("F", "[25, 30]", (25, 27, 30))
     publish(clinic, wide_values, cheap, MEN)
-    assert attack(clinic, "refinement", more=QI) == []
+    assert attack(clinic, "refinement", extra_arguments=QI) == []
     assert metric_values(clinic)["examined"] == metric_values(clinic)["fewer"] == 0
     publish(clinic, wide_values, cheap, ("F", "[32, 39]", (32, 33, 36, 39)), MEN)
-    (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["age"] == "[20, 40]")
+    (row,) = (r for r in attack(clinic, "refinement", extra_arguments=QI) if r["class"]["age"] == "[20, 40]")
     # The removed records save 7/40, the loss of the added ones: less than the loss from 25 to 30 alone.
     assert (row["guess"], row["actual_accuracy"]) == ("not 25 to 30", 1)
     # Anyone who fits the class that can spare a record may also be in the wide one.
@@ -122,35 +122,35 @@ def test_sensitive_value_inferred_from_remaining_class(clinic: Any) -> None:
         clinic.execute(f"ALTER TABLE {table} ADD COLUMN disease VARCHAR")
         clinic.execute(f"UPDATE {table} SET disease = CASE WHEN id IN (0, 1, 4, 5, 6) THEN 'HIV' ELSE 'Flu' END")
     extra_options = "qi=['sex', 'age'], sensitive=['disease'], person='id', k=3"
-    (row,) = (r for r in attack(clinic, "refinement", more=extra_options) if r["attribute"] == "disease")
+    (row,) = (r for r in attack(clinic, "refinement", extra_arguments=extra_options) if r["attribute"] == "disease")
     assert (row["guess"], row["confidence"], row["actual_accuracy"]) == ("HIV", 1, 1)
     assert (row["class"]["age"], row["people"], row["records"]) == ("[25, 30]", ["4", "5", "6"], 3)
     assert row["baseline_confidence"] == pytest.approx(5 / 7)
     # The class of the three with HIV cannot be determined: both have it.
-    (row,) = (r for r in attack(clinic, "refinement", more=extra_options) if r["attribute"] == "age")
+    (row,) = (r for r in attack(clinic, "refinement", extra_arguments=extra_options) if r["attribute"] == "age")
     assert row["actual_accuracy"] is None
     assert metric_values(clinic, extra_options)["resolved_accuracy"] is None
 
 
 def test_nothing_inferred_without_cheaper_class(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 30]", (20, 22, 25, 30)), ("F", "[40, 50]", (40, 41, 45, 50)), MEN)
-    assert attack(clinic, "refinement", more=f"{QI}, threshold=0") == []
+    assert attack(clinic, "refinement", extra_arguments=f"{QI}, threshold=0") == []
     assert metric_values(clinic)["n_ambiguous"] == metric_values(clinic)["n_contradictions"] == 0
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
-    assert attack(clinic, "refinement", more=QI.replace("k=3", "k=4")) == [], "no class can spare a record"
+    assert attack(clinic, "refinement", extra_arguments=QI.replace("k=3", "k=4")) == [], "no class can spare a record"
 
 
 def test_values_without_hierarchy_reveal_nothing(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("*", "[25, 30]", (25, 27, 30)), MEN)
     for kind in ("refinement", "downcoding"):
-        assert attack(clinic, kind, more="qi=['sex'], threshold=0") == []
-        assert summary(clinic, kind, more="qi=['sex']")["guesses"]["value"] == 0
-    assert attack(clinic, "refinement", more="qi=['sex'], sensitive=['id'], threshold=0") == []
+        assert attack(clinic, kind, extra_arguments="qi=['sex'], threshold=0") == []
+        assert summary(clinic, kind, extra_arguments="qi=['sex']")["guesses"]["value"] == 0
+    assert attack(clinic, "refinement", extra_arguments="qi=['sex'], sensitive=['id'], threshold=0") == []
 
 
 def test_wrong_refinement_guess_has_lower_observed_share(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 26, 29, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
-    (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
+    (row,) = (r for r in attack(clinic, "refinement", extra_arguments=QI) if r["attribute"] == "age")
     assert (row["guess"], row["confidence"], row["actual_accuracy"]) == ("not 25 to 30", 1, 0.5)
     assert metric_values(clinic)["resolved_accuracy"] == pytest.approx(3 / 5)
 
@@ -158,7 +158,7 @@ def test_wrong_refinement_guess_has_lower_observed_share(clinic: Any) -> None:
 def test_contradicting_class_reveals_nothing(clinic: Any) -> None:
     """One person is certainly 25, although the inference says that none is."""
     publish(clinic, ("F", "[25, 45]", (25, 33, 38, 45)), ("F", "[22, 30]", (22, 27, 30)), MEN)
-    assert [r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age"] == []
+    assert [r for r in attack(clinic, "refinement", extra_arguments=QI) if r["attribute"] == "age"] == []
     assert metric_values(clinic)["n_contradictions"] == 1
 
 
@@ -170,7 +170,7 @@ def test_refinement_rules_out_nodes_and_missing_values(con: Any) -> None:
     con.execute("CREATE TABLE people AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [wards])
     con.execute("CREATE TABLE safe AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [published_values])
     extra_options = "qi=['ward'], sensitive=['id'], hierarchies={'ward': 'wards'}, k=3"
-    (row,) = (r for r in attack(con, "refinement", more=extra_options) if r["attribute"] == "ward")
+    (row,) = (r for r in attack(con, "refinement", extra_arguments=extra_options) if r["attribute"] == "ward")
     assert (row["guess"], row["confidence"], row["baseline_confidence"], row["actual_accuracy"]) == (
         "not missing, A",
         1,
@@ -178,7 +178,7 @@ def test_refinement_rules_out_nodes_and_missing_values(con: Any) -> None:
         0.75,
     )
     con.execute("UPDATE people SET ward = 'b1' WHERE id = 0")
-    (row,) = (r for r in attack(con, "refinement", more=extra_options) if r["attribute"] == "ward")
+    (row,) = (r for r in attack(con, "refinement", extra_arguments=extra_options) if r["attribute"] == "ward")
     assert row["actual_accuracy"] == 1
 
 
@@ -425,7 +425,9 @@ def test_every_value_type_shown_unchanged(con: Any, type_: str, value: str, gues
         "ON e.class = CASE WHEN p.id < 4 THEN 0 WHEN p.id < 7 THEN 1 ELSE 2 END"
     )
     (row,) = (
-        r for r in attack(con, "refinement", more="qi=['g', 'v'], sensitive=['id'], k=3") if r["attribute"] == "v"
+        r
+        for r in attack(con, "refinement", extra_arguments="qi=['g', 'v'], sensitive=['id'], k=3")
+        if r["attribute"] == "v"
     )
     assert (row["guess"], row["confidence"], row["actual_accuracy"]) == (guess, 1, 1)
 

@@ -94,7 +94,7 @@ def test_migration_creates_replaces_and_drops_views(engine: Any) -> None:
     base = clinic_base()
     first = proposed_script(engine, base)
     assert first.index("op.create_table('patients'") < first.index("op.create_anonymized_view('safe'")
-    assert "op.create_anonymized_view('kept', source='patients', parameters={'k': 2}" in first
+    assert "op.create_anonymized_view('kept', source='patients', algorithm='best', parameters={'k': 2}" in first
     back = proposed_script(engine, base, upgrade=False)
     assert back.index("op.drop_anonymized_view('safe')") < back.index("op.drop_table('patients')")
     assert "op.drop_anonymized_view('kept', materialized=True)" in back

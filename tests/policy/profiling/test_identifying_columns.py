@@ -196,5 +196,7 @@ def test_withheld_reason_names_word_and_uniqueness(con: Any) -> None:
 )
 def test_suggested_top_is_round_and_shared(con: Any, value: str, top: str | None) -> None:
     con.execute(f"CREATE TABLE t AS SELECT {value} AS x, i AS pid FROM range(800) AS r (i)")
-    source = catalog.resolve_source("init", "t", con.cursor(), catalog.SearchPath.here(con), {}, is_declaring=True)
+    source = catalog.resolve_source(
+        "init", "t", con.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
+    )
     assert suggest_settings(con, source, "x", None, 12, ()).top == top

@@ -281,7 +281,7 @@ def test_random_release_metrics_equal_plain_loops(con: Any, seed: int) -> None:
     columns = list(zip(*original.values(), strict=True))
     expected = partition_metrics(
         records, [_flat(a, column) for a, column in zip(attributes, columns, strict=True)], list(classes.values()),
-        k, n - len(records), qi, bare="intervals" in options,
+        k, n - len(records), qi, null_as_root="intervals" in options,
     )  # fmt: skip
     message = metric_values(con, _with_divergence(call))
     assert {name: message[name] for name in expected} == pytest.approx(expected, rel=1e-8, abs=1e-8), call
