@@ -137,7 +137,8 @@ class PublishedClusters:
         numbers, intervals = {}, iter(self.intervals)
         for j, attribute in enumerate(self.space.attributes):
             if isinstance(attribute, NumericAttribute):
-                interval, code = next(intervals), int(self.bounds.low[:, j].min())
+                interval, low = next(intervals), self.bounds.low[:, j]
+                code = int(low.min()) if len(low) > 0 else 0
                 if 0 < code < attribute.values:
                     attribute = replace(attribute, positions=_sums_from(code, interval.gaps.step))
                     interval = interval.relative_to(code)

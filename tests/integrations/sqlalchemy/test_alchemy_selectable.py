@@ -156,7 +156,7 @@ def test_equal_statements_use_compiled_cache(engine: Any, source: Any) -> None:
     hits: list[Any] = []
 
     def note(conn: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
-        if "kacpc_classes(" in statement:
+        if "best_classes(" in statement:
             hits.append(context.cache_hit)
 
     sa.event.listen(engine, "before_cursor_execute", note)
