@@ -128,7 +128,10 @@ def _sample_table(with_many_values: bool, with_persons: bool) -> EncodedTable:
 
 
 def _many_categories_table() -> EncodedTable:
-    """Return a small table of a category with too many values for a distance table, and a sensitive column."""
+    """Return a small table of a sensitive column and a categorical attribute with too many values for a distance table.
+
+    Algorithms compute the distances of such an attribute with other kernels, which must be compiled too.
+    """
     row, values = np.arange(ROWS), math.isqrt(MAX_TABLE_ENTRIES) + 1
     tree = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
     sensitive = [((row % 4).astype(np.int32), 4, None)]

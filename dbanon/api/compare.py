@@ -159,9 +159,9 @@ class _ResumableComparison:
             raise errors.ComparisonTableMismatchError(self._into, _describe_comment(comment))
 
     def missing_combinations(self) -> list[dict[str, Any]]:
-        """Return the combinations of the varied parameters for which the table has no row without a `problem`.
+        """Return the combinations of the varied parameters that have no successful row (`problem` NULL) in the table.
 
-        So a combination that was refused earlier is included. The order is that of `_combinations`.
+        Combinations that were refused earlier are included. The order is that of `_combinations`.
         """
         query = (
             f"SELECT DISTINCT algorithm, k, n_quasi_identifiers, sample_size FROM {self._name} WHERE problem IS NULL"

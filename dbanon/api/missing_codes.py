@@ -23,8 +23,11 @@ def takes_codes(function: TableFunction, parameter: str) -> bool:
 def number_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yield the (start, end) offsets of the numbers in the bracketed lists of one argument.
 
-    `tokens` begin with the argument and may continue after it: reading ends at the comma or bracket that ends it. Lists
-    that contain anything but texts and numbers are skipped.
+    Lists that contain anything but texts and numbers are skipped.
+
+    Args:
+        tokens: The tokens from the beginning of the argument on. Those from the comma or bracket after the argument are
+            ignored.
     """
     depth = 0
     inner: list[Token] | None = None

@@ -149,13 +149,23 @@ def resolve_context(
 def resolve_release_and_source(call: Call, needs_source: bool) -> _ReleaseAndSource:
     """Return the release and the source of a call, with the source's declared columns and the release's ledger entry.
 
-    Source: that of the ledger entry; if it is gone, or there is no entry, the one that the call gives, else the release
-    itself. Ledger entry: if the call gives no source, an entry counts only if the release has not changed since.
-    Declared columns: the roles in the entry; without an entry those of the policy.
+    - Ledger entry: that of the release. If the call gives no source and the release has changed since, it is ignored;
+      if the source or `qi` is needed from it, this is an error.
+    - Source: that of the ledger entry; a source in the call must be the same table. If the entry's source is gone, or
+      there is no entry, it is the source in the call, else the release itself.
+    - Declared columns: the roles in the entry; without an entry those of the policy.
+
+    Args:
+        call: The call of a table function whose first argument is a release.
+        needs_source: Raise an error if neither the entry nor the call has a source.
 
     Raises:
-        DbanonError: As `resolve_context`, for example if `needs_source` and there is none. Also if a call of risk()
-            without `qi` finds that the source of the entry is gone.
+        LedgerMismatchError: The call gives another table than the source of the entry.
+        ReleaseTableMismatchError: The release has changed, and the entry is needed.
+        SourceNotFoundError: The source of the entry is gone, none is given, and it is needed, also by risk() without
+            `qi`.
+        MissingArgumentError: There is no entry, and the call does not give the source, which is needed.
+        DbanonError: Other errors, as in `resolve_context`.
     """
     function, options = call.function.name, call.options
     resolve_table = partial(

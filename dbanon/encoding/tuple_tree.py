@@ -65,15 +65,18 @@ class TuplePoints:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """The points, nodes, boxes and attribute terms, as the kernels take them."""
+        """The arrays in the order of kernel arguments: points, nodes, boxes, attribute terms.
+
+        The attribute terms are whether each attribute is numeric, and its weight (`units`).
+        """
         return self.points, self.nodes, self.boxes, self.attribute_terms
 
     def totals(self) -> AverageTotals:
         """Return the totals over the remaining records from which their average is computed.
 
-        For numbers these are the sum and count of known positions, for categories the number of records by code. A
-        position is rounded once to a multiple of 2^-s, with s the largest for which all positions together stay below
-        2^62: so sums are exact, whatever was removed before.
+        For categories these are the number of records by code; for numbers the sum of the positions (the scaled values)
+        that are not NULL, and their count. Each position is rounded once to a multiple of 2^-s, with s the largest for
+        which all positions together stay below 2^62: so sums are exact, whatever was removed before.
         """
         space = self.space
         numeric, axes = self.attribute_terms[0], len(space.attributes)

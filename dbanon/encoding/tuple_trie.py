@@ -92,9 +92,13 @@ def build_trie(
 def _sort_tuples(codes: Codes, tabular: Sequence[int]) -> tuple[Ints, list[Ints]]:
     """Sort the tuples by the codes of some columns, and find where runs of equal codes begin.
 
+    Args:
+        codes: (tuples, columns) codes.
+        tabular: The indices of the columns to sort by, the most significant first.
+
     Returns:
-        The sorted tuple numbers; and for no column, the first, the first two, and so on, the offsets in that order at
-        which runs of tuples with equal codes in these columns begin.
+        The tuple numbers in sorted order; and for i = 0, 1, ..., len(tabular) the offsets in that order at which a run
+        of tuples with equal codes in the first i of these columns begins.
     """
     order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(len(codes))
     run_starts, is_start = [np.zeros(1, np.int64)], np.zeros(len(codes), bool)

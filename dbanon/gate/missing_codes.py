@@ -99,9 +99,16 @@ def _code_text(code: str, type_: str) -> Sql | None:
 
 
 def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
-    """Return SQL of the text of an integer or decimal code as DuckDB prints it.
+    """Return SQL of the text that DuckDB prints for a missing-value code of an integer or decimal column.
 
-    None if the code is not a number or would be rounded. The SQL is NULL if the value does not fit the type.
+    Args:
+        code: The code as the policy has it, such as `99.0`.
+        type_: The type of the column.
+        decimals: The number of decimals of the type; 0 for integers.
+
+    Returns:
+        The SQL, which evaluates to NULL if the number does not fit the type. None if no SQL is possible: the code is
+        not a number, has 400 characters or more, or needs more decimals than the type has.
     """
     if not re.fullmatch(_NUMBER_PATTERN, code) or len(code) >= 400:
         return None

@@ -199,7 +199,10 @@ class GateRules:
 
 
 def gate_rules(request: GateRequest) -> GateRules:
-    """Derive the rules that a release must follow from the policy rows and the call in the request.
+    """Derive from the request the rules by which the gate checks a release.
+
+    They depend mainly on the policy rows of the source (`declared`), the parameters of the call (`options`) and the
+    types of the source's columns (`columns`).
 
     Raises:
         GateRefusedError: The release uses another person column than policy and call name.

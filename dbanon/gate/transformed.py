@@ -67,8 +67,12 @@ def published_pseudonyms(request: GateRequest) -> list[str]:
 def have_equal_formats(request: GateRequest, names: Sequence[str]) -> bool:
     """Return whether all pseudonym columns with equal keys and scopes also have the same format, length and prefix.
 
-    Keys are compared by their content, which is read. If formats differ, a reader could link equal values whose
-    pseudonyms the gate sees as different. `names` are the columns.
+    If they differ, the gate sees different pseudonyms for equal values, and overlooks that a reader could link the
+    columns by their common beginnings. Keys are compared by their content, which is read.
+
+    Args:
+        request: The request.
+        names: The names of the pseudonym columns.
     """
     formats: dict[tuple[bytes, object], set[str]] = {}
     for name in names:

@@ -149,12 +149,13 @@ def order_classes(tuple_ids, starts, classes, blocks, line, codes, terms, lines,
 def sweep_classes(entries, options, blocks, measure, record_model, person_model, scratch, lines, state, output):
     """Dissolve sets of classes along a random line and cut each set again; keep the result if it does not lose more.
 
-    Classes are ordered along a random line, and a set is `width` consecutive classes. A set is dissolved if its loss is
-    above 0 and it has 2 * `min_size` to `max_set` records; at most `moves` sets are, beginning with the class in place
-    `first_set`. The records of a dissolved set are put in an order, in `near_percent` of 100 cases by distance from one
-    of them, else along a new random line, and cut into classes with the least loss. If a model constrains more than the
-    number of records, large sets and some others are split in two classes instead. No set contains classes of two
-    `blocks`. The input is not changed: all classes are written to `output`.
+    Classes are ordered along a random line, and a set is up to `width` consecutive classes of one block. A set is
+    dissolved if its loss is above 0 and it has 2 * `min_size` to `max_set` records; at most `moves` sets are, beginning
+    with the class in place `first_set`. The records of a dissolved set are ordered by their distance from a random one
+    of them (in `near_percent` % of the sets) or along a new random line (in the others), and cut into classes with the
+    least loss. If `record_model` or `person_model` is given, sets of more than 8 * `min_size` records and
+    CARVED_PERCENT % of the others are ordered by distance and split into only two classes instead. The input is not
+    changed: all classes are written to `output`.
 
     Args:
         entries: `ClassEntries`.
@@ -169,7 +170,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
         output: `ClassEntries` of the result.
 
     Returns:
-        Number of classes in the output, loss saved, and number of dissolved sets.
+        Number of classes in the output, loss saved, and number of dissolved sets, kept or not.
     """
     tuple_ids, counts, starts, sizes = entries
     n_input_classes, width, near_percent, first_set, moves, min_size, max_size, max_set = options

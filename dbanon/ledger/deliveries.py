@@ -74,7 +74,10 @@ def local_name_and_target(name: str, cursor: Cursor, current: str) -> tuple[str,
 
 
 def target_alias(name: str, cursor: Cursor, current: str) -> str | None:
-    """Return the attached name of the PostgreSQL database in a release name; None if the name is not in one."""
+    """Return the attached name of the PostgreSQL database in a release name; None if the name is not in one.
+
+    The arguments are those of `postgres_place`.
+    """
     place = postgres_place(name, cursor, current)
     return None if place is None else place[0]
 

@@ -133,12 +133,12 @@ def _bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def redact_private(
     permissions: Sequence[Permission], requests: Sequence[ReleaseRequest]
 ) -> tuple[list[Permission], list[ReleaseRequest]]:
-    """Return copies of permissions and requests in which a number replaces all private parameters.
+    """Return copies of permissions and requests whose private parameters are replaced by one number each.
 
-    Private are all parameters except k and the bounds of the other privacy models. The number is the value of a
-    parameter with the empty name. Equal sets of private parameters have equal numbers, so that a reader's call matches
-    the release of an earlier, equal call. Without private parameters there is no number. The process that answers
-    readers uses these copies.
+    Private are all parameters except k and the bounds of the other privacy models. In each permission or request with
+    private parameters, they are removed together, and a number is added under the empty name. It is the rank of this
+    set of parameters among all that occur: equal sets have equal numbers, so that a reader's call matches the release
+    of an earlier, equal call. The process that answers readers uses these copies.
     """
     all_parameters = [permission.parameters for permission in permissions] + [
         request.call_parameters for request in requests

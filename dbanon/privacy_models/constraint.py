@@ -86,7 +86,9 @@ class Constraint:
     def failing_clusters(self, space: EncodedTable, clusters: list[Ints]) -> Ints:
         """Return the indices, ascending, of the clusters that violate the constraint.
 
-        `clusters` has the canonical row numbers of each cluster.
+        Args:
+            space: The encoded table.
+            clusters: For each cluster, the numbers of its records in the canonical order of the table.
         """
         if space.persons is not None or (self.joint and len(space.sensitive) > 1):
             return np.array([g for g, rows in enumerate(clusters) if not self.is_met_by_records(space, rows)], np.int64)
@@ -190,6 +192,8 @@ class Constraint:
 
 def value_counts(space: EncodedTable, rows: Ints, sensitive: int) -> tuple[Ints, int]:
     """Count the records of a cluster by value of one sensitive column; distinct known persons if the table has persons.
+
+    A person with several values counts once for each. Records of unknown persons (-1) do not count.
 
     Args:
         space: The encoded table.

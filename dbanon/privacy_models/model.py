@@ -207,7 +207,7 @@ class PrivacyModel:
 
     @property
     def metrics(self) -> tuple[AchievedMetric, ...]:
-        """The metrics that releases report for the forms of the model (such as entropy), without duplicates."""
+        """The metrics that releases report for the model's forms (variants, such as entropy), without duplicates."""
         return tuple(dict.fromkeys(f.metric for f in self.forms))
 
 

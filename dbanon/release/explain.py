@@ -38,7 +38,9 @@ _ORDER_COLUMNS = ("rid", "tid", "gid", "cluster", "span", "class_id", "code", "p
 
 
 def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> TableFunction:
-    """Return explain_release or explain_step with the parameters and the handler for the function that a call explains.
+    """Return explain_release or explain_step as adapted to the function that it is to explain.
+
+    The result has the parameters of that function, and a handler that explains it.
 
     Args:
         function: explain_release or explain_step. It is returned unchanged if the call names no function as text.

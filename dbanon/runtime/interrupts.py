@@ -50,9 +50,9 @@ class _CountingHandler:
 def timed_search(session: Session, seconds: float) -> Iterator[TimedSearch]:
     """Set a time limit for the searches of algorithms while the block runs; yield the session's `TimedSearch`.
 
-    When the block ends, also by an error, the session has no time limit again. On the main thread, Ctrl-C is only
-    counted during the block and raises no KeyboardInterrupt: it ends the search, whose best result so far counts. The
-    previous handler is restored afterwards. On other threads, the signal handler is unchanged.
+    When the block ends, also by an error, the session has no time limit again. On the main thread, Ctrl-C during the
+    block raises no KeyboardInterrupt: the search ends, and its best result so far is used. The previous handler is
+    restored afterwards. On other threads, the signal handler is unchanged.
     """
     session.search = TimedSearch(seconds, _n_ctrl_c)
     previous_handler = None

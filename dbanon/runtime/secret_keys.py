@@ -126,7 +126,12 @@ def _read_key_file(name: str) -> str | None:
 
 
 def _missing_reason(kind: str, name: str) -> str:
-    """Return why no key was read: "is not set" (a variable), or "cannot be read" or "does not exist" (a file)."""
+    """Return why no key was read, as the end of a sentence for a message.
+
+    Args:
+        kind: "env" for a variable ("is not set") or "file" for a file ("cannot be read" or "does not exist").
+        name: The name of the variable or the path of the file.
+    """
     if kind == "env":
         return "is not set"
     try:

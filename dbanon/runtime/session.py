@@ -99,7 +99,7 @@ class Session:
 
 
 def builtin_cursor(connection: Any) -> Any:
-    """Return a new cursor of a connection whose search path is `system.main`.
+    """Return a new cursor of a connection, with the search path `system.main`; the connection keeps its own.
 
     Function names on it mean DuckDB's own functions, whatever macros the databases define.
     """

@@ -317,9 +317,14 @@ def tables_named_by_row(cursor: Any, schema_name: str, table_name: str) -> list[
 
 
 def has_recorded_database(cursor: Any, holder: str, table_name: str) -> bool:
-    """Return whether `holder` records an identity for the database part of a policy row's table_name.
+    """Return whether the table_name of a policy row begins with a recorded database of another system.
 
-    The database is then one of another system. Whether it is attached now is not checked.
+    Other systems are PostgreSQL, MySQL and SQLite. Whether the database is attached now is not checked.
+
+    Args:
+        cursor: A cursor.
+        holder: The DuckDB database that stores the policy row and the identities of such databases.
+        table_name: The column table_name of the row.
     """
     parts = names.table_parts(table_name) or ()
     return len(parts) > 1 and parts[0].lower() in _recorded_identities(cursor, holder)

@@ -51,10 +51,10 @@ def is_zoned(type_: str) -> bool:
 
 
 def label_text(value: Sql, type_: str) -> Sql:
-    """Return SQL of the text of a value, as hierarchies contain it and texts are compared; instants are written in UTC.
+    """Return SQL of the text of a value as in labels of hierarchies; the time zone of the session does not change it.
 
-    An instant is written as DuckDB does if UTC is the session's time zone (`2020-01-01 00:00:00+00`). Values of other
-    types are cast to VARCHAR.
+    An instant (TIMESTAMP WITH TIME ZONE) is written in UTC: `2020-01-01 00:00:00+00`. Values of other types are cast to
+    VARCHAR.
     """
     if not is_zoned(type_):
         return Sql(f"CAST({value} AS VARCHAR)")

@@ -97,15 +97,16 @@ def check_sql(function: str, source: str, state: CatalogState) -> Sql:
 
 
 def no_renamed_table_sql(function: str, source: str, tables: Collection[Place], table_oids: Collection[int]) -> Sql:
-    """Return a SQL condition that is true if no table has one of the OIDs, and raises SourceChangedError if one has.
+    """Return a SQL condition that is true unless a governed table was renamed to one of the places `tables`.
 
-    A table keeps its OID (number in the catalog) when it is renamed.
+    If one was, the condition raises SourceChangedError. A governed table has policy rows. A transaction that is still
+    open may have renamed it to a name without policy rows, but it keeps its OID (number in the catalog).
 
     Args:
         function: The calling function, for the error.
         source: The name of the source, for the error.
-        tables: Places of the tables that are examined.
-        table_oids: The OIDs.
+        tables: Places without policy rows from which the source reads.
+        table_oids: The OIDs of the governed tables, as committed.
     """
     places = join_sql(f"({join_sql(map(text, place))})" for place in sorted(tables))
     oid_list = join_sql(Sql(str(number)) for number in sorted(table_oids))

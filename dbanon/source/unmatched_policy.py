@@ -29,21 +29,22 @@ def check_unmatched_rows(
     databases: Iterable[str],
     local_names: Collection[str],
 ) -> None:
-    """Check that no policy row that matches no table may be about one of `tables`, which have no policy.
+    """Refuse a source without a policy if policy rows under another table name may be about it.
 
-    All other rows that match no table are reported by a PolicyWarning, one per database. It is not issued if `tables`
-    is empty.
+    Only policy rows whose table name matches no table are examined, for example those of a table that was renamed.
+    They may be about a table if most of their columns are columns of it. If `tables` is not empty, all other unmatched
+    rows are reported by a PolicyWarning, one per database.
 
     Args:
         function: The table function or command, for messages.
-        tables: The columns of the source and of the tables that it reads, by place. Rows may be about a table if most
-            of their columns are columns of it.
+        tables: The columns of the source and of the tables that it reads, by place. None of them has a policy.
         cursor: A cursor that sees committed objects.
         databases: Databases whose policy may be about the tables.
-        local_names: Folded names of relations that only the caller's connection sees.
+        local_names: Folded names of relations that only the caller's connection sees; rows with such a name match.
 
     Raises:
-        UnmatchedPolicyError: More than half of the columns of unmatched rows are columns of a table.
+        UnmatchedPolicyError: More than half of the columns in the unmatched rows of one table name are columns of one
+            of `tables`.
     """
     for database in databases:
         unmatched = list(unmatched_rows(cursor, database, local_names))

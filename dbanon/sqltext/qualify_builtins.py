@@ -93,7 +93,7 @@ def qualify_builtins(query: str) -> Sql:
 
 
 def strip_blank_lines(query: str) -> str:
-    """Return the query without blank lines, trailing blanks and space at both ends; comments keep their lines.
+    """Return the query without blank lines, trailing blanks and space at both ends; comment lines are kept.
 
     Each comment line is indented like the code below it. Quoted text is not changed. O(n).
     """

@@ -95,10 +95,10 @@ def _keep_line_ends(source: str) -> str:
 
 
 def _keep_line_end(line: str) -> str:
-    """Return one line of a template, with a `+` in a tag at its start or end, which keeps the space around the tag.
+    """Add a `+` to the tags at the start and the end of a template line, so that Jinja keeps the space around them.
 
-    A line that has only tags, none of them an include, or that begins with a `set` or `macro` tag, is returned
-    unchanged.
+    Tags that have a sign, and an include at the start, get none. A line is returned unchanged if it has nothing but
+    tags, none of them an include, or if it begins with a `set` or `macro` tag.
     """
     alone = not _TAG.sub("", line).strip() and "{% include" not in line
     if alone or line.lstrip().startswith(("{% set", "{% macro")):

@@ -154,8 +154,12 @@ class _ExpressionParser:
     def parse_value(self) -> object:
         """Parse a literal, list, struct, map, cast or name and return its value.
 
-        A name, also one with dots, is returned as a `_BareWord`; a call of struct_pack as `_StructValues`; a cast of a
-        text or name as a `_CastValue`. Numbers, texts, booleans, NULL, lists and structs become Python values.
+        Numbers, texts, booleans, NULL and lists become Python values; structs and maps become dictionaries. A name,
+        also one with dots, is returned as a `_BareWord`; a call of struct_pack as `_StructValues`; a cast of a text or
+        name as a `_CastValue`.
+
+        Raises:
+            ValueError: The text is anything else.
         """
         kind, text = self.next_token()
         if kind == "string":

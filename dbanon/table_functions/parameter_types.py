@@ -23,7 +23,7 @@ class ParameterType(Protocol):
     def check(self, value: object) -> object:
         """Return the accepted value, possibly converted; raise ValueError if the value is invalid.
 
-        The text of the ValueError describes what is accepted; if it is empty, `str(type)` does.
+        The text of the ValueError describes what is accepted. If it is empty, the caller shows `str(self)`.
         """
 
 

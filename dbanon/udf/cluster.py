@@ -154,13 +154,16 @@ def _noise_key(request: dict[str, Any], table: encoded_table.EncodedTable, ties:
 def _wide_rows(
     table: encoded_table.EncodedTable, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds
 ) -> list[dict[str, object]]:
-    """Return the clusters that publish more than their records span as rows of `wide`, one dict per cluster.
+    """Return the rows of `wide` (see WIDE_TYPE): the published ranges of clusters that publish more than they contain.
 
     Args:
         table: The encoded table.
-        clusters: The numbers of the clusters that publish more than their records span.
+        clusters: The numbers of those clusters, whose published ranges are wider than the values of their records.
         ends: The least and greatest published code and the published node of each of these clusters in each attribute.
-            The node is replaced by -2 (`*`) where the codes reach from a value to NULL.
+
+    Returns:
+        One dict per cluster, with the lists `low`, `high` and `raised` (nodes) by attribute. A node is replaced by -2
+        (`*`) where the codes reach from a value to NULL.
     """
     null_codes = np.array([a.values for a in table.attributes])
     raised_nodes = np.where((ends.low < null_codes) & (ends.high == null_codes), -2, ends.raised_nodes)

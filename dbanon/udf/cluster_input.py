@@ -53,8 +53,7 @@ def encode_records(
 def _value_counts(domain: Any, sensitive: encoded_table.SensitiveColumn) -> encoded_table.Ints:
     """Return the number of records (or persons, if there is a person column) that have each sensitive value, by code.
 
-    The counts are those of the table or, if it is a partition of a larger one, of the larger table: the field `whole`
-    of the domain of the column.
+    For a partition of a larger table, these are the counts in the larger table, which `domain` has as field `whole`.
     """
     if "whole" not in [f.name for f in domain.type]:
         return sensitive.value_counts

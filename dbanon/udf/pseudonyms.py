@@ -42,7 +42,11 @@ def dbanon_shift(persons: Any, settings: Any) -> Any:
 
 
 def dbanon_shift_again(persons: Any, settings: Any) -> Any:
-    """Return the shifts of persons as the gate's own code computes them, to check published dates; see dbanon_shift."""
+    """Return the days by which each person's dates must be shifted, computed by the gate's own code; NULL for NULL.
+
+    The gate compares published dates with them. The arguments are those of `dbanon_shift`; the computations
+    share no code.
+    """
     return _transform(persons, settings, pseudonyms.expected_shifts, pa.int32())
 
 
@@ -92,12 +96,13 @@ def _transform(
 ) -> Any:
     """Return an Arrow array of `transform` applied to values and their settings, in their order.
 
-    DuckDB usually passes equal settings for all values, which are then transformed in one call.
+    If all values have equal settings, as DuckDB usually passes them, `transform` is called once with all values; else
+    once per value. Values are not grouped.
 
     Args:
         values: An Arrow column of values.
-        settings: JSON of the settings of each value.
-        transform: Returns the results of a list of values with equal settings.
+        settings: An Arrow column with the settings of each value, as JSON.
+        transform: Takes a list of values and their common settings, and returns the results in order.
         type_: The Arrow type of a result.
     """
     texts, setting_texts = as_array(values).to_pylist(), as_array(settings).to_pylist()

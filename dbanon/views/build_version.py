@@ -112,9 +112,12 @@ def _create_version(
 ) -> Release:
     """Create the tables, membership and ledger row of a version, compare it with others, and return it.
 
-    See `create_version` for the other arguments, errors and warnings. `recognized` is an empty list, to which the other
-    versions are added in which people were recognized. The caller needs it to drop temporary tables, also after an
-    error.
+    See `create_version` for the other arguments, errors and warnings.
+
+    Args:
+        recognized: An empty list, to which the results of `recognized_people.recognize` are appended: one for each
+            version that may be about the same people, also if none were recognized in it. The caller needs the
+            length of the list to drop the temporary tables, also after an error.
     """
     spec = resolve.with_person_key(spec, entry.person_key)
     metrics = _write_tables(cursor, entry, spec)

@@ -81,9 +81,10 @@ class VersionComparison:
 
     @property
     def composition(self) -> dict[str, int] | None:
-        """The number of exposed people by compared version, 0 included; None if people cannot be matched.
+        """The number of people exposed by the new version and each compared one, by the name of the other, 0 included.
 
-        Differences from earlier versions of the same release are included.
+        Exposed people are isolated or narrowed down by the two versions together. Unlike in `exposed`, differences from
+        earlier versions of the same release count. None if people cannot be matched.
         """
         if self.together is None:
             return None
@@ -151,10 +152,12 @@ def check_changed_keys(
 
 
 def streams_of_same_people(cursor: Any, entry: LedgerEntry, version_options: VersionOptions) -> list[str]:
-    """Return the distinct names of streaming views that read the same tables as a new version.
+    """Return the distinct names of streaming views that read at least one of the tables which a new version reads.
+
+    Dropped views are included, as readers may still have them. `entry` is the ledger entry of the new version.
 
     Raises:
-        OverlappingStreamError: There are some, under composition = 'refuse'.
+        OverlappingStreamError: There is such a view, and `composition` is 'refuse'.
     """
     streams = list(
         dict.fromkeys(s.display_name for s in same_source.streams_of_bases(same_source.comparable_bases(entry), cursor))

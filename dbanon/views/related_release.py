@@ -103,10 +103,15 @@ def create_related_release(
 def _target(name: str, related_tables: RelatedTables, location: Sequence[str], cursor: Any) -> tuple[str, str, str]:
     """Return database, schema and name of a release, in the one database that has all its source tables.
 
-    Raises:
-        InvalidArgumentError: They are in several databases.
+    Args:
+        name: The name of the release in the call.
+        related_tables: The source tables.
+        location: Current database, current schema and search path of the caller.
+        cursor: A cursor.
 
-    Also raises the errors of `target.release_place`.
+    Raises:
+        InvalidArgumentError: The source tables are in several databases.
+        DbanonError: The errors of `release_target.release_place`.
     """
     sources = [table.spec.source for table in related_tables.tables]
     targets = [release_target.release_place(_FUNCTION, name, source, location, cursor) for source in sources]

@@ -129,9 +129,15 @@ def _query_wrong_rows(old_entry: StreamEntry, refresh: RefreshRecords, last: int
 
 
 def _query_misplaced_rows(old_entry: StreamEntry, refresh: RefreshRecords, last: int) -> str:
-    """Return a query for the number of appended rows that are not ordered by class and by the hash of their values.
+    """Return a query that counts the appended rows which are out of order; 0 if the refresh is correct.
 
-    Rows after row `last` of the view are the appended ones.
+    The order is by class, rows without a class last, and within a class by the hash of the row's values, so that the
+    order of arrival is not revealed.
+
+    Args:
+        old_entry: The stream before the refresh; its view contains the rows.
+        refresh: The records of the refresh; `class_id` and `row_hash` are the SQL expressions of class and hash.
+        last: The rowid of the last row that is not appended.
     """
     return f"""
         SELECT count(*)

@@ -170,17 +170,18 @@ def _medoid_parts(space: EncodedTable, k: int, options: Options, check: Check) -
 def _kmeanspp_medoids(
     space: EncodedTable, n_medoids: int, draws: np.random.Generator, distances_from: DistancesFrom, check: Check
 ) -> Ints:
-    """Draw the tuples of `n_medoids` records as k-means++ does, and return them in ascending order.
+    """Draw `n_medoids` different tuples as k-means++ does, and return their numbers in ascending order.
 
-    Each record is drawn with a probability in proportion to its squared distance to the nearest medoid so far. There
-    are fewer medoids if all records are at distance 0 from one.
+    The first is the tuple of a random record. Each later one is drawn with a probability in proportion to its number of
+    records times its squared distance to the nearest medoid so far. There are fewer medoids if every tuple is at
+    distance 0 from a medoid.
 
     Args:
         space: The encoded table.
-        n_medoids: Number of medoids (records that are centers).
+        n_medoids: Number of medoids (tuples that are centers).
         draws: The random number generator.
         distances_from: Returns the distances of all tuples to a tuple.
-        check: Called before each draw; raises if the run was interrupted.
+        check: Called before each draw but the first; raises if the run was interrupted.
     """
     medoids = [int(np.searchsorted(space.starts, draws.integers(space.rows), side="right")) - 1]
     min_distances = distances_from(medoids[0])

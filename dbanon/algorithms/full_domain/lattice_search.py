@@ -259,10 +259,13 @@ class LatticeSearch:
         return is_failing
 
     def _smallest_first(self, group: Ints, groups: int) -> Iterator[list[Ints]]:
-        """Yield lists of the row numbers of groups, smallest groups first.
+        """Yield the groups in batches, smallest groups first, each group as an array of its canonical row numbers.
 
-        The first list has 16 groups, each further one eight times as many. `group` is the group of each tuple, `groups`
-        the number of groups.
+        The first batch has 16 groups, each further one eight times as many.
+
+        Args:
+            group: (tuples,) number of the group of each tuple.
+            groups: Number of groups.
         """
         sizes = group_records(group, groups, self.space.counts)
         by_size = np.argsort(sizes, kind="stable")

@@ -32,10 +32,17 @@ def ikac(space: EncodedTable, constraint: Constraint, options: Options, check: C
     """Cluster with IKAC, the improved clustering (also IKA, IKC).
 
     Reconstructed from Wang et al. 2022, section 4.1, and the review of clustering methods. The first centroid is a
-    random record (`first_seed = 'far-from-random'`: the record farthest from a random one), every later one the record
-    with the greatest average distance to all earlier centroids. Each takes its k - 1 nearest records, and the remaining
-    records join the nearest centroid. Distance: ranges of numbers, shares of leaves below the common ancestor. O(tuples
-    * n/k) time, O(n) memory.
+    random record (`first_seed = 'far-from-random'`: the record farthest from a random one), every later one the
+    remaining record with the greatest average distance to all earlier centroids. Each takes its nearest records until
+    the constraint is met (k - 1 records if only the number of records counts), and the remaining records join the
+    nearest centroid. The distance of two records is the loss of a cluster of both: the range of each number, and for
+    each category the share of the leaves that are below the lowest common ancestor. O(tuples * n/k) time, O(n) memory.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        options: The options of the algorithm.
+        check: Called from time to time; raises if the run was interrupted.
     """
     tables = Loss(space, constraint.min_records, "leaves").pair_tables(space)
     first = random_tuple(space, options, generator(options))

@@ -347,10 +347,12 @@ def _descend(lattice: CoverLattice, node: Node, node_items: NodeItems, worth: in
 
 
 def _climb(lattice: CoverLattice, node: Node, gained: int, worth: int, uncovered: Ints) -> tuple[Node, int]:
-    """Improve a node by local steps while that gains more, and return the final node and its gain.
+    """Improve a node by hill climbing, and return the final node and its gain.
 
-    A node is a level for each attribute. A step raises one attribute by a level, or raises one and lowers another. The
-    number of evaluations is limited.
+    A node is a level for each attribute. Each round takes the step that gains most: it raises one attribute by a level,
+    or raises one and lowers another. The search ends if no step gains more, or once the number of
+    evaluations exceeds a limit. The gain of a node is the sum of `worth` less the loss of each uncovered record in
+    groups of at least `min_records`.
 
     Args:
         lattice: The lattice.

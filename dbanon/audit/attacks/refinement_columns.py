@@ -146,9 +146,10 @@ class NumberLoss(ColumnLoss):
         return bool(self.is_closed[c] and self.low[c] < self.high[c] and self.scale > 0)
 
     def _span(self, low: float, high: float, max_records: int) -> Span:
-        """Return the interval from low to high (both inclusive) with at most `max_records`, as a Span.
+        """Return the limit on the records from low to high, both inclusive, as a Span, whose upper end is exclusive.
 
-        The upper end of a Span is exclusive: for whole numbers high + 1, else the next greater float.
+        The upper end becomes high + 1 for whole numbers, else the next greater float. `max_records` is stored as it is:
+        -m means at least m records.
         """
         return Span(float(low), float(high + 1 if self.column.step else np.nextafter(high, np.inf)), max_records)
 

@@ -47,20 +47,26 @@ class UbdsaOptions(NamedTuple):
 
 @kernel
 def ubdsa_steps(state, max_steps, options, requirement, records, classes, attributes, clusters):
-    """Add records until all are added, or about `max_steps` clusters and records were examined; return how many were.
+    """Advance a stream with UBDSA by about `max_steps` examined clusters and records; return how many were examined.
 
-    A record is published at once with a stored class that covers it and loses no more than `theta`, or joins an open
-    cluster, which is published once it suffices for a class and loses no more than `theta`. The cluster of a due record
-    is published. If it does not suffice, the record is published alone with a stored class that covers it; without one,
-    it is suppressed if all open clusters together do not suffice, and else clusters are merged and published. The last
-    `store` classes are stored. All arrays are updated in place.
+    Fewer than `max_steps` means that all records are added and no pending one is due. A record is due once `delta`
+    records have arrived, counted from itself, or at the end of the stream (`ends`).
+
+    - A new record is published at once with a stored class that covers it and loses no more than `theta`; else it
+      joins an open cluster or opens one. The cluster is published once it suffices for a class and loses no more than
+      `theta`.
+    - The cluster of a due record is published if it suffices for a class. Otherwise the record is published alone with
+      a stored class that covers it. Without one, it is suppressed if all open clusters together do not suffice for a
+      class; else other clusters are merged into its cluster until that suffices, and it is published.
+
+    The last `store` published classes are stored. All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes, clusters opened so far,
-            open clusters; [8] last arrival.
+        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [4]
+            clusters opened so far, [5] open clusters, [8] last arrival.
         max_steps: Number of examined clusters and records after which to return.
         options: `UbdsaOptions`.
-        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        requirement: `RequirementArrays`; its scratch for counting (marks and clock) is changed.
         records: `RecordArrays`.
         classes: `ClassArrays`.
         attributes: `AttributeArrays`.

@@ -203,10 +203,10 @@ def _static_findings(call: Call, tables: _PolicyTables, position: int, column: R
 
 
 def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> tuple[str, str | None]:
-    """Return how a quasi-identifier is generalized, in words, and the statement that makes it coarser.
+    """Return how a quasi-identifier is generalized, in words, and the SQL statement that would make it coarser.
 
-    The statement is None if there is no coarser setting to propose, the column is not declared, or `column.alternative`
-    is set.
+    The statement updates the policy. It is None if there is no coarser setting to propose, if the column is not
+    declared, or if the review proposes parameters or options instead of statements (`column.alternative`).
     """
     settings = column.settings
     kind = family(column.type)[0]
@@ -319,10 +319,10 @@ def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -
 
 
 def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_statements: bool = True) -> list[str]:
-    """Return a review as lines of text: a title with the number of records, then the findings by topic.
+    """Return the review of a table's policy as lines of text: a title with the number of records, then the findings.
 
-    Unchanged, generalized and withheld columns are one paragraph per topic. Each other finding is a paragraph, followed
-    by its statement.
+    The findings are in the order of TOPICS. The columns that are unchanged, generalized or withheld are one paragraph
+    per topic. Each other finding is its own paragraph, followed by the statement that would resolve it, if any.
 
     Args:
         rows: The rows of the review.

@@ -38,10 +38,11 @@ def hierarchy_problems_sql(call: Call) -> Sql:
 
 
 def uncovered_sql(call: Call) -> Sql:
-    """Return the SQL of uncovered_values(table, column): the values that are not in the given or declared hierarchy.
+    """Return the SQL of uncovered_values(table, column): values that the hierarchy lacks, and values that it reserves.
 
-    Codes for missing values need not be in the hierarchy. The query also returns values that a reader could not
-    distinguish from generalized ones; without any hierarchy only these.
+    A value is 'missing' if it is no label of the given or declared hierarchy. It is 'reserved' if it is `*` or the
+    label of an inner node, so that a reader could not distinguish it from a generalized value. Without a hierarchy,
+    only `*` is reported. Codes for missing values are read as NULL and are not reported.
 
     Raises:
         UnknownTableError, UnknownColumnError, UnknownHierarchyError: A name does not exist.

@@ -7,7 +7,10 @@ from dbanon.publishing.report.blocks import CertificateLines, Section, format_ce
 
 
 def release_section(lines: Sequence[Line]) -> Section:
-    """Return the section about the release: version, date, algorithm and counts, its parameters and its roles."""
+    """Return the report's section about the release: version, date, algorithm, counts, parameters and column roles.
+
+    `lines` are the lines of the release's certificate.
+    """
     values = {(line.section, line.label): line.value for line in lines}
     release_values = {label: value for (section, label), value in values.items() if section == "release"}
     columns = [line for line in lines if line.section == "roles"]

@@ -90,7 +90,7 @@ class NumberColumn(HashedColumn):
 
     @property
     def value_type(self) -> str:
-        """The DuckDB type of the values whose hashes the ledger stores."""
+        """The DuckDB type of the values whose hashes the ledger stores: that in which source values are compared."""
         return str(self.type)
 
     @property
@@ -206,8 +206,9 @@ def _grid_step(attribute: Attribute, is_calendar: bool) -> Sql | None:
 def _grid_fraction(attribute: Attribute) -> tuple[Sql, Sql]:
     """Return a floating-point column's grid width as a fraction: SQL of numerator and denominator as DOUBLE.
 
-    A fraction is used since 3 / 10 is 0.3 and 3 * 0.1 is not. If its numbers are too large to be exact, the width
-    itself is the numerator and the denominator is 1. Both are 1 without a grid and for other types.
+    A width of 0.1 becomes 1 / 10, because bounds must be the nearest DOUBLE: 3 * 1 / 10 is 0.3, but 3 * 0.1 is not. If
+    numerator or denominator is too large for an exact DOUBLE, the width itself is the numerator and the denominator
+    is 1. Both are 1 without a grid and for columns of other types.
     """
     if attribute.grid is None or attribute.family != "float":
         return Sql("1::DOUBLE"), Sql("1::DOUBLE")

@@ -105,7 +105,12 @@ def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
 
 
 def _row_count_column(attribute: Attribute, i: int) -> QuasiColumn:
-    """Return column number `i` of the number of rows, which templates read from `qI` (I is the number); never NULL."""
+    """Return the column of the feature "number of rows of a person in a child table", which is never NULL.
+
+    Args:
+        attribute: The attribute of the feature.
+        i: The number of the column. Templates read its values from `q` followed by this number, such as `q3`.
+    """
     return number_column(attribute, FAMILIES["integer"], i, Sql(f"q{i}"), _UNUSED_MESSAGES, has_noise=False)
 
 
