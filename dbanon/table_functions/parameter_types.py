@@ -234,7 +234,7 @@ class Codes:
 
 @dataclass(frozen=True)
 class ForColumns:
-    """One value of the type `kind` for all columns, or a struct or map from column names to such values."""
+    """One value of the type `value_type` for all columns, or a struct or map from column names to such values."""
 
     value_type: ParameterType
     example: str
@@ -420,7 +420,7 @@ def _abbreviate_endings(words: tuple[str, ...], ending: str = "_clusters") -> li
 
 @dataclass(frozen=True)
 class PerColumn:
-    """A struct or map from column names to values of the type `kind`, or one of `words`, which each mean such a map."""
+    """A struct or map from column names to values of the type `value_type`, or one of `words`, each for such a map."""
 
     value_type: ParameterType
     example: str

@@ -131,13 +131,13 @@ def test_memory_grows_with_tuples_not_records(name: str) -> None:
         from dbanon.privacy_models.constraint import Constraint
         from dbanon.encoding import encoded_table
         codes = np.array([(a, b) for a in range(200) for b in range(100)], np.int32)
-        kinds = tuple(encoded_table.Number(np.arange(n).astype(float), True) for n in (200, 100))
+        kinds = tuple(encoded_table.NumericAttribute(np.arange(n).astype(float), True) for n in (200, 100))
         algorithm = algorithms.find({name!r})
         options = {{p.name: p.default for p in algorithm.own}}
         for records in (2, 2500):
             counts = np.full(len(codes), records, np.int64)
             made = encoded_table.EncodedTable(kinds, codes, counts, None, int(counts.sum()))
-            algorithms.run(algorithm, made, Constraint(8 * records), options)
+            algorithms.run_algorithm(algorithm, made, Constraint(8 * records), options)
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     """
     completed = subprocess.run(

@@ -325,10 +325,10 @@ def test_raised_clusters_accept_nulls_and_top_codes(people: Any) -> None:
 
 def test_numbers_are_own_coordinates_with_hierarchy(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     visited: list[EncodedTable] = []
-    run = cluster.algorithms.run
+    run = cluster.algorithms.run_algorithm
     monkeypatch.setattr(
         cluster.algorithms,
-        "run",
+        "run_algorithm",
         lambda algorithm, made, *rest, **more: visited.append(made) or run(algorithm, made, *rest, **more),
     )
     people.execute(

@@ -66,8 +66,8 @@ class SearchRecorder:
 
     def __init__(self) -> None:
         self.moves, self.space = 0, None
-        self._improved, self._run = runner.improve_clusters, cluster.algorithms.run
-        runner.improve_clusters, cluster.algorithms.run = self.improved, self.run  # type: ignore[assignment]
+        self._improved, self._run = runner.improve_clusters, cluster.algorithms.run_algorithm
+        runner.improve_clusters, cluster.algorithms.run_algorithm = self.improved, self.run  # type: ignore[assignment]
 
     def improved(self, space: Any, constraint: Any, labels: Any, search: Any, *rest: Any) -> Any:
         result = self._improved(space, constraint, labels, search, *rest)

@@ -38,8 +38,8 @@ class Watch:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.space: Any = None
-        self._run = cluster.algorithms.run
-        cluster.algorithms.run = self  # type: ignore[assignment]
+        self._run = cluster.algorithms.run_algorithm
+        cluster.algorithms.run_algorithm = self  # type: ignore[assignment]
 
     def __call__(self, algorithm: Any, space: Any, *rest: Any, **named: Any) -> Any:
         clock = time.perf_counter()

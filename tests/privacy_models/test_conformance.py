@@ -338,7 +338,7 @@ def test_model_measured_on_any_table(model: PrivacyModel, form: ModelForm) -> No
             named_text = f", hierarchies := {trees!r}" if form.value_order and trees else ""
             selected_text = f", {model.form_parameter} := '{form.name}'" if model.form_parameter else ""
             multi = (
-                f", multi_sensitive := '{encoded_table.asked['multi']}'"
+                f", multi_sensitive := '{encoded_table.asked['multi_sensitive']}'"
                 if "multi_sensitive" in encoded_table.asked
                 else ""
             )

@@ -300,7 +300,7 @@ class RandomCall:
     person: bool
     top: int | None
     bottom: int | None
-    grid: int | None
+    rounding: int | None
 
     @property
     def sql(self) -> str:
@@ -310,7 +310,7 @@ class RandomCall:
         named_columns_by_column = {column: column for column in ("city", "job") if column in self.qi}
         values += [f"hierarchies := {named_columns_by_column}"] if named_columns_by_column else []
         values += ["person := 'person'"] if self.person else []
-        coded_mapping = {"top": self.top, "bottom": self.bottom, "rounding": self.grid}
+        coded_mapping = {"top": self.top, "bottom": self.bottom, "rounding": self.rounding}
         values += [
             f"{name} := {{'age': {end}}}" for name, end in coded_mapping.items() if end is not None and "age" in self.qi
         ]

@@ -430,7 +430,7 @@ def test_function_results_equal_in_every_time_zone(visits: Any, function: str) -
 
 def test_table_functions_all_listed_for_time_zone_tests() -> None:
     functions = table_functions().values()
-    systems = {function.algorithm for function in functions} | {function.system for function in functions}
+    systems = {function.algorithm for function in functions} | {function.stream_algorithm for function in functions}
     own_names = {f.name for f in functions if not any(f.name == s or f.name.startswith(f"{s}_") for s in systems if s)}
     assert own_names - ZONED.keys() - WITHOUT_INSTANTS == set(), "does it read instants? Try it above, or say why not"
 

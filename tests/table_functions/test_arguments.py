@@ -273,11 +273,11 @@ GOOD: dict[type, Callable[[Any], list[object]]] = {
     ),
     parameter_types.Floats: lambda kind: [kind.low, [kind.low], [kind.low, kind.high], (kind.high,)],
     parameter_types.Codes: lambda kind: ["NA", ["NA", "?"], [999, "-"], [date(9999, 12, 31)], []],
-    parameter_types.ForColumns: lambda kind: [*valid_values(kind.kind), {"a": valid_values(kind.kind)[0]}],
+    parameter_types.ForColumns: lambda kind: [*valid_values(kind.value_type), {"a": valid_values(kind.value_type)[0]}],
     parameter_types.PerColumn: lambda kind: [
         {},
-        {"a": valid_values(kind.kind)[0]},
-        {"a": valid_values(kind.kind)[0], "b c": valid_values(kind.kind)[-1]},
+        {"a": valid_values(kind.value_type)[0]},
+        {"a": valid_values(kind.value_type)[0], "b c": valid_values(kind.value_type)[-1]},
     ],
 }
 """Accepted values of every kind; a new kind needs an entry."""

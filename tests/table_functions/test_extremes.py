@@ -58,7 +58,7 @@ NUMERIC = (
 def extremes(parameter: Parameter) -> list[Any]:
     """Yield values for a parameter near every limit; as a whole, in a list, or of a column."""
     kind = parameter.kind
-    inner = kind.kind if isinstance(kind, parameter_types.PerColumn) else kind
+    inner = kind.value_type if isinstance(kind, parameter_types.PerColumn) else kind
     if not isinstance(inner, NUMERIC):
         return [2**127, "\0"]
     values: list[Any] = [*NUMBERS, *WORDS]

@@ -111,7 +111,9 @@ def test_bounds_of_other_texts_are_null(con: Any, published_text: str) -> None:
 
 def test_scalar_functions_of_null_return_null(con: Any) -> None:
     calls = [
-        f"{f.name}({', '.join(['NULL'] * len(form.arguments))})" for f in scalar_functions.FUNCTIONS for form in f.forms
+        f"{f.name}({', '.join(['NULL'] * len(form.arguments))})"
+        for f in scalar_functions.FUNCTIONS
+        for form in f.overloads
     ]
     calls += ["covers('*', NULL)", "covers(NULL, 25)", "share_within('25', NULL, 3)", "share_within('25', 3, NULL)"]
     calls += ["covers('a', 'b', NULL)", "share_within('25', DATE '2020-01-01', DATE '2020-01-02')"]
@@ -127,7 +129,7 @@ def test_covers_error_names_unknown_hierarchy(con: Any) -> None:
 
 def test_scalar_functions_return_declared_type(con: Any) -> None:
     for function in scalar_functions.FUNCTIONS:
-        for form in function.forms:
+        for form in function.overloads:
             arguments_text = ", ".join(["'25'"] * len(form.arguments))
             if len(form.arguments) == 3 and function.name == "covers":
                 arguments_text = "'25', '25', 'none'"

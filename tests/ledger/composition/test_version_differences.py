@@ -198,7 +198,7 @@ def record_missed_parameters(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     def recording_differences(*given: Any, **more: Any) -> Any:
         result = separate_small_differences(*given, **more)
-        missed_values.update(m for one in result for m in one.missed)
+        missed_values.update(m for one in result for m in one.missed_parameters)
         return result
 
     monkeypatch.setattr(version_differences, "small_differences", recording_differences)
