@@ -172,5 +172,5 @@ def test_max_partition_release_independent_of_row_order(con: Any) -> None:
         assert rows != con.execute(ask.format(name, "people").replace(", max_partition := 100", "")).fetchall()
         classes = con.execute(f"FROM {name}_classes('people', k = 5, qi = ['a', 'b'], max_partition = 100)").fetchall()
         assert len(classes) > 100
-    with pytest.raises(Exception, match="cell must be an integer of at least 2, got 1"):
+    with pytest.raises(Exception, match="max_partition must be an integer of at least 2, got 1"):
         con.execute(ask.format("mdav", "people").replace("100", "1"))

@@ -40,7 +40,7 @@ def listed_tests() -> frozenset[str]:
 def slow_tests(durations: Iterable[str]) -> list[str]:
     """Return the slow tests of pytest's durations.
 
-    >>> slow(["0.71s call     tests/a/test_b.py::test_c[1]", "0.20s call     tests/a/test_b.py::test_d"])
+    >>> slow_tests(["0.71s call     tests/a/test_b.py::test_c[1]", "0.20s call     tests/a/test_b.py::test_d"])
     ['tests/a/test_b.py::test_c']
     """
     calls = [match for line in durations if (match := _CALL.match(line))]

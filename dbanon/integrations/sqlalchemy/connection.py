@@ -32,15 +32,15 @@ def resolve_table(function: str, table: Table, connection: Connection, cursor: A
         function: The called function, for messages.
         table: The mapped table; its schema is translated by the connection's `schema_translate_map`.
         connection: The connection.
-        cursor: A DuckDB cursor of the connection that resolves the name instead; None for the connection itself.
+        cursor: A DuckDB cursor that reads the catalog; None for the connection itself. The search path is that of the
+            connection.
 
     Raises:
         DbanonError: `catalog.resolve_source` raises it, for example UnknownTableError.
     """
-    reader = raw_connection(connection) if cursor is None else cursor
-    return catalog.resolve_source(
-        function, quoted_name(table, connection), reader, catalog.SearchPath.from_connection(reader), {}
-    )
+    raw = raw_connection(connection)
+    path = catalog.SearchPath.from_connection(raw)  # not that of the cursor, which may differ
+    return catalog.resolve_source(function, quoted_name(table, connection), raw if cursor is None else cursor, path, {})
 
 
 def translated_schema(table: Table, connection: Connection) -> str | None:

@@ -122,7 +122,9 @@ def test_migration_creates_replaces_and_drops_views(engine: Any) -> None:
     assert proposed_script(engine, base) == "pass"
 
     other = proposed_script(engine, clinic_base(kept_k=4))
-    assert other.startswith("op.create_anonymized_view('kept', source='patients', parameters={'k': 4}")
+    assert other.startswith(
+        "op.create_anonymized_view('kept', source='patients', algorithm='best', parameters={'k': 4}"
+    )
 
     removed = proposed_script(engine, clinic_base(view=False))
     assert removed == "op.drop_anonymized_view('safe')"

@@ -161,7 +161,7 @@ def test_transform_declarations_validated(con: Any) -> None:
         with pytest.raises(error) as caught:
             dbanon.declare(con, "patients", patient={"role": "pseudonym", "settings": bad})
         assert SECRET not in str(caught.value) and "abab" not in str(caught.value)
-    with pytest.raises(errors.InvalidArgumentError, match="form must be a dict of settings"):
+    with pytest.raises(errors.InvalidArgumentError, match="settings must be a dict of settings"):
         dbanon.declare(con, "patients", age={"role": "quasi", "settings": {"length": 9}})
     con.execute("UPDATE dbanon.policy SET settings = {'days': 'x'}, role = 'shift' WHERE column_name = 'patient'")
     problems = con.sql("SELECT problem FROM policy_problems()").fetchall()
