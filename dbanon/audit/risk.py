@@ -98,7 +98,7 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
             norm=bool(options.get("normalize_levels")),
             w=literal(float(options.get("max_interval_share", 0.5))),
             numbers=risk_metrics.metric_values(
-                context, groups, population is not None, fraction is not None, threshold, sample < 1
+                context, groups, population is not None, fraction is not None, sample < 1
             ),
             sources=[
                 {**column_pairs.source_check_values(function, s), **context.fingerprints}

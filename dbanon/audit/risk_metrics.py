@@ -11,7 +11,6 @@ def metric_values(
     groups: Sequence[str],
     with_population: bool,
     with_fraction: bool,
-    threshold: float,
     is_estimate: bool,
 ) -> list[dict[str, object]]:
     """Return template values of the metrics of a call, numbered in the order in which they are shown.
@@ -25,7 +24,6 @@ def metric_values(
             "distortion" and "infeasible_classes".
         with_population: Whether a table of the population is given.
         with_fraction: Whether the share of the population that was released is given instead.
-        threshold: The risk above which records are counted.
         is_estimate: Whether values are estimated from a sample of the classes.
     """
     has_population_size = with_population or with_fraction
@@ -35,12 +33,10 @@ def metric_values(
         rows += _attacker_metrics("prosecutor", f"who knows that somebody is in the release: 1 / {unit} of the class")
         if has_population_size:
             population_members = "people of the population who fit the class"
-            rows += _attacker_metrics(
-                "journalist", f"who knows somebody of the population: 1 / {population_members}", threshold
-            )
-            rows += _attacker_metrics("marketer", "who matches all records with the population at random", threshold)
+            rows += _attacker_metrics("journalist", f"who knows somebody of the population: 1 / {population_members}")
+            rows += _attacker_metrics("marketer", "who matches all records with the population at random")
         else:
-            rows += _attacker_metrics("marketer", "who matches all records with the people in it at random", threshold)
+            rows += _attacker_metrics("marketer", "who matches all records with the people in it at random")
     if "uniqueness" in groups:
         description = f"Share of records in classes of one {unit.removesuffix('s')}."
         rows.append(("uniqueness_sample", "single", "average", "positive", None, description))
@@ -103,13 +99,11 @@ def _sensitive_metrics(
     return rows
 
 
-def _attacker_metrics(
-    attacker: str, knowledge: str, threshold: float = 0.0
-) -> list[tuple[str, str, str, str, int | None, str]]:
+def _attacker_metrics(attacker: str, knowledge: str) -> list[tuple[str, str, str, str, int | None, str]]:
     """Return three metrics of an attacker: highest risk, average risk, and share of records above the threshold.
 
     A metric is (name, relation, aggregate, condition of its classes, None, description). `knowledge` completes the
-    description. `threshold` is not used.
+    description.
     """
     description = f"risk from an attacker {knowledge}"
     return [

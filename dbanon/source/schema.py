@@ -27,7 +27,7 @@ def create(connection: Any, database: str | None = None) -> None:
     with session.builtin_cursor(connection) as cursor:
         row = cursor.execute(
             "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
-        ).fetchall()[0]
+        ).fetchone()
         if row is None or attached_databases.database_kind(cursor, database) is not None:
             return
         version = schema_version(cursor, database)

@@ -164,6 +164,13 @@ def test_earlier_name_on_command_line_error_states_new_name(words: list[str], me
     assert result.exit_code == 2 and message in result.output
 
 
+@pytest.mark.parametrize(("name", "current"), [("materialize", "create-release"), ("lower_of", "lower_bound")])
+def test_manual_states_new_name_of_renamed_topic(name: str, current: str) -> None:
+    result = CliRunner().invoke(main, ["docs", name])
+    assert result.exit_code == 1
+    assert f"'{name}' is now '{current}'." in result.output and "Did you mean" not in result.output
+
+
 def test_earlier_option_without_successor_has_no_hint() -> None:
     result = CliRunner().invoke(main, ["releases", "x.duckdb", "--release", "safe"])
     assert result.exit_code == 2 and "is now" not in result.output

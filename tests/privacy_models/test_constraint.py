@@ -103,13 +103,13 @@ def test_constraint_equals_counting_distinct_persons(data: st.DataObject) -> Non
     prefixes = [n for n in range(1, len(rows) + 1) if n_distinct_persons([counted_persons[r] for r in rows[:n]]) >= k]
     assert model.n_records_needed(space, ints(*rows)) == (prefixes[0] if prefixes else None)
     assert model.is_met_by_tuples(space, ints(*rows)) == bool(prefixes)
-    remaining_remaining = model.remaining(space)
+    remaining_counter = model.remaining(space)
     remaining = dict(enumerate(counted_persons))
-    assert remaining_remaining.can_form_class() == (n_distinct_persons(list(remaining.values())) >= k)
+    assert remaining_counter.can_form_class() == (n_distinct_persons(list(remaining.values())) >= k)
     while rows:
         cut_result = data.draw(st.integers(1, len(rows)))
-        remaining_remaining.remove(ints(*rows[:cut_result]))
+        remaining_counter.remove(ints(*rows[:cut_result]))
         for row in rows[:cut_result]:
             del remaining[row]
         rows = rows[cut_result:]
-        assert remaining_remaining.can_form_class() == (n_distinct_persons(list(remaining.values())) >= k)
+        assert remaining_counter.can_form_class() == (n_distinct_persons(list(remaining.values())) >= k)

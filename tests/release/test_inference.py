@@ -464,7 +464,7 @@ def random_call(dice: random.Random) -> tuple[list[Row], RandomCall]:
         table.append(row)
     qi = tuple(dice.sample([*NUMBERS, *TREES], dice.randint(1, 4)))
     top, bottom = dice.choice([None, 70]), dice.choice([None, 30])
-    asked_asked = RandomCall(
+    random_call = RandomCall(
         algorithm=dice.choice(["kacpc", "mondrian"]),
         k=dice.randint(2, 6),
         support=dice.choice([None, 1, 2, 5]),
@@ -477,7 +477,7 @@ def random_call(dice: random.Random) -> tuple[list[Row], RandomCall]:
         bottom=bottom,
         rounding=dice.choice([None, 5, 7]) if top is None and bottom is None else None,
     )
-    return table, asked_asked
+    return table, random_call
 
 
 TYPES = """age INTEGER, income DOUBLE, born DATE, city VARCHAR, job VARCHAR, sex VARCHAR, disease VARCHAR, note VARCHAR,

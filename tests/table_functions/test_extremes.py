@@ -117,11 +117,11 @@ def test_view_calling_same_function_refused_as_source(ten_rows_con: Any) -> None
     release_query = "FROM {}('ten', k = 2, qi = ['age'], insensitive = ['sex'])"
     ten_rows_con.execute(f"CREATE OR REPLACE VIEW over AS SELECT * {release_query.format('kacpc')}")
     ten_rows_con.execute(
-        "CREATE OR REPLACE VIEW over_over AS FROM ten WHERE age::VARCHAR NOT IN (SELECT o.age FROM main.over AS o)"
+        "CREATE OR REPLACE VIEW over_view AS FROM ten WHERE age::VARCHAR NOT IN (SELECT o.age FROM main.over AS o)"
     )
     ten_rows_con.execute(f"CREATE OR REPLACE MACRO made() AS TABLE SELECT * {release_query.format('kacpc')}")
     ten_rows_con.execute("CREATE OR REPLACE VIEW over_macro AS SELECT * FROM made()")
-    for view in ("over", "over_over", "over_macro"):
+    for view in ("over", "over_view", "over_macro"):
         with pytest.raises(duckdb.Error, match=f"the view {view} calls kacpc, itself or through"):
             ten_rows_con.execute(f"FROM kacpc('{view}', k = 5, qi = ['sex'])")
         assert ten_rows_con.execute(f"FROM mondrian('{view}', k = 5, qi = ['sex'])").fetchall()

@@ -192,12 +192,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if args.record is not None:
         return record(result, args.record)
-    old_hasheds_by_name = {
+    recorded_hashes = {
         name: hashed
         for name, hashed in remaining["hashes"].items()
         if name.split(": ")[0] in groups and (forests or not LEARNED.search(name))
     }
-    return compare(result, old_hasheds_by_name)
+    return compare(result, recorded_hashes)
 
 
 if __name__ == "__main__":

@@ -80,8 +80,10 @@ class PackedClasses:
 
         return int(class_losses(self.items, self.starts, self.sizes, self.n_classes, kernel_inputs.loss_arrays).sum())
 
-    def to_labels(self, kernel_inputs: KernelInputs, space: EncodedTable, before: RunLengthLabels) -> RunLengthLabels:
-        """Return the classes as labels of records; records that are suppressed in `before` stay suppressed.
+    def to_labels(
+        self, kernel_inputs: KernelInputs, space: EncodedTable, old_labels: RunLengthLabels
+    ) -> RunLengthLabels:
+        """Return the classes as labels of records; records that are suppressed in `old_labels` stay suppressed.
 
         The records of an item (set of records that no model distinguishes) are assigned in canonical order to its
         classes, in ascending order of the classes.
@@ -89,12 +91,12 @@ class PackedClasses:
         Args:
             kernel_inputs: The arrays of the table and the constraint.
             space: The encoded table.
-            before: The labels before.
+            old_labels: The labels before the search.
         """
         n_entries = int(self.starts[self.n_classes])
         cluster = np.repeat(np.arange(self.n_classes, dtype=np.int32), np.diff(self.starts[: self.n_classes + 1]))
         items = self.items[:n_entries]
         by_item = np.argsort(items, kind="stable")  # the classes ascend
         return kernel_inputs.reassigned(
-            space, before, items[by_item], cluster[by_item], self.counts[:n_entries][by_item]
+            space, old_labels, items[by_item], cluster[by_item], self.counts[:n_entries][by_item]
         )

@@ -8,9 +8,11 @@ import click
 
 from dbanon.cli.terminal.common import AS_JSON, OVERWRITE, errors_as_messages, print_result
 from dbanon.cli.terminal.exit_errors import exit_error
-from dbanon.errors import did_you_mean
+from dbanon.errors import did_you_mean, renamed_names
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from dbanon.cli.manual.command_page import DocumentedCommands
 
 
@@ -32,7 +34,7 @@ def docs(context: click.Context, name: str, output: str | None, overwrite: bool,
         topics = pages.topics(commands)
         if name.lower() not in topics:
             raise exit_error(
-                f"the manual has nothing about '{name}'.{did_you_mean(name, topics)} Hint: dbanon docs lists its pages."
+                f"the manual has nothing about '{name}'.{_hint(name, topics)} Hint: dbanon docs lists its pages."
             )
         print_result({"name": name.lower(), "text": topics[name.lower()]}, as_json, topics[name.lower()].rstrip("\n"))
         return
@@ -47,3 +49,9 @@ def documented_commands(root: click.Command) -> DocumentedCommands:
     from dbanon.cli.shell.dot_commands import COMMANDS
 
     return DocumentedCommands(root, {command.usage: command.doc for command in COMMANDS.values()})
+
+
+def _hint(name: str, topics: Collection[str]) -> str:
+    """Return a sentence with the new name of a command or function, or else the most similar topic; "" if none is."""
+    current = renamed_names.COMMANDS.get(name) or renamed_names.FUNCTIONS.get(name)
+    return renamed_names.renamed_hint(name, current) or did_you_mean(name, topics)
