@@ -25,7 +25,7 @@ def test_documented_figures_match_commands(name: str) -> None:
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_figure_statements_run_on_few_records(data_folder: Path, name: str) -> None:
     statement = figures.FIGURES[name][1]
-    small = re.sub(r"rows=\[.*?\]", "rows=[150, 300]", statement)
+    small = re.sub(r"sample_sizes=\[.*?\]", "sample_sizes=[150, 300]", statement)
     small = re.sub(r"\bk=\[.*?\]", "k=[5, 10]", re.sub(r"repeat=\d+", "repeat=2", small))
     with dbanon.connect() as con:
         figures.prepare(con)

@@ -106,10 +106,10 @@ def test_derived_levels_are_counted_in_metrics(people: Any, name: str) -> None:
 def test_datafly_suppresses_at_most_k_records(people: Any) -> None:
     by_default = metric_values(people, f"datafly_metrics{ASKED.format('')}")
     assert 0 < by_default["suppressed"] <= 5
-    none = metric_values(people, f"datafly_metrics{ASKED.format(', most=0')}")
+    none = metric_values(people, f"datafly_metrics{ASKED.format(', max_suppressed=0')}")
     assert none["suppressed"] == 0
     assert none["precision"] < by_default["precision"]
-    share = metric_values(people, f"datafly_metrics{ASKED.format(', most=60, suppress=0.02')}")
+    share = metric_values(people, f"datafly_metrics{ASKED.format(', max_suppressed=60, suppress=0.02')}")
     assert share["suppressed"] <= 1
     remaining_rows = people.execute(
         f"SELECT size FROM datafly_classes{ASKED.format('')} WHERE suppressed = 'outlier'"
@@ -127,7 +127,7 @@ def test_incognito_and_samarati_suppress_only_if_allowed(people: Any, name: str)
     assert nobody["suppressed"] == 0
     assert 0 < sample_numbers["suppressed"] <= 3
     assert sample_numbers["precision"] > nobody["precision"]
-    assert metric_values(people, f"{name}_metrics{ASKED.format(', suppress=0.05, most=0')}") == {
+    assert metric_values(people, f"{name}_metrics{ASKED.format(', suppress=0.05, max_suppressed=0')}") == {
         **nobody,
         "suppressed": 0,
     }

@@ -67,7 +67,7 @@ def test_all_quasi_identifiers_differ_from_subset(clinic: Path, executed_runs: l
         assert executed_runs == [("mdav", 3), ("mdav", 3)]
         assert both["n_quasi_identifiers"].tolist() == [1, 1, 2, 2]
         assert dbanon.compare(con, "people", k=3, n_quasi_identifiers=[1, 2], **parameters).equals(both)
-        with pytest.raises(duckdb.Error, match="d must be numbers of quasi-identifiers, at most 2"):
+        with pytest.raises(duckdb.Error, match="n_quasi_identifiers must be numbers of quasi-identifiers, at most 2"):
             dbanon.compare(con, "people", k=4, n_quasi_identifiers=[1, 3], **parameters)
         assert len(executed_runs) == 2
         dbanon.compare(con, "people", k=[500], n_quasi_identifiers=[1], **parameters)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,10 +16,9 @@ from support.scale import case_sample
 
 import dbanon
 from dbanon import errors
-from dbanon.cli.manual.error_page import MESSAGES_FILE, documented_errors
+from dbanon.cli.manual.error_page import documented_errors
 from dbanon.errors import DbanonError
 from dbanon.errors.base import message_fields
-from dbanon.errors.exit_codes import error_outcome
 
 pytestmark = pytest.mark.all_cases
 
@@ -773,13 +771,6 @@ def test_messages_state_problem_and_remedy() -> None:
             f"{name}: {text}"
         )
         assert kind.__doc__
-
-
-@pytest.mark.all_cases
-@pytest.mark.parametrize("name", tomllib.loads(MESSAGES_FILE.read_text("utf-8")))
-def test_outcome_is_recognized_in_message_text(name: str) -> None:
-    message = tomllib.loads(MESSAGES_FILE.read_text("utf-8"))[name]
-    assert error_outcome(duckdb.InvalidInputException(message)) == getattr(errors, name).outcome
 
 
 def test_error_templates_get_one_argument_per_field() -> None:
