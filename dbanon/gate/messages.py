@@ -6,6 +6,7 @@ from dbanon import errors
 from dbanon.gate import transformed
 from dbanon.gate.request import CheckedModel, GateRequest
 from dbanon.gate.rules import QuasiRule
+from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.templates import error_sql, sql_placeholder
 
@@ -56,12 +57,16 @@ def release_refusals(
     if there are pseudonyms, those of rows that a pseudonym links.
     """
     model_checks = {
-        f"model{m.number}": (f"classes that do not meet {m.parameter} on {m.column}", f"judged_{m.number}.classes")
+        f"model{m.number}": (f"classes that do not meet {m.parameter} on {m.column}", f"{_violations(m)}.classes")
         for m in models
     }
     message_template = "classes with published values of {} that none of their records may have"
     value_checks = {
-        f"strange{rule.i}": (message_template.format(rule.raw_name), f"strange_{rule.i}.classes") for rule in rules
+        f"strange{rule.i}": (
+            message_template.format(rule.raw_name),
+            f"{derived_reference('outside', rule.raw_name)}.classes",
+        )
+        for rule in rules
     }
     return _refusal_messages(request.function, RELEASE_CHECKS | model_checks | value_checks) | _link_refusals(
         request, models
@@ -79,7 +84,7 @@ def stream_refusals(function: str, models: Sequence[CheckedModel]) -> dict[str, 
     model_checks = {
         f"model{m.number}": (
             f"classes that do not meet {m.parameter} on {m.column} when they are first seen",
-            f"judged.values{m.number}",
+            f"judged.{_violations(m)}",
         )
         for m in models
     }
@@ -97,11 +102,16 @@ def _refusal_messages(function: str, checks: Mapping[str, tuple[str, str]]) -> d
     }
 
 
+def _violations(model: CheckedModel, *, linked: bool = False) -> Sql:
+    """Return the name of the relation, or column, that counts the classes in which a privacy model does not hold."""
+    return derived_reference(f"{'linked ' if linked else ''}violations of {model.parameter}", model.column)
+
+
 def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict[str, Sql]:
     """Return the messages about pseudonyms that link a person's rows, by check name, as SQL; {} without pseudonyms.
 
-    `alone`: linked rows below k. `rarely`: linked rows with rare values. `mergedI`: distinct values of the unchanged
-    column number I that share a pseudonym. `followedN`: linked rows that do not meet privacy model number N.
+    `alone`: linked rows below k. `rarely`: linked rows with rare values. `merged COLUMN`: distinct values of the column
+    that share a pseudonym. `followedN`: linked rows that do not meet privacy model number N.
     """
     function, table, k = request.function, request.table, int(request.options["k"])
     pseudonym_columns = [
@@ -119,18 +129,24 @@ def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict
         "alone": errors.LinkedRowsBelowKError(function, table, pseudonym_columns, n_unlinked_persons, k),
         "rarely": errors.LinkedRowsRareValuesError(function, table, pseudonym_columns, rare_columns, n_rare_persons, k),
     }
-    for i, name in enumerate(request.unchanged):
+    for name in request.unchanged:
         if name in pseudonym_columns:
             length = transformed.pseudonym_length(transformed.policy_role_and_settings(request, name)[1])
             n_merged_texts, min_length = (
-                sql_placeholder(f"(SELECT {count} FROM merged_{i})") for count in ("texts", "coalesce(least, 0)")
+                sql_placeholder(f"(SELECT {count} FROM {derived_reference('merged', name)})")
+                for count in ("texts", "coalesce(least, 0)")
             )
-            link_errors[f"merged{i}"] = errors.PseudonymCollisionError(
+            link_errors[f"merged {name}"] = errors.PseudonymCollisionError(
                 function, n_merged_texts, f"{table}.{name}", length, min_length
             )
     link_errors |= {
         f"followed{m.number}": errors.LinkedRowsMissModelError(
-            function, table, pseudonym_columns, m.parameter, m.column, sql_placeholder(f"followed_{m.number}.classes")
+            function,
+            table,
+            pseudonym_columns,
+            m.parameter,
+            m.column,
+            sql_placeholder(f"{_violations(m, linked=True)}.classes"),
         )
         for m in models
     }

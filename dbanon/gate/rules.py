@@ -21,6 +21,7 @@ from dbanon.gate.missing_codes import (
 )
 from dbanon.gate.request import GateRequest
 from dbanon.source.stored_policy import Settings
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 _ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "insensitive": "insensitive"}
@@ -104,6 +105,11 @@ class CategoryRule:
         return self.i
 
     @property
+    def column(self) -> Sql:
+        """The quoted name of its original values in a statement."""
+        return column_reference(self.raw_name)
+
+    @property
     def text(self) -> Sql:
         """The quoted name of the published column of the quasi-identifier, which contains text."""
         return identifier(self.raw_name)
@@ -146,6 +152,11 @@ class NumberRule:
     is_number: ClassVar[bool] = True
 
     @property
+    def column(self) -> Sql:
+        """The quoted name of its original values in a statement."""
+        return column_reference(self.raw_name)
+
+    @property
     def text(self) -> Sql:
         """The quoted name of the quasi-identifier, which is the published column unless there are two columns."""
         return identifier(self.raw_name)
@@ -159,13 +170,13 @@ class LinkRule:
     """The rule of a published column of pseudonyms, by which a reader can link rows of one person or object.
 
     Attributes:
-        i: Its number among the unchanged columns.
+        raw_name: Its name.
         value_text: SQL of the original value as text.
         pseudonym: SQL of the pseudonym that must be published.
         settings: The settings of the pseudonym, as a SQL literal.
     """
 
-    i: int
+    raw_name: str
     value_text: Sql
     pseudonym: Sql
     settings: Sql
@@ -643,10 +654,9 @@ def _link_rules(request: GateRequest) -> tuple[LinkRule, ...]:
     names = [name for name in transformed.published_pseudonyms(request) if name in settings_sql]
     if not transformed.have_equal_formats(request, names):
         raise errors.PseudonymFormatMismatchError(request.function, names, request.table)
-    positions = {name: i for i, name in enumerate(request.unchanged)}
     return tuple(
         LinkRule(
-            positions[name],
+            name,
             transformed.value_text(request, name),
             transformed.expected_value(request, name),
             settings_sql[name],

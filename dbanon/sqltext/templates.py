@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from dbanon.sqltext import resources
+from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql, identifier, one_line, text
 
 if TYPE_CHECKING:
@@ -113,19 +114,20 @@ def _concatenate_sql(*pieces: str | int) -> Fragment:
 
 @jinja2.pass_environment
 def _relation_name(environment: jinja2.Environment, step: str, *columns: object) -> Fragment:
-    """Return the quoted name of a relation (CTE) that belongs to one column or pair of columns: `"age: tree"`.
+    """Return the quoted name of a relation or column that is derived from one column or several: `"age: code"`.
 
     The name is unique: names of other relations have no colon, and neither has `step`, so the text before the last
     colon is the column, or the quoted columns joined by `and`.
 
     Args:
         environment: Jinja's environment, which reads attributes.
-        step: The part of the name after the colon, such as `tree`.
+        step: The part of the name after the colon, such as `code`.
         columns: Objects with the attribute `raw_name`, the name of the column.
     """
     column_names = [environment.getattr(column, "raw_name") for column in columns]
-    owner = column_names[0] if len(column_names) == 1 else " and ".join(map(identifier, column_names))
-    return Fragment(identifier(f"{owner}: {step}"))
+    if len(column_names) == 1:
+        return Fragment(derived_reference(step, column_names[0]))
+    return Fragment(identifier(f"{' and '.join(map(identifier, column_names))}: {step}"))
 
 
 def _fill_pieces(template: Sql, **pieces: object) -> Fragment:

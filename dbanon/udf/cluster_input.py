@@ -22,9 +22,9 @@ def encode_records(
 
     Args:
         request: The request, with the settings of the attributes.
-        records: STRUCT array, one row per group of equal records: the codes `c0`, `c1`, ... of attributes and `s0`,
-            `s1`, ... of sensitive columns (NULL for NULL), `size` (number of records), `tie` (orders groups with equal
-            codes), `gid` (number of the group) and `person`.
+        records: STRUCT array, one row per group of equal records: `codes` and `sensitive` (structs with the codes of
+            attributes and of sensitive columns, in order; NULL for NULL), `size` (number of records), `tie` (orders
+            groups with equal codes), `gid` (number of the group) and `person`.
         domains: The domains (meaning of the codes) of the attributes, then those of the sensitive columns.
         with_ties: Order groups with equal codes by `tie`; otherwise by their persons alone.
 
@@ -182,12 +182,12 @@ def _sensitive_input(
     NULL has the code after the last value.
 
     Args:
-        records: STRUCT array with one row per group of equal records, with the codes of the column as `s{number}`.
+        records: STRUCT array with one row per group of equal records, as in `encode_records`.
         number: The number of the column, from 0.
         domain: The domain of the column: the fields `value` and `parent`.
     """
     n_values, tree = _sensitive_domain(domain)
-    return np.asarray(to_numpy(records.field(f"s{number}"), n_values), np.int32), n_values, tree
+    return np.asarray(to_numpy(records.field("sensitive").field(number), n_values), np.int32), n_values, tree
 
 
 def _sensitive_domain(domain: Any) -> tuple[int, encoded_table.CategoricalAttribute | None]:
@@ -211,17 +211,17 @@ def _optional_numbers(domain: Any, name: str) -> Any:
 def attribute_codes(records: Any, number: int, attribute: encoded_table.Attribute) -> encoded_table.Codes:
     """Return the codes of attribute number `number` (from 0) by row; NULL has the code after the last value.
 
-    They are the field `c{number}` of `records`, a STRUCT array with one row per group of equal records.
+    `records` is a STRUCT array with one row per group of equal records, as in `encode_records`.
     """
-    return np.asarray(to_numpy(records.field(f"c{number}"), attribute.values), np.int32)
+    return np.asarray(to_numpy(records.field("codes").field(number), attribute.values), np.int32)
 
 
 def sensitive_codes(records: Any, number: int) -> encoded_table.Ints:
     """Return the codes of sensitive column number `number` (from 0) by row; -1 for NULL.
 
-    They are the field `s{number}` of `records`, a STRUCT array with one row per group of equal records.
+    `records` is a STRUCT array with one row per group of equal records, as in `encode_records`.
     """
-    return np.asarray(to_numpy(records.field(f"s{number}"), -1), np.int64)
+    return np.asarray(to_numpy(records.field("sensitive").field(number), -1), np.int64)
 
 
 def person_numbers(records: Any) -> encoded_table.Ints:

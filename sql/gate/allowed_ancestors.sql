@@ -12,7 +12,7 @@
 {% set rounded %}{{ setting(own_rows, 'round', 1, sql('tree')) }}{% endset %}
 {% set originals %}
         {% for r in own_rows %}
-        SELECT DISTINCT {{ r.tree }} AS tree, q{{ r.i }} AS value FROM original WHERE q{{ r.i }} IS NOT NULL
+        SELECT DISTINCT {{ r.tree }} AS tree, {{ r.column }} AS value FROM original WHERE {{ r.column }} IS NOT NULL
         {% if not loop.last %}UNION ALL{% endif +%}
         {% endfor %}
 {% endset %}
@@ -53,7 +53,7 @@ ancestors AS MATERIALIZED (
     {% endif %}
     {% for r in flat %}
     SELECT DISTINCT {{ r.tree }} AS tree, value, unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
-    FROM (SELECT DISTINCT q{{ r.i }} AS value FROM original WHERE q{{ r.i }} IS NOT NULL)
+    FROM (SELECT DISTINCT {{ r.column }} AS value FROM original WHERE {{ r.column }} IS NOT NULL)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),

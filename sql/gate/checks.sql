@@ -3,13 +3,13 @@
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
 {# A sum that tells which unchanged values there are. #}
 {% macro checksum() -%}
-    {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %})::HUGEINT{% else %}0{% endif %}
+    {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %})::HUGEINT{% else %}0{% endif %}
 {%- endmacro %}
 {#- How many records are to be released or left out. -#}
 {% macro records_due() -%}
 (
                 SELECT coalesce(sum(size), 0) FROM source
-                {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
+                {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}{% endif %}
             )
 {%- endmacro %}
 {#- Classes whose records are not those of the source, or have other unchanged values. -#}
@@ -54,7 +54,7 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
 {% if suppress %}
         WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in{% if max_suppressed is not none %} OR left_out.records > {{ max_suppressed }}{% endif %} THEN error({{ gate_say.outliers }})
         {% for u in unchanged if u.check_rare %}
-        WHEN rare_{{ u.i }}.values > 0 THEN error({{ u.say_rare_left }})
+        WHEN {{ 'rare'|of(u) }}.values > 0 THEN error({{ u.say_rare_left }})
         {% endfor %}
         {% if check_combinations %}
         WHEN rare_together.values > 0 THEN error({{ say.rare_together_left }})
@@ -65,7 +65,7 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
 {% macro refuse_links() -%}
 {% if follows is defined and follows %}
         {% for r in read_links %}
-        WHEN (SELECT texts FROM merged_{{ r.i }}) > 0 THEN error({{ gate_say['merged' ~ r.i] }})
+        WHEN (SELECT texts FROM {{ 'merged'|of(r) }}) > 0 THEN error({{ gate_say['merged ' ~ r.raw_name] }})
         {% endfor %}
         WHEN (SELECT persons FROM alone) > 0 THEN error({{ gate_say.alone }})
         {% if unchanged|selectattr('check_rare')|list %}
@@ -75,9 +75,9 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
 {%- endmacro %}
 {% macro refuse_models() -%}
 {% for s in model_columns %}{% for m in s.models %}
-        WHEN judged_{{ m.number }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
+        WHEN {{ ('violations of ' ~ m.parameter)|of(m) }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
         {% if follows is defined and follows %}
-        WHEN followed_{{ m.number }}.classes > 0 THEN error({{ gate_say['followed' ~ m.number] }})
+        WHEN {{ ('linked violations of ' ~ m.parameter)|of(m) }}.classes > 0 THEN error({{ gate_say['followed' ~ m.number] }})
         {% endif %}
         {% endfor %}{% endfor %}
 {%- endmacro %}
@@ -91,10 +91,10 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
         FROM (
             SELECT {% if person %}count(DISTINCT s.person){% else %}sum({{ dealt() }}){% endif %} AS size
             FROM {{ records() }}
-            GROUP BY s.u{{ u.i }}
+            GROUP BY s.{{ u.column }}
         )
         WHERE size < {{ k }}
-    ) AS rare_{{ u.i }}
+    ) AS {{ 'rare'|of(u) }}
     {% endfor %}
     {% if check_combinations %}
     , (
@@ -102,7 +102,7 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
         FROM (
             SELECT {% if person %}count(DISTINCT s.person){% else %}sum({{ dealt() }}){% endif %} AS size
             FROM {{ records() }}
-            GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}s.u{{ u.i }}{% endfor %}
+            GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}s.{{ u.column }}{% endfor %}
         )
         WHERE size < {{ k }}
     ) AS rare_together
@@ -113,12 +113,12 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
     , (
         SELECT (SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
         FROM {{ ('measured ' ~ m.parameter)|of(m) }}
-    ) AS judged_{{ m.number }}
+    ) AS {{ ('violations of ' ~ m.parameter)|of(m) }}
     {% if follows is defined and follows %}
     , (
         SELECT (SELECT count(*) FROM {{ 'followed sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
         FROM {{ ('followed ' ~ m.parameter)|of(m) }}
-    ) AS followed_{{ m.number }}
+    ) AS {{ ('linked violations of ' ~ m.parameter)|of(m) }}
     {% endif %}
     {% endfor %}{% endfor %}
 {%- endmacro %}

@@ -9,12 +9,12 @@ own_loss AS MATERIALIZED (
         (0.0{% for r in rules %}
         + CASE
             {% if r.is_number %}
-            WHEN {% if typed %}v.low{{ r.i }} IS NULL{% else %}v.p{{ r.i }} = '*'{% endif %} THEN 1.0
-            {% if not typed %}WHEN v.p{{ r.i }} IS NULL THEN 0.0{% endif %}
+            WHEN {% if typed %}v.{{ 'low'|of(r) }} IS NULL{% else %}v.{{ 'published'|of(r) }} = '*'{% endif %} THEN 1.0
+            {% if not typed %}WHEN v.{{ 'published'|of(r) }} IS NULL THEN 0.0{% endif %}
             ELSE coalesce({{ apart(r.ends.type, ends(r, 'high'), ends(r, 'low')) }} / nullif({{ apart(r.ends.type, sql('max(', ends(r, 'high'), ') OVER ()'), sql('min(', ends(r, 'low'), ') OVER ()')) }}, 0), 0.0)
             {% else %}
-            WHEN v.p{{ r.i }} IS NULL THEN 0.0
-            ELSE coalesce(t{{ r.i }}.loss, 1.0)
+            WHEN v.{{ 'published'|of(r) }} IS NULL THEN 0.0
+            ELSE coalesce({{ 'allowed'|of(r) }}.loss, 1.0)
             {% endif %}
         END{% endfor %}) / {{ rules|length }} AS loss
     FROM visible AS v
@@ -25,9 +25,9 @@ own_loss AS MATERIALIZED (
         FROM nodes, (SELECT max(depth) + 1 AS levels FROM nodes WHERE tree = {{ r.tree }}) AS top
         WHERE tree = {{ r.tree }}
         GROUP BY published
-    ) AS t{{ r.i }} ON t{{ r.i }}.published = v.p{{ r.i }}
+    ) AS {{ 'allowed'|of(r) }} ON {{ 'allowed'|of(r) }}.published = v.{{ 'published'|of(r) }}
     {% elif not typed %}
-    LEFT JOIN {{ 'parsed'|of(r) }} AS t{{ r.i }} ON t{{ r.i }}.published = v.p{{ r.i }}
+    LEFT JOIN {{ 'parsed'|of(r) }} AS {{ 'allowed'|of(r) }} ON {{ 'allowed'|of(r) }}.published = v.{{ 'published'|of(r) }}
     {% endif %}
     {% endfor %}
 ),

@@ -4,23 +4,23 @@ true
                 {% for q in rules %}
         {% if q.is_number and typed %}
         AND CASE
-            WHEN c.low{{ q.i }} IS NULL AND c.high{{ q.i }} IS NULL THEN true
-            WHEN r.q{{ q.i }} IS NULL THEN {% if maybe %}true{% else %}false{% endif %}
-            ELSE (r.q{{ q.i }}{% if q.ends.whole_days %}::DATE{% endif %} >= c.low{{ q.i }}{% if q.bottom %} OR c.low{{ q.i }} <= {{ q.bottom }}{% endif %})
-                AND (r.q{{ q.i }}{% if q.ends.whole_days %}::DATE{% endif %} <= c.high{{ q.i }}{% if q.top %} OR c.high{{ q.i }} >= {{ q.top }}{% endif %})
+            WHEN c.{{ 'low'|of(q) }} IS NULL AND c.{{ 'high'|of(q) }} IS NULL THEN true
+            WHEN r.{{ q.column }} IS NULL THEN {% if maybe %}true{% else %}false{% endif %}
+            ELSE (r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %} >= c.{{ 'low'|of(q) }}{% if q.bottom %} OR c.{{ 'low'|of(q) }} <= {{ q.bottom }}{% endif %})
+                AND (r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %} <= c.{{ 'high'|of(q) }}{% if q.top %} OR c.{{ 'high'|of(q) }} >= {{ q.top }}{% endif %})
             END
         {% elif q.is_number %}
         AND CASE
-            WHEN c.p{{ q.i }} IS NULL{% if maybe %} OR r.q{{ q.i }} IS NULL{% endif %} THEN r.q{{ q.i }} IS NULL
-            WHEN c.p{{ q.i }} = '*' THEN true
-            ELSE (r.q{{ q.i }}{% if q.ends.whole_days %}::DATE{% endif %} >= t{{ q.i }}.low OR t{{ q.i }}.unbounded_low)
-                AND (r.q{{ q.i }}{% if q.ends.whole_days %}::DATE{% endif %} <= t{{ q.i }}.high OR t{{ q.i }}.unbounded_high)
+            WHEN c.{{ 'published'|of(q) }} IS NULL{% if maybe %} OR r.{{ q.column }} IS NULL{% endif %} THEN r.{{ q.column }} IS NULL
+            WHEN c.{{ 'published'|of(q) }} = '*' THEN true
+            ELSE (r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %} >= {{ 'allowed'|of(q) }}.low OR {{ 'allowed'|of(q) }}.unbounded_low)
+                AND (r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %} <= {{ 'allowed'|of(q) }}.high OR {{ 'allowed'|of(q) }}.unbounded_high)
             END
         {% else %}
         AND CASE
-            WHEN c.p{{ q.i }} IS NULL{% if maybe %} OR r.q{{ q.i }} IS NULL{% endif %} THEN r.q{{ q.i }} IS NULL
-            WHEN c.p{{ q.i }} = '*' AND r.q{{ q.i }} IS NULL THEN true
-            ELSE t{{ q.i }}.published IS NOT NULL
+            WHEN c.{{ 'published'|of(q) }} IS NULL{% if maybe %} OR r.{{ q.column }} IS NULL{% endif %} THEN r.{{ q.column }} IS NULL
+            WHEN c.{{ 'published'|of(q) }} = '*' AND r.{{ q.column }} IS NULL THEN true
+            ELSE {{ 'allowed'|of(q) }}.published IS NOT NULL
             END
         {% endif %}
                 {% endfor %}
@@ -28,9 +28,9 @@ true
 {% macro published_texts() -%}
         {% for q in rules %}
         {% if not q.is_number %}
-        LEFT JOIN (FROM ancestors WHERE tree = {{ q.tree }}) AS t{{ q.i }} ON t{{ q.i }}.value = r.q{{ q.i }} AND t{{ q.i }}.published = c.p{{ q.i }}
+        LEFT JOIN (FROM ancestors WHERE tree = {{ q.tree }}) AS {{ 'allowed'|of(q) }} ON {{ 'allowed'|of(q) }}.value = r.{{ q.column }} AND {{ 'allowed'|of(q) }}.published = c.{{ 'published'|of(q) }}
         {% elif not typed %}
-        LEFT JOIN {{ 'parsed'|of(q) }} AS t{{ q.i }} ON t{{ q.i }}.published = c.p{{ q.i }}
+        LEFT JOIN {{ 'parsed'|of(q) }} AS {{ 'allowed'|of(q) }} ON {{ 'allowed'|of(q) }}.published = c.{{ 'published'|of(q) }}
         {% endif %}
         {% endfor %}
 {%- endmacro %}

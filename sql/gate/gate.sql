@@ -15,7 +15,7 @@ visible AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, sum(len({{ copies }})) AS size
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
     FROM leaving
     GROUP BY ALL
@@ -60,16 +60,16 @@ gate AS MATERIALIZED (
         SELECT
             count(*) FILTER (WHERE coalesce(size, 0) < {{ k }}) AS small,
             count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) AS confused,
-            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT keeps{{ r.i }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
+            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
         FROM (
             SELECT
                 sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high
-                {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS keeps{{ r.i }}{% endfor %}{% endif %}
+                {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
             FROM visible AS c
             LEFT JOIN (
                 {{ sizes() }}
             ) AS r ON r.class_id = c.class_id
-            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.low{{ q.i }}, c.high{{ q.i }}{% else %}c.p{{ q.i }}{% endif %}{% endfor %}
+            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.{{ 'low'|of(q) }}, c.{{ 'high'|of(q) }}{% else %}c.{{ 'published'|of(q) }}{% endif %}{% endfor %}
         )
     ) AS classes
     {{ left_out_and_judged() }}

@@ -16,7 +16,7 @@ stated AS MATERIALIZED (
         WHEN unplaced.wrong > 0 THEN error({{ gate_say.stated }})
         {% endif %}
         {% for u in unchanged if u.is_sensitive %}
-        WHEN told_u{{ u.i }}.seal IS DISTINCT FROM own_u{{ u.i }}.seal THEN error({{ gate_say.stated }})
+        WHEN {{ 'stated'|of(u) }}.seal IS DISTINCT FROM {{ 'recounted'|of(u) }}.seal THEN error({{ gate_say.stated }})
         {% endfor %}
         {% if can_check_loss %}
         WHEN lost.wrong > 0 THEN error({{ gate_say.stated }})
@@ -43,8 +43,8 @@ stated AS MATERIALIZED (
         ) AS unplaced
         {% endif %}
         {% for u in unchanged if u.is_sensitive %}
-        , (SELECT sum(hash(id, (said).value, (said).size::BIGINT)) AS seal FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS told_u{{ u.i }}
-        , (SELECT sum(hash(class_id, value, size)) AS seal FROM (SELECT class_id, u{{ u.i }} AS value, sum(size)::BIGINT AS size FROM released GROUP BY ALL)) AS own_u{{ u.i }}
+        , (SELECT sum(hash(id, (said).value, (said).size::BIGINT)) AS seal FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS {{ 'stated'|of(u) }}
+        , (SELECT sum(hash(class_id, value, size)) AS seal FROM (SELECT class_id, {{ u.column }} AS value, sum(size)::BIGINT AS size FROM released GROUP BY ALL)) AS {{ 'recounted'|of(u) }}
         {% endfor %}
         {% if can_check_loss %}
         , (

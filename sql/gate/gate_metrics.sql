@@ -6,7 +6,7 @@
 {%- set plain = unchanged|rejectattr('is_link')|list -%}
 {% include 'gate/class_loss.sql' %}
 {% macro coded(r) -%}
-    CASE WHEN q{{ r.i }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}q{{ r.i }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
+    CASE WHEN {{ r.column }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}{{ r.column }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
 {%- endmacro %}
 -- One row: true, or an error where a measure is not what the gate's own formula gives.
 stated AS MATERIALIZED (
@@ -27,7 +27,7 @@ stated AS MATERIALIZED (
         {% for u in unchanged if u.is_sensitive %}
         UNION ALL
         SELECT 'n_rare_values:' || {{ u.label }}, count(*)
-        FROM ({% if person %}SELECT count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY s.u{{ u.i }}{% else %}SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ u.name }}{% endif %})
+        FROM ({% if person %}SELECT count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY s.{{ u.column }}{% else %}SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ u.name }}{% endif %})
         WHERE size < {{ k }}
         UNION ALL
         SELECT 'homogeneous_share:' || {{ u.label }}, coalesce(sum(size) FILTER (WHERE NOT differs), 0)::DOUBLE / sum(size)
@@ -92,14 +92,14 @@ stated AS MATERIALIZED (
             {% else %}
             SELECT CASE WHEN sum(size) FILTER (WHERE x IS NOT NULL) < sum(size) THEN sum(size) ELSE sum(size) - max(size) END AS error
             FROM (
-                SELECT o.class_id, {% if not r.min_level %}o.q{{ r.i }}{% elif quasi[r.i].rows %}c.lifted{% else %}CASE WHEN o.q{{ r.i }} IS NOT NULL THEN '*' END{% endif %} AS x, sum(o.size) AS size
+                SELECT o.class_id, {% if not r.min_level %}o.{{ r.column }}{% elif quasi[r.i].rows %}c.lifted{% else %}CASE WHEN o.{{ r.column }} IS NOT NULL THEN '*' END{% endif %} AS x, sum(o.size) AS size
                 FROM original AS o
                 {% if r.min_level and quasi[r.i].rows %}
                 LEFT JOIN (
                     SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], ' > ') AS lifted
                     FROM climb
                     WHERE tree = {{ r.tree }} AND parent IS NULL
-                ) AS c ON c.value = o.q{{ r.i }}
+                ) AS c ON c.value = o.{{ r.column }}
                 {% endif %}
                 GROUP BY ALL
             )

@@ -5,14 +5,14 @@
     and by their place in it (dbanon_together). A record without any pseudonym is linked to nothing, and so is that of a
     person with a single row: it is judged with those. -#}
 {% macro each(before=sql('')) -%}
-    {% for l in pseudonym_columns %}{% if not loop.first %}, {% endif %}{{ before }}u{{ l.i }}{% endfor %}
+    {% for l in pseudonym_columns %}{% if not loop.first %}, {% endif %}{{ before }}{{ l.column }}{% endfor %}
 {%- endmacro %}
 {# Whether a record has a pseudonym; whether two relations are about the same ones. #}
 {% macro has(of=sql('')) -%}
-    {% for l in pseudonym_columns %}{% if not loop.first %} OR {% endif %}{{ of }}u{{ l.i }} IS NOT NULL{% endfor %}
+    {% for l in pseudonym_columns %}{% if not loop.first %} OR {% endif %}{{ of }}{{ l.column }} IS NOT NULL{% endfor %}
 {%- endmacro %}
 {% macro same(one, other) -%}
-    {% for l in pseudonym_columns %}{% if not loop.first %} AND {% endif %}{{ other }}.u{{ l.i }} IS NOT DISTINCT FROM {{ one }}.u{{ l.i }}{% endfor %}
+    {% for l in pseudonym_columns %}{% if not loop.first %} AND {% endif %}{{ other }}.{{ l.column }} IS NOT DISTINCT FROM {{ one }}.{{ l.column }}{% endfor %}
 {%- endmacro %}
 {% set rare = unchanged|selectattr('check_rare')|list %}
 {#- One row per row of a query (label, size, links) and part that it is of. A row without any pseudonym is judged as a single
@@ -20,7 +20,7 @@
 {% macro parts(seen) %}
     SELECT row.*, unnest(parts) AS part
     FROM (
-        SELECT unnest(rows) AS row, unnest(dbanon_together(list_transform(rows, lambda r: {'label': r.label, 'size': CASE WHEN {{ has(sql('r.')) }} THEN r.size ELSE 1 END, 'links': [{% for l in pseudonym_columns %}CASE WHEN {{ has(sql('r.')) }} THEN r.u{{ l.i }} ELSE chr(0) || '{{ l.i }} ' || r.label END{% if not loop.last %}, {% endif %}{% endfor %}]}))) AS parts
+        SELECT unnest(rows) AS row, unnest(dbanon_together(list_transform(rows, lambda r: {'label': r.label, 'size': CASE WHEN {{ has(sql('r.')) }} THEN r.size ELSE 1 END, 'links': [{% for l in pseudonym_columns %}CASE WHEN {{ has(sql('r.')) }} THEN r.{{ l.column }} ELSE chr(0) || '{{ l.i }} ' || r.label END{% if not loop.last %}, {% endif %}{% endfor %}]}))) AS parts
         FROM (SELECT list(seen ORDER BY seen ASC) AS rows FROM ({{ seen }}) AS seen)
     )
 {% endmacro %}
@@ -90,7 +90,7 @@ alone AS MATERIALIZED (
     )
 ),
 {% if rare %}
-{% set values %}{% for u in rare %}u{{ u.i }}, {% endfor %}{% endset %}
+{% set values %}{% for u in rare %}{{ u.column }}, {% endfor %}{% endset %}
 {% if pseudonym_columns|length > 1 %}
 -- One row per combination of pseudonyms and values, and part of what is linked to it.
 values_trail AS MATERIALIZED (
@@ -100,7 +100,7 @@ values_trail AS MATERIALIZED (
 {% endif %}
 -- A row a record with a pseudonym: its values that are published as they are, among those of all that is linked to it.
 worn AS MATERIALIZED (
-    {% set own %}row({% for u in rare %}s.u{{ u.i }}, {% endfor %}0)::VARCHAR COLLATE POSIX{% endset %}
+    {% set own %}row({% for u in rare %}s.{{ u.column }}, {% endfor %}0)::VARCHAR COLLATE POSIX{% endset %}
     SELECT s.person, {% if pseudonym_columns|length == 1 %}row(v.lines, {{ own }}){% else %}v.part{% endif %} AS part
     FROM source AS s
     JOIN (SELECT DISTINCT rid FROM placed{% if suppress %} WHERE class_id <> -1{% endif %}) AS l ON l.rid = s.rid
@@ -109,7 +109,7 @@ worn AS MATERIALIZED (
         SELECT link, list(line ORDER BY line COLLATE POSIX ASC) AS lines
         FROM (
             SELECT link, row({{ values }}size)::VARCHAR AS line
-            FROM (SELECT {{ each() }} AS link{% for u in rare %}, u{{ u.i }}{% endfor %}, sum(size) AS size FROM released WHERE {{ has() }} GROUP BY ALL)
+            FROM (SELECT {{ each() }} AS link{% for u in rare %}, {{ u.column }}{% endfor %}, sum(size) AS size FROM released WHERE {{ has() }} GROUP BY ALL)
         )
         GROUP BY link
     ) AS v ON v.link = {{ each(sql('s.')) }}
@@ -157,7 +157,7 @@ rarely AS MATERIALIZED (
 {% endif %}
 {% for r in read_links %}
 -- One row: how many values share a pseudonym with another, and the least length at which none does.
-merged_{{ r.i }} AS MATERIALIZED (
+{{ 'merged'|of(r) }} AS MATERIALIZED (
     SELECT coalesce(sum(len(texts)), 0) AS texts, dbanon_pseudonym_length(flatten(list(texts)), {{ r.settings }}) AS least
     FROM (
         SELECT list(told) AS texts

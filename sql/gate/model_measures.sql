@@ -4,18 +4,18 @@
 {% for s in model_columns if s.models %}
 {# In the joint form a class is judged within equal values of the other sensitive columns. #}
 {% macro part(from) -%}
-    {% if joint and model_columns|length > 1 %}row({{ from }}class_id{% for o in model_columns if o.i != s.i %}, {% if person %}s.{% endif %}u{{ o.u }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
+    {% if joint and model_columns|length > 1 %}row({{ from }}class_id{% for o in model_columns if o.i != s.i %}, {% if person %}s.{% endif %}{{ o.column }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
 {%- endmacro %}
 -- A row a class and a sensitive value in it: how many records (persons). In the joint form a class is judged within
 -- equal values of the other sensitive columns.
 {{ 'by class'|of(s) }} AS MATERIALIZED (
     {% if person %}
-    SELECT {{ part(sql('l.')) }} AS class_id, s.u{{ s.u }} AS value, count(DISTINCT s.person) AS size
+    SELECT {{ part(sql('l.')) }} AS class_id, s.{{ s.column }} AS value, count(DISTINCT s.person) AS size
     FROM {{ records() }}
     GROUP BY ALL
     HAVING count(DISTINCT s.person) > 0
     {% else %}
-    SELECT {{ part(sql('')) }} AS class_id, u{{ s.u }} AS value, sum(size)::BIGINT AS size
+    SELECT {{ part(sql('')) }} AS class_id, {{ s.column }} AS value, sum(size)::BIGINT AS size
     FROM released
     GROUP BY ALL
     {% endif %}
@@ -34,10 +34,10 @@
 {% if follows is defined and follows %}
 {# The same of the persons whose rows are in the same classes, by their linked rows. #}
 {% macro trailed() -%}
-    row(s.class_id, s.trail{% if joint and model_columns|length > 1 %}{% for o in model_columns if o.i != s.i %}, s.u{{ o.u }}{% endfor %}{% endif %})
+    row(s.class_id, s.trail{% if joint and model_columns|length > 1 %}{% for o in model_columns if o.i != s.i %}, s.{{ o.column }}{% endfor %}{% endif %})
 {%- endmacro %}
 {{ 'followed values'|of(s) }} AS MATERIALIZED (
-    SELECT {{ trailed() }} AS class_id, s.u{{ s.u }} AS value, count(DISTINCT s.person) AS size
+    SELECT {{ trailed() }} AS class_id, s.{{ s.column }} AS value, count(DISTINCT s.person) AS size
     FROM followed AS s
     GROUP BY ALL
     HAVING count(DISTINCT s.person) > 0
@@ -52,13 +52,13 @@
 -- A row a sensitive value: how many records (persons) have it in all classes (a refresh: in the whole source).
 {{ 'in all'|of(s) }} AS MATERIALIZED (
     {% if whole_table %}
-    SELECT u{{ s.u }} AS value, sum(size)::BIGINT AS size FROM {{ 'larger'|of(s) }} GROUP BY ALL HAVING sum(size) > 0
+    SELECT {{ s.column }} AS value, sum(size)::BIGINT AS size FROM {{ 'larger'|of(s) }} GROUP BY ALL HAVING sum(size) > 0
     {% elif version %}
-    SELECT u{{ s.u }} AS value, count({% if person %}DISTINCT person{% else %}*{% endif %})::BIGINT AS size FROM whole GROUP BY ALL{% if person %} HAVING count(person) > 0{% endif %}
+    SELECT {{ s.column }} AS value, count({% if person %}DISTINCT person{% else %}*{% endif %})::BIGINT AS size FROM whole GROUP BY ALL{% if person %} HAVING count(person) > 0{% endif %}
     {% elif person %}
-    SELECT s.u{{ s.u }} AS value, count(DISTINCT s.person) AS size
+    SELECT s.{{ s.column }} AS value, count(DISTINCT s.person) AS size
     FROM {{ records() }}
-    GROUP BY s.u{{ s.u }}
+    GROUP BY s.{{ s.column }}
     HAVING count(DISTINCT s.person) > 0
     {% else %}
     SELECT value, sum(size)::BIGINT AS size FROM {{ 'by class'|of(s) }} GROUP BY value

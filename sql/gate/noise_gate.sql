@@ -10,7 +10,7 @@
 {% for q in quasi %}
 -- A row a class and a value that is published in it: how many records have it.
 {{ 'published values'|of(q) }} AS MATERIALIZED (
-    SELECT class_id, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL
+    SELECT class_id, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released GROUP BY ALL
 ),
 {% endfor %}
 {% include 'gate/model_measures.sql' %}
@@ -25,7 +25,7 @@ gate AS MATERIALIZED (
         WHEN untrue.classes > 0 THEN error({{ gate_say.untrue }})
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         {% for q in quasi %}
-        WHEN strange_{{ q.i }}.classes > 0 THEN error({{ gate_say['strange' ~ q.i] }})
+        WHEN {{ 'outside'|of(q) }}.classes > 0 THEN error({{ gate_say['strange' ~ q.i] }})
         {% endfor %}
         {{ refuse_models() }}
         ELSE counted.rows_out > 0
@@ -58,11 +58,11 @@ gate AS MATERIALIZED (
                     {% endif %}
                 )) AS beyond
             FROM {{ 'published values'|of(q) }} AS t
-            CROSS JOIN (SELECT min(q{{ q.i }}){% if q.ends.is_day %}::DATE{% endif %} AS low, max(q{{ q.i }}){% if q.ends.is_day %}::DATE{% endif %} AS high FROM source) AS e
+            CROSS JOIN (SELECT min({{ q.column }}){% if q.ends.is_day %}::DATE{% endif %} AS low, max({{ q.column }}){% if q.ends.is_day %}::DATE{% endif %} AS high FROM source) AS e
             GROUP BY t.class_id
         ) AS t
         FULL JOIN (
-            SELECT class_id, sum(size) FILTER (WHERE q{{ q.i }} IS NULL) AS nulls FROM original GROUP BY class_id
+            SELECT class_id, sum(size) FILTER (WHERE {{ q.column }} IS NULL) AS nulls FROM original GROUP BY class_id
         ) AS o ON o.class_id = t.class_id
         WHERE t.beyond > 0 OR t.nulls IS DISTINCT FROM o.nulls
         {% elif q.is_drawn %}
@@ -70,9 +70,9 @@ gate AS MATERIALIZED (
         FROM {{ 'published values'|of(q) }} AS t
         WHERE NOT EXISTS (
             FROM (
-                SELECT o.class_id, c.published FROM original AS o JOIN ancestors AS c ON c.tree = {{ q.tree }} AND c.value = o.q{{ q.i }}
+                SELECT o.class_id, c.published FROM original AS o JOIN ancestors AS c ON c.tree = {{ q.tree }} AND c.value = o.{{ q.column }}
                 UNION
-                SELECT class_id, NULL FROM original WHERE q{{ q.i }} IS NULL
+                SELECT class_id, NULL FROM original WHERE {{ q.column }} IS NULL
             ) AS may
             WHERE may.class_id = t.class_id AND may.published IS NOT DISTINCT FROM t.value
         )
@@ -83,13 +83,13 @@ gate AS MATERIALIZED (
         LEFT JOIN (
             SELECT class_id, any_value(value) AS value, count(*) AS values FROM {{ 'published values'|of(q) }} GROUP BY class_id
         ) AS t ON t.class_id = o.class_id
-        LEFT JOIN (FROM ancestors WHERE tree = {{ q.tree }}) AS c ON c.value = o.q{{ q.i }} AND c.published = t.value
+        LEFT JOIN (FROM ancestors WHERE tree = {{ q.tree }}) AS c ON c.value = o.{{ q.column }} AND c.published = t.value
         WHERE t.values IS DISTINCT FROM 1 OR NOT CASE
-            WHEN t.value IS NULL THEN o.q{{ q.i }} IS NULL
-            WHEN o.q{{ q.i }} IS NULL THEN t.value = '*'
+            WHEN t.value IS NULL THEN o.{{ q.column }} IS NULL
+            WHEN o.{{ q.column }} IS NULL THEN t.value = '*'
             ELSE c.published IS NOT NULL
         END
         {% endif %}
-    ) AS strange_{{ q.i }}
+    ) AS {{ 'outside'|of(q) }}
     {% endfor %}
 )

@@ -10,7 +10,7 @@
     SELECT
         {{ t.source.row_number }} AS number
         {% for key in t.gate.key %}, {{ key }} AS k{{ loop.index0 }}{% endfor %}
-        {% for r in t.rules %}, {{ r.source_value }} AS q{{ r.i }}{% endfor %}
+        {% for r in t.rules %}, {{ r.source_value }} AS {{ r.column }}{% endfor %}
         {% for own in t.read_unchanged %}, {{ own }} AS u{{ loop.index0 }}{% endfor +%}
     FROM {{ t.source.origin }}
 ),

@@ -12,7 +12,7 @@ original AS (FROM {{ second }}),
 {% include 'gate/allowed_ancestors.sql' %}
 -- The rows as they leave, with the names of this statement.
 visible AS (
-    SELECT {{ row }} AS number{% for r in rules %}, {{ r.text }} AS p{{ r.i }}{% endfor %}{% for u in unchanged %}, {{ u.name }} AS u{{ u.i }}{% endfor +%}
+    SELECT {{ row }} AS number{% for r in rules %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endfor %}{% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% endfor +%}
     FROM {{ leaving }}
 ),
 {% include 'gate/parsed_intervals.sql' %}
@@ -22,7 +22,7 @@ counted AS (
     SELECT
         count(*) AS rows,
         count(*) FILTER (WHERE r.number IS NULL) + count(*) - count(DISTINCT c.number) AS unknown,
-        count(*) FILTER (WHERE false{% for u in unchanged %} OR encode(c.u{{ u.i }}::VARCHAR) IS DISTINCT FROM encode(r.u{{ u.i }}::VARCHAR){% if u.is_tagged %} OR hash(c.u{{ u.i }}) <> hash(r.u{{ u.i }}){% endif %}{% endfor %}) AS untrue,
+        count(*) FILTER (WHERE false{% for u in unchanged %} OR encode(c.{{ u.column }}::VARCHAR) IS DISTINCT FROM encode(r.{{ u.column }}::VARCHAR){% if u.is_tagged %} OR hash(c.{{ u.column }}) <> hash(r.{{ u.column }}){% endif %}{% endfor %}) AS untrue,
         count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered,
         0{% for r in rules if r.is_number %} + (SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endfor %} AS finer
     FROM visible AS c

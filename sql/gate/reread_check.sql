@@ -3,9 +3,9 @@
 {%- from 'shared/record_assignment.sql' import dealt, unreleased with context -%}
 {% macro seal(own) -%}
     hash(
-        {%- for r in rules %}{{ r.source_value if own else sql('q', r.i) }}, {% endfor -%}
+        {%- for r in rules %}{{ r.source_value if own else r.column }}, {% endfor -%}
         {%- if person %}{{ read_person if own else sql('person') }}, {% endif -%}
-        {%- for u in unchanged %}{% set value = read_unchanged[loop.index0] if own else sql('u', u.i) %}{{ value }}, {% if not u.text_is_value %}{% if own %}({{ value }})::VARCHAR{% else %}w{{ u.i }}{% endif %}, {% endif %}{% endfor -%}
+        {%- for u in unchanged %}{% set value = read_unchanged[loop.index0] if own else u.column %}{{ value }}, {% if not u.text_is_value %}{% if own %}({{ value }})::VARCHAR{% else %}{{ 'text'|of(u) }}{% endif %}, {% endif %}{% endfor -%}
         {{ rules|length }})
 {%- endmacro %}
 {% macro reread() -%}

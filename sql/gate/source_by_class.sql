@@ -6,8 +6,8 @@
 -- unchanged values, and a seal of all that was read of them.
 original AS MATERIALIZED (
     SELECT
-        l.class_id{% for q in quasi %}, s.q{{ q.i }}{% endfor %},
+        l.class_id{% for q in quasi %}, s.{{ q.column }}{% endfor %},
         sum({{ dealt() }})::BIGINT AS size, sum({{ checksum() }} * {{ dealt() }}) AS checksum, sum({{ seal(false) }}::HUGEINT * {{ dealt() }}) AS seal
     FROM {{ records() }}
-    GROUP BY l.class_id{% for q in quasi %}, s.q{{ q.i }}{% endfor %}
+    GROUP BY l.class_id{% for q in quasi %}, s.{{ q.column }}{% endfor %}
 ),

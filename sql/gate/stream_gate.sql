@@ -12,9 +12,9 @@ replayed AS MATERIALIZED (
     SELECT
         v.{{ stream.arrived_at }} AS arrived_at, v.{{ stream.published_at }} AS published_at, v.{{ stream.delay }} AS delay,
         v.{{ stream.suppressed }} AS suppressed, v.{{ class_id }} AS class_id, s.rid IS NULL AS is_strange
-        {% for q in quasi %}, s.q{{ q.i }}{% endfor %}
+        {% for q in quasi %}, s.{{ q.column }}{% endfor %}
         {% if person %}, s.person{% else %}, s.rid AS person{% endif %}
-        {% for s in model_columns %}, s.u{{ s.u }} AS s{{ s.i }}{% endfor %}
+        {% for s in model_columns %}, s.{{ s.column }} AS {{ 'code'|of(s) }}{% endfor %}
         {% if unchanged %}
         , {{ differs(sql('v.'), sql('s.')) }} AS differs
         , ({% for u in unchanged %}{% if not loop.first %} OR {% endif %}v.{{ u.name }} IS NOT NULL{% endfor %}) AS tells
@@ -26,7 +26,7 @@ replayed AS MATERIALIZED (
 ),
 -- A row a combination of original values in a class: how many records have it.
 original AS MATERIALIZED (
-    SELECT class_id{% for q in quasi %}, q{{ q.i }}{% endfor %}, count(*) AS size
+    SELECT class_id{% for q in quasi %}, {{ q.column }}{% endfor %}, count(*) AS size
     FROM replayed
     WHERE NOT suppressed
     GROUP BY ALL
@@ -37,7 +37,7 @@ visible AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, count(*) AS size
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
     FROM leaving
     WHERE NOT {{ stream.suppressed }}
@@ -48,7 +48,7 @@ hidden AS MATERIALIZED (
     SELECT
         count(*) AS size
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
     FROM leaving
     WHERE {{ stream.suppressed }}
@@ -59,7 +59,7 @@ hidden AS MATERIALIZED (
 first_seen AS MATERIALIZED (
     SELECT
         r.class_id, count(DISTINCT r.person) AS persons
-        {% for s in model_columns %}, count(DISTINCT r.s{{ s.i }}) FILTER (WHERE r.person IS NOT NULL) AS values{{ s.i }}{% endfor %}
+        {% for s in model_columns %}, count(DISTINCT r.{{ 'code'|of(s) }}) FILTER (WHERE r.person IS NOT NULL) AS {{ 'values'|of(s) }}{% endfor %}
     FROM replayed AS r
     JOIN (
         SELECT class_id, min(published_at) AS published_at FROM replayed WHERE NOT suppressed GROUP BY class_id
@@ -74,15 +74,15 @@ first_seen AS MATERIALIZED (
 -- One row per class: the least and greatest value of the records that {% if until_then %}had arrived when it was first published{% elif stream.widens_classes %}it has now{% else %}it was first published with{% endif %}.
 first_values AS MATERIALIZED (
     {% if until_then %}
-    SELECT f.class_id{% for r in numbers %}, s.least{{ r.i }}, s.greatest{{ r.i }}{% endfor +%}
+    SELECT f.class_id{% for r in numbers %}, s.{{ 'least'|of(r) }}, s.{{ 'greatest'|of(r) }}{% endfor +%}
     FROM (SELECT class_id, min(published_at) AS published_at FROM replayed WHERE NOT suppressed GROUP BY class_id) AS f
     JOIN (
-        SELECT rid{% for r in numbers %}, min(q{{ r.i }}) OVER arrived AS least{{ r.i }}, max(q{{ r.i }}) OVER arrived AS greatest{{ r.i }}{% endfor +%}
+        SELECT rid{% for r in numbers %}, min({{ r.column }}) OVER arrived AS {{ 'least'|of(r) }}, max({{ r.column }}) OVER arrived AS {{ 'greatest'|of(r) }}{% endfor +%}
         FROM source
         WINDOW arrived AS (ORDER BY rid ASC)
     ) AS s ON s.rid = f.published_at
     {% else %}
-    SELECT class_id{% for r in numbers %}, min(q{{ r.i }}) AS least{{ r.i }}, max(q{{ r.i }}) AS greatest{{ r.i }}{% endfor +%}
+    SELECT class_id{% for r in numbers %}, min({{ r.column }}) AS {{ 'least'|of(r) }}, max({{ r.column }}) AS {{ 'greatest'|of(r) }}{% endfor +%}
     FROM (SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM replayed WHERE NOT suppressed)
     {% if not stream.widens_classes %}WHERE published_at = begun{% endif +%}
     GROUP BY class_id
@@ -110,7 +110,7 @@ gate AS MATERIALIZED (
         {% endif %}
         WHEN classes.finer > 0 THEN error({{ gate_say.finer }})
         {% for s in model_columns %}{% for m in s.models %}
-        WHEN judged.values{{ m.number }} > 0 THEN error({{ gate_say['model' ~ m.number] }})
+        WHEN judged.{{ ('violations of ' ~ m.parameter)|of(m) }} > 0 THEN error({{ gate_say['model' ~ m.number] }})
         {% endfor %}{% endfor %}
         ELSE true
     END AS passed
@@ -155,7 +155,7 @@ gate AS MATERIALIZED (
         FROM hidden
         WHERE NOT (true
             {% for r in rules %}
-            {% if r.is_number and typed %} AND low{{ r.i }} IS NULL AND high{{ r.i }} IS NULL{% else %} AND p{{ r.i }} IS NOT DISTINCT FROM '*'{% endif %}
+            {% if r.is_number and typed %} AND {{ 'low'|of(r) }} IS NULL AND {{ 'high'|of(r) }} IS NULL{% else %} AND {{ 'published'|of(r) }} IS NOT DISTINCT FROM '*'{% endif %}
             {% endfor %}
         )
     ) AS shown,
@@ -171,7 +171,7 @@ gate AS MATERIALIZED (
         FROM visible AS c
         JOIN first_values AS f ON f.class_id = c.class_id
         {% if not typed %}{% for r in numbers %}
-        LEFT JOIN {{ 'parsed'|of(r) }} AS t{{ r.i }} ON t{{ r.i }}.published = c.p{{ r.i }}
+        LEFT JOIN {{ 'parsed'|of(r) }} AS {{ 'allowed'|of(r) }} ON {{ 'allowed'|of(r) }}.published = c.{{ 'published'|of(r) }}
         {% endfor %}{% endif %}
         WHERE ({% for r in numbers %}{% if not loop.first %} OR {% endif %}{{ reaches_beyond(r) }}{% endfor %})
         {% if continuation is defined %}AND c.class_id NOT IN (SELECT class_id FROM known){% endif +%}
@@ -182,12 +182,12 @@ gate AS MATERIALIZED (
         {# A NULL may stand in a class of values, but not all of its records that leave first. #}
         SELECT coalesce(sum(c.size) FILTER (WHERE false
             {% for r in rules %}
-            OR coalesce(m.known{{ r.i }}, 0) = 0 AND {% if r.is_number and typed %}c.low{{ r.i }} IS NOT NULL{% else %}c.p{{ r.i }} IS NOT NULL{% endif +%}
+            OR coalesce(m.{{ 'not null'|of(r) }}, 0) = 0 AND {% if r.is_number and typed %}c.{{ 'low'|of(r) }} IS NOT NULL{% else %}c.{{ 'published'|of(r) }} IS NOT NULL{% endif +%}
             {% endfor %}
         ), 0) AS records
         FROM visible AS c
         LEFT JOIN (
-            SELECT class_id{% for r in rules %}, count(q{{ r.i }}) AS known{{ r.i }}{% endfor %}
+            SELECT class_id{% for r in rules %}, count({{ r.column }}) AS {{ 'not null'|of(r) }}{% endfor %}
             FROM original
             GROUP BY class_id
         ) AS m ON m.class_id = c.class_id
@@ -198,24 +198,24 @@ gate AS MATERIALIZED (
         SELECT
             count(*) FILTER (WHERE coalesce(persons, 0) < {{ k }}{% if continuation is defined %} AND NOT is_known{% endif %}) AS small,
             count(*) FILTER (WHERE low <> high{% if continuation is defined %} OR is_other{% endif %}) + count(*) - count(DISTINCT low) AS confused,
-            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT keeps{{ r.i }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
+            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
         FROM (
             SELECT
                 min(f.persons) AS persons, min(c.class_id) AS low, max(c.class_id) AS high
                 {# A class that readers have is as they have it, and no new one is. #}
                 {% if continuation is defined %}, bool_or(n.class_id IS NOT NULL) AS is_known, bool_or(n.class_id IS NULL AND c.class_id <= {{ continuation.max_class_id }} OR NOT coalesce(n.class_id = c.class_id, true)) AS is_other{% endif +%}
-                {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS keeps{{ r.i }}{% endfor %}{% endif %}
+                {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
             FROM visible AS c
             LEFT JOIN first_seen AS f ON f.class_id = c.class_id
             {% if continuation is defined %}
-            LEFT JOIN known AS n ON {% for q in rules %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}n.low{{ q.i }} IS NOT DISTINCT FROM c.low{{ q.i }} AND n.high{{ q.i }} IS NOT DISTINCT FROM c.high{{ q.i }}{% else %}n.p{{ q.i }} IS NOT DISTINCT FROM c.p{{ q.i }}{% endif %}{% endfor +%}
+            LEFT JOIN known AS n ON {% for q in rules %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}n.{{ 'low'|of(q) }} IS NOT DISTINCT FROM c.{{ 'low'|of(q) }} AND n.{{ 'high'|of(q) }} IS NOT DISTINCT FROM c.{{ 'high'|of(q) }}{% else %}n.{{ 'published'|of(q) }} IS NOT DISTINCT FROM c.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
             {% endif %}
-            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.low{{ q.i }}, c.high{{ q.i }}{% else %}c.p{{ q.i }}{% endif %}{% endfor %}
+            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.{{ 'low'|of(q) }}, c.{{ 'high'|of(q) }}{% else %}c.{{ 'published'|of(q) }}{% endif %}{% endfor %}
         )
     ) AS classes
     {% if model_columns %}
     , (
-        SELECT {% for s in model_columns %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce(values{{ s.i }} >= {{ m.bound }}, false)) AS values{{ m.number }}, {% endfor %}{% endfor %}count(*) AS classes
+        SELECT {% for s in model_columns %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce({{ 'values'|of(s) }} >= {{ m.bound }}, false)) AS {{ ('violations of ' ~ m.parameter)|of(m) }}, {% endfor %}{% endfor %}count(*) AS classes
         FROM first_seen
         {% if continuation is defined %}WHERE class_id NOT IN (SELECT class_id FROM known){% endif +%}
     ) AS judged

@@ -25,7 +25,7 @@ stated AS MATERIALIZED (
         {% for s in model_columns if s.models %}
         UNION ALL
         SELECT {{ s.different_label }}, min(size)
-        FROM (SELECT count(DISTINCT s{{ s.i }}) FILTER (WHERE person IS NOT NULL) AS size FROM numbered WHERE is_first GROUP BY class_id)
+        FROM (SELECT count(DISTINCT {{ 'code'|of(s) }}) FILTER (WHERE person IS NOT NULL) AS size FROM numbered WHERE is_first GROUP BY class_id)
         {% endfor %}
     ) AS o
     LEFT JOIN metric_rows AS m USING (metric)

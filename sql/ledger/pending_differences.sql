@@ -1,7 +1,7 @@
 {#- What a refresh that keeps classes would take from each class, and what it would add, where that does not meet the model
     by itself: rows for what went from a cluster of a class, what stays of it, and what came. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash with context -%}
-{% macro filled() -%}{% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}{%- endmacro %}
+{% macro filled() -%}{% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}{% endif %}{%- endmacro %}
 WITH RECURSIVE
 stored AS MATERIALIZED (
     SELECT row_hash, person_key, sum(size)::BIGINT AS records
@@ -33,7 +33,7 @@ added AS (
     WHERE n.records > coalesce(w.records, 0)
 ),
 value_of AS MATERIALIZED (
-    SELECT {{ value_hash(sql(''), true) }} AS value_hash{% for u in unchanged %}, any_value({{ u.name }}) AS u{{ u.i }}{% endfor %}
+    SELECT {{ value_hash(sql(''), true) }} AS value_hash{% for u in unchanged %}, any_value({{ u.name }}) AS {{ u.column }}{% endfor %}
     FROM {{ version }}
     GROUP BY value_hash
 ),

@@ -13,7 +13,7 @@
 {%- endmacro %}
 WITH RECURSIVE
 mine AS MATERIALIZED (
-    SELECT {{ cells() }}{{ class_id }} AS id, {{ value_hash(sql(''), true) }} AS value_hash, count(*) AS size{% for u in unchanged %}, any_value({{ u.name }}) AS u{{ u.i }}{% endfor %}
+    SELECT {{ cells() }}{{ class_id }} AS id, {{ value_hash(sql(''), true) }} AS value_hash, count(*) AS size{% for u in unchanged %}, any_value({{ u.name }}) AS {{ u.column }}{% endfor %}
     FROM {{ version }}
     GROUP BY {% for c in quasi_output %}{{ c.name }}, {% endfor %}id, value_hash
 ),
@@ -22,7 +22,7 @@ theirs AS MATERIALIZED (
     FROM {{ other }}
     GROUP BY {% for c in quasi_output %}{{ c.name }}, {% endfor %}id, value_hash
 ),
-value_of AS MATERIALIZED (SELECT value_hash{% for u in unchanged %}, any_value(u{{ u.i }}) AS u{{ u.i }}{% endfor %} FROM mine GROUP BY value_hash),
+value_of AS MATERIALIZED (SELECT value_hash{% for u in unchanged %}, any_value({{ u.column }}) AS {{ u.column }}{% endfor %} FROM mine GROUP BY value_hash),
 label AS MATERIALIZED (
     SELECT row_number() OVER () AS pair, *
     FROM (

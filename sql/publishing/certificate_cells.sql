@@ -3,8 +3,8 @@
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {% for s in model_columns %}{% for m in s.models if m.number == number %}
 WITH RECURSIVE
-kept AS MATERIALIZED (SELECT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS q{{ s.tree.i }} FROM {{ version }}),
-overall AS MATERIALIZED (SELECT DISTINCT q{{ s.tree.i }} AS value FROM kept),
+kept AS MATERIALIZED (SELECT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS {{ 'category'|of(s) }} FROM {{ version }}),
+overall AS MATERIALIZED (SELECT DISTINCT {{ 'category'|of(s) }} AS value FROM kept),
 {{ all_trees([s.tree], sql('kept')) }}
 {% import m.file as model %}
 places AS ({{ model.places(m.form, sql('overall'), sql('hierarchy'), sql('(SELECT label, node AS place FROM nodes WHERE is_leaf)')) }})

@@ -2,7 +2,7 @@
     table on what is narrow, and it loses no record: one without a class is seen by the gate. Class -1 is left out. -#}
 {% macro records() -%}
 source AS s LEFT JOIN placed AS l ON l.rid = s.rid
-    {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
+    {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.{{ q.column }} IS NOT NULL{% endfor %}{% endif %}
     {% if suppress %}{% if nulls == 'drop' %} AND {% else %}WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif %}
 {%- endmacro %}
 {#- How many of them: in the class, or all where there is none. -#}
@@ -10,7 +10,7 @@ source AS s LEFT JOIN placed AS l ON l.rid = s.rid
 {#- The others. -#}
 {% macro unreleased() -%}
 source AS s LEFT JOIN placed AS l ON l.rid = s.rid
-    WHERE false{% if nulls == 'drop' %}{% for q in quasi %} OR s.q{{ q.i }} IS NULL{% endfor %}{% endif %}{% if suppress %} OR l.class_id IS NOT DISTINCT FROM -1{% endif %}
+    WHERE false{% if nulls == 'drop' %}{% for q in quasi %} OR s.{{ q.column }} IS NULL{% endfor %}{% endif %}{% if suppress %} OR l.class_id IS NOT DISTINCT FROM -1{% endif %}
 {%- endmacro %}
 {#- Records that are left out, by reason. -#}
 {% macro reasons() -%}

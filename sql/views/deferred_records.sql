@@ -7,11 +7,11 @@
 {% macro rare(columns) -%}
 EXISTS (
             FROM (
-                SELECT {% for u in columns %}u{{ u.i }}, {% endfor %}{% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS known
+                SELECT {% for u in columns %}{{ u.column }}, {% endfor %}{% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS known
                 FROM kept
                 GROUP BY ALL
             ) AS r
-            WHERE r.known < {{ k }}{% for u in columns %} AND r.u{{ u.i }} IS NOT DISTINCT FROM s.u{{ u.i }}{% endfor %}
+            WHERE r.known < {{ k }}{% for u in columns %} AND r.{{ u.column }} IS NOT DISTINCT FROM s.{{ u.column }}{% endfor %}
         )
 {%- endmacro %}
 {% include 'release/plan/encoded.sql' %}

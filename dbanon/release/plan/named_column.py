@@ -1,6 +1,7 @@
 """Define columns that SQL templates refer to by name."""
 
 from dbanon.source.canonical_text import canonical_form, hashed_form
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.quote import Sql, identifier, text
 
 
@@ -13,6 +14,11 @@ class NamedColumn:
     def name(self) -> Sql:
         """The column's name quoted as a SQL identifier."""
         return identifier(self.raw_name)
+
+    @property
+    def column(self) -> Sql:
+        """The quoted name of its values in a statement: its own name, with a suffix if templates use that name."""
+        return column_reference(self.raw_name)
 
     @property
     def label(self) -> Sql:

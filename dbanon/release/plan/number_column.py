@@ -61,7 +61,6 @@ class NumberColumn(HashedColumn):
         type: The type in which values are compared.
         scale: The number of units per 1 of a DECIMAL.
         decimal_type: The widest DECIMAL of the same scale.
-        is_finite: A SQL condition for finite values; empty if all are.
         top: The value above which values are coded as one, or None.
         bottom: The value below which values are coded as one, or None.
         grid: The grid of its bounds.
@@ -78,7 +77,6 @@ class NumberColumn(HashedColumn):
     type: Sql
     scale: Sql
     decimal_type: Sql
-    is_finite: Sql
     top: Sql | None
     bottom: Sql | None
     grid: Grid
@@ -154,7 +152,6 @@ def number_column(
         type=type_,
         scale=Sql(f"1e{attribute.scale}"),
         decimal_type=Sql(f"DECIMAL(38,{attribute.scale})"),
-        is_finite=Sql(f" AND isfinite(q{i})") if family.has_infinity else Sql(""),
         top=coding_limit(settings.top),
         bottom=coding_limit(settings.bottom),
         grid=Grid(

@@ -20,6 +20,7 @@ from dbanon.release.plan.template_columns import QuasiColumn, SensitiveColumnVie
 from dbanon.release.spec.published_columns import PublishedPart, PublishedSchema, published_schema
 from dbanon.release.spec.release_spec import ReleaseSpec, VersionConstraints, WholeTable
 from dbanon.sqltext import templates
+from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 
 
@@ -411,7 +412,7 @@ def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
     tie_break = template_columns.tie_break_columns(spec, unchanged, sensitive)
     schema = published_schema_of(spec)
     output_columns = {q.raw_name: _published_parts(schema.quasi[q.raw_name], "r.", q) for q in quasi}
-    output_columns |= {u.raw_name: [PublishedColumn(u.raw_name, Sql(f"r.u{u.i}"))] for u in unchanged}
+    output_columns |= {u.raw_name: [PublishedColumn(u.raw_name, Sql(f"r.{u.column}"))] for u in unchanged}
     trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in sensitive if s.tree is not None)]
     columns = PlannedColumns(
         quasi=quasi,
@@ -439,9 +440,10 @@ def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiCo
         prefix: The qualifier, such as 'r.', of the columns from which they are made.
         quasi: The quasi-identifier.
     """
-    i, is_dated = quasi.i, isinstance(quasi, NumberColumn) and quasi.is_dated
-    pair = f"CASE WHEN {prefix}low{i} IS NOT NULL THEN {{'low': {prefix}low{i}, 'high': {prefix}high{i}}} END"
-    expressions = {"value": f"{prefix}p{i}", "low": f"{prefix}low{i}", "high": f"{prefix}high{i}", "pair": pair}
+    is_dated = isinstance(quasi, NumberColumn) and quasi.is_dated
+    value, low, high = (prefix + derived_reference(step, quasi.raw_name) for step in ("published", "low", "high"))
+    pair = f"CASE WHEN {low} IS NOT NULL THEN {{'low': {low}, 'high': {high}}} END"
+    expressions = {"value": value, "low": low, "high": high, "pair": pair}
     return [
         PublishedColumn(part.name, Sql(expressions[part.kind]), is_dated and part.kind == "value") for part in parts
     ]

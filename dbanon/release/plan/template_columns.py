@@ -18,6 +18,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.canonical_text import canonical_form
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.source.type_families import FAMILIES, Family
+from dbanon.sqltext.column_labels import column_reference, derived_reference
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import error_sql, sql_placeholder
 
@@ -27,7 +28,7 @@ class TreeColumn(HashedColumn):
     """A column of categories with its hierarchy: a quasi-identifier, or a sensitive column ordered by the hierarchy.
 
     Attributes:
-        i: The number of the column, which is part of the names of its columns of values.
+        i: The number of the column among the quasi-identifiers, or among the sensitive columns.
         tree: The number of its hierarchy; negative for a sensitive column.
         raw_name: Its name.
         source_value: SQL of the column with NULL for codes of missing values.
@@ -41,7 +42,7 @@ class TreeColumn(HashedColumn):
         is_sensitive: It is a sensitive column.
     """
 
-    i: int | Sql
+    i: int
     tree: int
     raw_name: str
     source_value: Sql
@@ -55,6 +56,11 @@ class TreeColumn(HashedColumn):
     is_sensitive: bool = False
 
     is_number: ClassVar[bool] = False
+
+    @property
+    def column(self) -> Sql:
+        """The quoted name of its values in a statement; those of a sensitive column are texts of its values."""
+        return derived_reference("category", self.raw_name) if self.is_sensitive else column_reference(self.raw_name)
 
     @property
     def value(self) -> Sql:
@@ -193,6 +199,11 @@ class SensitiveColumnView:
     models: tuple[ModelView, ...]
 
     @property
+    def column(self) -> Sql:
+        """The quoted name of its values in a statement."""
+        return column_reference(self.raw_name)
+
+    @property
     def different_label(self) -> Sql:
         """The name `l:COLUMN` of the stream metric that counts distinct sensitive values, as a SQL text literal."""
         return text(f"l:{self.raw_name}")
@@ -205,12 +216,16 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn
     """
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = spec.function, spec.source.shown
-    n_nulls = sql_placeholder(f"(facts.records - facts.filled{i})")
+    n_nulls = sql_placeholder(f"(facts.records - facts.{derived_reference('filled', column)})")
     messages = {
         "nulls": error_sql(
             errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(spec.reading.order_columns))
         ),
-        "wild": error_sql(errors.NonFiniteValueError(function, table, column, sql_placeholder(f"facts.wild{i}"))),
+        "wild": error_sql(
+            errors.NonFiniteValueError(
+                function, table, column, sql_placeholder(f"facts.{derived_reference('not finite', column)}")
+            )
+        ),
         "no_values": error_sql(errors.ColumnAllNullError(function, table, column)),
     }
     if attribute.family is not None:
@@ -277,7 +292,9 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
                 )
             ),
             say_rare_left=error_sql(
-                errors.RareAfterSuppressionError(function, table, name, sql_placeholder(f"rare_{i}.values"), spec.k)
+                errors.RareAfterSuppressionError(
+                    function, table, name, sql_placeholder(f"{derived_reference('rare', name)}.values"), spec.k
+                )
             ),
         )
         for i, name in enumerate(names)
@@ -331,7 +348,7 @@ def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) 
         spec.source.shown, name, spec.roles.sensitive_hierarchies[name], spec.options.of_column("hierarchies", name)
     )
     type_, rows = spec.source.columns[name], hierarchy_sql.rows(hierarchy)
-    return TreeColumn(Sql(f"s{i}"), -1 - i, name, spec.column_sql(name), messages, type_, rows, is_sensitive=True)
+    return TreeColumn(i, -1 - i, name, spec.column_sql(name), messages, type_, rows, is_sensitive=True)
 
 
 def _magnitude(type_: str) -> Magnitude | None:

@@ -17,6 +17,7 @@ from dbanon.release.related.related_tables import RelatedTable
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.stored_policy import Settings
 from dbanon.source.type_families import FAMILIES
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.quote import Sql
 
 _ROW_COUNT_WEIGHT = 4.0
@@ -109,17 +110,17 @@ def _row_count_column(attribute: Attribute, i: int) -> QuasiColumn:
 
     Args:
         attribute: The attribute of the feature.
-        i: The number of the column. Templates read its values from `q` followed by this number, such as `q3`.
+        i: The number of the column.
     """
-    return number_column(attribute, FAMILIES["integer"], i, Sql(f"q{i}"), _UNUSED_MESSAGES, has_noise=False)
+    return number_column(attribute, FAMILIES["integer"], i, Sql("NULL"), _UNUSED_MESSAGES, has_noise=False)
 
 
 def reread_column(column: QuasiColumn, raw_name: str) -> QuasiColumn:
-    """Return a copy of a column that reads its values from `qI`, where I is its number, under another name.
+    """Return a copy of a column under another name, which reads its values from a relation where they have that name.
 
     `raw_name` must be unique among columns.
     """
-    value = Sql(f"q{column.i}")
+    value = column_reference(raw_name)
     if isinstance(column, TreeColumn):
         return replace(column, raw_name=raw_name, source_value=value)
     return replace(column, raw_name=raw_name, value=value)

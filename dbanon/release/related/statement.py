@@ -145,7 +145,7 @@ def _clustering_sql(
         *(feature.column for feature in features),
     )
     trees = tuple(q for q in quasi if isinstance(q, TreeColumn))
-    unchanged = tuple(replace(u, source_value=Sql(f"u{u.i}")) for u in run_plan.columns.unchanged)
+    unchanged = tuple(replace(u, source_value=u.column) for u in run_plan.columns.unchanged)
     columns = replace(run_plan.columns, quasi=quasi, generalized=quasi, trees=trees, unchanged=unchanged)
     values = {
         "origin": Sql("persons"),

@@ -15,6 +15,7 @@ from dbanon.release.spec import resolve
 from dbanon.release.spec.published_columns import published_schema, unused_name
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams.metrics import STREAM_METRICS, StreamMetric
+from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, text
 from dbanon.sqltext.templates import error_sql, fill
 from dbanon.table_functions.options import Options
@@ -351,7 +352,7 @@ def _stream_metrics(release_plan: plan.Plan, drops: bool) -> Iterator[StreamMetr
             f"l:{sensitive.raw_name}",
             "higher",
             f"Least number of different values of {sensitive.raw_name} in a class when it is first published.",
-            Sql(f"f.values{sensitive.i}"),
+            Sql(f"f.{derived_reference('values', sensitive.raw_name)}"),
         )
         for sensitive in release_plan.columns.model_columns
         if sensitive.models

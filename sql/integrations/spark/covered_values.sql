@@ -10,14 +10,14 @@ WITH RECURSIVE
 {{ hierarchies(stored) }}
 {% endif %}
 original AS MATERIALIZED (
-    SELECT rowid AS class_id{% for r in rules %}, {{ r.source_value }} AS q{{ r.i }}{% endfor %} FROM {{ origin }}
+    SELECT rowid AS class_id{% for r in rules %}, {{ r.source_value }} AS {{ r.column }}{% endfor %} FROM {{ origin }}
 ),
 {% include 'gate/allowed_ancestors.sql' %}
 visible AS MATERIALIZED (
     SELECT
         rowid AS class_id
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
     FROM {{ shown }}
 ),
@@ -25,12 +25,12 @@ visible AS MATERIALIZED (
 counted AS (
     SELECT
         count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered
-        {% if typed %}{% for r in rules if r.is_number %}, count(*) FILTER (WHERE NOT coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS finer{{ r.i }}{% endfor %}{% endif %}
+        {% if typed %}{% for r in rules if r.is_number %}, count(*) FILTER (WHERE NOT coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'finer'|of(r) }}{% endfor %}{% endif %}
     FROM original AS r
     JOIN visible AS c ON c.class_id = r.class_id
     {{ published_texts() }}
 )
 SELECT
     uncovered::BIGINT AS uncovered,
-    (0{% for r in rules if r.is_number %} + {% if typed %}finer{{ r.i }}{% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %})::BIGINT AS finer
+    (0{% for r in rules if r.is_number %} + {% if typed %}{{ 'finer'|of(r) }}{% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %})::BIGINT AS finer
 FROM counted

@@ -8,18 +8,18 @@
 WITH RECURSIVE
 {% for s in model_columns %}
 {{ 'larger'|of(s) }} AS MATERIALIZED (
-    SELECT {{ unchanged[s.u].value }} AS u{{ s.u }}, {% if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endif %}sum({{ whole_table.size }})::BIGINT AS size
+    SELECT {{ unchanged[s.u].value }} AS {{ s.column }}, {% if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, {% endif %}sum({{ whole_table.size }})::BIGINT AS size
     FROM {{ whole_table.sensitive[s.i] }}
     GROUP BY ALL
 ),
 {% endfor %}
 source AS MATERIALIZED (
-    SELECT rowid AS rid{% for s in model_columns %}, {{ unchanged[s.u].value }} AS u{{ s.u }}{% endfor %}{% if person %}, {{ read_person }} AS person{% endif %}
+    SELECT rowid AS rid{% for s in model_columns %}, {{ unchanged[s.u].value }} AS {{ s.column }}{% endfor %}{% if person %}, {{ read_person }} AS person{% endif %}
     FROM {{ origin }}
 ),
 placed AS MATERIALIZED (SELECT rowid AS rid, class_id, size FROM {{ shown }}),
 released AS MATERIALIZED (
-    SELECT p.class_id{% for s in model_columns %}, s.u{{ s.u }}{% endfor %}, sum(p.size)::BIGINT AS size
+    SELECT p.class_id{% for s in model_columns %}, s.{{ s.column }}{% endfor %}, sum(p.size)::BIGINT AS size
     FROM source AS s JOIN placed AS p USING (rid)
     GROUP BY ALL
 ),

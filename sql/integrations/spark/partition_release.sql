@@ -22,10 +22,10 @@ told AS MATERIALIZED (
             {% for q in quasi %}
             {% if not loop.first %}, {% endif %}
             {% if q.is_number %}
-            l{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN a{{ q.i }}.low END), h{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN b{{ q.i }}.high END){% if not typed %}, {% endif %}
+            l{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'low ends'|of(q) }}.low END), h{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'high ends'|of(q) }}.high END){% if not typed %}, {% endif %}
             {% endif %}
             {% if not (q.is_number and typed) %}
-            p{{ q.i }} := any_value(g.p{{ q.i }})
+            p{{ q.i }} := any_value(g.{{ 'published'|of(q) }})
             {% endif %}
             {% endfor %}
         ) AS keys,
@@ -33,11 +33,11 @@ told AS MATERIALIZED (
             {% for q in quasi %}
             {% if not loop.first %}, {% endif %}
             {% if q.is_number %}
-            a{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN a{{ q.i }}.below END),
-            b{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN b{{ q.i }}.above END),
-            n{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN NULL ELSE g.loss{{ q.i }} END)
+            a{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'low ends'|of(q) }}.below END),
+            b{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'high ends'|of(q) }}.above END),
+            n{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN NULL ELSE g.{{ 'loss'|of(q) }} END)
             {% else %}
-            t{{ q.i }} := any_value(g.loss{{ q.i }}), e{{ q.i }} := any_value(o.edges{{ q.i }}), v{{ q.i }} := any_value(o.leaves{{ q.i }})
+            t{{ q.i }} := any_value(g.{{ 'loss'|of(q) }}), e{{ q.i }} := any_value(o.{{ 'edges'|of(q) }}), v{{ q.i }} := any_value(o.{{ 'leaves'|of(q) }})
             {% endif %}
             {% endfor %}
         ) AS lost
@@ -45,8 +45,8 @@ told AS MATERIALIZED (
     JOIN generalized AS g USING (span)
     JOIN lost_of AS o ON o.class_id = g.class_id
     {% for q in quasi if q.is_number %}
-    LEFT JOIN {{ 'ends'|of(q) }} AS a{{ q.i }} ON a{{ q.i }}.code = x.low{{ q.i }}
-    LEFT JOIN {{ 'ends'|of(q) }} AS b{{ q.i }} ON b{{ q.i }}.code = x.high{{ q.i }}
+    LEFT JOIN {{ 'ends'|of(q) }} AS {{ 'low ends'|of(q) }} ON {{ 'low ends'|of(q) }}.code = x.{{ 'low'|of(q) }}
+    LEFT JOIN {{ 'ends'|of(q) }} AS {{ 'high ends'|of(q) }} ON {{ 'high ends'|of(q) }}.code = x.{{ 'high'|of(q) }}
     {% endfor %}
     GROUP BY g.class_id
 )

@@ -5,14 +5,14 @@
 {% macro body_class() -%}{% if joint and model_columns|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}{%- endmacro %}
 {% if person %}
 source AS MATERIALIZED (
-    SELECT row_number() OVER () AS rid, p.class_id AS piece, p.person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
+    SELECT row_number() OVER () AS rid, p.class_id AS piece, p.person{% for u in unchanged %}, v.{{ u.column }}{% endfor %}
     FROM piece AS p
     LEFT JOIN value_of AS v USING (value_hash)
 ),
 placed AS MATERIALIZED (SELECT rid, piece AS class_id, 1 AS size FROM source),
 {% else %}
 released AS MATERIALIZED (
-    SELECT p.class_id{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}, sum(p.size)::BIGINT AS size
+    SELECT p.class_id{% for u in unchanged %}, v.{{ u.column }}{% endfor %}, sum(p.size)::BIGINT AS size
     FROM piece AS p
     LEFT JOIN value_of AS v USING (value_hash)
     GROUP BY ALL
@@ -23,15 +23,15 @@ released AS MATERIALIZED (
 whole AS MATERIALIZED (
     {% if compared is defined %}{{ compared }}
     {% elif person %}
-    SELECT m.person_key AS person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
+    SELECT m.person_key AS person{% for u in unchanged %}, v.{{ u.column }}{% endfor %}
     FROM {{ members }} AS m
     JOIN value_of AS v USING (value_hash)
     WHERE m.class_id IS NOT NULL
     {% else %}
-    SELECT {% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.name }} AS u{{ u.i }}{% endfor %} FROM {{ version }}
+    SELECT {% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.name }} AS {{ u.column }}{% endfor %} FROM {{ version }}
     {% endif %}
 ),
-kept AS (SELECT *{% for s in model_columns if s.tree %}, u{{ s.u }}::VARCHAR COLLATE POSIX AS q{{ s.tree.i }}{% endfor %} FROM whole),
+kept AS (SELECT *{% for s in model_columns if s.tree %}, {{ s.column }}::VARCHAR COLLATE POSIX AS {{ 'category'|of(s) }}{% endfor %} FROM whole),
 {% set ordered = model_columns|selectattr('tree')|map(attribute='tree')|list %}
 {% if ordered %}
 {{ all_trees(ordered, sql('kept')) }}

@@ -35,7 +35,7 @@ piece AS MATERIALIZED (
     GROUP BY t.trail, CASE WHEN NOT w.whole THEN s.version END, CASE WHEN NOT w.whole THEN s.class_id END, s.value_hash, s.who
 ),
 value_of AS MATERIALIZED (
-    SELECT {{ value_hash(sql(''), true) }} AS value_hash{% for u in unchanged %}, any_value({{ u.name }}) AS u{{ u.i }}{% endfor %}
+    SELECT {{ value_hash(sql(''), true) }} AS value_hash{% for u in unchanged %}, any_value({{ u.name }}) AS {{ u.column }}{% endfor %}
     FROM (
         {% for t in known %}
         {% if not loop.first %}UNION ALL BY NAME{% endif %}
@@ -45,7 +45,7 @@ value_of AS MATERIALIZED (
     GROUP BY value_hash
 ),
 {% set compared %}
-    SELECT who AS person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
+    SELECT who AS person{% for u in unchanged %}, v.{{ u.column }}{% endfor %}
     FROM shown
     JOIN value_of AS v USING (value_hash)
 {% endset %}

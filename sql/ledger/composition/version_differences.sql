@@ -79,7 +79,7 @@ piece AS MATERIALIZED (
 ),
 value_of AS MATERIALIZED (
     SELECT {% if exact %}{{ value_hash(sql(''), true) }}{% elif unchanged %}md5_number_lower({{ cells(sql(''), true) }}::VARCHAR){% else %}0::UBIGINT{% endif %} AS value_hash
-        {% for u in unchanged %}, any_value({{ u.name }}) AS u{{ u.i }}{% endfor %}
+        {% for u in unchanged %}, any_value({{ u.name }}) AS {{ u.column }}{% endfor %}
     FROM (
         {% for t in known %}
         {% if not loop.first %}UNION ALL BY NAME{% endif %}
@@ -90,7 +90,7 @@ value_of AS MATERIALIZED (
 ),
 {#- A set is compared with the records of the new version, or, if it went, with those that were there before. -#}
 {% set compared %}
-    SELECT {% if person %}who AS person{% endif %}{% for u in unchanged %}{% if person or not loop.first %}, {% endif %}v.u{{ u.i }}{% endfor %}
+    SELECT {% if person %}who AS person{% endif %}{% for u in unchanged %}{% if person or not loop.first %}, {% endif %}v.{{ u.column }}{% endfor %}
     FROM seen
     JOIN value_of AS v USING (value_hash)
     WHERE kind IN ('whole', 'refined') AND {% if side == sql('now IS NULL') %}({% for c in chunks %}{% if not loop.first %} OR {% endif %}before{{ loop.index0 }} <> 0{% endfor %}){% else %}now IS NOT NULL{% endif %}

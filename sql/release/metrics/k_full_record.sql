@@ -8,8 +8,8 @@ FROM (
     {% if person %}
     SELECT greatest(count(DISTINCT s.person), 1) AS size
     FROM source AS s JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %}
-    GROUP BY l.class_id{% for u in unchanged if not u.is_link %}, s.u{{ u.i }}{% endfor %}
+    GROUP BY l.class_id{% for u in unchanged if not u.is_link %}, s.{{ u.column }}{% endfor %}
     {% else %}
-    SELECT sum(size) AS size FROM released GROUP BY class_id{% for u in unchanged if not u.is_link %}, u{{ u.i }}{% endfor %}
+    SELECT sum(size) AS size FROM released GROUP BY class_id{% for u in unchanged if not u.is_link %}, {{ u.column }}{% endfor %}
     {% endif %}
 )

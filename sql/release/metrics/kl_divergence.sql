@@ -14,15 +14,15 @@
 {% set numbers = quasi|selectattr('is_number')|list %}
 {% set categories = quasi|rejectattr('is_number')|list %}
 {% macro end_of(q, value) %}{{ value }}{% if q.ends.is_day %}::DATE{% endif %}{% endmacro %}
-{% macro empty(q) %}(SELECT count(*) > count(q{{ q.i }}) FROM original){% endmacro %}
+{% macro empty(q) %}(SELECT count(*) > count({{ q.column }}) FROM original){% endmacro %}
 -- A row a combination of original values: how many records have it.
 WITH tuple AS MATERIALIZED (
     SELECT row_number() OVER () AS id, *
-    FROM (SELECT {% for q in quasi %}q{{ q.i }}, {% endfor %}sum(size) AS size FROM original GROUP BY ALL)
+    FROM (SELECT {% for q in quasi %}{{ q.column }}, {% endfor %}sum(size) AS size FROM original GROUP BY ALL)
 ),
 -- A row a class and one of its spans: what all of them publish.
 model AS MATERIALIZED (
-    SELECT g.*{% for q in categories %}, x.low{{ q.i }}, x.high{{ q.i }}{% if widens %}, x.raised{{ q.i }}{% endif %}{% endfor %}
+    SELECT g.*{% for q in categories %}, x.{{ 'low'|of(q) }}, x.{{ 'high'|of(q) }}{% if widens %}, x.{{ 'raised'|of(q) }}{% endif %}{% endfor %}
     FROM generalized AS g
     JOIN extent AS x USING (span)
     WHERE g.span IN (SELECT min(span) FROM generalized GROUP BY class_id)
@@ -31,7 +31,7 @@ model AS MATERIALIZED (
 -- A row a value: its rank, from 1; NULL is 0.
 {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, {{ end_of(q, sql('value')) }} AS place_of, row_number() OVER (ORDER BY value ASC) AS place
-    FROM (SELECT DISTINCT q{{ q.i }} AS value FROM original WHERE q{{ q.i }} IS NOT NULL)
+    FROM (SELECT DISTINCT {{ q.column }} AS value FROM original WHERE {{ q.column }} IS NOT NULL)
 ),
 -- A row an end that intervals may have: the last rank there.
 {{ 'ends'|of(q) }} AS MATERIALIZED (SELECT place_of, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY place_of),
@@ -56,11 +56,11 @@ model AS MATERIALIZED (
     FROM (
         SELECT
             m.class_id,
-            {% if typed %}true AS known, m.low{{ q.i }} IS NULL AS whole
-            {% else %}m.p{{ q.i }} IS NOT NULL AS known, coalesce(m.p{{ q.i }} = '*', false) AS whole
+            {% if typed %}true AS known, m.{{ 'low'|of(q) }} IS NULL AS whole
+            {% else %}m.{{ 'published'|of(q) }} IS NOT NULL AS known, coalesce(m.{{ 'published'|of(q) }} = '*', false) AS whole
             {% endif %}
-            , {% if q.bottom %}CASE WHEN m.low{{ q.i }} <= {{ q.bottom }} THEN least(m.low{{ q.i }}, w.low) ELSE m.low{{ q.i }} END{% else %}m.low{{ q.i }}{% endif %} AS low
-            , {% if q.top %}CASE WHEN m.high{{ q.i }} >= {{ q.top }} THEN greatest(m.high{{ q.i }}, w.high) ELSE m.high{{ q.i }} END{% else %}m.high{{ q.i }}{% endif %} AS high
+            , {% if q.bottom %}CASE WHEN m.{{ 'low'|of(q) }} <= {{ q.bottom }} THEN least(m.{{ 'low'|of(q) }}, w.low) ELSE m.{{ 'low'|of(q) }} END{% else %}m.{{ 'low'|of(q) }}{% endif %} AS low
+            , {% if q.top %}CASE WHEN m.{{ 'high'|of(q) }} >= {{ q.top }} THEN greatest(m.{{ 'high'|of(q) }}, w.high) ELSE m.{{ 'high'|of(q) }} END{% else %}m.{{ 'high'|of(q) }}{% endif %} AS high
         FROM model AS m, {{ 'whole range'|of(q) }} AS w
     ) AS r
     CROSS JOIN {{ 'whole range'|of(q) }} AS w
@@ -91,11 +91,11 @@ model AS MATERIALIZED (
 {{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         m.class_id,
-        CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.node END AS node,
-        CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.depth END AS depth,
-        CASE WHEN m.p{{ q.i }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.p{{ q.i }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
+        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN -1 WHEN m.{{ 'published'|of(q) }} IS NULL THEN -2 ELSE t.node END AS node,
+        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN -1 WHEN m.{{ 'published'|of(q) }} IS NULL THEN -2 ELSE t.depth END AS depth,
+        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.{{ 'published'|of(q) }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
     FROM model AS m
-    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS p ON p.low = m.low{{ q.i }} AND p.high = m.high{{ q.i }}{% if widens %} AND p.raised = m.raised{{ q.i }}{% endif +%}
+    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS p ON p.low = m.{{ 'low'|of(q) }} AND p.high = m.{{ 'high'|of(q) }}{% if widens %} AND p.raised = m.{{ 'raised'|of(q) }}{% endif +%}
     LEFT JOIN (FROM nodes WHERE tree = {{ q.tree }}) AS t ON t.node = p.node
     LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
 ),
@@ -103,22 +103,22 @@ model AS MATERIALIZED (
 -- A row a class: its cells in all columns, and how thickly its records lie in them.
 region AS MATERIALIZED (
     SELECT
-        c.size::DOUBLE{% for q in quasi %} / r{{ q.i }}.cells{% endfor %} AS density
-        {% for q in numbers %}, r{{ q.i }}.low AS low{{ q.i }}, r{{ q.i }}.high AS high{{ q.i }}{% endfor %}
-        {% for q in categories %}, r{{ q.i }}.node AS node{{ q.i }}, r{{ q.i }}.depth AS depth{{ q.i }}{% endfor %}
+        c.size::DOUBLE{% for q in quasi %} / {{ 'regions'|of(q) }}.cells{% endfor %} AS density
+        {% for q in numbers %}, {{ 'regions'|of(q) }}.low AS {{ 'low'|of(q) }}, {{ 'regions'|of(q) }}.high AS {{ 'high'|of(q) }}{% endfor %}
+        {% for q in categories %}, {{ 'regions'|of(q) }}.node AS {{ 'node'|of(q) }}, {{ 'regions'|of(q) }}.depth AS {{ 'depth'|of(q) }}{% endfor %}
     FROM class_of AS c
-    {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS r{{ q.i }} ON r{{ q.i }}.class_id = c.class_id {% endfor %}
+    {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS {{ 'regions'|of(q) }} ON {{ 'regions'|of(q) }}.class_id = c.class_id {% endfor %}
 ),
 -- A row a combination of original values and of levels that classes are published on: the nodes to look up.
 asked AS (
     SELECT
         t.id
-        {% for q in numbers %}, coalesce(n{{ q.i }}.place, 0) AS place{{ q.i }}{% endfor %}
-        {% for q in categories %}, CASE l.depth{{ q.i }} WHEN -1 THEN -1 WHEN -2 THEN CASE WHEN t.q{{ q.i }} IS NULL THEN -2 END ELSE s{{ q.i }}.line[l.depth{{ q.i }} + 1] END AS node{{ q.i }}{% endfor %}
+        {% for q in numbers %}, coalesce({{ 'order'|of(q) }}.place, 0) AS {{ 'rank'|of(q) }}{% endfor %}
+        {% for q in categories %}, CASE l.{{ 'depth'|of(q) }} WHEN -1 THEN -1 WHEN -2 THEN CASE WHEN t.{{ q.column }} IS NULL THEN -2 END ELSE {{ 'lines'|of(q) }}.line[l.{{ 'depth'|of(q) }} + 1] END AS {{ 'node'|of(q) }}{% endfor %}
     FROM tuple AS t
-    {% for q in numbers %}LEFT JOIN {{ 'order'|of(q) }} AS n{{ q.i }} ON n{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
-    {% for q in categories %}LEFT JOIN {{ 'lines'|of(q) }} AS s{{ q.i }} ON s{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
-    {% if categories %}CROSS JOIN (SELECT DISTINCT {% for q in categories %}{% if not loop.first %}, {% endif %}depth{{ q.i }}{% endfor %} FROM region) AS l{% endif %}
+    {% for q in numbers %}LEFT JOIN {{ 'order'|of(q) }} AS {{ 'order'|of(q) }} ON {{ 'order'|of(q) }}.value = t.{{ q.column }} {% endfor %}
+    {% for q in categories %}LEFT JOIN {{ 'lines'|of(q) }} AS {{ 'lines'|of(q) }} ON {{ 'lines'|of(q) }}.value = t.{{ q.column }} {% endfor %}
+    {% if categories %}CROSS JOIN (SELECT DISTINCT {% for q in categories %}{% if not loop.first %}, {% endif %}{{ 'depth'|of(q) }}{% endfor %} FROM region) AS l{% endif %}
 )
 SELECT NULL AS detail, fsum(t.size / n.records * ln(t.size / s.density)) AS value
 FROM tuple AS t
@@ -126,8 +126,8 @@ JOIN (
     SELECT a.id, fsum(r.density) AS density
     FROM asked AS a
     JOIN region AS r
-        ON {% for q in categories %}{% if not loop.first %} AND {% endif %}r.node{{ q.i }} = a.node{{ q.i }}{% endfor %}
-        {% for q in numbers %}{% if not loop.first or categories %} AND {% endif %}a.place{{ q.i }} >= r.low{{ q.i }} AND a.place{{ q.i }} <= r.high{{ q.i }}{% endfor %}
+        ON {% for q in categories %}{% if not loop.first %} AND {% endif %}r.{{ 'node'|of(q) }} = a.{{ 'node'|of(q) }}{% endfor %}
+        {% for q in numbers %}{% if not loop.first or categories %} AND {% endif %}a.{{ 'rank'|of(q) }} >= r.{{ 'low'|of(q) }} AND a.{{ 'rank'|of(q) }} <= r.{{ 'high'|of(q) }}{% endfor %}
     GROUP BY a.id
 ) AS s USING (id)
 CROSS JOIN (SELECT sum(size) AS records FROM class_of) AS n

@@ -5,7 +5,7 @@
 -- requires: number
 -- custodian: classes
 {% for q in quasi if q.is_number %}
-SELECT {{ q.label }} AS detail, s.error{{ q.i }} * r.width * r.width AS value
+SELECT {{ q.label }} AS detail, s.{{ 'error'|of(q) }} * r.width * r.width AS value
 FROM spread AS s, {{ 'range'|of(q) }} AS r
 WHERE s.level = 'cluster'
 {% if not loop.last %}UNION ALL{% endif %}

@@ -8,10 +8,10 @@ FROM (
     {% if person %}
     SELECT sum(l.size) AS size, count(DISTINCT s.person) AS people
     FROM source AS s JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %}
-    GROUP BY {% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}s.u{{ u.i }}{% endfor %}
+    GROUP BY {% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}s.{{ u.column }}{% endfor %}
     {% else %}
     SELECT sum(size) AS size, sum(size) AS people
     FROM released
-    GROUP BY {% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %}
+    GROUP BY {% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}
     {% endif %}
 )

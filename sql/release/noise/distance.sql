@@ -12,12 +12,12 @@ SELECT detail, value FROM (
     SELECT {{ q.label }}, coalesce(avg({{ gap(q, sql('greatest(a.value, b.value)'), sql('least(a.value, b.value)')) }} / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)
     FROM (
         SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
-        FROM (SELECT {{ where }} AS part, s.q{{ q.i }} AS value, unnest(range({{ dealt() }})) FROM {{ records() }})
+        FROM (SELECT {{ where }} AS part, s.{{ q.column }} AS value, unnest(range({{ dealt() }})) FROM {{ records() }})
         WHERE value IS NOT NULL
     ) AS a
     JOIN (
         SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
-        FROM (SELECT {{ where }} AS part, p{{ q.i }} AS value, unnest(range(size)) FROM released)
+        FROM (SELECT {{ where }} AS part, {{ 'published'|of(q) }} AS value, unnest(range(size)) FROM released)
         WHERE value IS NOT NULL
     ) AS b ON b.part = a.part AND b.place = a.place
     CROSS JOIN {{ 'range'|of(q) }} AS e
@@ -25,12 +25,12 @@ SELECT detail, value FROM (
     SELECT {{ q.label }}, sum(abs(coalesce(a.size, 0) - coalesce(b.size, 0))) / 2 / (SELECT records FROM run)
     FROM (
         SELECT {{ where }} AS part, v.published AS value, sum(s.size) AS size
-        FROM (SELECT l.class_id, s.q{{ q.i }} AS own, {{ dealt() }} AS size FROM {{ records() }}) AS s
+        FROM (SELECT l.class_id, s.{{ q.column }} AS own, {{ dealt() }} AS size FROM {{ records() }}) AS s
         LEFT JOIN (FROM tree_code WHERE tree = {{ q.tree }}) AS d ON d.value = s.own
         LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS v ON v.low = d.code
         GROUP BY ALL
     ) AS a
-    FULL JOIN (SELECT {{ where }} AS part, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL) AS b
+    FULL JOIN (SELECT {{ where }} AS part, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released GROUP BY ALL) AS b
         ON b.part = a.part AND b.value IS NOT DISTINCT FROM a.value
     {% endif %}
     {% endfor %}

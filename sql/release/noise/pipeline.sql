@@ -22,8 +22,8 @@ drawn AS MATERIALIZED (
 seated AS MATERIALIZED (
     SELECT
         s.class_id,
-        row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}{{ sql(u.sort_key(sql('s.u', u.i))) }} ASC NULLS LAST{% if not u.text_is_value %}, s.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
-        {% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.w{{ u.i }}{% endif %}{% endfor %}
+        row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}{{ sql(u.sort_key(sql('s.', u.column))) }} ASC NULLS LAST{% if not u.text_is_value %}, s.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
+        {% for u in unchanged %}, s.{{ u.column }}{% if not u.text_is_value %}, s.{{ 'text'|of(u) }}{% endif %}{% endfor %}
     FROM (SELECT s.* EXCLUDE (size), l.class_id, unnest(range({{ dealt() }})) AS copy FROM {{ records() }}) AS s
 ),
 {% set drawn_trees = quasi|rejectattr('is_number')|selectattr('is_drawn')|list %}
@@ -36,7 +36,7 @@ seated AS MATERIALIZED (
 {{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT min(value) AS low, max(value) AS high
     FROM {{ 'domain'|of(q) }}
-    {% if suppress %}WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1){% endif %}
+    {% if suppress %}WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1){% endif %}
 ),
 {% endfor %}
 -- A row a record: the values that are published in place of its own.
@@ -45,14 +45,14 @@ hidden AS MATERIALIZED (
         t.*
         {% for q in quasi %}
         {% if not q.is_drawn %}
-        , g.p{{ q.i }} AS h{{ q.i }}
+        , g.{{ 'published'|of(q) }} AS {{ 'drawn'|of(q) }}
         {% elif q.is_number %}
-        {% set value = value_at(q, sql('e', q.i, '.low'), sql('e', q.i, '.high'), sql('d.position[', q.i + 1, ']')) %}
-        , coalesce(v{{ q.i }}.value, CASE WHEN d.position[{{ q.i + 1 }}] IS NOT NULL THEN
-            {% if by_column %}{{ coded(q, value) }}{% else %}least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high){% endif %}
-        END) AS h{{ q.i }}
+        {% set value = value_at(q, sql('range'|of(q), '.low'), sql('range'|of(q), '.high'), sql('d.position[', q.i + 1, ']')) %}
+        , coalesce({{ 'drawn value'|of(q) }}.value, CASE WHEN d.position[{{ q.i + 1 }}] IS NOT NULL THEN
+            {% if by_column %}{{ coded(q, value) }}{% else %}least(greatest({{ value }}, {{ 'range'|of(q) }}.low), {{ 'range'|of(q) }}.high){% endif %}
+        END) AS {{ 'drawn'|of(q) }}
         {% else %}
-        , v{{ q.i }}.published AS h{{ q.i }}
+        , {{ 'drawn value'|of(q) }}.published AS {{ 'drawn'|of(q) }}
         {% endif %}
         {% endfor %}
     FROM seated AS t
@@ -63,10 +63,10 @@ hidden AS MATERIALIZED (
     {% endif %}
     {% for q in quasi if q.is_drawn %}
     {% if q.is_number %}
-    LEFT JOIN {{ 'domain'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.code = d.code[{{ q.i + 1 }}]
-    CROSS JOIN {{ 'range'|of(q) }} AS e{{ q.i }}
+    LEFT JOIN {{ 'domain'|of(q) }} AS {{ 'drawn value'|of(q) }} ON {{ 'drawn value'|of(q) }}.code = d.code[{{ q.i + 1 }}]
+    CROSS JOIN {{ 'range'|of(q) }} AS {{ 'range'|of(q) }}
     {% else %}
-    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS v{{ q.i }} ON v{{ q.i }}.low = d.code[{{ q.i + 1 }}]
+    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS {{ 'drawn value'|of(q) }} ON {{ 'drawn value'|of(q) }}.low = d.code[{{ q.i + 1 }}]
     {% endif %}
     {% endfor %}
 ),
@@ -76,9 +76,9 @@ alike AS MATERIALIZED (
     SELECT
         class_id
         {% for q in quasi %}
-        , {% if q.is_number %}CASE WHEN h{{ q.i }} IS NOT NULL THEN {{ low_end(q, sql('h', q.i)) }} END{% else %}h{{ q.i }}{% endif %} AS p{{ q.i }}
+        , {% if q.is_number %}CASE WHEN {{ 'drawn'|of(q) }} IS NOT NULL THEN {{ low_end(q, 'drawn'|of(q)) }} END{% else %}{{ 'drawn'|of(q) }}{% endif %} AS {{ 'published'|of(q) }}
         {% endfor %}
-        {% for u in unchanged %}, u{{ u.i }}{% if not u.text_is_value %}, w{{ u.i }}{% endif %}{% endfor %}
+        {% for u in unchanged %}, {{ u.column }}{% if not u.text_is_value %}, {{ 'text'|of(u) }}{% endif %}{% endfor %}
         , count(*) AS size
     FROM hidden
     GROUP BY ALL

@@ -14,7 +14,7 @@
     FROM (
         SELECT code, value, min(value) OVER () AS least_value
         FROM {{ 'domain'|of(q) }}
-        WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
+        WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
     )
 ),
 {% endif %}
@@ -36,7 +36,7 @@
 {% endfor %}
 -- A row a part of a group in a class where something varies: its values and its size.
 member AS MATERIALIZED (
-    SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, {% if q.is_number %}t{{ q.i }}.step AS v{{ q.i }}{% else %}e.c{{ q.i }} AS v{{ q.i }}{% endif %}{% endfor %}
+    SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, {% if q.is_number %}{{ 'steps'|of(q) }}.step AS {{ 'value'|of(q) }}{% else %}e.{{ 'code'|of(q) }} AS {{ 'value'|of(q) }}{% endif %}{% endfor %}
     FROM parts AS p
     JOIN (
         SELECT cluster, class_id
@@ -46,24 +46,24 @@ member AS MATERIALIZED (
             FROM extent AS x
             JOIN generalized AS g USING (span)
             GROUP BY g.class_id
-            HAVING false{% for q in quasi %} OR min(x.low{{ q.i }}) < max(x.high{{ q.i }}) OR sum(x.filled{{ q.i }}) < sum(x.size){% endfor %}
+            HAVING false{% for q in quasi %} OR min(x.{{ 'low'|of(q) }}) < max(x.{{ 'high'|of(q) }}) OR sum(x.{{ 'filled'|of(q) }}) < sum(x.size){% endfor %}
         ) USING (class_id)
     ) AS v USING (cluster)
     JOIN grouped AS e USING (gid)
     {% for q in quasi if q.is_number %}
-    LEFT JOIN {{ 'steps'|of(q) }} AS t{{ q.i }} ON t{{ q.i }}.code = e.c{{ q.i }}
+    LEFT JOIN {{ 'steps'|of(q) }} AS {{ 'steps'|of(q) }} ON {{ 'steps'|of(q) }}.code = e.{{ 'code'|of(q) }}
     {% endfor %}
 ),
 {% macro squares(q) %}
     {#- Around the least value of the group: the squares stay small. -#}
-    CASE WHEN filled{{ q.i }} = 0 THEN 0 WHEN filled{{ q.i }} < size THEN size ELSE greatest(0,
-        (squares{{ q.i }} - 2 * least{{ q.i }} * sum{{ q.i }} + size * least{{ q.i }} * least{{ q.i }})::DOUBLE
-        - (sum{{ q.i }} - size * least{{ q.i }})::DOUBLE / size * (sum{{ q.i }} - size * least{{ q.i }})::DOUBLE
-    ) / (r{{ q.i }}.steps * r{{ q.i }}.steps) END
+    CASE WHEN {{ 'filled'|of(q) }} = 0 THEN 0 WHEN {{ 'filled'|of(q) }} < size THEN size ELSE greatest(0,
+        ({{ 'squares'|of(q) }} - 2 * {{ 'least'|of(q) }} * {{ 'sum'|of(q) }} + size * {{ 'least'|of(q) }} * {{ 'least'|of(q) }})::DOUBLE
+        - ({{ 'sum'|of(q) }} - size * {{ 'least'|of(q) }})::DOUBLE / size * ({{ 'sum'|of(q) }} - size * {{ 'least'|of(q) }})::DOUBLE
+    ) / ({{ 'range'|of(q) }}.steps * {{ 'range'|of(q) }}.steps) END
 {%- endmacro %}
 {% set numbers = quasi|selectattr('is_number')|list %}
 {% set categories = quasi|rejectattr('is_number')|list %}
-{% set values %}{% for q in categories %}{% if not loop.first %}, {% endif %}v{{ q.i }}{% endfor %}{% endset %}
+{% set values %}{% for q in categories %}{% if not loop.first %}, {% endif %}{{ 'value'|of(q) }}{% endfor %}{% endset %}
 {% set place %}{% if categories|length > 1 %}GROUPING({{ values }}){% else %}0{% endif %}{% endset %}
 {% if numbers %}
 -- A row a cluster: sums and squares of each number.
@@ -71,8 +71,8 @@ moment AS MATERIALIZED (
     SELECT
         cluster, class_id, sum(size)::HUGEINT AS size
         {% for q in numbers %}
-        , coalesce(sum(size) FILTER (WHERE v{{ q.i }} IS NOT NULL), 0)::HUGEINT AS filled{{ q.i }}, min(v{{ q.i }}) AS least{{ q.i }}
-        , sum(size * v{{ q.i }}) AS sum{{ q.i }}, sum(size * v{{ q.i }} * v{{ q.i }}) AS squares{{ q.i }}
+        , coalesce(sum(size) FILTER (WHERE {{ 'value'|of(q) }} IS NOT NULL), 0)::HUGEINT AS {{ 'filled'|of(q) }}, min({{ 'value'|of(q) }}) AS {{ 'least'|of(q) }}
+        , sum(size * {{ 'value'|of(q) }}) AS {{ 'sum'|of(q) }}, sum(size * {{ 'value'|of(q) }} * {{ 'value'|of(q) }}) AS {{ 'squares'|of(q) }}
         {% endfor %}
     FROM member
     GROUP BY cluster, class_id
@@ -83,25 +83,25 @@ moment AS MATERIALIZED (
 tally AS MATERIALIZED (
     SELECT cluster, class_id, {{ place }} AS attribute, {% if categories|length > 1 %}coalesce({{ values }}){% else %}{{ values }}{% endif %} AS value, sum(size) AS size
     FROM member
-    GROUP BY GROUPING SETS ({% for q in categories %}{% if not loop.first %}, {% endif %}(cluster, class_id, v{{ q.i }}){% endfor %})
+    GROUP BY GROUPING SETS ({% for q in categories %}{% if not loop.first %}, {% endif %}(cluster, class_id, {{ 'value'|of(q) }}){% endfor %})
 ),
 {% endif %}
 -- A row a level, class and cluster: the square errors, of each number and of all categories together.
 spread AS MATERIALIZED (
     {% for level, key in (('class', 'class_id'), ('cluster', 'cluster')) %}
-    SELECT '{{ sql(level) }}' AS level, {% if categories %}categories.error{% else %}0{% endif %} AS categories{% for q in numbers %}, numbers.error{{ q.i }}{% endfor %}
+    SELECT '{{ sql(level) }}' AS level, {% if categories %}categories.error{% else %}0{% endif %} AS categories{% for q in numbers %}, numbers.{{ 'error'|of(q) }}{% endfor %}
     FROM {% if numbers %}(
-        SELECT {% for q in numbers %}{% if not loop.first %}, {% endif %}coalesce(sum({{ squares(q) }} ORDER BY id ASC), 0.0) AS error{{ q.i }}{% endfor %}
+        SELECT {% for q in numbers %}{% if not loop.first %}, {% endif %}coalesce(sum({{ squares(q) }} ORDER BY id ASC), 0.0) AS {{ 'error'|of(q) }}{% endfor %}
         FROM {% if level == 'class' %}(
             SELECT
                 class_id AS id, sum(size)::HUGEINT AS size
                 {% for q in numbers %}
-                , sum(filled{{ q.i }}) AS filled{{ q.i }}, min(least{{ q.i }}) AS least{{ q.i }}
-                , sum(sum{{ q.i }}) AS sum{{ q.i }}, sum(squares{{ q.i }}) AS squares{{ q.i }}
+                , sum({{ 'filled'|of(q) }}) AS {{ 'filled'|of(q) }}, min({{ 'least'|of(q) }}) AS {{ 'least'|of(q) }}
+                , sum({{ 'sum'|of(q) }}) AS {{ 'sum'|of(q) }}, sum({{ 'squares'|of(q) }}) AS {{ 'squares'|of(q) }}
                 {% endfor %}
             FROM moment
             GROUP BY class_id
-        ){% else %}(SELECT *, cluster AS id FROM moment){% endif %} AS m{% for q in numbers %}, {{ 'range'|of(q) }} AS r{{ q.i }}{% endfor %}
+        ){% else %}(SELECT *, cluster AS id FROM moment){% endif %} AS m{% for q in numbers %}, {{ 'range'|of(q) }} AS {{ 'range'|of(q) }}{% endfor %}
     ) AS numbers{% endif %}
     {% if numbers and categories %}, {% endif %}
     {% if categories %}(

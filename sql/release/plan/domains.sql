@@ -2,8 +2,9 @@
 {%- from 'release/plan/number_column.sql' import gap, low_end, high_end, width with context -%}
 {% macro group() -%}
 struct_pack(
-            gid := gid, size := size, tie := tie
-            {%- for q in quasi %}, c{{ q.i }} := c{{ q.i }}{% endfor %}{% for s in model_columns %}, s{{ s.i }} := s{{ s.i }}{% endfor %}
+            gid := gid, size := size, tie := tie,
+            codes := struct_pack({% for q in quasi %}{% if not loop.first %}, {% endif %}{{ 'code'|of(q) }} := {{ 'code'|of(q) }}{% endfor %})
+            {%- for s in model_columns %}{% if loop.first %}, sensitive := struct_pack({% else %}, {% endif %}{{ 'code'|of(s) }} := {{ 'code'|of(s) }}{% if loop.last %}){% endif %}{% endfor %}
             {%- if person %}, person := person{% endif %})
 {%- endmacro %}
 {#- How many records (persons) of the larger table have each sensitive value, NULL last. -#}
@@ -13,7 +14,7 @@ struct_pack(
             FROM (
                 SELECT f.code, sum(w.size)::BIGINT AS size
                 FROM (SELECT * FROM {{ 'larger'|of(s) }} UNION ALL BY NAME SELECT 0 AS size) AS w
-                LEFT JOIN {{ 'sensitive codes'|of(s) }} AS f ON f.value = w.u{{ s.u }}
+                LEFT JOIN {{ 'sensitive codes'|of(s) }} AS f ON f.value = w.{{ s.column }}
                 GROUP BY f.code
             )
         ){% endif -%}
@@ -50,7 +51,7 @@ struct_pack(
         , (SELECT list(position ORDER BY code ASC) FROM {{ 'domain'|of(q) }})
         {% else %}
         , struct_pack(
-            parent := d.parents_{{ q.i }}, value := d.places_{{ q.i }}
+            parent := d.{{ 'parents'|of(q) }}, value := d.{{ 'nodes'|of(q) }}
             {%- if magnitudes and q.has_magnitudes %},
             magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
                 SELECT code, min(value::DOUBLE) AS magnitude FROM tree_code WHERE tree = {{ q.tree }} GROUP BY code
@@ -62,7 +63,7 @@ struct_pack(
         {% for s in model_columns %}
         {% if s.tree %}
         , struct_pack(
-            parent := d.parents_{{ s.tree.i }}, value := d.places_{{ s.tree.i }}{% if s.number %},
+            parent := d.{{ 'parents'|of(s) }}, value := d.{{ 'nodes'|of(s) }}{% if s.number %},
             place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}{{ counted(s) }}
         )
         {% else %}

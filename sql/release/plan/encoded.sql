@@ -9,7 +9,7 @@ WITH RECURSIVE
 kept AS (
     SELECT * FROM source
     {% if nulls == 'drop' %}
-    WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}
+    WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}
     {% endif %}
 ),
 -- A row a combination of all that the clustering looks at, numbered (tid): how many records have it.
@@ -17,9 +17,9 @@ tuples AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS tid, *
     FROM (
         SELECT
-            {% for q in quasi %}q{{ q.i }}, {% endfor %}
-            {% for u in tie_break_columns %}u{{ u.i }}, {% if not u.text_is_value %}w{{ u.i }}, {% endif %}{% endfor %}
-            {% for s in model_columns if s.tree %}q{{ s.tree.i }}, {% endfor %}
+            {% for q in quasi %}{{ q.column }}, {% endfor %}
+            {% for u in tie_break_columns %}{{ u.column }}, {% if not u.text_is_value %}{{ 'text'|of(u) }}, {% endif %}{% endfor %}
+            {% for s in model_columns if s.tree %}{{ 'category'|of(s) }}, {% endfor %}
             {% if person %}person, {% endif %}
             sum(size)::BIGINT AS size
         FROM kept
@@ -30,12 +30,12 @@ tuples AS MATERIALIZED (
 -- The larger table that the source is a part of: a row a value of a column; of sensitive columns with how many records
 -- (persons) have it.
 {% for q in quasi %}
-{{ 'larger'|of(q) }} AS MATERIALIZED (SELECT {{ q.value }} AS q{{ q.i }} FROM {{ whole_table.quasi[q.i] }}),
+{{ 'larger'|of(q) }} AS MATERIALIZED (SELECT {{ q.value }} AS {{ q.column }} FROM {{ whole_table.quasi[q.i] }}),
 {% endfor %}
 {% for s in model_columns %}
 {{ 'larger'|of(s) }} AS MATERIALIZED (
-    SELECT u{{ s.u }}{% if s.tree %}, q{{ s.tree.i }}{% endif %}, sum(size)::BIGINT AS size
-    FROM (SELECT {{ unchanged[s.u].value }} AS u{{ s.u }}, {% if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endif %}{{ whole_table.size }} AS size FROM {{ whole_table.sensitive[s.i] }})
+    SELECT {{ s.column }}{% if s.tree %}, {{ 'category'|of(s) }}{% endif %}, sum(size)::BIGINT AS size
+    FROM (SELECT {{ unchanged[s.u].value }} AS {{ s.column }}, {% if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, {% endif %}{{ whole_table.size }} AS size FROM {{ whole_table.sensitive[s.i] }})
     GROUP BY ALL
 ),
 {% endfor %}
@@ -50,7 +50,7 @@ tuples AS MATERIALIZED (
         {{ gap(q, sql('value'), q.zero if order else sql('least_value')) }} AS position
     FROM (
         SELECT value, min(value) OVER () AS least_value
-        FROM (SELECT DISTINCT {{ coded(q, sql('q', q.i)) }} AS value FROM {{ 'larger'|of(q) if whole_table else sql('tuples') }} WHERE q{{ q.i }} IS NOT NULL{{ q.is_finite }})
+        FROM (SELECT DISTINCT {{ coded(q, q.column) }} AS value FROM {{ 'larger'|of(q) if whole_table else sql('tuples') }} WHERE {{ q.column }} IS NOT NULL{% if q.family.has_infinity %} AND isfinite({{ q.column }}){% endif %})
     )
     {{ end_few() }}
 ),
@@ -64,14 +64,14 @@ tuples AS MATERIALIZED (
 {{ 'sensitive codes'|of(s) }} AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
-    SELECT DISTINCT k.u{{ s.u }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.u', s.u), sql('l.value')) }} AS position{% endif %}
-    FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }} AS k JOIN tree_code AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.q{{ s.tree.i }}
-    {% if s.number %}CROSS JOIN (SELECT min(u{{ s.u }}) AS value FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }}) AS l{% endif %}
+    SELECT DISTINCT k.{{ s.column }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.', s.column), sql('l.value')) }} AS position{% endif %}
+    FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }} AS k JOIN tree_code AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.{{ 'category'|of(s) }}
+    {% if s.number %}CROSS JOIN (SELECT min({{ s.column }}) AS value FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }}) AS l{% endif %}
     {% else %}
     SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
     FROM (
         SELECT value{% if s.number %}, min(value) OVER () AS least_value{% endif %}
-        FROM (SELECT DISTINCT u{{ s.u }} AS value FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }} WHERE u{{ s.u }} IS NOT NULL)
+        FROM (SELECT DISTINCT {{ s.column }} AS value FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }} WHERE {{ s.column }} IS NOT NULL)
     )
     {% endif %}
     {{ end_few() }}
@@ -82,32 +82,32 @@ tuples AS MATERIALIZED (
 -- A row a combination of unchanged values that tell records of equal codes apart: the hash that orders these.
 ties AS MATERIALIZED (
     SELECT *, {{ tie(sql(''), tie_break_columns, false) }} AS tie
-    FROM (SELECT DISTINCT {% for u in tie_break_columns %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %} FROM tuples)
+    FROM (SELECT DISTINCT {% for u in tie_break_columns %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %} FROM tuples)
 ),
 {% endif %}
 -- A row a tuple: the codes of its quasi-identifiers (c) and sensitive values (s), and the hash that breaks ties.
 encoded AS MATERIALIZED (
     SELECT
         t.tid, t.size, {% if tie_break_mode == 'value' %}h.tie{% elif tie_break_mode == 'row' %}{{ tie(sql('t.'), tie_break_columns, person) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
-        {% for q in quasi %}, d{{ q.i }}.code AS c{{ q.i }}{% endfor %}
-        {% for s in model_columns %}, f{{ s.i }}.code AS s{{ s.i }}{% endfor %}
+        {% for q in quasi %}, {{ 'domain'|of(q) }}.code AS {{ 'code'|of(q) }}{% endfor %}
+        {% for s in model_columns %}, {{ 'sensitive codes'|of(s) }}.code AS {{ 'code'|of(s) }}{% endfor %}
         {% if person %}, CASE WHEN t.person IS NOT NULL THEN md5_number_lower(t.person::VARCHAR) END AS person{% endif %}
     FROM tuples AS t
     {% for q in quasi %}
-    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS d{{ q.i }} ON d{{ q.i }}.value = {{ coded(q, sql('t.q', q.i)) }}{% else %}(FROM tree_code WHERE tree = {{ q.tree }}) AS d{{ q.i }} ON d{{ q.i }}.value = t.q{{ q.i }}{% endif %}
+    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = {{ coded(q, sql('t.', q.column)) }}{% else %}(FROM tree_code WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = t.{{ q.column }}{% endif %}
     {% endfor %}
     {% for f in model_columns %}
-    LEFT JOIN {{ 'sensitive codes'|of(f) }} AS f{{ f.i }} ON f{{ f.i }}.value = t.u{{ f.u }}
+    LEFT JOIN {{ 'sensitive codes'|of(f) }} AS {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value = t.{{ f.column }}
     {% endfor %}
     {% if tie_break_mode == 'value' %}
-    JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.u{{ u.i }} IS NOT DISTINCT FROM t.u{{ u.i }}{% endfor %}
+    JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.{{ u.column }} IS NOT DISTINCT FROM t.{{ u.column }}{% endfor %}
     {% endif %}
 ),
 -- A row a group of records that the clustering cannot tell apart: how many they are.
 grouped AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (
-        SELECT tie{% for q in quasi %}, c{{ q.i }}{% endfor %}{% for s in model_columns %}, s{{ s.i }}{% endfor %}{% if person %}, person{% endif %}, sum(size)::BIGINT AS size
+        SELECT tie{% for q in quasi %}, {{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %}, {{ 'code'|of(s) }}{% endfor %}{% if person %}, person{% endif %}, sum(size)::BIGINT AS size
         FROM encoded
         GROUP BY ALL
     )

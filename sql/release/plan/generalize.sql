@@ -21,12 +21,12 @@ extent AS MATERIALIZED (
         c.span, sum(p.last - p.first + 1)::BIGINT AS size
         {% for q in generalized %}
         {% if widens %}
-        , least(min(e.c{{ q.i }}), min(w.low[{{ q.i + 1 }}])) AS low{{ q.i }}, greatest(max(e.c{{ q.i }}), max(w.high[{{ q.i + 1 }}])) AS high{{ q.i }}
-        , coalesce(max(w.raised[{{ q.i + 1 }}]), -1) AS raised{{ q.i }}
+        , least(min(e.{{ 'code'|of(q) }}), min(w.low[{{ q.i + 1 }}])) AS {{ 'low'|of(q) }}, greatest(max(e.{{ 'code'|of(q) }}), max(w.high[{{ q.i + 1 }}])) AS {{ 'high'|of(q) }}
+        , coalesce(max(w.raised[{{ q.i + 1 }}]), -1) AS {{ 'raised'|of(q) }}
         {% else %}
-        , min(e.c{{ q.i }}) AS low{{ q.i }}, max(e.c{{ q.i }}) AS high{{ q.i }}
+        , min(e.{{ 'code'|of(q) }}) AS {{ 'low'|of(q) }}, max(e.{{ 'code'|of(q) }}) AS {{ 'high'|of(q) }}
         {% endif %}
-        , (sum(p.last - p.first + 1) FILTER (WHERE e.c{{ q.i }} IS NOT NULL))::BIGINT AS filled{{ q.i }}
+        , (sum(p.last - p.first + 1) FILTER (WHERE e.{{ 'code'|of(q) }} IS NOT NULL))::BIGINT AS {{ 'filled'|of(q) }}
         {% endfor %}
     FROM parts AS p
     JOIN cluster_of AS c USING (cluster)
@@ -41,7 +41,7 @@ extent AS MATERIALIZED (
 {% if ranged_trees %}
 {% set pairs %}
 {% for q in ranged_trees %}
-            SELECT DISTINCT {{ q.tree }} AS tree, low{{ q.i }} AS low, high{{ q.i }} AS high{% if widens %}, raised{{ q.i }} AS raised{% endif %} FROM extent WHERE low{{ q.i }} IS NOT NULL
+            SELECT DISTINCT {{ q.tree }} AS tree, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if widens %}, {{ 'raised'|of(q) }} AS raised{% endif %} FROM extent WHERE {{ 'low'|of(q) }} IS NOT NULL
             {% if not loop.last %}UNION ALL{% endif +%}
 {% endfor %}
         {% endset %}
@@ -54,20 +54,20 @@ values_of AS (
         x.span
         {% for q in generalized %}
         {% if q.is_number %}
-        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.low_value END AS low{{ q.i }}
-        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.high_value END AS high{{ q.i }}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'range'|of(q) }}.low_value END AS {{ 'low'|of(q) }}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'range'|of(q) }}.high_value END AS {{ 'high'|of(q) }}
         {% endif %}
         {% if not (q.is_number and typed) %}
-        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.published WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS p{{ q.i }}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'range'|of(q) }}.published WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS {{ 'published'|of(q) }}
         {% endif %}
         , CASE
-            WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.loss
+            WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'range'|of(q) }}.loss
             WHEN {{ is_star(sql('x.'), q) }} THEN 1.0
             ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
-        END AS loss{{ q.i }}
+        END AS {{ 'loss'|of(q) }}
         {% endfor %}
     FROM extent AS x
     {% for q in generalized %}
-    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM published_node WHERE tree = {{ q.tree }}){% endif %} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}{% if widens and not q.is_number %} AND v{{ q.i }}.raised = x.raised{{ q.i }}{% endif +%}
+    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM published_node WHERE tree = {{ q.tree }}){% endif %} AS {{ 'range'|of(q) }} ON {{ 'range'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'range'|of(q) }}.high = x.{{ 'high'|of(q) }}{% if widens and not q.is_number %} AND {{ 'range'|of(q) }}.raised = x.{{ 'raised'|of(q) }}{% endif +%}
     {% endfor %}
 ),

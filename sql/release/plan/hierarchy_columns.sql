@@ -8,7 +8,7 @@
 -- A row a tree and a value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
 category AS MATERIALIZED (
     {% for q in trees %}
-    SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT q{{ q.i }} AS value FROM {{ 'larger'|of(q) if whole_table else from }} WHERE q{{ q.i }} IS NOT NULL)
+    SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT {{ q.column }} AS value FROM {{ 'larger'|of(q) if whole_table else from }} WHERE {{ q.column }} IS NOT NULL)
     {% if continuation is defined and not q.rows and not q.is_sensitive %}
     UNION SELECT {{ q.tree }}, value COLLATE POSIX FROM (SELECT unnest({{ continuation.values[q.i] }}) AS value)
     {% endif %}
@@ -51,7 +51,7 @@ code_node AS MATERIALIZED (
 tree_domain AS MATERIALIZED (
     SELECT
         {% for q in trees %}
-        (read).domains[{{ loop.index }}].parents AS parents_{{ q.i }}, (read).domains[{{ loop.index }}].places AS places_{{ q.i }}{% if continuation is defined %}, (read).domains[{{ loop.index }}].names AS names_{{ q.i }}{% endif %}{% if not loop.last %},{% endif +%}
+        (read).domains[{{ loop.index }}].parents AS {{ 'parents'|of(q) }}, (read).domains[{{ loop.index }}].places AS {{ 'nodes'|of(q) }}{% if continuation is defined %}, (read).domains[{{ loop.index }}].names AS {{ 'names'|of(q) }}{% endif %}{% if not loop.last %},{% endif +%}
         {% endfor %}
     FROM trees
 ),

@@ -17,17 +17,17 @@ lost_of AS MATERIALIZED (
         g.class_id
         {% for q in quasi %}
         {% if q.is_number %}
-        , any_value(g.loss{{ q.i }}) AS loss{{ q.i }}
+        , any_value(g.{{ 'loss'|of(q) }}) AS {{ 'loss'|of(q) }}
         {% else %}
         {% for kind in ('edges', 'leaves') %}
-        , any_value(CASE {% if widens %}WHEN x.raised{{ q.i }} = -2 THEN 1.0 {% endif %}WHEN x.filled{{ q.i }} = x.size THEN l{{ q.i }}.{{ sql(kind) }} WHEN x.filled{{ q.i }} > 0 THEN 1.0 ELSE 0.0 END) AS {{ sql(kind) }}{{ q.i }}
+        , any_value(CASE {% if widens %}WHEN x.{{ 'raised'|of(q) }} = -2 THEN 1.0 {% endif %}WHEN x.{{ 'filled'|of(q) }} = x.size THEN {{ 'lost'|of(q) }}.{{ sql(kind) }} WHEN x.{{ 'filled'|of(q) }} > 0 THEN 1.0 ELSE 0.0 END) AS {{ kind|of(q) }}
         {% endfor %}
         {% endif %}
         {% endfor %}
     FROM extent AS x
     JOIN generalized AS g USING (span)
     {% for q in quasi if not q.is_number %}
-    LEFT JOIN (FROM lost_node WHERE tree = {{ q.tree }}) AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}{% if widens %} AND l{{ q.i }}.raised = x.raised{{ q.i }}{% endif +%}
+    LEFT JOIN (FROM lost_node WHERE tree = {{ q.tree }}) AS {{ 'lost'|of(q) }} ON {{ 'lost'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'lost'|of(q) }}.high = x.{{ 'high'|of(q) }}{% if widens %} AND {{ 'lost'|of(q) }}.raised = x.{{ 'raised'|of(q) }}{% endif +%}
     {% endfor %}
     GROUP BY g.class_id
 ),
@@ -38,9 +38,9 @@ lost AS MATERIALIZED (
         sum((c.size * (0.0
             {% for q in quasi %}
             {% if q.is_number %}
-            + l.loss{{ q.i }}
+            + l.{{ 'loss'|of(q) }}
             {% elif kind != 'numbers' %}
-            + l.{{ sql(kind) }}{{ q.i }}
+            + l.{{ kind|of(q) }}
             {% endif %}
             {% endfor %}
         ))::DECIMAL(38, 12))::DOUBLE AS {{ sql(kind) }}{% if not loop.last %},{% endif %}

@@ -3,8 +3,8 @@
 facts AS MATERIALIZED (
     SELECT
         coalesce(sum(size), 0)::BIGINT AS records
-        {% for q in quasi %}, coalesce(sum(size) FILTER (WHERE q{{ q.i }} IS NOT NULL), 0)::BIGINT AS filled{{ q.i }}
-        {% if q.is_number %}, coalesce(sum(size) FILTER (WHERE q{{ q.i }} IS NOT NULL AND NOT (true{{ q.is_finite }})), 0)::BIGINT AS wild{{ q.i }}{% endif %}{% endfor %}
+        {% for q in quasi %}, coalesce(sum(size) FILTER (WHERE {{ q.column }} IS NOT NULL), 0)::BIGINT AS {{ 'filled'|of(q) }}
+        {% if q.is_number and q.family.has_infinity %}, coalesce(sum(size) FILTER (WHERE {{ q.column }} IS NOT NULL AND NOT isfinite({{ q.column }})), 0)::BIGINT AS {{ 'not finite'|of(q) }}{% endif %}{% endfor %}
     FROM source
 ),
 -- One row: how many records are left to cluster.
@@ -35,7 +35,7 @@ tree_problem AS (
             {% endif %}
             {% if q.is_zoned and q.rows and not q.is_sensitive %}
             WHEN uncovered > 0 AND EXISTS (
-                FROM (SELECT DISTINCT q{{ q.i }} AS value FROM tuples WHERE q{{ q.i }} IS NOT NULL) AS instants
+                FROM (SELECT DISTINCT {{ q.column }} AS value FROM tuples WHERE {{ q.column }} IS NOT NULL) AS instants
                 WHERE TRY_CAST(value AS TIMESTAMPTZ)::VARCHAR <> value
                     AND TRY_CAST(value AS TIMESTAMPTZ)::VARCHAR IN (SELECT label FROM ({{ q.rows }}) AS stored)
             ) THEN {{ q.say.other_zone }}
@@ -65,13 +65,13 @@ problem AS MATERIALIZED (
         {% endif %}
         {% for q in quasi %}
         {% if nulls == 'error' %}
-        CASE WHEN facts.filled{{ q.i }} < facts.records THEN {{ q.say.nulls }} END,
+        CASE WHEN facts.{{ 'filled'|of(q) }} < facts.records THEN {{ q.say.nulls }} END,
         {% endif %}
-        {% if q.is_number %}
-        CASE WHEN facts.wild{{ q.i }} > 0 THEN {{ q.say.wild }} END,
+        {% if q.is_number and q.family.has_infinity %}
+        CASE WHEN facts.{{ 'not finite'|of(q) }} > 0 THEN {{ q.say.wild }} END,
         {% endif %}
         {% if continuation is not defined %}
-        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE q{{ q.i }} IS NOT NULL){% else %}facts.filled{{ q.i }} = 0{% endif %} THEN {{ q.say.no_values }} END,
+        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE {{ q.column }} IS NOT NULL){% else %}facts.{{ 'filled'|of(q) }} = 0{% endif %} THEN {{ q.say.no_values }} END,
         {% endif %}
         {% endfor %}
         {% if continuation is not defined %}
@@ -88,12 +88,12 @@ problem AS MATERIALIZED (
         {% if waiting is not defined and continuation is not defined %}
         {% for u in unchanged if u.check_rare %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ u.say_rare }} END
-            FROM (SELECT u{{ u.i }} FROM kept GROUP BY u{{ u.i }}
+            FROM (SELECT {{ u.column }} FROM kept GROUP BY {{ u.column }}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endfor %}
         {% if check_combinations %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ say.rare_together }} END
-            FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %}
+            FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endif %}
         {% endif %}

@@ -17,16 +17,16 @@ class_of AS MATERIALIZED (
 -- stands for all, whatever their order.
 , {{ 'in classes'|of(u) }} AS MATERIALIZED (
     {# Of values that compare equal and read differently one stands for all, whatever their order. #}
-    SELECT class_id, {% if u.text_is_value %}u{{ u.i }}{% else %}min_by(u{{ u.i }}, w{{ u.i }}){% endif %} AS value, sum(size)::BIGINT AS size
+    SELECT class_id, {% if u.text_is_value %}{{ u.column }}{% else %}min_by({{ u.column }}, {{ 'text'|of(u) }}){% endif %} AS value, sum(size)::BIGINT AS size
     FROM released
-    GROUP BY class_id, u{{ u.i }}
+    GROUP BY class_id, {{ u.column }}
 )
 -- A row a sensitive value: how many records (persons) have it in all.
 , {{ 'overall'|of(u) }} AS MATERIALIZED (
     {% if person %}
-    SELECT {% if u.text_is_value %}s.u{{ u.i }}{% else %}min_by(s.u{{ u.i }}, s.u{{ u.i }}::VARCHAR){% endif %} AS value, count(DISTINCT s.person) AS size
+    SELECT {% if u.text_is_value %}s.{{ u.column }}{% else %}min_by(s.{{ u.column }}, s.{{ u.column }}::VARCHAR){% endif %} AS value, count(DISTINCT s.person) AS size
     FROM {{ records() }}
-    GROUP BY s.u{{ u.i }}
+    GROUP BY s.{{ u.column }}
     {% else %}
     SELECT {% if u.text_is_value %}c.value{% else %}min_by(c.value, c.value::VARCHAR){% endif %} AS value, sum(c.size)::BIGINT AS size
     FROM {{ 'in classes'|of(u) }} AS c

@@ -123,9 +123,9 @@
 {%- endmacro %}
 
 {#- Whether a cluster is published with its values: none of them is NULL, or NULL may stand among them. -#}
-{% macro has_values(of, q) -%} {{ of }}filled{{ q.i }} {% if maybe %}> 0{% else %}= {{ of }}size{% endif %}{% if widens %} AND {{ of }}raised{{ q.i }} <> -2{% endif %} {%- endmacro %}
+{% macro has_values(of, q) -%} {{ of }}{{ 'filled'|of(q) }} {% if maybe %}> 0{% else %}= {{ of }}size{% endif %}{% if widens %} AND {{ of }}{{ 'raised'|of(q) }} <> -2{% endif %} {%- endmacro %}
 {#- Whether one without is published as `*`: values among NULLs, or raised to everything. Otherwise it publishes NULL. -#}
-{% macro is_star(of, q) -%} {% if widens %}({{ of }}filled{{ q.i }} > 0 OR {{ of }}raised{{ q.i }} = -2){% else %}{{ of }}filled{{ q.i }} > 0{% endif %} {%- endmacro %}
+{% macro is_star(of, q) -%} {% if widens %}({{ of }}{{ 'filled'|of(q) }} > 0 OR {{ of }}{{ 'raised'|of(q) }} = -2){% else %}{{ of }}{{ 'filled'|of(q) }} > 0{% endif %} {%- endmacro %}
 
 {#- What a cluster publishes whose least and greatest codes are low and high, and its loss (KACPC paper, Eq. 1, first
     sum): the published width over the width of all that is published. Values that nobody sees, of records that are left
@@ -143,9 +143,9 @@
         FROM (
             SELECT p.low, p.high, p.seen, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
             FROM (
-                SELECT low{{ q.i }} AS low, high{{ q.i }} AS high, bool_or({{ has_values(sql(''), q) }}) AS seen
+                SELECT {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high, bool_or({{ has_values(sql(''), q) }}) AS seen
                 FROM extent
-                WHERE low{{ q.i }} IS NOT NULL
+                WHERE {{ 'low'|of(q) }} IS NOT NULL
                 GROUP BY ALL
             ) AS p
             JOIN {{ 'domain'|of(q) }} AS a ON a.code = p.low

@@ -10,8 +10,8 @@ generalized AS MATERIALIZED (
         *,
         dense_rank() OVER (ORDER BY
             {% for q in quasi %}{% if not loop.first %}, {% endif %}
-            {% if q.is_number %}low{{ q.i }} ASC NULLS LAST, high{{ q.i }} ASC NULLS LAST{% if not typed %}, p{{ q.i }} ASC NULLS LAST{% endif %}
-            {% else %}p{{ q.i }} ASC NULLS LAST{% endif %}{% endfor %}
+            {% if q.is_number %}{{ 'low'|of(q) }} ASC NULLS LAST, {{ 'high'|of(q) }} ASC NULLS LAST{% if not typed %}, {{ 'published'|of(q) }} ASC NULLS LAST{% endif %}
+            {% else %}{{ 'published'|of(q) }} ASC NULLS LAST{% endif %}{% endfor %}
         ) AS class_id
     FROM values_of
 ),
@@ -31,16 +31,16 @@ published AS MATERIALIZED (
     SELECT
         g.class_id
         {% for q in quasi %}
-        {% if q.is_number and typed %}, g.low{{ q.i }}, g.high{{ q.i }}{% else %}, g.p{{ q.i }}{% endif %}
+        {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, g.{{ 'published'|of(q) }}{% endif %}
         {% endfor %}
         , any_value(g.loss) AS loss
-    FROM (SELECT *, {% for q in quasi %}{% if not loop.first %} + {% endif %}loss{{ q.i }}{% endfor %} AS loss FROM generalized) AS g
+    FROM (SELECT *, {% for q in quasi %}{% if not loop.first %} + {% endif %}{{ 'loss'|of(q) }}{% endfor %} AS loss FROM generalized) AS g
     GROUP BY ALL
 ),
 -- A row a kind of record that is published alike: its class, what is published unchanged, and how many there are.
 -- Values that compare equal may read differently (0.0 and -0.0, a month and 30 days): their text tells them apart.
 alike AS MATERIALIZED (
-    SELECT l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.w{{ u.i }}{% endif %}{% endfor %}, sum({{ dealt() }})::BIGINT AS size
+    SELECT l.class_id{% for u in unchanged %}, s.{{ u.column }}{% if not u.text_is_value %}, s.{{ 'text'|of(u) }}{% endif %}{% endfor %}, sum({{ dealt() }})::BIGINT AS size
     FROM {{ records() }}
     GROUP BY ALL
 ),

@@ -2,10 +2,10 @@
     are hashed as canonical texts (see dbanon/source/canonical_text.py), the same in every version of DuckDB. A pseudonym is
     no part of them: it follows from who it is about, and is another one in another release of the same record. -#}
 {% macro unchanged_texts(from, named) -%}
-    {% for u in unchanged if not u.is_link %}, ';', {{ u.hashed|filled(value=sql(from, u.name if named else sql('u', u.i))) }}{% endfor %}
+    {% for u in unchanged if not u.is_link %}, ';', {{ u.hashed|filled(value=sql(from, u.name if named else u.column)) }}{% endfor %}
 {%- endmacro %}
 {% macro row_hash(from) -%}
-    md5_number_lower(concat('dbanon 2'{% for q in quasi %}, ';', {{ q.hashed|filled(value=sql(from, 'q', q.i)) }}{% endfor %}{{ unchanged_texts(from, false) }}{% if person %}, ';', coalesce(strlen({{ person_key(from) }})::VARCHAR || ':' || {{ person_key(from) }}, '-'){% endif %}))
+    md5_number_lower(concat('dbanon 2'{% for q in quasi %}, ';', {{ q.hashed|filled(value=sql(from, q.column)) }}{% endfor %}{{ unchanged_texts(from, false) }}{% if person %}, ';', coalesce(strlen({{ person_key(from) }})::VARCHAR || ':' || {{ person_key(from) }}, '-'){% endif %}))
 {%- endmacro %}
 {#- The same of what is published as it is; `named` where columns have the names of the release. -#}
 {% macro value_hash(from, named) -%}
@@ -13,12 +13,12 @@
 {%- endmacro %}
 {#- The same column by column: versions that publish other columns can be compared by those that both have. -#}
 {% macro cells(from, named) -%}
-    [{% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' || {{ u.canonical|filled(value=sql(from, u.name if named else sql('u', u.i))) }}){% endfor %}]::UBIGINT[]
+    [{% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' || {{ u.canonical|filled(value=sql(from, u.name if named else u.column)) }}){% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {#- The same of the quasi-identifiers, as they are in the source: by these the people of two versions are recognised that have
     other keys, or none. -#}
 {% macro quasi_cells(from) -%}
-    [{% for q in quasi %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' || {{ q.canonical|filled(value=sql(from, 'q', q.i)) }}){% endfor %}]::UBIGINT[]
+    [{% for q in quasi %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' || {{ q.canonical|filled(value=sql(from, q.column)) }}){% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {% macro person_key(from) -%}
     {% if person %}{{ person_text|filled(value=sql(from, 'person')) }}{% elif key %}{{ from }}key{% else %}NULL::VARCHAR{% endif %}
@@ -31,15 +31,15 @@
     versioned: DuckDB's own hash may change, and is used only where neither text nor order tells unequal values apart, as
     members of a UNION. -#}
 {% macro tie(from, columns, of_person) -%}
-    md5_number_lower(row('dbanon 1'{% for u in columns %}, {% if u.is_zoned %}epoch_us({{ from }}u{{ u.i }}){% else %}{{ from }}u{{ u.i }}{% endif %}{% if u.is_tagged %}, hash({{ from }}u{{ u.i }}){% endif %}{% endfor %}{% if of_person %}, {{ from }}person{% endif %})::VARCHAR)
+    md5_number_lower(row('dbanon 1'{% for u in columns %}, {% if u.is_zoned %}epoch_us({{ from }}{{ u.column }}){% else %}{{ from }}{{ u.column }}{% endif %}{% if u.is_tagged %}, hash({{ from }}{{ u.column }}){% endif %}{% endfor %}{% if of_person %}, {{ from }}person{% endif %})::VARCHAR)
 {%- endmacro %}
 {#- Tuples e of a group g. -#}
 {% macro same_group() -%}
-    e.tie = g.tie{% for q in quasi %} AND e.c{{ q.i }} IS NOT DISTINCT FROM g.c{{ q.i }}{% endfor %}{% for s in model_columns %} AND e.s{{ s.i }} IS NOT DISTINCT FROM g.s{{ s.i }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
+    e.tie = g.tie{% for q in quasi %} AND e.{{ 'code'|of(q) }} IS NOT DISTINCT FROM g.{{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %} AND e.{{ 'code'|of(s) }} IS NOT DISTINCT FROM g.{{ 'code'|of(s) }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
 {%- endmacro %}
 {#- Kinds of records s of a tuple t. -#}
 {% macro same_tuple() -%}
-    {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.q{{ q.i }} IS NOT DISTINCT FROM t.q{{ q.i }}{% endfor %}
-    {%- for u in tie_break_columns %} AND {% if u.text_is_value %}s.u{{ u.i }} IS NOT DISTINCT FROM t.u{{ u.i }}{% else %}s.w{{ u.i }} IS NOT DISTINCT FROM t.w{{ u.i }}{% if u.is_tagged %} AND hash(s.u{{ u.i }}) = hash(t.u{{ u.i }}){% endif %}{% endif %}{% endfor %}
+    {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.{{ q.column }} IS NOT DISTINCT FROM t.{{ q.column }}{% endfor %}
+    {%- for u in tie_break_columns %} AND {% if u.text_is_value %}s.{{ u.column }} IS NOT DISTINCT FROM t.{{ u.column }}{% else %}s.{{ 'text'|of(u) }} IS NOT DISTINCT FROM t.{{ 'text'|of(u) }}{% if u.is_tagged %} AND hash(s.{{ u.column }}) = hash(t.{{ u.column }}){% endif %}{% endif %}{% endfor %}
     {%- if person %} AND s.person IS NOT DISTINCT FROM t.person{% endif %}
 {%- endmacro %}

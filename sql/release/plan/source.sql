@@ -8,21 +8,21 @@
 as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
 -- The source, read once: a row a kind of record, how many records are of it (size), and the number of the first (rid).
--- {%+ for q in quasi %}q{{ q.i }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
-{%- for u in unchanged %}; u{{ u.i }} is {{ u.raw_name|comment }}{% endfor +%}
+-- {%+ for q in quasi %}{{ q.column }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
+{%- for u in unchanged %}; {{ u.column }} is {{ u.raw_name|comment }}{% endfor +%}
 {{ sql('whole_source') if bounds or distinct else sql('source') }} AS MATERIALIZED (
     SELECT
-        {% for q in quasi %}q{{ q.i }}, {% endfor %}
-        {% for u in unchanged %}u{{ u.i }}, {% if not u.text_is_value %}w{{ u.i }}, {% endif %}{% endfor %}
-        {% for s in model_columns if s.tree %}q{{ s.tree.i }}, {% endfor %}
+        {% for q in quasi %}{{ q.column }}, {% endfor %}
+        {% for u in unchanged %}{{ u.column }}, {% if not u.text_is_value %}{{ 'text'|of(u) }}, {% endif %}{% endfor %}
+        {% for s in model_columns if s.tree %}{{ 'category'|of(s) }}, {% endfor %}
         {% if person %}person, {% endif %}
         {% if key %}key, {% endif %}
         {% if weight %}sum(weight)::BIGINT{% else %}count(*){% endif %} AS size, min(rid) AS rid
     FROM (
         SELECT
-            {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
-            {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% if not u.text_is_value %}({{ u.value }})::VARCHAR AS w{{ u.i }}, {% endif %}{% endfor %}
-            {% for s in model_columns if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
+            {% for q in quasi %}{{ q.value }} AS {{ q.column }}, {% endfor %}
+            {% for u in unchanged %}{{ u.value }} AS {{ u.column }}, {% if not u.text_is_value %}({{ u.value }})::VARCHAR AS {{ 'text'|of(u) }}, {% endif %}{% endfor %}
+            {% for s in model_columns if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, {% endfor %}
             {% if person %}{{ person }} AS person, {% endif %}
             {% if key %}{{ key }} AS key, {% endif %}
             {% if weight %}{{ weight }} AS weight, {% endif %}{% if has_rowid %}rowid{% else %}row_number() OVER () - 1{% endif %} AS rid
@@ -34,7 +34,7 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
 -- The records within the bounds of the call: a row a kind.
 , bounded AS MATERIALIZED (
     FROM whole_source
-    {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}(q{{ b.i }} IS NULL OR q{{ b.i }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
+    {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ b.column }} IS NULL OR {{ b.column }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
 )
 -- The records that count, a row a kind: of duplicates only one, where the call asks for that.
 , source AS MATERIALIZED (
@@ -43,7 +43,7 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
     FROM bounded
     {% if key %}
     QUALIFY row_number() OVER (
-        PARTITION BY {% for q in quasi %}{% if not loop.first %}, {% endif %}q{{ q.i }}{% endfor %}{% for u in unchanged %}{% if not u.is_float %}, u{{ u.i }}{% endif %}{% if not u.text_is_value %}, w{{ u.i }}{% endif %}{% endfor %}{% if person %}, person{% endif %}
+        PARTITION BY {% for q in quasi %}{% if not loop.first %}, {% endif %}{{ q.column }}{% endfor %}{% for u in unchanged %}{% if not u.is_float %}, {{ u.column }}{% endif %}{% if not u.text_is_value %}, {{ 'text'|of(u) }}{% endif %}{% endfor %}{% if person %}, person{% endif %}
         ORDER BY key ASC
     ) = 1
     {% endif %}

@@ -11,11 +11,11 @@ FROM (
         row_number() OVER (PARTITION BY r.mark ORDER BY coalesce(list_contains(h.hashes, r.row_hash), false) DESC, r.row_hash ASC) AS place{% else %}0 AS held, 1 AS place{% endif %}
 
     FROM (
-        SELECT "dbanon record", {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, {{ mark() }} AS mark{% if held %}{% for q in quasi %}, q{{ q.i }}{% endfor %}{% for u in unchanged %}, u{{ u.i }}{% endfor %}{% endif %}
+        SELECT "dbanon record", {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, {{ mark() }} AS mark{% if held %}{% for q in quasi %}, {{ q.column }}{% endfor %}{% for u in unchanged %}, {{ u.column }}{% endfor %}{% endif %}
         FROM (
             SELECT
-                {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
-                {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% endfor %}
+                {% for q in quasi %}{{ q.value }} AS {{ q.column }}, {% endfor %}
+                {% for u in unchanged %}{{ u.value }} AS {{ u.column }}, {% endfor %}
                 {% if person %}{{ person }} AS person, {% endif %}
                 {% if key %}{{ key }} AS key, {% endif %}
                 "dbanon source" AS "dbanon record"

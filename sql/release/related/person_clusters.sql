@@ -6,7 +6,7 @@ parts AS MATERIALIZED (
     SELECT g.gid, a.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM source AS s
     JOIN {{ assigned }} AS a ON a.number = s.key
-    JOIN tuples AS t ON true{% for q in quasi %} AND s.q{{ q.i }} IS NOT DISTINCT FROM t.q{{ q.i }}{% endfor +%}
+    JOIN tuples AS t ON true{% for q in quasi %} AND s.{{ q.column }} IS NOT DISTINCT FROM t.{{ q.column }}{% endfor +%}
     JOIN encoded AS e ON e.tid = t.tid
     JOIN grouped AS g ON {{ same_group() }}
     GROUP BY g.gid, a.cluster
@@ -14,7 +14,7 @@ parts AS MATERIALIZED (
 {% include 'release/plan/generalize.sql' %}
 -- A row a row of the table: what it publishes.
 generalized AS (
-    SELECT s.key AS number{% for q in quasi %}, v.p{{ q.i }}{% endfor %}{% for u in unchanged %}, s.u{{ u.i }}{% endfor %}, {% if quasi %}({% for q in quasi %}{% if not loop.first %} + {% endif %}v.loss{{ q.i }}{% endfor %}) / {{ quasi|length }}{% else %}0.0{% endif %} AS loss
+    SELECT s.key AS number{% for q in quasi %}, v.{{ 'published'|of(q) }}{% endfor %}{% for u in unchanged %}, s.{{ u.column }}{% endfor %}, {% if quasi %}({% for q in quasi %}{% if not loop.first %} + {% endif %}v.{{ 'loss'|of(q) }}{% endfor %}) / {{ quasi|length }}{% else %}0.0{% endif %} AS loss
     FROM source AS s
     JOIN {{ assigned }} AS a ON a.number = s.key
     JOIN cluster_of AS c ON c.cluster = a.cluster

@@ -18,12 +18,12 @@ WITH
 ),
 -- The same as values: quasi-identifiers (q), what is published unchanged (u), and a hash of all of it.
 {{ 'values'|of(t) }} AS MATERIALIZED (
-    SELECT *, md5(row('dbanon 1'{% for q in t.quasi %}, q{{ q.i }}{% endfor %}, {{ tie(sql(''), t.unchanged, false) }})::VARCHAR) AS content
+    SELECT *, md5(row('dbanon 1'{% for q in t.quasi %}, {{ q.column }}{% endfor %}, {{ tie(sql(''), t.unchanged, false) }})::VARCHAR) AS content
     FROM (
         SELECT
             {{ row }} AS number, {{ person }} AS person
-            {% for q in t.quasi %}, {{ q.value }} AS q{{ q.i }}{% endfor %}
-            {% for u in t.unchanged %}, {{ u.value }} AS u{{ u.i }}{% endfor %}
+            {% for q in t.quasi %}, {{ q.value }} AS {{ q.column }}{% endfor %}
+            {% for u in t.unchanged %}, {{ u.value }} AS {{ u.column }}{% endfor %}
         FROM {{ 'rows'|of(t) }}
     )
 ),
@@ -52,7 +52,7 @@ key_problem AS MATERIALIZED (
 {{ 'summary'|of(t) }} AS MATERIALIZED (
     SELECT
         person, count(*) AS size, md5(string_agg(content, ',' ORDER BY content ASC)) AS content
-        {% for f in t.features if f.aggregate %}, {{ f.aggregate }}(q{{ f.quasi_number }}) AS q{{ f.i }}{% endfor %}
+        {% for f in t.features if f.aggregate %}, {{ f.aggregate }}({{ t.quasi[f.quasi_number].column }}) AS {{ f.column.column }}{% endfor %}
     FROM {{ 'values'|of(t) }}
     GROUP BY person
 ),
@@ -64,7 +64,7 @@ persons AS MATERIALIZED (
         p.* EXCLUDE (content)
         {% for t in children %}
         , coalesce(c{{ t.i }}.size, 0) AS size{{ t.i }}
-        {% for f in t.features %}, {% if f.is_size %}least(coalesce(c{{ t.i }}.size, 0), {{ cap }})::INTEGER{% elif f.aggregate %}c{{ t.i }}.q{{ f.i }}{% else %}m{{ f.i }}.value{% endif %} AS q{{ f.i }}{% endfor %}
+        {% for f in t.features %}, {% if f.is_size %}least(coalesce(c{{ t.i }}.size, 0), {{ cap }})::INTEGER{% elif f.aggregate %}c{{ t.i }}.{{ f.column.column }}{% else %}{{ 'mode'|of(f.column) }}.value{% endif %} AS {{ f.column.column }}{% endfor %}
         {% endfor %}
         , row_number() OVER (ORDER BY md5(row(p.content{% for t in children %}, c{{ t.i }}.content{% endfor %})::VARCHAR) ASC) - 1 AS rowid
     FROM {{ 'values'|of(parent) }} AS p
@@ -72,12 +72,12 @@ persons AS MATERIALIZED (
     LEFT JOIN {{ 'summary'|of(t) }} AS c{{ t.i }} ON c{{ t.i }}.person = p.person
     {% for f in t.features if f.is_most_frequent %}
     LEFT JOIN (
-        SELECT person, q{{ f.quasi_number }} AS value
+        SELECT person, {{ t.quasi[f.quasi_number].column }} AS value
         FROM {{ 'values'|of(t) }}
-        WHERE q{{ f.quasi_number }} IS NOT NULL
-        GROUP BY person, q{{ f.quasi_number }}
-        QUALIFY row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, q{{ f.quasi_number }} ASC) = 1
-    ) AS m{{ f.i }} ON m{{ f.i }}.person = p.person
+        WHERE {{ t.quasi[f.quasi_number].column }} IS NOT NULL
+        GROUP BY person, {{ t.quasi[f.quasi_number].column }}
+        QUALIFY row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, {{ t.quasi[f.quasi_number].column }} ASC) = 1
+    ) AS {{ 'mode'|of(f.column) }} ON {{ 'mode'|of(f.column) }}.person = p.person
     {% endfor %}
     {% endfor %}
     WHERE (SELECT CASE WHEN message IS NULL THEN true ELSE error(message) END FROM key_problem)
@@ -85,7 +85,7 @@ persons AS MATERIALIZED (
 {% for t in children %}
 -- A row a row of the table: its place among those of the person, which are sorted by their values.
 {{ 'ranked'|of(t) }} AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY person ORDER BY {% for q in t.sort_columns %}q{{ q.i }} ASC NULLS LAST, {% endfor %}content ASC, number ASC) AS place
+    SELECT *, row_number() OVER (PARTITION BY person ORDER BY {% for q in t.sort_columns %}{{ q.column }} ASC NULLS LAST, {% endfor %}content ASC, number ASC) AS place
     FROM {{ 'values'|of(t) }}
 ),
 {% endfor %}
@@ -94,10 +94,10 @@ persons AS MATERIALIZED (
 held AS MATERIALIZED (
     {% for h in holdings %}
     {% if not loop.first %}UNION ALL{% endif %}
-    SELECT p.rowid AS rid, {{ loop.index0 }} AS holding, {% if h.table.i %}r.place{% else %}1{% endif %} AS place, dense_rank() OVER (ORDER BY {{ byte(sql('r.u', h.i)) }} ASC) - 1 AS value
+    SELECT p.rowid AS rid, {{ loop.index0 }} AS holding, {% if h.table.i %}r.place{% else %}1{% endif %} AS place, dense_rank() OVER (ORDER BY {{ byte(sql('r.', h.column)) }} ASC) - 1 AS value
     FROM {{ ('ranked' if h.table.i else 'values')|of(h.table) }} AS r
     JOIN persons AS p ON p.person = r.person
-    WHERE r.u{{ h.i }} IS NOT NULL{% if h.table.i %} AND r.place <= {{ cap }}{% endif +%}
+    WHERE r.{{ h.column }} IS NOT NULL{% if h.table.i %} AND r.place <= {{ cap }}{% endif +%}
     {% endfor %}
 ),
 {% endif %}

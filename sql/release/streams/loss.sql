@@ -3,8 +3,8 @@
 {% set trees_of = quasi|rejectattr('is_number')|list %}
 SELECT g.class_id, any_value((
     {%- for q in quasi %}{{ sql(' + ') if not loop.first }}
-    {%- if q.is_number %}g.loss{{ q.i }}
-    {%- else %}CASE WHEN coalesce(x.filled{{ q.i }}, 0) = 0 THEN 0.0 WHEN x.filled{{ q.i }} = x.size{% if stream.maybe_match %} OR true{% endif %} THEN h{{ q.i }}.share ELSE 1.0 END
+    {%- if q.is_number %}g.{{ 'loss'|of(q) }}
+    {%- else %}CASE WHEN coalesce(x.{{ 'filled'|of(q) }}, 0) = 0 THEN 0.0 WHEN x.{{ 'filled'|of(q) }} = x.size{% if stream.maybe_match %} OR true{% endif %} THEN {{ 'share'|of(q) }}.share ELSE 1.0 END
     {%- endif %}{% endfor %}) / {{ quasi|length }}) AS loss
 FROM generalized AS g
 JOIN extent AS x ON x.span = g.span
@@ -15,6 +15,6 @@ LEFT JOIN (
     JOIN nodes AS t ON t.tree = n.tree AND t.node = n.node
     JOIN nodes AS root ON root.tree = n.tree AND root.node = 0
     WHERE n.tree = {{ q.tree }}
-) AS h{{ q.i }} ON h{{ q.i }}.low = x.low{{ q.i }} AND h{{ q.i }}.high = x.high{{ q.i }}
+) AS {{ 'share'|of(q) }} ON {{ 'share'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'share'|of(q) }}.high = x.{{ 'high'|of(q) }}
 {% endfor %}
 GROUP BY g.class_id

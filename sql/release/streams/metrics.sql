@@ -26,7 +26,7 @@ metric_rows AS MATERIALIZED (
                 sum(records) FILTER (WHERE class_id IS NOT NULL) AS published, sum(records - first_records) AS reused
             FROM seen
         ) AS c,
-        (SELECT min(persons) AS persons{% for s in model_columns %}, min(values{{ s.i }}) AS values{{ s.i }}{% endfor %} FROM first_seen) AS f
+        (SELECT min(persons) AS persons{% for s in model_columns %}, min({{ 'values'|of(s) }}) AS {{ 'values'|of(s) }}{% endfor %} FROM first_seen) AS f
         {% if stream.drops_suppressed %}
         , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped
         {% endif %}

@@ -14,7 +14,7 @@ answer AS MATERIALIZED (
         (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
         {{ domains() }}
         {% if continuation is defined %}
-        {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}d.names_{{ q.i }}{% endif %}{% endfor +%}
+        {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}d.{{ 'names'|of(q) }}{% endif %}{% endfor +%}
         {% for s in model_columns %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
         {% endif %}
     ) AS answer
@@ -39,10 +39,10 @@ parts AS MATERIALIZED (
 -- A row a class that was published before, as readers have it.
 known AS MATERIALIZED (
     {% if continuation.classes %}
-    SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}{% endfor +%}
+    SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}{% endfor +%}
     FROM {{ continuation.classes }}
     {% else %}
-    SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, low{{ q.i }}, high{{ q.i }}{% else %}, p{{ q.i }}{% endif %}{% endfor %} FROM values_of WHERE false
+    SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, {{ 'low'|of(q) }}, {{ 'high'|of(q) }}{% else %}, {{ 'published'|of(q) }}{% endif %}{% endfor %} FROM values_of WHERE false
     {% endif %}
 ),
 {% endif %}
@@ -60,7 +60,7 @@ generalized AS MATERIALIZED (
         SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql(''), 'v.') }}) AS begun{% if continuation is defined %}, k.class_id AS known_as{% endif +%}
         FROM values_of AS v
         {% if continuation is defined %}
-        LEFT JOIN known AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}k.low{{ q.i }} IS NOT DISTINCT FROM v.low{{ q.i }} AND k.high{{ q.i }} IS NOT DISTINCT FROM v.high{{ q.i }}{% else %}k.p{{ q.i }} IS NOT DISTINCT FROM v.p{{ q.i }}{% endif %}{% endfor +%}
+        LEFT JOIN known AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}k.{{ 'low'|of(q) }} IS NOT DISTINCT FROM v.{{ 'low'|of(q) }} AND k.{{ 'high'|of(q) }} IS NOT DISTINCT FROM v.{{ 'high'|of(q) }}{% else %}k.{{ 'published'|of(q) }} IS NOT DISTINCT FROM v.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
         {% endif %}
         JOIN (
             SELECT c.span, min(l.step) AS step FROM left_with AS l JOIN cluster_of AS c USING (cluster) GROUP BY c.span
@@ -83,7 +83,7 @@ published AS MATERIALIZED (
     SELECT
         g.class_id
         {% for q in quasi %}
-        {% if q.is_number and typed %}, g.low{{ q.i }}, g.high{{ q.i }}{% else %}, g.p{{ q.i }}{% endif %}
+        {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, g.{{ 'published'|of(q) }}{% endif %}
         {% endfor %}
     FROM generalized AS g
     GROUP BY ALL
@@ -100,12 +100,12 @@ leaving AS MATERIALIZED (
             nullif(l.class_id, -1) AS class_id, s.rid AS arrived_at, l.step
             {% for q in quasi %}
             {% if q.is_number and typed %}
-            , c.low{{ q.i }}, c.high{{ q.i }}
+            , c.{{ 'low'|of(q) }}, c.{{ 'high'|of(q) }}
             {% else %}
-            , CASE WHEN l.class_id = -1 THEN '*' ELSE c.p{{ q.i }} END AS p{{ q.i }}
+            , CASE WHEN l.class_id = -1 THEN '*' ELSE c.{{ 'published'|of(q) }} END AS {{ 'published'|of(q) }}
             {% endif %}
             {% endfor %}
-            {% for u in unchanged %}, CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END AS u{{ u.i }}{% endfor %}
+            {% for u in unchanged %}, CASE WHEN l.class_id <> -1 THEN s.{{ u.column }} END AS {{ u.column }}{% endfor %}
         FROM source AS s
         {{ sql('JOIN') if continuation is defined else sql('LEFT JOIN') }} placed AS l ON l.rid = s.rid
         LEFT JOIN published AS c ON c.class_id = l.class_id

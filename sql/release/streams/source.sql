@@ -6,8 +6,8 @@
 as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
 -- The source, read once: a row a record, in the order of arrival (rid, from 1).
--- {%+ for q in quasi %}q{{ q.i }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
-{%- for u in unchanged %}; u{{ u.i }} is {{ u.raw_name|comment }}{% endfor +%}
+-- {%+ for q in quasi %}{{ q.column }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
+{%- for u in unchanged %}; {{ u.column }} is {{ u.raw_name|comment }}{% endfor +%}
 source AS MATERIALIZED (
     SELECT
         * EXCLUDE (tie), 1::BIGINT AS size,
@@ -20,9 +20,9 @@ source AS MATERIALIZED (
         SELECT *, {{ row_hash(sql('')) }} AS tie
         FROM (
             SELECT
-                {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
-                {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% if not u.text_is_value %}({{ u.value }})::VARCHAR AS w{{ u.i }}, {% endif %}{% endfor %}
-                {% for s in model_columns if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
+                {% for q in quasi %}{{ q.value }} AS {{ q.column }}, {% endfor %}
+                {% for u in unchanged %}{{ u.value }} AS {{ u.column }}, {% if not u.text_is_value %}({{ u.value }})::VARCHAR AS {{ 'text'|of(u) }}, {% endif %}{% endfor %}
+                {% for s in model_columns if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, {% endfor %}
                 {% if person %}{{ person }} AS person, {% endif %}
                 {% if continuation is defined %}{{ continuation.place }} AS place, {{ continuation.row }} AS source_row, {% endif %}
                 {% for o in order %}{{ o }} AS o{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %}
