@@ -1,30 +1,36 @@
 """Return the SQL that table functions run, formatted for reading."""
 
+import re
 from typing import Any
 
 from dbanon import errors
 from dbanon.runtime import session
+from dbanon.sqltext.cte_steps import CHAPTERS, chapter_sql
+from dbanon.sqltext.line_wrap import wrap_lines
 from dbanon.sqltext.qualify_builtins import strip_blank_lines
 from dbanon.table_functions.parameters import format_value
 
 
-def explain(connection: Any, query: str, parameters: object = None) -> str:
+def explain(connection: Any, query: str, parameters: object = None, *, chapter: str | None = None) -> str:
     """Return the SQL statement that each table function in a query runs, with a comment on every step.
 
-    The query is planned and not run. Equal statements of equal functions are listed once. The text is for custodians:
-    it names withheld columns. dbanon runs the same text without comments and with qualified names of DuckDB's
-    functions, so that no macro can replace them.
+    The statement of a release has four chapters: `read`, `cluster`, `generalize` and `check`; that of classes or
+    metrics has a fifth, `measure`. The query is planned and not run. Equal statements of equal functions are listed
+    once. The text is for custodians: it names withheld columns. dbanon runs the same text without comments and with
+    qualified names of DuckDB's functions, so that no macro can replace them.
 
     Args:
         connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied.
         query: A statement that calls table functions.
         parameters: Values of its prepared parameters.
+        chapter: The chapter to return, such as `check`; by default the whole statements.
 
     Returns:
-        The statements, each below a comment that names its function.
+        The statements, or their chapters, each below a comment that names its function. Lines have at most 120
+        characters. A whole statement that is pasted into the same connection returns the same rows.
 
     Raises:
-        InvalidArgumentError: The query calls no table function.
+        InvalidArgumentError: The query calls no table function, or its statements have no such chapter.
         DbanonError: A call in the query raises it.
 
     >>> from dbanon.api.connection import connect
@@ -46,4 +52,17 @@ def explain(connection: Any, query: str, parameters: object = None) -> str:
         raise errors.InvalidArgumentError(
             "explain", "query", "a statement that calls a table function", format_value(query)
         )
-    return "\n".join(f"-- What {function} runs.\n{strip_blank_lines(statement)};" for function, statement in statements)
+    texts = [(function, _readable_text(statement, chapter)) for function, statement in statements]
+    if not any(text for _, text in texts):
+        accepted = f"a chapter of the statement ({', '.join(CHAPTERS)}; a function that publishes has chapters)"
+        raise errors.InvalidArgumentError("explain", "chapter", accepted, format_value(chapter))
+    return "\n".join(f"-- The statement of {function}.\n{text}" for function, text in texts if text)
+
+
+def _readable_text(statement: str, chapter: str | None) -> str:
+    """Return a statement, or one chapter of it, in short lines, with an empty line before each chapter.
+
+    A whole statement ends with a semicolon. The text is empty if the statement has no such chapter.
+    """
+    text = f"{strip_blank_lines(statement)};" if chapter is None else chapter_sql(statement, chapter)
+    return re.sub(r"\n(?=-- Chapter \d)", "\n\n", wrap_lines(text))

@@ -21,8 +21,9 @@ from dbanon.source import missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import DeclaredColumn, Policy, Settings
+from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, identifier, literal, text
-from dbanon.sqltext.templates import error_sql, fill
+from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import Columns, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter

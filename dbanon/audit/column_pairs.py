@@ -12,8 +12,8 @@ from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import DeclaredColumn
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.templates import error_sql, sql_placeholder
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 

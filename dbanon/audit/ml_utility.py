@@ -8,8 +8,9 @@ from dbanon.audit.parameters import HIERARCHIES, QI, SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import label_text
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, as_json, identifier
-from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
+from dbanon.sqltext.templates import fill
 from dbanon.table_functions.parameter_types import MAX_SEED, Float, Integer, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction

@@ -5,8 +5,9 @@ from dbanon.audit import audit_context, column_pairs
 from dbanon.audit.column_pairs import PairSpec
 from dbanon.audit.parameters import SOURCE
 from dbanon.errors.example import SAFE, Example
+from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, literal
-from dbanon.sqltext.templates import error_sql, fill
+from dbanon.sqltext.templates import fill
 from dbanon.table_functions.parameter_types import MAX_SEED, Columns, Float, Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction

@@ -12,8 +12,9 @@ from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE,
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
+from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, identifier, literal
-from dbanon.sqltext.templates import error_sql, fill
+from dbanon.sqltext.templates import fill
 from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Float, Integer, PerColumn, Text
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call, TableFunction

@@ -7,8 +7,8 @@ from dbanon.gate import transformed
 from dbanon.gate.request import CheckedModel, GateRequest
 from dbanon.gate.rules import QuasiRule
 from dbanon.sqltext.column_labels import derived_reference
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 RELEASE_CHECKS = {
     "unknown": ("records in no class", "counted.unknown"),

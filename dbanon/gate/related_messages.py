@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from dbanon import errors
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, text
-from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 ALL_TABLES_CHECKS = {
     "people": ("people are missing or published twice, of", "(SELECT count(*) FROM reader)"),

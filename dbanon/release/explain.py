@@ -11,6 +11,7 @@ from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.release import functions
 from dbanon.sqltext.cte_steps import StatementSteps, split_steps
+from dbanon.sqltext.line_wrap import wrap_lines
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, text
 from dbanon.table_functions import registry
 from dbanon.table_functions.parameter_types import Integer, Integers
@@ -83,12 +84,17 @@ def _statement_steps(explained: TableFunction, call: Call) -> StatementSteps:
 def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
     """Return the SQL of explain_release: one row per step of the explained statement, then one for its result.
 
-    The columns are position (from 1), step (its name), description and sql.
+    The columns are position (from 1), chapter, step (its name), description and sql.
     """
     steps = _statement_steps(explained, call)
-    rows = [[position, step.name, step.description, step.sql] for position, step in enumerate(steps.relations, 1)]
-    rows.append([len(rows) + 1, RESULT_STEP, "What the call gives.", steps.result])
-    return literal_rows({"position": "INTEGER", "step": "VARCHAR", "description": "VARCHAR", "sql": "VARCHAR"}, rows)
+    rows = [
+        [position, step.chapter, step.name, step.description, wrap_lines(step.sql)]
+        for position, step in enumerate(steps.relations, 1)
+    ]
+    last_chapter = steps.relations[-1].chapter if steps.relations else ""
+    rows.append([len(rows) + 1, last_chapter, RESULT_STEP, "The result of the call.", wrap_lines(steps.result)])
+    types = dict.fromkeys(("chapter", "step", "description", "sql"), "VARCHAR")
+    return literal_rows({"position": "INTEGER", **types}, rows)
 
 
 def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:

@@ -1,10 +1,17 @@
 """Split a statement of dbanon into its steps: the relations of its WITH clause, each with its comment."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbanon.sqltext.qualify_builtins import strip_blank_lines
 from dbanon.sqltext.tokenizer import spaced_words
+
+CHAPTERS = ("read", "cluster", "generalize", "check", "measure")
+"""The names of the chapters of a statement that publishes, in order; only classes and metrics have the last one."""
+
+_HEADING = re.compile(r"Chapter \d+, (?P<name>\w+): ")
+"""The start of the comment that opens a chapter of a statement."""
 
 
 @dataclass(frozen=True)
@@ -15,11 +22,15 @@ class CteStep:
         name: Its name without quotes.
         description: The `--` comments above it, joined to one line without `--`; empty if there is none.
         sql: Its SQL, `name AS (...)`, below the lines of the comment.
+        chapter: The name of the chapter of the statement that it belongs to; empty if the statement has none.
+        heading: The comment that opens the chapter if this is its first relation, on one line; otherwise empty.
     """
 
     name: str
     description: str
     sql: str
+    chapter: str = ""
+    heading: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,18 +58,45 @@ def split_steps(query: str) -> StatementSteps:
     words = [word.lower() for _, word in spaced]
     if words[:1] != ["with"]:
         return StatementSteps((), _join_words(spaced))
-    start, relations, space_before = 1 + (words[1] == "recursive"), [], ""
+    start, relations, space_before, chapter = 1 + (words[1] == "recursive"), [], "", ""
     while True:
         end = _closing_bracket(words, words.index("(", start))
-        comments = [line.strip()[2:].strip() for line in (space_before + spaced[start][0]).split("\n") if line.strip()]
+        lines = (space_before + spaced[start][0]).split("\n")
+        heading, comments = _split_heading([line.strip()[2:].strip() for line in lines if line.strip()])
+        chapter = _HEADING.match(heading)["name"] if heading else chapter  # type: ignore[index]
         name = spaced[start][1]
         unquoted = name[1:-1].replace('""', '"') if name[0] == '"' else name
         comment_lines = "".join(f"-- {line}\n" for line in comments)
         sql = name + _join_words(spaced[start + 1 : end + 1], strip=False)
-        relations.append(CteStep(unquoted, " ".join(comments), comment_lines + sql))
+        relations.append(CteStep(unquoted, " ".join(comments), comment_lines + sql, chapter, heading))
         if words[end + 1] != ",":
             return StatementSteps(tuple(relations), _join_words(spaced[end + 1 :]))
         space_before, start = spaced[end + 1][0], end + 2
+
+
+def chapter_sql(query: str, chapter: str) -> str:
+    """Return the relations of one chapter of a statement, below its heading; empty if it has no such chapter. O(n).
+
+    The SELECT after the relations belongs to the last chapter.
+    """
+    steps = split_steps(query)
+    relations = [step for step in steps.relations if step.chapter == chapter]
+    if not relations:
+        return ""
+    text = f"-- {relations[0].heading}\n" + ",\n".join(step.sql for step in relations)
+    return f"{text}\n{steps.result};" if relations[-1] is steps.relations[-1] else text
+
+
+def _split_heading(comments: list[str]) -> tuple[str, list[str]]:
+    """Split the comment lines above a relation into the heading of a chapter, on one line, and the other lines.
+
+    The heading is `Chapter N, NAME: ` and text up to the line that ends with a full stop; it is empty if the first
+    line is none.
+    """
+    if not comments or not _HEADING.match(comments[0]):
+        return "", comments
+    size = 1 + next((i for i, line in enumerate(comments) if line.endswith(".")), 0)
+    return " ".join(comments[:size]), comments[size:]
 
 
 def _closing_bracket(words: Sequence[str], opening: int) -> int:

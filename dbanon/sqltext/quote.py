@@ -4,6 +4,8 @@
 reach a statement by accident.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +16,16 @@ class Sql(str):
     """A string that is SQL text already, so that it needs no quoting."""
 
     __slots__ = ()
+
+
+class Fragment(Sql):
+    """SQL that a Jinja template can print without escaping."""
+
+    __slots__ = ()
+
+    def __html__(self) -> Fragment:
+        """Return the text itself, so that Jinja does not escape it."""
+        return self
 
 
 def identifier(name: str) -> Sql:

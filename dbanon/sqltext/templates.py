@@ -1,4 +1,4 @@
-"""Fill SQL templates, and write error messages that a statement completes while it runs.
+"""Fill SQL templates.
 
 A template can print `Sql` only (see `dbanon.sqltext.quote`), so an unquoted name or value cannot reach a statement.
 Lines of a template that contain only tags produce no text; all other lines keep their indentation and line break. The
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -22,20 +21,11 @@ import jinja2
 
 from dbanon.sqltext import resources
 from dbanon.sqltext.column_labels import derived_reference
-from dbanon.sqltext.quote import Sql, identifier, one_line, text
+from dbanon.sqltext.messages import StatementMessages
+from dbanon.sqltext.quote import Fragment, Sql, identifier, one_line
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-
-class Fragment(Sql):
-    """SQL that a Jinja template can print without escaping."""
-
-    __slots__ = ()
-
-    def __html__(self) -> Fragment:
-        """Return the text itself, so that Jinja does not escape it."""
-        return self
 
 
 def _printable(value: object) -> object:
@@ -145,14 +135,17 @@ def fill(template: str, **values: object) -> str:
 
     Only values that are `Sql` or integers can be printed; a template that prints another value raises TypeError.
     """
-    return str(_templates().get_template(template).render({k: _make_printable(v) for k, v in values.items()}))
+    return str(_templates().get_template(template).render(_template_values(values)))
 
 
 def fill_text(source: str, values: Mapping[str, object]) -> Sql:
     """Return the SQL of a template whose source text is given, filled with values by name."""
-    return Sql(
-        str(_template_from_text(_templates(), source).render({k: _make_printable(v) for k, v in values.items()}))
-    )
+    return Sql(str(_template_from_text(_templates(), source).render(_template_values(values))))
+
+
+def _template_values(values: Mapping[str, object]) -> dict[str, object]:
+    """Return values as a template reads them, and `messages`, which collects the messages that its checks name."""
+    return {name: _make_printable(value) for name, value in values.items()} | {"messages": StatementMessages()}
 
 
 @lru_cache(256)
@@ -170,7 +163,7 @@ def _make_printable(value: Any) -> Any:
     A dataclass becomes a `_TemplateView`; other values are unchanged.
     """
     if isinstance(value, Sql):
-        return Fragment(value)
+        return value if isinstance(value, Fragment) else Fragment(value)
     if isinstance(value, Mapping):
         return {k: _make_printable(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -203,30 +196,3 @@ class _TemplateView:
 def field_values(instance: DataclassInstance) -> dict[str, object]:
     """Return the fields of a dataclass instance by name, for filling a template; nested values are not copied."""
     return {f.name: getattr(instance, f.name) for f in fields(instance)}
-
-
-# --- messages that are only complete while the query runs ------------------------------------------------
-
-_PLACEHOLDER_KEY = secrets.token_hex(16)
-"""Marks SQL expressions in messages. It is random, so no name of a table or column contains it."""
-
-_PLACEHOLDER = re.compile(f"<{_PLACEHOLDER_KEY}>(.*?)</{_PLACEHOLDER_KEY}>", re.DOTALL)
-
-
-def sql_placeholder(expression: str) -> str:
-    """Return a placeholder for a SQL expression, for use as an argument of an error's message.
-
-    `error_sql` replaces it by the expression, whose value is in the message when the statement runs.
-    """
-    return f"<{_PLACEHOLDER_KEY}>{expression}</{_PLACEHOLDER_KEY}>"
-
-
-def error_sql(error: Exception) -> Sql:
-    """Return a SQL expression of the text of an error's message.
-
-    Expressions in it that `sql_placeholder` marked are evaluated when the statement runs; the rest is a string literal.
-    """
-    pieces = _PLACEHOLDER.split(str(error))
-    return Sql(
-        "(" + " || ".join(f"({p})::VARCHAR" if i % 2 else text(p) for i, p in enumerate(pieces) if i % 2 or p) + ")"
-    )

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from dbanon import errors
 from dbanon.errors import renamed_names
 from dbanon.errors.example import SAFE, Example
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier
-from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
+from dbanon.sqltext.templates import fill
 
 
 @dataclass(frozen=True)

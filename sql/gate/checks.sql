@@ -46,18 +46,18 @@ SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %
 {%- endmacro %}
 {#- A column of the release would go before an alias of its name. -#}
 {% macro refuse_rows() -%}
-WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN error({{ gate_say.columns }})
-        WHEN reread.differs THEN error({{ gate_say.reread }})
-        WHEN ordered.rows > 0 THEN error({{ gate_say.order }})
+WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN {{ messages.failure('published columns', gate_say.columns) }}
+        WHEN reread.differs THEN {{ messages.failure('second reading of the source', gate_say.reread) }}
+        WHEN ordered.rows > 0 THEN {{ messages.failure('order of the rows', gate_say.order) }}
 {%- endmacro %}
 {% macro refuse_left_out() -%}
 {% if suppress %}
-        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in{% if max_suppressed is not none %} OR left_out.records > {{ max_suppressed }}{% endif %} THEN error({{ gate_say.outliers }})
+        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in{% if max_suppressed is not none %} OR left_out.records > {{ max_suppressed }}{% endif %} THEN {{ messages.failure('suppressed records', gate_say.outliers) }}
         {% for u in unchanged if u.check_rare %}
-        WHEN {{ 'rare'|of(u) }}.values > 0 THEN error({{ u.say_rare_left }})
+        WHEN {{ 'rare'|of(u) }}.values > 0 THEN {{ messages.failure('rare values of ' ~ u.raw_name, u.say_rare_left) }}
         {% endfor %}
         {% if check_combinations %}
-        WHEN rare_together.values > 0 THEN error({{ say.rare_together_left }})
+        WHEN rare_together.values > 0 THEN {{ messages.failure('rare combinations of values', say.rare_together_left) }}
         {% endif %}
         {% endif %}
 {%- endmacro %}
@@ -65,19 +65,19 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
 {% macro refuse_links() -%}
 {% if follows is defined and follows %}
         {% for r in read_links %}
-        WHEN (SELECT texts FROM {{ 'merged'|of(r) }}) > 0 THEN error({{ gate_say['merged ' ~ r.raw_name] }})
+        WHEN (SELECT texts FROM {{ 'merged'|of(r) }}) > 0 THEN {{ messages.failure('pseudonyms of ' ~ r.raw_name, gate_say['merged ' ~ r.raw_name]) }}
         {% endfor %}
-        WHEN (SELECT persons FROM alone) > 0 THEN error({{ gate_say.alone }})
+        WHEN (SELECT persons FROM alone) > 0 THEN {{ messages.failure('linked rows below k', gate_say.alone) }}
         {% if unchanged|selectattr('check_rare')|list %}
-        WHEN (SELECT persons FROM rarely) > 0 THEN error({{ gate_say.rarely }})
+        WHEN (SELECT persons FROM rarely) > 0 THEN {{ messages.failure('linked rows with rare values', gate_say.rarely) }}
         {% endif %}
         {% endif %}
 {%- endmacro %}
 {% macro refuse_models() -%}
 {% for s in model_columns %}{% for m in s.models %}
-        WHEN {{ ('violations of ' ~ m.parameter)|of(m) }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
+        WHEN {{ ('violations of ' ~ m.parameter)|of(m) }}.classes > 0 THEN {{ messages.failure(m.parameter ~ ' of ' ~ m.raw_name, gate_say['model' ~ m.number]) }}
         {% if follows is defined and follows %}
-        WHEN {{ ('linked violations of ' ~ m.parameter)|of(m) }}.classes > 0 THEN error({{ gate_say['followed' ~ m.number] }})
+        WHEN {{ ('linked violations of ' ~ m.parameter)|of(m) }}.classes > 0 THEN {{ messages.failure('linked rows: ' ~ m.parameter ~ ' of ' ~ m.raw_name, gate_say['followed' ~ m.number]) }}
         {% endif %}
         {% endfor %}{% endfor %}
 {%- endmacro %}

@@ -7,6 +7,7 @@
 {%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes, untrue with context -%}
 {%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
+{%- from 'shared/messages.sql' import message_text, named_messages with context -%}
 {%- from 'gate/reread_check.sql' import reread with context -%}
 {% include 'gate/source_by_class.sql' %}
 {% include 'gate/allowed_ancestors.sql' %}
@@ -25,23 +26,21 @@ visible AS MATERIALIZED (
 {% include 'gate/linked_rows.sql' %}
 {% endif %}
 {% include 'gate/model_measures.sql' %}
--- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
--- read.
-gate AS MATERIALIZED (
-    SELECT CASE
+-- One row: the first check that fails, or NULL. The published rows are compared with the source and the policy.
+checks AS MATERIALIZED (
+    SELECT counted.rows_out > 0 AS has_rows, CASE
         {{ refuse_rows() }}
-        WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
-        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN error({{ gate_say.lost }})
+        WHEN counted.unknown > 0 THEN {{ messages.failure('records without a class', gate_say.unknown) }}
+        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN {{ messages.failure('missing records', gate_say.lost) }}
         {{ refuse_left_out() }}
-        WHEN untrue.classes > 0 THEN error({{ gate_say.untrue }})
-        WHEN classes.small > 0 THEN error({{ gate_say.small }})
+        WHEN untrue.classes > 0 THEN {{ messages.failure('records of the source', gate_say.untrue) }}
+        WHEN classes.small > 0 THEN {{ messages.failure('classes below k', gate_say.small) }}
         {{ refuse_links() }}
-        WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
-        WHEN counted.uncovered > 0 THEN error({{ gate_say.uncovered }})
-        WHEN classes.finer > 0 THEN error({{ gate_say.finer }})
+        WHEN classes.confused > 0 THEN {{ messages.failure('equal classes', gate_say.confused) }}
+        WHEN counted.uncovered > 0 THEN {{ messages.failure('values that do not cover the original', gate_say.uncovered) }}
+        WHEN classes.finer > 0 THEN {{ messages.failure('values finer than the policy', gate_say.finer) }}
         {{ refuse_models() }}
-        ELSE counted.rows_out > 0
-    END AS passed
+    END AS failure
     FROM (
         SELECT
             {# The left joins keep every record, so as many as there are means each of them once. #}
@@ -73,4 +72,11 @@ gate AS MATERIALIZED (
         )
     ) AS classes
     {{ left_out_and_judged() }}
+),
+{{ named_messages('gate_messages') }}
+-- One row: true, or an error. No row is published before this is read.
+gate AS MATERIALIZED (
+    SELECT CASE WHEN failure IS NULL THEN has_rows ELSE error({{ message_text() }}) END AS passed
+    FROM checks
+    LEFT JOIN gate_messages AS m ON m.name = (failure).name
 )

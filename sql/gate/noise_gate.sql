@@ -4,6 +4,7 @@
     has its NULLs. It shares no step with the code that drew the values. -#}
 {%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes, untrue with context -%}
 {%- from 'gate/policy_conformance.sql' import at_edge with context -%}
+{%- from 'shared/messages.sql' import message_text, named_messages with context -%}
 {%- from 'gate/reread_check.sql' import reread with context -%}
 {% include 'gate/source_by_class.sql' %}
 {% include 'gate/allowed_ancestors.sql' %}
@@ -14,22 +15,20 @@
 ),
 {% endfor %}
 {% include 'gate/model_measures.sql' %}
--- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
--- read.
-gate AS MATERIALIZED (
-    SELECT CASE
+-- One row: the first check that fails, or NULL. The published rows are compared with the source and the policy.
+checks AS MATERIALIZED (
+    SELECT counted.rows_out > 0 AS has_rows, CASE
         {{ refuse_rows() }}
-        WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
-        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN error({{ gate_say.lost }})
+        WHEN counted.unknown > 0 THEN {{ messages.failure('records without a class', gate_say.unknown) }}
+        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN {{ messages.failure('missing records', gate_say.lost) }}
         {{ refuse_left_out() }}
-        WHEN untrue.classes > 0 THEN error({{ gate_say.untrue }})
-        WHEN classes.small > 0 THEN error({{ gate_say.small }})
+        WHEN untrue.classes > 0 THEN {{ messages.failure('records of the source', gate_say.untrue) }}
+        WHEN classes.small > 0 THEN {{ messages.failure('classes below k', gate_say.small) }}
         {% for q in quasi %}
-        WHEN {{ 'outside'|of(q) }}.classes > 0 THEN error({{ gate_say['strange' ~ q.i] }})
+        WHEN {{ 'outside'|of(q) }}.classes > 0 THEN {{ messages.failure('values of ' ~ q.raw_name, gate_say['strange' ~ q.i]) }}
         {% endfor %}
         {{ refuse_models() }}
-        ELSE counted.rows_out > 0
-    END AS passed
+    END AS failure
     FROM (
         SELECT
             {{ records_due() }} AS rows_in,
@@ -92,4 +91,11 @@ gate AS MATERIALIZED (
         {% endif %}
     ) AS {{ 'outside'|of(q) }}
     {% endfor %}
+),
+{{ named_messages('gate_messages') }}
+-- One row: true, or an error. No row is published before this is read.
+gate AS MATERIALIZED (
+    SELECT CASE WHEN failure IS NULL THEN has_rows ELSE error({{ message_text() }}) END AS passed
+    FROM checks
+    LEFT JOIN gate_messages AS m ON m.name = (failure).name
 )

@@ -2,6 +2,8 @@
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'gate/checks.sql' import checksum with context -%}
 {%- from 'gate/reread_check.sql' import seal with context -%}
+-- Chapter 4, check: the release gate compares the published rows with the source and the policy, which it
+-- reads again. No row is published if a check fails.
 -- The gate reads: a row a combination of original values in a class, how many records have it, a checksum of their
 -- unchanged values, and a seal of all that was read of them.
 original AS MATERIALIZED (

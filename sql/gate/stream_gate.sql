@@ -7,6 +7,8 @@
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'gate/reread_check.sql' import seal with context -%}
 {%- from 'gate/stream_seen_ranges.sql' import reaches_beyond with context -%}
+-- Chapter 4, check: the release gate compares the published rows with the source and the policy, which it
+-- reads again. No row is published if a check fails.
 -- The gate reads: a row a record that leaves, with the values of the source.
 replayed AS MATERIALIZED (
     SELECT

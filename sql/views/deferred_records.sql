@@ -4,6 +4,7 @@
     hold of them, too: what is wrong with the source is said, it does not wait. -#}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash, cells, quasi_cells with context -%}
+{%- from 'shared/messages.sql' import message_text with context -%}
 {% macro rare(columns) -%}
 EXISTS (
             FROM (
@@ -18,7 +19,8 @@ EXISTS (
 {% include 'release/plan/kept_classes.sql' %}
 answer AS MATERIALIZED (
     SELECT dbanon_cluster(
-        (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),
+        (SELECT CASE WHEN failure IS NULL THEN {{ request }} ELSE error({{ message_text() }}) END
+            FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
         (SELECT list({{ group() }}) FROM fresh)
         {{ domains() }}
     ) AS answer

@@ -16,8 +16,9 @@ from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
+from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, literal, text
-from dbanon.sqltext.templates import error_sql, fill
+from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameter_types import MAX_SEED, Choice, Float, Integer, Text
 from dbanon.table_functions.parameters import Parameter

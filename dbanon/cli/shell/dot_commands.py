@@ -271,10 +271,15 @@ def _is_variant(name: str) -> bool:
 
 
 def _plan(shell: Shell, words: list[str]) -> None:
-    """Write the SQL of the table functions in a statement, with comments."""
+    """Write the SQL of the table functions in a statement, with comments, or the chapter that the first word names."""
     from dbanon.api.explain import explain
+    from dbanon.sqltext.cte_steps import CHAPTERS
 
-    shell.code(explain(shell.connection, words[0]))
+    chapter, _, statement = words[0].partition(" ")
+    if chapter.lower() in CHAPTERS and statement.strip():
+        shell.code(explain(shell.connection, statement, chapter=chapter.lower()))
+    else:
+        shell.code(explain(shell.connection, words[0]))
 
 
 def _metrics(shell: Shell, words: list[str]) -> None:

@@ -6,9 +6,10 @@ from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
 from dbanon.source.catalog import Cursor
 from dbanon.source.stored_policy import person_columns
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
+from dbanon.sqltext.templates import fill
 
 NORMALIZED_VALUE = Sql(
     r"lower(regexp_replace(regexp_replace(value, '[\s\x{00A0}\x{2000}-\x{200D}\x{3000}]+', '', 'g'), "

@@ -7,8 +7,9 @@ from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import can_plan
 from dbanon.source import attached_databases, catalog, stored_policy, stored_relation
 from dbanon.source.column_types import are_comparable_keys, person_value
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
-from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
+from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call
 
 RELATION_TABLE = "dbanon.relation"

@@ -7,8 +7,9 @@ from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, Store
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import person_columns
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
+from dbanon.sqltext.templates import fill
 
 MIN_UNIQUE_SHARE = 0.1
 """Minimum share of unique records for a problem; metrics count every unique record."""

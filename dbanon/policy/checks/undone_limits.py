@@ -18,9 +18,10 @@ from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, Store
 from dbanon.source import catalog
 from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, one_line, qualified, text
-from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
+from dbanon.sqltext.templates import fill
 
 MAX_SAMPLE = 20_000
 """Approximate maximum number of compared records."""

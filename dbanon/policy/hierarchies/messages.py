@@ -1,8 +1,8 @@
 """Error messages about hierarchies that do not fit their columns."""
 
 from dbanon import errors
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str | None) -> dict[str, Sql]:

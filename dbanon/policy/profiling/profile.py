@@ -27,8 +27,9 @@ from dbanon.policy.profiling import repairs, thresholds
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
+from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualified, text
-from dbanon.sqltext.templates import error_sql, fill
+from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
 N_COMBINED = 12

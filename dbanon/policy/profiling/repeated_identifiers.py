@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from dbanon import errors
 from dbanon.source import catalog
 from dbanon.source.column_types import person_value
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
-from dbanon.sqltext.templates import error_sql, fill, sql_placeholder
+from dbanon.sqltext.templates import fill
 
 
 @dataclass(frozen=True)

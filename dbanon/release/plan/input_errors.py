@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dbanon import errors
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:

@@ -19,8 +19,8 @@ from dbanon.source.canonical_text import canonical_form
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.column_labels import column_reference, derived_reference
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
-from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 @dataclass(frozen=True)

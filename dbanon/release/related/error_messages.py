@@ -2,8 +2,8 @@
 
 from dbanon import errors
 from dbanon.release.related.related_tables import RelatedTable
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql
-from dbanon.sqltext.templates import error_sql, sql_placeholder
 
 
 def key_error_messages(table: RelatedTable, entity: RelatedTable) -> dict[str, Sql]:

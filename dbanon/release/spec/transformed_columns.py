@@ -13,8 +13,8 @@ from dbanon.runtime import secret_keys as keys
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import DeclaredColumn
+from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, text
-from dbanon.sqltext.templates import error_sql
 
 SHIFTED_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 """Types of dates that are shifted."""

@@ -16,8 +16,9 @@ from dbanon.release.spec.published_columns import published_schema, unused_name
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams.metrics import STREAM_METRICS, StreamMetric
 from dbanon.sqltext.column_labels import derived_reference
+from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, text
-from dbanon.sqltext.templates import error_sql, fill
+from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 

@@ -5,6 +5,7 @@
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
 {% include 'release/plan/clustered.sql' %}
+-- Chapter 3, generalize: the values of each cluster are replaced by the values that were drawn for it.
 {% if generalized %}
 {% include 'release/plan/generalize.sql' %}
 {% endif %}

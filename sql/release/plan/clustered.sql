@@ -1,16 +1,19 @@
 {#- From the source to clusters: source -> kept -> tuples -> encoded -> grouped -> answer -> parts, the cluster of the records first to
     last of a group. -#}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
+{%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 {% if kept_members %}
 {% include 'release/plan/kept_classes.sql' %}
 {% endif %}
 {% set clustered = sql('fresh') if kept_members else sql('grouped') %}
+-- Chapter 2, cluster: the algorithm forms clusters of records. This is the only step that is not SQL.
 -- One row: the clusters. This is the one call of the clustering function; its first argument carries what must hold
 -- before it.
 answer AS MATERIALIZED (
     SELECT dbanon_cluster(
-        (SELECT CASE WHEN message IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error(message) END FROM problem),
+        (SELECT CASE WHEN failure IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error({{ message_text() }}) END
+            FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
         (SELECT list({{ group() }}) FROM {{ clustered }})
         {{ domains() }}
     ) AS answer

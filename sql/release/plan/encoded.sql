@@ -4,6 +4,7 @@
 {%- from 'release/plan/row_identity.sql' import tie with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 WITH RECURSIVE
+-- Chapter 1, read: the source is read once, what the call needs is checked, and every value gets a code.
 {% if order %}{% include 'release/streams/source.sql' %}{% else %}{% include 'release/plan/source.sql' %}{% endif %},
 -- The records to cluster, a row a kind: without those with a NULL, where nulls = 'drop'.
 kept AS (

@@ -1,6 +1,9 @@
 {#- What each cluster publishes of the columns that are published as ranges: extent -> published -> values_of. -#}
 {%- from 'release/plan/number_column.sql' import has_values, is_star, published_intervals with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
+{% if not noise %}
+-- Chapter 3, generalize: each cluster gets values that cover its records; equal ones become one class.
+{% endif %}
 {% if widens %}
 -- One row per cluster that is published with more than its records span: its least and greatest codes, and what each
 -- column is raised to: a node, `*` (-2), or what covers the codes (-1).

@@ -1,10 +1,12 @@
 {#- influence('table', ...): what each quasi-identifier tells of each sensitive column, by a random forest. -#}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
+{%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 -- One row: what the random forests of the influence function say.
 answer AS MATERIALIZED (
     SELECT dbanon_influence(
-        (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),
+        (SELECT CASE WHEN failure IS NULL THEN {{ request }} ELSE error({{ message_text() }}) END
+            FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
         (SELECT list({{ group() }}) FROM grouped)
         {{ domains() }}
     ) AS answer

@@ -1,4 +1,5 @@
 {#- What must hold before anything is clustered: one row, the first problem or NULL. Nothing here quotes a cell. -#}
+{%- from 'shared/messages.sql' import named_messages with context -%}
 -- One row: how many records the source has, and how many values each column.
 facts AS MATERIALIZED (
     SELECT
@@ -22,82 +23,83 @@ tree_problem AS (
         {% for q in trees %}
         WHEN {{ q.tree }} THEN CASE
             {% if q.rows %}
-            WHEN coalesce(roots, 0) <> 1 THEN {{ q.say.roots }}
-            WHEN stored <> coalesce(reached, 0) THEN {{ q.say.unreachable }}
-            WHEN same_labels THEN {{ q.say.siblings }}
-            WHEN inner_names < inner_nodes THEN {{ q.say.same_name }}
+            WHEN coalesce(roots, 0) <> 1 THEN {{ messages.failure(q.raw_name ~ ': hierarchy with one root', q.say.roots) }}
+            WHEN stored <> coalesce(reached, 0) THEN {{ messages.failure(q.raw_name ~ ': reachable nodes', q.say.unreachable) }}
+            WHEN same_labels THEN {{ messages.failure(q.raw_name ~ ': labels of siblings', q.say.siblings) }}
+            WHEN inner_names < inner_nodes THEN {{ messages.failure(q.raw_name ~ ': published names of nodes', q.say.same_name) }}
             {% if not q.is_sensitive %}
-            WHEN inner_stars > 0 THEN {{ q.say.inner_star }}
+            WHEN inner_stars > 0 THEN {{ messages.failure(q.raw_name ~ ': inner node *', q.say.inner_star) }}
             {% endif %}
             {% endif %}
             {% if not escape and not q.is_sensitive %}
-            WHEN reserved > 0 THEN {{ q.say.reserved }}
+            WHEN reserved > 0 THEN {{ messages.failure(q.raw_name ~ ': reserved values', q.say.reserved) }}
             {% endif %}
             {% if q.is_zoned and q.rows and not q.is_sensitive %}
             WHEN uncovered > 0 AND EXISTS (
                 FROM (SELECT DISTINCT {{ q.column }} AS value FROM tuples WHERE {{ q.column }} IS NOT NULL) AS instants
                 WHERE TRY_CAST(value AS TIMESTAMPTZ)::VARCHAR <> value
                     AND TRY_CAST(value AS TIMESTAMPTZ)::VARCHAR IN (SELECT label FROM ({{ q.rows }}) AS stored)
-            ) THEN {{ q.say.other_zone }}
+            ) THEN {{ messages.failure(q.raw_name ~ ': labels of another time zone', q.say.other_zone) }}
             {% endif %}
-            WHEN uncovered > 0 THEN {{ q.say.uncovered }}
-            WHEN ambiguous > 0 THEN {{ q.say.ambiguous }}
+            WHEN uncovered > 0 THEN {{ messages.failure(q.raw_name ~ ': values without a leaf', q.say.uncovered) }}
+            WHEN ambiguous > 0 THEN {{ messages.failure(q.raw_name ~ ': values with several leaves', q.say.ambiguous) }}
             {% if escape %}
-            WHEN several_nodes > 0 THEN {{ q.say.several_nodes }}
+            WHEN several_nodes > 0 THEN {{ messages.failure(q.raw_name ~ ': values that several nodes publish', q.say.several_nodes) }}
             {% endif %}
         END
         {% endfor %}
-        END AS message
+        END AS failure
     FROM tree_fact
 ),
 {% endif %}
 -- One row: the first reason to refuse the call, or NULL.
 problem AS MATERIALIZED (
     SELECT coalesce(
-        CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ say.policy_changed }} END,
+        CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ messages.failure('policy changed', say.policy_changed) }} END,
         {% if bare %}
         CASE WHEN EXISTS (FROM duckdb_tables() WHERE database_name = 'temp' AND lower(table_name) = {{ bare }})
             OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ bare }})
-        THEN {{ say.shadowed }} END,
+        THEN {{ messages.failure('temporary table of this name', say.shadowed) }} END,
         {% endif %}
         {% if continuation is not defined %}
-        CASE WHEN facts.records = 0 THEN {{ say.empty }} END,
+        CASE WHEN facts.records = 0 THEN {{ messages.failure('no rows', say.empty) }} END,
         {% endif %}
         {% for q in quasi %}
         {% if nulls == 'error' %}
-        CASE WHEN facts.{{ 'filled'|of(q) }} < facts.records THEN {{ q.say.nulls }} END,
+        CASE WHEN facts.{{ 'filled'|of(q) }} < facts.records THEN {{ messages.failure(q.raw_name ~ ': NULL', q.say.nulls) }} END,
         {% endif %}
         {% if q.is_number and q.family.has_infinity %}
-        CASE WHEN facts.{{ 'not finite'|of(q) }} > 0 THEN {{ q.say.wild }} END,
+        CASE WHEN facts.{{ 'not finite'|of(q) }} > 0 THEN {{ messages.failure(q.raw_name ~ ': NaN and infinity', q.say.wild) }} END,
         {% endif %}
         {% if continuation is not defined %}
-        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE {{ q.column }} IS NOT NULL){% else %}facts.{{ 'filled'|of(q) }} = 0{% endif %} THEN {{ q.say.no_values }} END,
+        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE {{ q.column }} IS NOT NULL){% else %}facts.{{ 'filled'|of(q) }} = 0{% endif %} THEN {{ messages.failure(q.raw_name ~ ': no values', q.say.no_values) }} END,
         {% endif %}
         {% endfor %}
         {% if continuation is not defined %}
-        CASE WHEN kept_facts.records = 0 THEN {{ say.nothing_left }} END,
+        CASE WHEN kept_facts.records = 0 THEN {{ messages.failure('no rows without NULL', say.nothing_left) }} END,
         {% if person %}
-        CASE WHEN kept_facts.persons < 2 THEN {{ say.few_persons }} WHEN kept_facts.persons < {{ k }} THEN {{ say.k_persons }} END,
+        CASE WHEN kept_facts.persons < 2 THEN {{ messages.failure('fewer than two persons', say.few_persons) }} WHEN kept_facts.persons < {{ k }} THEN {{ messages.failure('fewer than k persons', say.k_persons) }} END,
         {% else %}
-        CASE WHEN kept_facts.records < 2 THEN {{ say.few_records }} WHEN kept_facts.records < {{ k }} THEN {{ say.k_records }} END,
+        CASE WHEN kept_facts.records < 2 THEN {{ messages.failure('fewer than two records', say.few_records) }} WHEN kept_facts.records < {{ k }} THEN {{ messages.failure('fewer than k records', say.k_records) }} END,
         {% endif %}
         {% endif %}
         {% if trees %}
-        (SELECT first(message ORDER BY place ASC) FROM tree_problem WHERE message IS NOT NULL),
+        (SELECT first(failure ORDER BY place ASC) FROM tree_problem WHERE failure IS NOT NULL),
         {% endif %}
         {% if waiting is not defined and continuation is not defined %}
         {% for u in unchanged if u.check_rare %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ u.say_rare }} END
+        (SELECT CASE WHEN count(*) > 0 THEN {{ messages.failure('rare values of ' ~ u.raw_name, u.say_rare) }} END
             FROM (SELECT {{ u.column }} FROM kept GROUP BY {{ u.column }}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endfor %}
         {% if check_combinations %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ say.rare_together }} END
+        (SELECT CASE WHEN count(*) > 0 THEN {{ messages.failure('rare combinations of values', say.rare_together) }} END
             FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endif %}
         {% endif %}
         NULL
-    ) AS message
+    ) AS failure
     FROM facts, kept_facts
 ),
+{{ named_messages('input_messages') }}

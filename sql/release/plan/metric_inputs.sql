@@ -1,5 +1,6 @@
 {#- What metrics and classes are computed from: classes as published, and the sensitive values in each. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
+-- Chapter 5, measure: classes and metrics are computed from the checked rows.
 -- A row an equivalence class: what it publishes, and how many records (persons) it has.
 class_of AS MATERIALIZED (
     SELECT c.*, r.size{% if person %}, r.persons{% endif %}

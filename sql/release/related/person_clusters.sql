@@ -1,5 +1,6 @@
 {#- What rows of one of several related tables publish whose clusters are known (`assigned`). -#}
 {%- from 'release/plan/row_identity.sql' import same_group with context -%}
+{%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 -- A row a group and a cluster: how many rows of the one are in the other (last).
 parts AS MATERIALIZED (
@@ -19,6 +20,6 @@ generalized AS (
     JOIN {{ assigned }} AS a ON a.number = s.key
     JOIN cluster_of AS c ON c.cluster = a.cluster
     JOIN values_of AS v ON v.span = c.span
-    WHERE (SELECT CASE WHEN message IS NULL THEN true ELSE error(message) END FROM problem)
+    WHERE (SELECT CASE WHEN failure IS NULL THEN true ELSE error({{ message_text() }}) END FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name)
 )
 FROM generalized

@@ -6,6 +6,7 @@
 {%- from 'release/streams/request.sql' import asked with context -%}
 {% include 'release/plan/encoded.sql' %}
 {% include 'release/streams/arrivals.sql' %}
+-- Chapter 2, cluster: the algorithm forms clusters of records as they arrive. This is the only step that is not SQL.
 -- One row: what left when. This is the one call of the stream; its first argument carries what must hold before it.
 answer AS MATERIALIZED (
     SELECT dbanon_stream(

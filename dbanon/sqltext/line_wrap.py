@@ -1,0 +1,117 @@
+"""Wrap the lines of a statement that people read, at commas and keywords, without changing what it means."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+from dbanon.sqltext.quote import text
+from dbanon.sqltext.tokenizer import spaced_words
+
+MAX_WIDTH = 120
+"""Lines of a printed statement have at most so many characters, unless one name is longer."""
+
+_INDENT = "    "
+_BREAK_BEFORE = frozenset({
+    "and", "or", "when", "then", "else", "end", "from", "join", "where", "left", "full", "cross", "group", "order",
+    "having", "union", "on", "as", "||", "::",
+})  # fmt: skip
+"""Words before which a line may be broken."""
+
+_LITERAL_PREFIXES = frozenset({"date", "time", "timestamp", "timestamptz", "interval", "as", "at"})
+"""Words after which a string literal is not split into several."""
+
+
+def wrap_lines(statement: str, width: int = MAX_WIDTH) -> str:
+    """Return a statement with lines of at most `width` characters: only its white space changes, and long literals.
+
+    A line is broken at the least nested comma or keyword that fits; what follows is indented. A string literal that
+    does not fit becomes `concat(...)` of shorter ones. Only a line with a longer quoted name stays longer. O(n).
+    """
+    lines: list[list[tuple[str, str]]] = [[]]
+    for blank, word in spaced_words(statement):
+        *comments, blank_before = blank.split("\n")
+        if comments and lines[-1]:
+            lines.append([])
+        for comment in comments:
+            if comment.strip():
+                lines[-1].append(("", comment.rstrip()))
+                lines.append([])
+        lines[-1].append((blank_before, word))
+    return "\n".join(wrapped for line in lines if line for wrapped in _wrap_line(line, width))
+
+
+def _wrap_line(line: Sequence[tuple[str, str]], width: int) -> list[str]:
+    """Return the lines into which one line is broken.
+
+    Args:
+        line: The tokens of the line, each with the blanks before it; a comment is a single token.
+        width: The greatest length of a line.
+    """
+    whole_line = "".join(blank + word for blank, word in line)
+    if len(whole_line) <= width or "\n" in whole_line:
+        return [whole_line]
+    indent = re.match(r" *", whole_line)[0]  # type: ignore[index]
+    if whole_line.lstrip().startswith("--"):
+        prefix = f"{indent}-- "
+        content = whole_line.strip()[2:].strip()
+        return textwrap.wrap(
+            content,
+            width,
+            initial_indent=prefix,
+            subsequent_indent=prefix,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    lines: list[str] = []
+    rest = _split_literals(line, width - len(indent) - 2 * len(_INDENT))
+    while True:
+        size = _fitting_tokens(rest, width)
+        lines.append("".join(blank + word for blank, word in rest[:size]).rstrip())
+        if size == len(rest):
+            return lines
+        rest = [(indent + _INDENT, rest[size][1]), *rest[size + 1 :]]
+
+
+def _fitting_tokens(tokens: Sequence[tuple[str, str]], width: int) -> int:
+    """Return how many tokens stay on a line: up to the least nested break that fits, or else the first break.
+
+    Between breaks of equal nesting the last wins. All tokens stay if they fit.
+    """
+    depth, length, best, best_depth, first = 0, 0, 0, 1 << 30, 0
+    for i, (blank, word) in enumerate(tokens):
+        is_break = i > 0 and (tokens[i - 1][1] in (",", "(", "[") or word.lower() in _BREAK_BEFORE)
+        if is_break and word != ")":
+            opened = tokens[i - 1][1] in ("(", "[")
+            first = first or i
+            if length <= width and depth + (100 if opened else 0) <= best_depth:
+                best, best_depth = i, depth + (100 if opened else 0)
+        length += len(blank) + len(word)
+        depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
+        depth += (word.lower() == "case") - (word.lower() == "end")
+        if length > width and (best or first):
+            return best or first
+    return len(tokens)
+
+
+def _split_literals(tokens: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """Return tokens in which a string literal longer than `width` is a call of concat with shorter ones."""
+    result: list[tuple[str, str]] = []
+    for i, (blank, word) in enumerate(tokens):
+        if len(word) <= width or word[0] != "'" or (i > 0 and tokens[i - 1][1].lower() in _LITERAL_PREFIXES):
+            result.append((blank, word))
+            continue
+        result += [(blank, "concat"), ("", "(")]
+        for number, piece in enumerate(_literal_pieces(word[1:-1].replace("''", "'"), width - 8)):
+            result += [("", ","), (" ", text(piece))] if number else [("", text(piece))]
+        result.append(("", ")"))
+    return result
+
+
+def _literal_pieces(value: str, size: int) -> list[str]:
+    """Cut a text into pieces of at most about `size` characters, after a blank or a comma where there is one."""
+    pieces = []
+    while len(value) > size:
+        cut = max(value.rfind(" ", 1, size), value.rfind(",", 1, size)) + 1 or size
+        pieces.append(value[:cut])
+        value = value[cut:]
+    return [*pieces, value]

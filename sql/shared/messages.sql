@@ -1,0 +1,23 @@
+{#- Error messages that checks name (see dbanon/sqltext/messages.py): their relation, and the text of one of them. -#}
+{% macro named_messages(relation) %}
+-- One row per error message that a check above names: the pieces of its text, between which counts are inserted.
+{{ sql(relation) }} AS (
+    SELECT col0 AS name, col1 AS pieces
+    FROM (
+        VALUES
+        {% for row in messages.take_rows() %}
+        {{ row }}{% if not loop.last %},{% endif +%}
+        {% endfor %}
+    )
+),
+{% endmacro %}
+{#- The text for a failure, from its pieces in m. A failure without a message is an error, too. -#}
+{% macro message_text() -%}
+coalesce(
+        list_aggregate(
+            flatten(list_transform(m.pieces, lambda piece, i: [piece, coalesce((failure).counts[i]::VARCHAR, '')])),
+            'string_agg', ''
+        ),
+        'a check failed that has no message: ' || (failure).name
+    )
+{%- endmacro %}
