@@ -8,8 +8,6 @@
 as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
 -- The source, read once: a row a kind of record, how many records are of it (size), and the number of the first (rid).
--- {%+ for q in quasi %}{{ q.column }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
-{%- for u in unchanged %}; {{ u.column }} is {{ u.raw_name|comment }}{% endfor +%}
 {{ sql('whole_source') if bounds or distinct else sql('source') }} AS MATERIALIZED (
     SELECT
         {% for q in quasi %}{{ q.column }}, {% endfor %}

@@ -4,7 +4,7 @@
 (SELECT CASE
             WHEN message IS NOT NULL THEN error(message)
             {% for o in order %}
-            WHEN EXISTS (FROM source WHERE o{{ loop.index0 }} IS NULL) THEN error({{ say_order[loop.index0] }})
+            WHEN EXISTS (FROM source WHERE "order: {{ loop.index }}" IS NULL) THEN error({{ say_order[loop.index0] }})
             {% endfor %}
             ELSE {{ request }}
         END FROM problem)
