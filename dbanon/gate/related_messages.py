@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from dbanon import errors
+from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, text
 
@@ -16,16 +17,16 @@ ALL_TABLES_CHECKS = {
 """The checks of all tables together by name: the problem that each reports, and SQL that counts its cases."""
 
 TABLE_CHECKS = {
-    "columns": ("other columns than the policy lets out, or in another order, of rows", "judged{i}.rows"),
-    "unknown": ("rows that stand for none of the source, or for one that another row stands for", "judged{i}.unknown"),
-    "untrue": ("rows with another unchanged value than the source", "judged{i}.untrue"),
-    "uncovered": ("rows with published values that do not cover the original", "judged{i}.uncovered"),
-    "finer": ("values that the policy does not let out as they are", "judged{i}.finer"),
-    "order": ("rows that are not in the order of what they publish", "ordered{i}.rows"),
-    "foreign": ("rows under the pseudonym of nobody or of another person", "foreign{i}.rows"),
-    "lost": ("classes with fewer or more rows of a person than all of the class have", "classes.lost{i}"),
+    "columns": ("other columns than the policy lets out, or in another order, of rows", "{judged}.rows"),
+    "unknown": ("rows that stand for none of the source, or for one that another row stands for", "{judged}.unknown"),
+    "untrue": ("rows with another unchanged value than the source", "{judged}.untrue"),
+    "uncovered": ("rows with published values that do not cover the original", "{judged}.uncovered"),
+    "finer": ("values that the policy does not let out as they are", "{judged}.finer"),
+    "order": ("rows that are not in the order of what they publish", "{ordered}.rows"),
+    "foreign": ("rows under the pseudonym of nobody or of another person", "{foreign}.rows"),
+    "lost": ("classes with fewer or more rows of a person than all of the class have", "classes.{lost}"),
 }
-"""The checks of the table with number i."""
+"""The checks of one table; `{judged}` and so on stand for the names that the statement gives to what it counts."""
 
 NOT_DIVERSE = "classes in which a value of {} is held by too many, or that have too few"
 """The problem of a sensitive column that is not diverse enough."""
@@ -44,19 +45,24 @@ def diversity_refusal(function: str, table: str, column: str) -> Sql:
     return text(str(errors.GateRefusedError(function, f"{table}: {NOT_DIVERSE.format(column)}", "l")))
 
 
-def table_refusals(function: str, checks: Mapping[str, tuple[str, str]], table: str, i: int = 0) -> dict[str, Sql]:
+def table_refusals(
+    function: str, checks: Mapping[str, tuple[str, str]], table: str, raw_name: str = ""
+) -> dict[str, Sql]:
     """Return the gate's messages about a related table, by check name.
 
     Each message is a SQL expression whose count of cases is computed when the statement runs.
 
     Args:
         function: The function that was called.
-        checks: For each check, the problem that the message states and SQL that counts its cases, with `{i}` for the
-            number.
+        checks: For each check, the problem that the message states and SQL that counts its cases, with placeholders for
+            relations.
         table: The table as messages name it.
-        i: The number of the table.
+        raw_name: The name of the table in statements.
     """
+    relations = {step: derived_reference(step, raw_name) for step in ("judged", "ordered", "foreign", "lost")}
     return {
-        name: error_sql(errors.GateRefusedError(function, f"{table}: {problem}", sql_placeholder(count.format(i=i))))
+        name: error_sql(
+            errors.GateRefusedError(function, f"{table}: {problem}", sql_placeholder(count.format_map(relations)))
+        )
         for name, (problem, count) in checks.items()
     }

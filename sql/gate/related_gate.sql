@@ -9,9 +9,9 @@
 {{ 'second'|of(t) }} AS MATERIALIZED (
     SELECT
         {{ t.source.row_number }} AS number
-        {% for key in t.gate.key %}, {{ key }} AS k{{ loop.index0 }}{% endfor %}
+        {% for key in t.gate.key %}, {{ key }} AS "key: {{ loop.index }}"{% endfor %}
         {% for r in t.rules %}, {{ r.source_value }} AS {{ r.column }}{% endfor %}
-        {% for own in t.read_unchanged %}, {{ own }} AS u{{ loop.index0 }}{% endfor +%}
+        {% for own in t.read_unchanged %}, {{ own }} AS {{ t.unchanged[loop.index0].column }}{% endfor +%}
     FROM {{ t.source.origin }}
 ),
 -- One row: how many of the rows that leave do not stand for the row that they are said to stand for.
@@ -37,48 +37,48 @@
 {{ 'held'|of(t) }} AS MATERIALIZED (
     SELECT p.number, count(c.number) AS size
     FROM {{ 'second'|of(parent) }} AS p
-    LEFT JOIN {{ 'second'|of(t) }} AS c ON {% for key in t.gate.key %}{% if not loop.first %} AND {% endif %}c.k{{ loop.index0 }} = p.k{{ loop.index0 }}{% endfor +%}
+    LEFT JOIN {{ 'second'|of(t) }} AS c ON {% for key in t.gate.key %}{% if not loop.first %} AND {% endif %}c."key: {{ loop.index }}" = p."key: {{ loop.index }}"{% endfor +%}
     GROUP BY p.number
 ),
 {% endfor %}
 -- A row a person as a reader sees the person, over all tables.
 reader AS MATERIALIZED (
     SELECT
-        p.pseudonym, p.class_id, p.number, p.place, p.seen AS seen0, p.told AS told0
+        p.pseudonym, p.class_id, p.number, p.place, p.seen AS {{ 'seen'|of(parent) }}, p.told AS {{ 'told'|of(parent) }}
         {% for t in children %}
-        , coalesce(c{{ t.i }}.seen, []) AS seen{{ t.i }}, coalesce(c{{ t.i }}.told, []) AS told{{ t.i }}
-        , coalesce(c{{ t.i }}.size, 0) AS size{{ t.i }}, h{{ t.i }}.size AS held{{ t.i }}
-        , coalesce(c{{ t.i }}.low, p.class_id) = p.class_id AND coalesce(c{{ t.i }}.high, p.class_id) = p.class_id AS agrees{{ t.i }}
+        , coalesce({{ 'together'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, coalesce({{ 'together'|of(t) }}.told, []) AS {{ 'told'|of(t) }}
+        , coalesce({{ 'together'|of(t) }}.size, 0) AS {{ 'row count'|of(t) }}, {{ 'held'|of(t) }}.size AS {{ 'source rows'|of(t) }}
+        , coalesce({{ 'together'|of(t) }}.low, p.class_id) = p.class_id AND coalesce({{ 'together'|of(t) }}.high, p.class_id) = p.class_id AS {{ 'agrees'|of(t) }}
         {% endfor %}
     FROM {{ 'shown'|of(parent) }} AS p
     {% for t in children %}
-    LEFT JOIN {{ 'together'|of(t) }} AS c{{ t.i }} ON c{{ t.i }}.pseudonym = p.pseudonym
-    LEFT JOIN {{ 'held'|of(t) }} AS h{{ t.i }} ON h{{ t.i }}.number = p.number
+    LEFT JOIN {{ 'together'|of(t) }} ON {{ 'together'|of(t) }}.pseudonym = p.pseudonym
+    LEFT JOIN {{ 'held'|of(t) }} ON {{ 'held'|of(t) }}.number = p.number
     {% endfor %}
 ),
 -- A row a class of people of whom a reader sees the same in all tables.
 alike AS MATERIALIZED (
     SELECT
         count(*) AS size, min(class_id) AS low, max(class_id) AS high
-        {% for t in children %}, min(size{{ t.i }}) AS size{{ t.i }}, max(size{{ t.i }}) AS most{{ t.i }}, min(held{{ t.i }}) AS held{{ t.i }}{% endfor +%}
+        {% for t in children %}, min({{ 'row count'|of(t) }}) AS {{ 'row count'|of(t) }}, max({{ 'row count'|of(t) }}) AS {{ 'most rows'|of(t) }}, min({{ 'source rows'|of(t) }}) AS {{ 'source rows'|of(t) }}{% endfor +%}
     FROM reader
-    GROUP BY {% for t in tables %}{% if not loop.first %}, {% endif %}seen{{ t.i }}{% endfor +%}
+    GROUP BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }}{% endfor +%}
 ),
 -- One row: true, or an error. No row of any table leaves before this is read.
 gate AS MATERIALIZED (
     SELECT CASE
         {% for t in tables %}
         WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'leaving'|of(t) }} LIMIT 1) AS "dbanon row") <> {{ t.gate.published_names }} THEN error({{ t.gate.say.columns }})
-        WHEN judged{{ t.i }}.unknown > 0 THEN error({{ t.gate.say.unknown }})
-        WHEN judged{{ t.i }}.untrue > 0 THEN error({{ t.gate.say.untrue }})
-        WHEN judged{{ t.i }}.uncovered > 0 THEN error({{ t.gate.say.uncovered }})
-        WHEN judged{{ t.i }}.finer > 0 THEN error({{ t.gate.say.finer }})
-        WHEN ordered{{ t.i }}.rows > 0 THEN error({{ t.gate.say.order }})
+        WHEN {{ 'judged'|of(t) }}.unknown > 0 THEN error({{ t.gate.say.unknown }})
+        WHEN {{ 'judged'|of(t) }}.untrue > 0 THEN error({{ t.gate.say.untrue }})
+        WHEN {{ 'judged'|of(t) }}.uncovered > 0 THEN error({{ t.gate.say.uncovered }})
+        WHEN {{ 'judged'|of(t) }}.finer > 0 THEN error({{ t.gate.say.finer }})
+        WHEN {{ 'ordered'|of(t) }}.rows > 0 THEN error({{ t.gate.say.order }})
         {% endfor %}
         WHEN people.missing <> 0 THEN error({{ gate_say.people }})
         {% for t in children %}
-        WHEN foreign{{ t.i }}.rows > 0 THEN error({{ t.gate.say.foreign }})
-        WHEN classes.lost{{ t.i }} > 0 THEN error({{ t.gate.say.lost }})
+        WHEN {{ 'foreign'|of(t) }}.rows > 0 THEN error({{ t.gate.say.foreign }})
+        WHEN classes.{{ 'lost'|of(t) }} > 0 THEN error({{ t.gate.say.lost }})
         {% endfor %}
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
@@ -90,11 +90,11 @@ gate AS MATERIALIZED (
         {% endif %}
         ELSE true
     END AS passed
-    FROM {% for t in tables %}{{ 'judged'|of(t) }} AS judged{{ t.i }},
+    FROM {% for t in tables %}{{ 'judged'|of(t) }},
     (
         SELECT count(*) FILTER (WHERE place IS DISTINCT FROM own) AS rows
         FROM (SELECT place, row_number() OVER (ORDER BY pseudonym ASC, seen ASC, told ASC, place ASC) AS own FROM {{ 'shown'|of(t) }})
-    ) AS ordered{{ t.i }},
+    ) AS {{ 'ordered'|of(t) }},
     {% endfor %}
     (
         SELECT abs(count(*) - (SELECT count(*) FROM {{ 'second'|of(parent) }})) + count(*) - count(DISTINCT pseudonym) AS missing FROM reader
@@ -102,20 +102,20 @@ gate AS MATERIALIZED (
     {% for t in children %}
     {# The left joins keep every row: one without a person, or of another one, is seen. #}
     (
-        SELECT count(*) FILTER (WHERE NOT coalesce({% for key in t.gate.key %}{% if not loop.first %} AND {% endif %}k.k{{ loop.index0 }} = o.k{{ loop.index0 }}{% endfor %}, false))
+        SELECT count(*) FILTER (WHERE NOT coalesce({% for key in t.gate.key %}{% if not loop.first %} AND {% endif %}k."key: {{ loop.index }}" = o."key: {{ loop.index }}"{% endfor %}, false))
             + abs((SELECT sum(size) FROM {{ 'held'|of(t) }}) - (SELECT count(*) FROM {{ 'second'|of(t) }})) AS rows
         FROM {{ 'shown'|of(t) }} AS c
         LEFT JOIN {{ 'second'|of(t) }} AS k ON k.number = c.number
         LEFT JOIN {{ 'shown'|of(parent) }} AS p ON p.pseudonym = c.pseudonym
         LEFT JOIN {{ 'second'|of(parent) }} AS o ON o.number = p.number
-    ) AS foreign{{ t.i }},
+    ) AS {{ 'foreign'|of(t) }},
     {% endfor %}
     (
         SELECT
             count(*) FILTER (WHERE size < {{ k }}) AS small,
-            count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) {% for t in children %}+ (SELECT count(*) FROM reader WHERE NOT agrees{{ t.i }}) {% endfor %}AS confused
+            count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) {% for t in children %}+ (SELECT count(*) FROM reader WHERE NOT {{ 'agrees'|of(t) }}) {% endfor %}AS confused
             {% for t in children %}
-            , count(*) FILTER (WHERE size{{ t.i }} <> most{{ t.i }} OR size{{ t.i }} IS DISTINCT FROM least(held{{ t.i }}, {{ cap }})) AS lost{{ t.i }}
+            , count(*) FILTER (WHERE {{ 'row count'|of(t) }} <> {{ 'most rows'|of(t) }} OR {{ 'row count'|of(t) }} IS DISTINCT FROM least({{ 'source rows'|of(t) }}, {{ cap }})) AS {{ 'lost'|of(t) }}
             {% endfor %}
         FROM alike
     ) AS classes,
@@ -124,8 +124,8 @@ gate AS MATERIALIZED (
         FROM (
             SELECT
                 pseudonym, class_id,
-                row_number() OVER (ORDER BY {% for t in tables %}seen{{ t.i }} ASC, {% endfor %}{% for t in tables %}told{{ t.i }} ASC, {% endfor %}pseudonym ASC) AS own,
-                dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}seen{{ t.i }} ASC{% endfor %}) AS own_class
+                row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}{% for t in tables %}{{ 'told'|of(t) }} ASC, {% endfor %}pseudonym ASC) AS own,
+                dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} ASC{% endfor %}) AS own_class
             FROM reader
         )
     ) AS pseudonyms

@@ -7,5 +7,5 @@
 {%- endmacro %}
 {#- A hash of all that is read of a record, in the order of arrival too; `own`: as the gate reads it. -#}
 {% macro sealed(own) -%}
-    hash({{ seal(own) }}{% for o in order %}, {% if own %}{{ read_order[loop.index0] }}{% else %}o{{ loop.index0 }}{% endif %}{% endfor %})
+    hash({{ seal(own) }}{% for o in order %}, {% if own %}{{ read_order[loop.index0] }}{% else %}"order: {{ loop.index }}"{% endif %}{% endfor %})
 {%- endmacro %}

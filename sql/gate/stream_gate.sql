@@ -150,7 +150,7 @@ gate AS MATERIALIZED (
         SELECT count(*) AS records
         FROM source AS l
         JOIN source AS b ON b.rid = l.rid - 1{% if continuation is defined %} AND b.rid > {{ continuation.n_before }}{% endif +%}
-        WHERE {% for o in order %}{% if not loop.first %} OR ({% for e in order[:loop.index0] %}l.o{{ loop.index0 }} = b.o{{ loop.index0 }} AND {% endfor %}{% endif %}l.o{{ loop.index0 }} < b.o{{ loop.index0 }}{% if not loop.first %}){% endif %}{% endfor +%}
+        WHERE {% for o in order %}{% if not loop.first %} OR ({% for e in order[:loop.index0] %}l."order: {{ loop.index }}" = b."order: {{ loop.index }}" AND {% endfor %}{% endif %}l."order: {{ loop.index }}" < b."order: {{ loop.index }}"{% if not loop.first %}){% endif %}{% endfor +%}
     ) AS earlier,
     (
         SELECT sum(size) AS records

@@ -386,12 +386,14 @@ def swap_published(column: str, values: str, condition: str = "true") -> tuple[s
 
 
 UNCOVERED, SMALL, CONFUSED = (messages.RELEASE_CHECKS[name][0] for name in ("uncovered", "small", "confused"))
-FIRST = "(SELECT min(p0) FROM generalized WHERE p0 LIKE '[21%')"
+AGE, ZIP, BORN = (f'"{column}: published"' for column in ("age", "zip", "born"))
+"""Names of published values in a statement."""
+FIRST = f"(SELECT min({AGE}) FROM generalized WHERE {AGE} LIKE '[21%')"
 
 
 def swap_first_age(values: str) -> tuple[str, str]:
     """Publish another age for the class [21, 23], which is a class of its own then."""
-    return swap_published("p0", values, f"g.p0 = {FIRST}")
+    return swap_published(AGE, values, f"g.{AGE} = {FIRST}")
 
 
 AGES = {
@@ -453,20 +455,20 @@ def test_gate_refuses_node_that_is_no_ancestor(people: Any, rewrite: Any, functi
     for why, (old, new) in ZIP_SPOILS.items():
         if old not in published_values:
             old = next(z for z in published_values if z is not None and z.startswith("100"))
-        rewrite(swap_published("p1", f"'{new}'", f"g.p1 = '{old}'"))
+        rewrite(swap_published(ZIP, f"'{new}'", f"g.{ZIP} = '{old}'"))
         assert UNCOVERED in assert_refused(people, shaped_query("*", function)), why
-    rewrite(swap_published("p1", "NULL", "g.p1 = '0213*'"))
+    rewrite(swap_published(ZIP, "NULL", f"g.{ZIP} = '0213*'"))
     assert UNCOVERED in assert_refused(people, shaped_query("*", function))
 
 
 @pytest.mark.parametrize("function", KINDS)
 def test_gate_refuses_value_for_null_and_null_for_value(people: Any, rewrite: Any, function: str) -> None:
     for swap in (
-        swap_published("p0", "'[1, 99]'", "g.p0 IS NULL"),
-        swap_published("p0", "'21'", "g.p0 IS NULL"),
-        swap_published("p0", "'>=0'", "g.p0 IS NULL"),
-        swap_published("p1", "'0213*'", "g.p1 IS NULL"),
-        swap_published("p1", "'021**'", "g.p1 IS NULL"),
+        swap_published(AGE, "'[1, 99]'", f"g.{AGE} IS NULL"),
+        swap_published(AGE, "'21'", f"g.{AGE} IS NULL"),
+        swap_published(AGE, "'>=0'", f"g.{AGE} IS NULL"),
+        swap_published(ZIP, "'0213*'", f"g.{ZIP} IS NULL"),
+        swap_published(ZIP, "'021**'", f"g.{ZIP} IS NULL"),
         swap_first_age("NULL"),
     ):
         rewrite(swap)
@@ -478,7 +480,7 @@ def test_gate_refuses_replaced_star(people: Any, rewrite: Any) -> None:
     people.execute("UPDATE people SET zip = '10001' WHERE pid IN (1, 4); UPDATE people SET age = 21 WHERE pid < 11")
     assert ("*",) in people.execute(f"SELECT zip FROM kacpc{CALL}").fetchall()
     for instead in ("'021**'", "'100**'", "'10001'", "NULL", "'?'"):
-        rewrite(swap_published("p1", instead, "g.p1 = '*'"))
+        rewrite(swap_published(ZIP, instead, f"g.{ZIP} = '*'"))
         for function in KINDS:
             assert_refused(people, shaped_query("*", function))
 
@@ -489,9 +491,9 @@ def test_gate_refuses_date_interval_not_covering_original(people: Any, rewrite: 
     people.execute("DELETE FROM dbanon.policy")
     old_rows = people.execute(f"SELECT DISTINCT born FROM kacpc{call} ORDER BY 1").fetchall()
     assert old_rows[0] == ("1960-05",)
-    of_may = "g.p0 LIKE '%1960%'"
+    of_may = f"g.{BORN} LIKE '%1960%'"
     for text in ("[1960-05-01, 1960-05-06]", "[1960-05-06, 1960-05-31]", "1960-04", "1960", "1960-Q2", "1960-05-06"):
-        rewrite(swap_published("p0", f"'{text}'", of_may))
+        rewrite(swap_published(BORN, f"'{text}'", of_may))
         for function in KINDS:
             assert UNCOVERED in assert_refused(people, shaped_query("*", function, call))
     people.execute("ALTER TABLE people ALTER born TYPE TIMESTAMP USING born + TIME '23:59:59.999999'")
@@ -503,10 +505,10 @@ def test_gate_refuses_date_interval_not_covering_original(people: Any, rewrite: 
         "[1960-05-05 23:59:59.999999, 1960-05-07 23:59:59.999998]",
         "[1960-05-06, 1960-05-31]",
     ):
-        rewrite(swap_published("p0", f"'{text}'", of_may))
+        rewrite(swap_published(BORN, f"'{text}'", of_may))
         for function in KINDS:
             assert UNCOVERED in assert_refused(people, shaped_query("*", function, call))
-    rewrite(swap_published("p0", "'[1960-05-05, 1960-05-07]'", of_may))  # it covers, but dates have months
+    rewrite(swap_published(BORN, "'[1960-05-05, 1960-05-07]'", of_may))  # it covers, but dates have months
     for function in KINDS:
         assert "the policy does not let out as they are" in assert_refused(people, shaped_query("*", function, call))
 
@@ -516,15 +518,15 @@ def test_gate_refuses_date_interval_not_covering_original(people: Any, rewrite: 
 def test_gate_refuses_typed_bounds_without_original(people: Any, rewrite: Any, intervals: str) -> None:
     call = f"('people', k := 3, intervals := '{intervals}')"
     assert len(people.execute(f"FROM kacpc{call}").fetchall()) == 13
-    low, high = "g.low0 = 21", "g.high0 = 23"
+    low, high = '"age: low"', '"age: high"'
     for swap in (
-        swap_published("low0", "22", low),
-        swap_published("high0", "22", high),
+        swap_published(low, "22", f"g.{low} = 21"),
+        swap_published(high, "22", f"g.{high} = 23"),
         # A struct without a low end is published as NULL, which is true of every value.
-        *([swap_published("low0", "NULL", low)] if intervals == "bounds" else []),
-        swap_published("high0", "NULL", high),
-        swap_published("low0", "99", low),
-        swap_published("low0", "0", "g.low0 IS NULL"),
+        *([swap_published(low, "NULL", f"g.{low} = 21")] if intervals == "bounds" else []),
+        swap_published(high, "NULL", f"g.{high} = 23"),
+        swap_published(low, "99", f"g.{low} = 21"),
+        swap_published(low, "0", f"g.{low} IS NULL"),
     ):
         rewrite(swap)
         for function in KINDS:
@@ -537,7 +539,7 @@ def test_gate_refuses_top_and_bottom_not_covering_original(people: Any, rewrite:
     old_ages = {age for (age,) in people.execute(f"SELECT age FROM kacpc{call}").fetchall()}
     assert {"<=23", ">=55"} <= old_ages, old_ages
     for old, new in (("<=23", "<=22"), ("<=23", "23"), (">=55", ">=58"), (">=55", "55"), (">=55", "<=55")):
-        rewrite(swap_published("p0", f"'{new}'", f"g.p0 = '{old}'"))
+        rewrite(swap_published(AGE, f"'{new}'", f"g.{AGE} = '{old}'"))
         for function in KINDS:
             assert UNCOVERED in assert_refused(people, shaped_query("*", function, call))
 
@@ -549,7 +551,7 @@ def test_gate_refuses_equal_values_with_several_class_ids(people: Any, rewrite: 
     rewrite(("g.class_id", "CASE WHEN g.class_id = 1 THEN 100 ELSE g.class_id END AS class_id"))
     for function in KINDS:
         assert_refused(people, shaped_query("*", function))
-    rewrite(swap_published("p0", "'*'"), swap_published("p1", "'*'"))
+    rewrite(swap_published(AGE, "'*'"), swap_published(ZIP, "'*'"))
     for function in KINDS:
         assert CONFUSED in assert_refused(people, shaped_query("*", function))
 
@@ -570,8 +572,8 @@ def test_gate_refuses_missing_class_id(people: Any, rewrite: Any) -> None:
 
 
 def test_gate_refuses_sensitive_value_of_other_row(people: Any, rewrite: Any) -> None:
-    for instead in ("'Flu'", "NULL", "CASE WHEN s.rid = 4 THEN 'Flu' ELSE s.u0 END"):
-        rewrite(("s.u0", f"{instead} AS u0"))
+    for instead in ("'Flu'", "NULL", "CASE WHEN s.rid = 4 THEN 'Flu' ELSE s.disease END"):
+        rewrite(('s."disease"', f"{instead} AS disease"))
         for function in KINDS:
             assert_refused(people, shaped_query("*", function))
 
@@ -604,8 +606,8 @@ def test_gate_refuses_k_rows_of_too_few_persons(people: Any, spoil: Any) -> None
         (swap_first_age("'[0, 99]'"),),
         (swap_first_age("'[<=0, >=99]'"),),
         (swap_first_age("'*'"),),
-        (swap_published("p1", "'021**'", "g.p1 = '0213*'"),),
-        (swap_published("p1", "'*'", "g.p1 = '0213*'"),),
+        (swap_published(ZIP, "'021**'", f"g.{ZIP} = '0213*'"),),
+        (swap_published(ZIP, "'*'", f"g.{ZIP} = '0213*'"),),
     ],
     ids=["a wider interval", "an open interval", "a star", "a higher node", "the root"],
 )

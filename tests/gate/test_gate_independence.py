@@ -740,8 +740,8 @@ def test_gate_errors_contain_no_source_value(trees: Any, monkeypatch: pytest.Mon
     from dbanon.release.plan import plan
 
     trees.execute(SECRETS)
-    real = plan.release_sql
-    monkeypatch.setattr(plan, "release_sql", lambda r: real(r).replace(", g.p0", ", 'other' AS p0"))
+    real, city = plan.release_sql, '"city: published"'
+    monkeypatch.setattr(plan, "release_sql", lambda r: real(r).replace(f", g.{city}", f", 'other' AS {city}"))
     with pytest.raises(duckdb.Error, match="gate refused") as caught:
         trees.execute("FROM kacpc('t', k := 2, qi := ['city'], sensitive := ['disease'])").fetchall()
     assert "SECRET" not in str(caught.value)

@@ -30,7 +30,7 @@ def _broken_cluster(request: Any, rows: Any, *domains: Any) -> Any:
     """
     if len(request) == 0:
         return pa.array([], udf_cluster.ANSWER_TYPE)
-    groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
+    groups = sorted(rows.to_pylist()[0], key=lambda group: next(iter(group["codes"].values())))
     assert all(group["size"] == 1 for group in groups)
     cuts = range(3, len(groups), 3) if _cuts is None else _cuts
     cluster = np.searchsorted(np.array(cuts), np.arange(len(groups)), side="right").tolist()

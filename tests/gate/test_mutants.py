@@ -131,8 +131,8 @@ LEAVING = {
     ),
     "not ordered within a class": (
         "release/plan/output_rows.sql",
-        ", r.u{{ u.i }} ASC NULLS LAST",
-        ", r.u{{ u.i }} DESC NULLS LAST",
+        "{{ sql(u.sort_key(sql('r.', u.column))) }} ASC NULLS LAST{% if",
+        "{{ sql(u.sort_key(sql('r.', u.column))) }} DESC NULLS LAST{% if",
     ),
     "all in one place": ("release/plan/output_rows.sql", "row_number() OVER", "1 + 0 * row_number() OVER"),
     "values under each other's name": (
@@ -152,8 +152,8 @@ LEAVING = {
     ),
     "a sensitive value of another row": (
         "release/plan/pipeline.sql",
-        "s.u{{ u.i }}{% if",
-        "coalesce(NULL, 'Flu') AS u{{ u.i }}{% if",
+        "s.{{ u.column }}{% if",
+        "coalesce(NULL, 'Flu') AS {{ u.column }}{% if",
     ),
     "a record is there twice and another not at all": (
         "release/plan/classes_of_records.sql",
@@ -370,7 +370,7 @@ def test_wrong_metric_formula_detected(people: Any, monkeypatch: pytest.MonkeyPa
 
 
 SUMS = {
-    "squares": ("release/plan/dispersion.sql", "squares{{ q.i }} - 2 *", "squares{{ q.i }} - 1 *"),
+    "squares": ("release/plan/dispersion.sql", "{{ 'squares'|of(q) }} - 2 *", "{{ 'squares'|of(q) }} - 1 *"),
     "modes": ("release/plan/dispersion.sql", "SELECT max(size) AS most", "SELECT min(size) AS most"),
     "widths": ("release/plan/number_column.sql", "nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0)", "1e6"),
     "heights": ("release/plan/hierarchy_columns.sql", "(size.levels - t.depth - 1)", "(size.levels - t.depth)"),
@@ -389,14 +389,18 @@ NOISY = {
     "another order": ("release/plan/output_rows.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
     "top": (
         "release/noise/pipeline.sql",
-        "THEN {{ low_end(q, sql('h', q.i)) }} END",
-        "THEN {{ low_end(q, sql('h', q.i)) }} + 60 END",
+        "THEN {{ low_end(q, 'drawn'|of(q)) }} END",
+        "THEN {{ low_end(q, 'drawn'|of(q)) }} + 60 END",
     ),
-    "rounding": ("release/noise/pipeline.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
+    "rounding": (
+        "release/noise/pipeline.sql",
+        "THEN {{ low_end(q, 'drawn'|of(q)) }} END",
+        "THEN {{ 'drawn'|of(q) }} END",
+    ),
     "a sensitive value of another row": (
         "release/noise/pipeline.sql",
-        "{% for u in unchanged %}, s.u{{ u.i }}{% if",
-        "{% for u in unchanged %}, lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% if",
+        "{% for u in unchanged %}, s.{{ u.column }}{% if",
+        "{% for u in unchanged %}, lag(s.{{ u.column }}) OVER () AS {{ u.column }}{% if",
     ),
     "a row is left out": ("release/plan/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
 }

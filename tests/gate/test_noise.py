@@ -614,7 +614,9 @@ def test_gate_refuses_noise_outside_column_range(people: Any, monkeypatch: pytes
 
     real = templates._templates().loader
     text = real.get_source(templates._templates(), "release/noise/pipeline.sql")[0]  # type: ignore[union-attr]
-    loose = text.replace("least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high)", "{{ value }} - 100")
+    loose = text.replace(
+        "least(greatest({{ value }}, {{ 'range'|of(q) }}.low), {{ 'range'|of(q) }}.high)", "{{ value }} - 100"
+    )
     assert loose != text
     broken_result = templates._templates().overlay(
         loader=_SingleTemplateLoader(real, "release/noise/pipeline.sql", loose)

@@ -32,8 +32,8 @@ _FAULTS = {
     ),
     "NULL counts as a value of its class": Fault(
         "sql/release/plan/generalize.sql",
-        " FILTER (WHERE e.c{{ q.i }} IS NOT NULL))::BIGINT AS filled{{ q.i }}",
-        ")::BIGINT AS filled{{ q.i }}",
+        " FILTER (WHERE e.{{ 'code'|of(q) }} IS NOT NULL))::BIGINT AS {{ 'filled'|of(q) }}",
+        ")::BIGINT AS {{ 'filled'|of(q) }}",
         ("tests/table_functions/test_sql_forms.py", "tests/release/plan/test_metrics.py"),
     ),
     "a row of each class is dropped": Fault(

@@ -26,14 +26,14 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "the interval of the middle": Fault(
         "sql/release/plan/generalize.sql",
-        ", min(e.c{{ q.i }}) AS low{{ q.i }}, max(e.c{{ q.i }}) AS high{{ q.i }}",
-        ", min(e.c{{ q.i }}) AS low{{ q.i }}, quantile_disc(e.c{{ q.i }}, 0.9) AS high{{ q.i }}",
+        ", min(e.{{ 'code'|of(q) }}) AS {{ 'low'|of(q) }}, max(e.{{ 'code'|of(q) }}) AS {{ 'high'|of(q) }}",
+        ", min(e.{{ 'code'|of(q) }}) AS {{ 'low'|of(q) }}, quantile_disc(e.{{ 'code'|of(q) }}, 0.9) AS {{ 'high'|of(q) }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "NULL beside values is NULL": Fault(
         "sql/release/plan/generalize.sql",
-        "WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS p{{ q.i }}",
-        "WHEN {{ is_star(sql('x.'), q) }} THEN NULL END AS p{{ q.i }}",
+        "WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS {{ 'published'|of(q) }}",
+        "WHEN {{ is_star(sql('x.'), q) }} THEN NULL END AS {{ 'published'|of(q) }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "an ancestor of codes that are not greater": Fault(
@@ -50,8 +50,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "codes of a tree are those of its neighbour": Fault(
         "sql/release/plan/encoded.sql",
-        "d{{ q.i }}.code AS c{{ q.i }}{% endfor %}",
-        "coalesce(d{{ q.i }}.code, 0) AS c{{ q.i }}{% endfor %}",
+        "{{ 'domain'|of(q) }}.code AS {{ 'code'|of(q) }}{% endfor %}",
+        "coalesce({{ 'domain'|of(q) }}.code, 0) AS {{ 'code'|of(q) }}{% endfor %}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "top does not hold for upper ends": Fault(
@@ -104,7 +104,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "rows of a class in no order": Fault(
         "sql/release/plan/output_rows.sql",
-        "{% for u in unchanged %}, {{ sql(u.sort_key(sql('r.u', u.i))) }} ASC NULLS LAST{% if not u.text_is_value %}, r.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}",
+        "{% for u in unchanged %}, {{ sql(u.sort_key(sql('r.', u.column))) }} ASC NULLS LAST{% if not u.text_is_value %}, r.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}",
         ") AS {{ place }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
@@ -269,8 +269,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "NULLs have the code of the last value": Fault(
         "dbanon/udf/cluster_input.py",
-        'return np.asarray(to_numpy(records.field(f"c{number}"), attribute.values), np.int32)',
-        'return np.asarray(to_numpy(records.field(f"c{number}"), attribute.values - 1), np.int32)',
+        'return np.asarray(to_numpy(records.field("codes").field(number), attribute.values), np.int32)',
+        'return np.asarray(to_numpy(records.field("codes").field(number), attribute.values - 1), np.int32)',
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "k is one less in the clustering": Fault(
@@ -281,8 +281,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "streams: hidden rows keep their values": Fault(
         "sql/release/streams/pipeline.sql",
-        "CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END AS u{{ u.i }}",
-        "s.u{{ u.i }} AS u{{ u.i }}",
+        "CASE WHEN l.class_id <> -1 THEN s.{{ u.column }} END AS {{ u.column }}",
+        "s.{{ u.column }} AS {{ u.column }}",
         ("tests/algorithms/streams/test_stream_functions.py",),
     ),
     "streams: a class that is reused is the next one": Fault(
@@ -329,14 +329,14 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "related: as many rows as the one with most": Fault(
         "sql/release/related/pipeline.sql",
-        "least(min(size{{ t.i }}), {{ cap }})",
-        "least(max(size{{ t.i }}), {{ cap }})",
+        "least(min({{ 'row count'|of(t) }}), {{ cap }})",
+        "least(max({{ 'row count'|of(t) }}), {{ cap }})",
         ("tests/release/related/test_related_release.py",),
     ),
     "related: pseudonyms are in the order of the keys": Fault(
         "sql/release/related/pipeline.sql",
-        "row_number() OVER (ORDER BY {% for t in tables %}seen{{ t.i }} ASC, {% endfor %}",
-        "row_number() OVER (ORDER BY person ASC, {% for t in tables %}seen{{ t.i }} ASC, {% endfor %}",
+        "row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}",
+        "row_number() OVER (ORDER BY person ASC, {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}",
         ("tests/release/related/test_related_rows.py",),
     ),
     "related: rows of a place are those of the next cluster": Fault(
@@ -353,8 +353,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "related: l is asked of nobody": Fault(
         "sql/release/related/pipeline.sql",
-        "WHERE r.u{{ h.i }} IS NOT NULL{% if h.table.i %}",
-        "WHERE false AND r.u{{ h.i }} IS NOT NULL{% if h.table.i %}",
+        "WHERE r.{{ h.column }} IS NOT NULL{% if h.table.i %}",
+        "WHERE false AND r.{{ h.column }} IS NOT NULL{% if h.table.i %}",
         ("tests/release/related/test_related_rows.py",),
     ),
     "hold: nobody waits": Fault(

@@ -248,7 +248,7 @@ def _neighbours(request: Any, rows: Any, *domains: Any) -> Any:
     """Cluster neighbours by the first quasi-identifier, ignoring all models; replaces dbanon_cluster."""
     if len(request) == 0:
         return pa.array([], cluster.ANSWER_TYPE)
-    groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
+    groups = sorted(rows.to_pylist()[0], key=lambda group: next(iter(group["codes"].values())))
     numbers = np.searchsorted(np.array(_cuts), np.arange(len(groups)), side="right").tolist()
     parts = [{"gid": g["gid"], "cluster": c, "first": 1, "last": 1} for g, c in zip(groups, numbers, strict=True)]
     return pa.array([{"parts": parts, "error": None}], cluster.ANSWER_TYPE)

@@ -107,7 +107,7 @@ def test_explain_release_lists_steps_of_named_function(six: Any) -> None:
     assert {"age: domain", "disease: measured l", "gate", "metric_rows"} < set(names)
     assert names.index("encoded") < names.index("grouped") < names.index("gate")
     holds = dict(row[1:3] for row in rows)
-    assert holds["source"].endswith("q0 is age; q1 is workclass; u0 is disease")
+    assert holds["source"].endswith("and the number of the first (rid).")
     second_query = "WITH RECURSIVE\n" + ",\n".join(row[3] for row in rows[:-1]) + "\n" + rows[-1][3]
     assert six.execute(second_query).fetchall() == six.execute("FROM kacpc_metrics('six', k=3, l := 2)").fetchall()
 

@@ -43,9 +43,17 @@ class CodedColumn(NamedColumn):
 
 @dataclass(frozen=True)
 class RecordBounds:
-    """The least and greatest value (SQL) of quasi-identifier number `i`; records with values outside are dropped."""
+    """The least and greatest value (SQL) of a quasi-identifier; records with values outside are dropped.
+
+    Attributes:
+        i: The number of the quasi-identifier.
+        column: The quoted name of its values in a statement.
+        low: The least value.
+        high: The greatest value.
+    """
 
     i: int | Sql
+    column: Sql
     low: Sql
     high: Sql
 
@@ -504,7 +512,7 @@ def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelec
         version_constraints=spec.version_constraints,
         kept_members=spec.version_constraints.kept_members,
         bounds=tuple(
-            RecordBounds(q.i, *preprocessing.bounds[q.raw_name])
+            RecordBounds(q.i, q.column, *preprocessing.bounds[q.raw_name])
             for q in columns.quasi
             if q.raw_name in preprocessing.bounds
         ),

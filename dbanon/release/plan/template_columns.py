@@ -209,21 +209,28 @@ class SensitiveColumnView:
         return text(f"l:{self.raw_name}")
 
 
-def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
+def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name: str | None = None) -> QuasiColumn:
     """Return quasi-identifier number `i` as templates read it: a NumberColumn, or a TreeColumn for categories.
 
     It includes the error messages about the column, as SQL.
+
+    Args:
+        spec: The release spec.
+        i: The number.
+        attribute: The attribute of the quasi-identifier.
+        statement_name: The name by which the statement counts its values; None: the attribute's name.
     """
     column, settings = attribute.quasi.column, attribute.quasi.settings
+    counted_name = column if statement_name is None else statement_name
     function, table = spec.function, spec.source.shown
-    n_nulls = sql_placeholder(f"(facts.records - facts.{derived_reference('filled', column)})")
+    n_nulls = sql_placeholder(f"(facts.records - facts.{derived_reference('filled', counted_name)})")
     messages = {
         "nulls": error_sql(
             errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(spec.reading.order_columns))
         ),
         "wild": error_sql(
             errors.NonFiniteValueError(
-                function, table, column, sql_placeholder(f"facts.{derived_reference('not finite', column)}")
+                function, table, column, sql_placeholder(f"facts.{derived_reference('not finite', counted_name)}")
             )
         ),
         "no_values": error_sql(errors.ColumnAllNullError(function, table, column)),

@@ -14,6 +14,7 @@ from dbanon.release.plan import template_columns
 from dbanon.release.plan.number_column import number_column
 from dbanon.release.plan.template_columns import QuasiColumn, TreeColumn
 from dbanon.release.related.related_tables import RelatedTable
+from dbanon.release.spec.published_columns import unused_name
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.stored_policy import Settings
 from dbanon.source.type_families import FAMILIES
@@ -66,17 +67,23 @@ def child_features(tables: Sequence[RelatedTable], first_number: int) -> list[li
         first_number: The number of the first feature; the others follow.
     """
     features_by_table: list[list[Feature]] = [[]]
+    used_names = list(tables[0].spec.source.columns)
     for table in tables[1:]:
-        features_by_table.append(list(_table_features(table.spec, first_number)))
+        features_by_table.append(list(_table_features(table.spec, first_number, used_names)))
         first_number += len(features_by_table[-1])
     return features_by_table
 
 
-def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
+def _table_features(spec: ReleaseSpec, first_number: int, used_names: list[str]) -> Iterator[Feature]:
     """Yield the features of a child table: its number of rows, then those of each quasi-identifier.
 
     A number has two features, the least and the greatest value, each with half of its weight. A category has one, its
-    most frequent value. `first_number` is the number of the first feature.
+    most frequent value.
+
+    Args:
+        spec: The release spec of the child table.
+        first_number: The number of the first feature.
+        used_names: Names of columns of persons that the statement has already; those of the features are added.
     """
     row_count = QuasiIdentifier(f"{spec.source.shown}: rows", "INTEGER", Settings(weight=_ROW_COUNT_WEIGHT))
     aggregates: list[tuple[int | None, str, str | None, Attribute]] = [
@@ -89,10 +96,13 @@ def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
             aggregates.append((i, "usual", None, attribute))
     for number, (quasi_number, word, aggregate, attribute) in enumerate(aggregates, first_number):
         name = f"{spec.source.shown}: {word} {'' if quasi_number is None else attribute.quasi.column}"
+        words = [word] if quasi_number is None else [word, attribute.quasi.column]
+        statement_name = unused_name(f"{' '.join(words)} of {spec.source.shown}", used_names)
+        used_names.append(statement_name)
         column = (
             _row_count_column(attribute, number)
             if quasi_number is None
-            else template_columns.quasi_column(spec, number, attribute)
+            else template_columns.quasi_column(spec, number, attribute, statement_name)
         )
         settings = replace(attribute.quasi.settings, weight=attribute.quasi.settings.weight / (2 if aggregate else 1))
         feature_attribute = replace(attribute, quasi=QuasiIdentifier(name, attribute.quasi.type, settings))
@@ -101,7 +111,7 @@ def _table_features(spec: ReleaseSpec, first_number: int) -> Iterator[Feature]:
             quasi_number,
             None if aggregate is None else Sql(aggregate),
             feature_attribute,
-            reread_column(column, f"{number}. {name}"),
+            reread_column(column, statement_name),
         )
 
 

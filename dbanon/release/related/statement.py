@@ -108,16 +108,18 @@ def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedN
 
 @dataclass(frozen=True)
 class _SensitiveColumn:
-    """A sensitive column of a related table; `i` is its number among the table's unchanged columns."""
+    """A sensitive column of a related table; `column` is the quoted name of its values in a statement."""
 
     table: TableView
     name: str
-    i: int
+    column: Sql
 
 
 def _sensitive_columns(tables: Sequence[TableView]) -> list[_SensitiveColumn]:
     """Return the sensitive columns of all tables, in the order of the tables."""
-    return [_SensitiveColumn(table, u.raw_name, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
+    return [
+        _SensitiveColumn(table, u.raw_name, u.column) for table in tables for u in table.unchanged if u.is_sensitive
+    ]
 
 
 def _clustering_sql(

@@ -14,6 +14,7 @@ from dbanon.release.related import error_messages
 from dbanon.release.related.child_features import Feature
 from dbanon.release.related.related_tables import RelatedTable, RelatedTables
 from dbanon.release.spec.published_columns import unused_name
+from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 COMPOSITE_KEY_NAME = "entity_id"
@@ -216,7 +217,7 @@ def _table_view(
         display_name,
         source=TableSource(
             table=source.read,
-            origin=source.read if is_read_twice else identifier(f"{raw_name}: as it came"),
+            origin=source.read if is_read_twice else derived_reference("as it came", raw_name),
             is_read_twice=is_read_twice,
             columns=join_sql(identifier(name) for name in source.columns if name in read_names),
             row_number=Sql("rowid") if is_read_twice else reserved.row,
@@ -233,7 +234,9 @@ def _table_view(
             table_plan.gate_rules,
             key=tuple(_gate_key_column(name, source.columns[name]) for name in table.key),
             published_names=Sql(f"[{join_sql(text(name) for name in [key_name, *published_names])}]"),
-            say=related_messages.table_refusals(table.spec.function, related_messages.TABLE_CHECKS, display_name, i),
+            say=related_messages.table_refusals(
+                table.spec.function, related_messages.TABLE_CHECKS, display_name, raw_name
+            ),
         ),
         say=error_messages.key_error_messages(table, related.entity),
     )

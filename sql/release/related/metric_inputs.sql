@@ -28,11 +28,11 @@ metric_rows AS MATERIALIZED (
     {% endfor %}
     {% for t in children %}
         UNION ALL
-        SELECT {{ 100 * t.i }}, {{ t.measures.rows }}, sum(size{{ t.i }}), 'higher', 'Rows of the table that are published.', true FROM reader
+        SELECT {{ 100 * t.i }}, {{ t.measures.rows }}, sum({{ 'row count'|of(t) }}), 'higher', 'Rows of the table that are published.', true FROM reader
         UNION ALL
-        SELECT {{ 100 * t.i + 1 }}, {{ t.measures.rows_surplus }}, sum(least(held{{ t.i }}, {{ cap }}) - size{{ t.i }}), 'lower', 'Rows left out because others of the class have fewer.', false FROM reader
+        SELECT {{ 100 * t.i + 1 }}, {{ t.measures.rows_surplus }}, sum(least({{ 'source rows'|of(t) }}, {{ cap }}) - {{ 'row count'|of(t) }}), 'lower', 'Rows left out because others of the class have fewer.', false FROM reader
         UNION ALL
-        SELECT {{ 100 * t.i + 2 }}, {{ t.measures.rows_above_cap }}, sum(held{{ t.i }} - least(held{{ t.i }}, {{ cap }})), 'lower', 'Rows left out because a person has more than max_children.', false FROM reader
+        SELECT {{ 100 * t.i + 2 }}, {{ t.measures.rows_above_cap }}, sum({{ 'source rows'|of(t) }} - least({{ 'source rows'|of(t) }}, {{ cap }})), 'lower', 'Rows left out because a person has more than max_children.', false FROM reader
     {% endfor %}
     )
 ),

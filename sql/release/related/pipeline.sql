@@ -63,13 +63,13 @@ persons AS MATERIALIZED (
     SELECT
         p.* EXCLUDE (content)
         {% for t in children %}
-        , coalesce(c{{ t.i }}.size, 0) AS size{{ t.i }}
-        {% for f in t.features %}, {% if f.is_size %}least(coalesce(c{{ t.i }}.size, 0), {{ cap }})::INTEGER{% elif f.aggregate %}c{{ t.i }}.{{ f.column.column }}{% else %}{{ 'mode'|of(f.column) }}.value{% endif %} AS {{ f.column.column }}{% endfor %}
+        , coalesce({{ 'summary'|of(t) }}.size, 0) AS {{ 'row count'|of(t) }}
+        {% for f in t.features %}, {% if f.is_size %}least(coalesce({{ 'summary'|of(t) }}.size, 0), {{ cap }})::INTEGER{% elif f.aggregate %}{{ 'summary'|of(t) }}.{{ f.column.column }}{% else %}{{ 'mode'|of(f.column) }}.value{% endif %} AS {{ f.column.column }}{% endfor %}
         {% endfor %}
-        , row_number() OVER (ORDER BY md5(row(p.content{% for t in children %}, c{{ t.i }}.content{% endfor %})::VARCHAR) ASC) - 1 AS rowid
+        , row_number() OVER (ORDER BY md5(row(p.content{% for t in children %}, {{ 'summary'|of(t) }}.content{% endfor %})::VARCHAR) ASC) - 1 AS rowid
     FROM {{ 'values'|of(parent) }} AS p
     {% for t in children %}
-    LEFT JOIN {{ 'summary'|of(t) }} AS c{{ t.i }} ON c{{ t.i }}.person = p.person
+    LEFT JOIN {{ 'summary'|of(t) }} ON {{ 'summary'|of(t) }}.person = p.person
     {% for f in t.features if f.is_most_frequent %}
     LEFT JOIN (
         SELECT person, {{ t.quasi[f.quasi_number].column }} AS value
@@ -107,7 +107,7 @@ clusters AS MATERIALIZED (
 ),
 -- A row a person: whose key it is, the cluster, and how many rows the person has in each table.
 member AS MATERIALIZED (
-    SELECT p.person, p.number, c.cluster::BIGINT AS cluster{% for t in children %}, p.size{{ t.i }}{% endfor +%}
+    SELECT p.person, p.number, c.cluster::BIGINT AS cluster{% for t in children %}, p.{{ 'row count'|of(t) }}{% endfor +%}
     FROM persons AS p
     JOIN clusters AS c ON c.rid = p.rowid
 ),
@@ -124,7 +124,7 @@ member AS MATERIALIZED (
         SELECT v.number, v.place, m.cluster, s.size
         FROM {{ 'ranked'|of(t) }} AS v
         JOIN member AS m ON m.person = v.person
-        JOIN (SELECT cluster, least(min(size{{ t.i }}), {{ cap }}) AS size FROM member GROUP BY cluster) AS s ON s.cluster = m.cluster
+        JOIN (SELECT cluster, least(min({{ 'row count'|of(t) }}), {{ cap }}) AS size FROM member GROUP BY cluster) AS s ON s.cluster = m.cluster
     )
     WHERE place <= size
 ),
@@ -137,8 +137,8 @@ member AS MATERIALIZED (
 -- A row a person: what is published of the person in all tables, of quasi-identifiers (seen) and of everything (told).
 published AS MATERIALIZED (
     SELECT
-        m.person, {{ marks(parent, sql('r.')) }} AS seen0, {{ told(parent, sql('r.')) }} AS told0
-        {% for t in children %}, coalesce(c{{ t.i }}.seen, []) AS seen{{ t.i }}, coalesce(c{{ t.i }}.told, []) AS told{{ t.i }}{% endfor +%}
+        m.person, {{ marks(parent, sql('r.')) }} AS {{ 'seen'|of(parent) }}, {{ told(parent, sql('r.')) }} AS {{ 'told'|of(parent) }}
+        {% for t in children %}, coalesce({{ 'published'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, coalesce({{ 'published'|of(t) }}.told, []) AS {{ 'told'|of(t) }}{% endfor +%}
     FROM member AS m
     JOIN {{ 'made'|of(parent) }} AS r ON r.number = m.number
     {% for t in children %}
@@ -147,15 +147,15 @@ published AS MATERIALIZED (
         FROM {{ 'made'|of(t) }} AS r
         JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number
         GROUP BY v.person
-    ) AS c{{ t.i }} ON c{{ t.i }}.person = m.person
+    ) AS {{ 'published'|of(t) }} ON {{ 'published'|of(t) }}.person = m.person
     {% endfor %}
 ),
 -- A row a person: the class, and the pseudonym, a number that follows from what is published of the person alone.
 numbered AS MATERIALIZED (
     SELECT
         person,
-        dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}seen{{ t.i }} ASC{% endfor %}) AS class_id,
-        row_number() OVER (ORDER BY {% for t in tables %}seen{{ t.i }} ASC, {% endfor %}{% for t in tables %}{% if not loop.first %}, {% endif %}told{{ t.i }} ASC{% endfor %}) AS pseudonym
+        dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} ASC{% endfor %}) AS class_id,
+        row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}{% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'told'|of(t) }} ASC{% endfor %}) AS pseudonym
     FROM published
 ),
 {% for t in tables %}

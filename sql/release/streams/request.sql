@@ -5,7 +5,7 @@
 (SELECT CASE
             WHEN failure IS NOT NULL THEN error({{ message_text() }})
             {% for o in order %}
-            WHEN EXISTS (FROM source WHERE o{{ loop.index0 }} IS NULL) THEN error({{ say_order[loop.index0] }})
+            WHEN EXISTS (FROM source WHERE "order: {{ loop.index }}" IS NULL) THEN error({{ say_order[loop.index0] }})
             {% endfor %}
             ELSE {{ request }}
         END FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name)

@@ -6,15 +6,13 @@
 as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
 -- The source, read once: a row a record, in the order of arrival (rid, from 1).
--- {%+ for q in quasi %}{{ q.column }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor %}
-{%- for u in unchanged %}; {{ u.column }} is {{ u.raw_name|comment }}{% endfor +%}
 source AS MATERIALIZED (
     SELECT
         * EXCLUDE (tie), 1::BIGINT AS size,
         {% if continuation is defined %}
-        coalesce(place, {{ continuation.n_before }} + row_number() OVER (PARTITION BY place IS NULL ORDER BY {% for o in order %}o{{ loop.index0 }} ASC NULLS FIRST, {% endfor %}tie ASC)) AS rid
+        coalesce(place, {{ continuation.n_before }} + row_number() OVER (PARTITION BY place IS NULL ORDER BY {% for o in order %}"order: {{ loop.index }}" ASC NULLS FIRST, {% endfor %}tie ASC)) AS rid
         {% else %}
-        row_number() OVER (ORDER BY {% for o in order %}o{{ loop.index0 }} ASC NULLS FIRST, {% endfor %}tie ASC) AS rid
+        row_number() OVER (ORDER BY {% for o in order %}"order: {{ loop.index }}" ASC NULLS FIRST, {% endfor %}tie ASC) AS rid
         {% endif %}
     FROM (
         SELECT *, {{ row_hash(sql('')) }} AS tie
@@ -25,7 +23,7 @@ source AS MATERIALIZED (
                 {% for s in model_columns if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, {% endfor %}
                 {% if person %}{{ person }} AS person, {% endif %}
                 {% if continuation is defined %}{{ continuation.place }} AS place, {{ continuation.row }} AS source_row, {% endif %}
-                {% for o in order %}{{ o }} AS o{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %}
+                {% for o in order %}{{ o }} AS "order: {{ loop.index }}"{% if not loop.last %}, {% endif %}{% endfor %}
             FROM {{ origin }}
         )
     )

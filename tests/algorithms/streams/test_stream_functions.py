@@ -187,11 +187,11 @@ def test_gate_refuses_small_late_or_split_stream_classes(
 @pytest.mark.parametrize(
     ("template", "original", "replacement"),
     [
-        ("release/streams/pipeline.sql", "'*' ELSE c.p", "'F' ELSE c.p"),
-        ("release/streams/pipeline.sql", "CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END", "s.u{{ u.i }}"),
+        ("release/streams/pipeline.sql", "'*' ELSE c.{{", "'F' ELSE c.{{"),
+        ("release/streams/pipeline.sql", "CASE WHEN l.class_id <> -1 THEN s.{{ u.column }} END", "s.{{ u.column }}"),
         ("release/streams/pipeline.sql", "s.rid AS arrived_at", "s.rid + 1 AS arrived_at"),
-        ("release/streams/source.sql", "o{{ loop.index0 }} ASC NULLS FIRST", "o{{ loop.index0 }} DESC NULLS FIRST"),
-        ("release/plan/generalize.sql", "v{{ q.i }}.published WHEN", "'[20, 21]' WHEN"),
+        ("release/streams/source.sql", '{{ loop.index }}" ASC NULLS FIRST', '{{ loop.index }}" DESC NULLS FIRST'),
+        ("release/plan/generalize.sql", "{{ 'range'|of(q) }}.published WHEN", "'[20, 21]' WHEN"),
     ],
 )
 def test_gate_refuses_untrue_stream_values(

@@ -193,8 +193,11 @@ def replace_published_text(monkeypatch: pytest.MonkeyPatch, old: str, new: str) 
     def statement(request: plan.ReleaseSpec) -> str:
         text = real(request)
         start = text.index("published AS MATERIALIZED (\n    SELECT\n        g.class_id")
-        index = text.index("g.p0", start)
-        return f"{text[:index]}CASE WHEN g.p0 = '{old}' THEN '{new}' ELSE g.p0 END AS p0{text[index + 4 :]}"
+        born = '"born: published"'
+        before, after = text[:start], text[start:]
+        return before + after.replace(
+            f"g.{born}", f"CASE WHEN g.{born} = '{old}' THEN '{new}' ELSE g.{born} END AS {born}", 1
+        )
 
     monkeypatch.setattr(plan, "release_sql", statement)
 

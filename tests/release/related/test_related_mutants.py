@@ -66,11 +66,11 @@ MUTANTS = {
     ),
     "a row more than everybody has": (PATH, "WHERE place <= size", "WHERE place <= size + 1"),
     "a row less than everybody has": (PATH, "WHERE place <= size", "WHERE place < size"),
-    "no cap": (PATH, "least(min(size{{ t.i }}), {{ cap }})", "min(size{{ t.i }})"),
+    "no cap": (PATH, "least(min({{ 'row count'|of(t) }}), {{ cap }})", "min({{ 'row count'|of(t) }})"),
     "the keys leave": (PATH, "n.pseudonym AS {{ t.names.key }}", "n.person AS {{ t.names.key }}"),
     "pseudonyms follow the keys": (
         PATH,
-        "{% if not loop.first %}, {% endif %}told{{ t.i }} ASC{% endfor %}) AS pseudonym",
+        "{% if not loop.first %}, {% endif %}{{ 'told'|of(t) }} ASC{% endfor %}) AS pseudonym",
         "{% endfor %}person ASC) AS pseudonym",
     ),
     "pseudonyms have gaps": (PATH, "n.pseudonym AS {{ t.names.key }}", "n.pseudonym * 2 AS {{ t.names.key }}"),
@@ -132,8 +132,8 @@ MUTANTS = {
     ),
     "intervals are too narrow": (
         "release/plan/generalize.sql",
-        "max(e.c{{ q.i }}) AS high{{ q.i }}",
-        "min(e.c{{ q.i }}) AS high{{ q.i }}",
+        "max(e.{{ 'code'|of(q) }}) AS {{ 'high'|of(q) }}",
+        "min(e.{{ 'code'|of(q) }}) AS {{ 'high'|of(q) }}",
     ),
     "rows of other clusters": (
         "release/related/person_clusters.sql",
@@ -151,7 +151,7 @@ def test_related_path_fault_refused_for_both_tables(clinic_con: Any, change_temp
             clinic_con.execute(query).fetchall()
 
 
-VALUE = "dense_rank() OVER (ORDER BY {{ byte(sql('r.u', h.i)) }} ASC) - 1"
+VALUE = "dense_rank() OVER (ORDER BY {{ byte(sql('r.', h.column)) }} ASC) - 1"
 DIVERSE = {
     "clusters are not merged": (CLUSTERED, "{% if l %}", "{% if false %}"),
     "everybody has values of their own": (PATH, VALUE, "p.rowid"),
