@@ -18,7 +18,7 @@ RELEASE_CHECKS = {
     "small": ("classes below k", "classes.small"),
     "finer": ("values that the policy does not let out as they are", "classes.finer"),
     "columns": ("other columns than the policy lets out, or in another order, of records", "reread.records"),
-    "stated": ("figures that do not follow from the released rows, records", "(SELECT sum(size) FROM released)"),
+    "stated": ("figures that do not follow from the released rows, records", "(SELECT sum(size) FROM released_values)"),
     "reread": ("the source was read as other records than it has, records", "reread.records"),
     "order": ("rows that are not in the order of what they publish", "ordered.rows"),
     "confused": (
@@ -39,7 +39,7 @@ STREAM_CHECKS = {
 
 _STREAM_COUNT_SQL = {
     **dict.fromkeys(("lost", "columns"), "counted.records"),
-    "stated": "(SELECT count(*) FROM leaving)",
+    "stated": "(SELECT count(*) FROM published_rows)",
     "untrue": "counted.untrue",
     "unknown": "counted.unknown",
     "uncovered": "covered.uncovered",

@@ -11,7 +11,7 @@ from dbanon import errors
 from dbanon.sqltext.quote import Sql, join_sql
 
 _IF_GATE_PASSED = "WHERE (SELECT passed FROM gate)"
-_IF_METRICS_PASSED = f"{_IF_GATE_PASSED} AND (SELECT passed FROM stated)"
+_IF_METRICS_PASSED = f"{_IF_GATE_PASSED} AND (SELECT passed FROM stated_check)"
 _METRIC_COLUMNS = "metric, value, better, description, is_publishable"
 
 
@@ -44,7 +44,7 @@ def released_rows(copies: Sql, position: Sql, copy: Sql) -> str:
     """
     return f"""
         SELECT * EXCLUDE ({copies}, {position}, {copy})
-        FROM ( SELECT *, unnest({copies}) AS {copy} FROM (FROM leaving {_IF_GATE_PASSED} ORDER BY {position} ASC) )
+        FROM ( SELECT *, unnest({copies}) AS {copy} FROM (FROM published_rows {_IF_GATE_PASSED} ORDER BY {position} ASC) )
     """
 
 
@@ -82,7 +82,7 @@ def related_rows(rows_relation: Sql, row: Sql, position: Sql) -> str:
 def stream_rows(published_at: Sql, class_id: Sql, arrived_at: Sql) -> str:
     """Return the SELECT that must end a stream: rows by time of publication, class and arrival, if the gate passed."""
     order = join_sql((f"{published_at} ASC", f"{class_id} ASC NULLS LAST", f"{arrived_at} ASC"))
-    return f"SELECT * FROM leaving {_IF_GATE_PASSED} ORDER BY {order}"
+    return f"SELECT * FROM published_rows {_IF_GATE_PASSED} ORDER BY {order}"
 
 
 def stream_metrics() -> str:
@@ -102,6 +102,6 @@ def stream_step(cluster: Sql, position: Sql, row: Sql, arrived_at: Sql) -> str:
     """
     return f"""
         SELECT v.*, l.cluster AS {cluster}, l.rid AS {position}, s.source_row AS {row}
-        FROM left_with AS l JOIN source AS s ON s.rid = l.rid
-        LEFT JOIN leaving AS v ON v.{arrived_at} = l.rid {_IF_GATE_PASSED}
+        FROM departures AS l JOIN source AS s ON s.rid = l.rid
+        LEFT JOIN published_rows AS v ON v.{arrived_at} = l.rid {_IF_GATE_PASSED}
     """

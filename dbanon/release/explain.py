@@ -30,7 +30,7 @@ _STEP_PARAMETERS = (
     ),
 )
 
-_STEPS_WITH_TABLE_COLUMNS = ("as_it_came", "leaving", "class_rows", RESULT_STEP)
+_STEPS_WITH_TABLE_COLUMNS = ("source_copy", "published_rows", "class_rows", RESULT_STEP)
 """Steps with columns of the table, whose names may be equal to those of numbers such as rid."""
 
 _ROW = identifier("dbanon row")
@@ -135,21 +135,21 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
         step_name: The step whose rows are shown.
         step_names: The names of all steps of the statement.
     """
-    if followed_records is None or step_name in _STEPS_WITH_TABLE_COLUMNS or "placed" not in step_names:
+    if followed_records is None or step_name in _STEPS_WITH_TABLE_COLUMNS or "record_classes" not in step_names:
         return ""
     record_list = f"({', '.join(map(str, followed_records))})"
-    classes = f"(SELECT class_id FROM placed WHERE rid IN {record_list})"
+    classes = f"(SELECT class_id FROM record_classes WHERE rid IN {record_list})"
     wanted_numbers = {
         "rid": record_list,
-        "tid": f"(SELECT tid FROM placed WHERE rid IN {record_list})",
-        "gid": f"(SELECT gid FROM class_of_part WHERE class_id IN {classes})",
+        "tid": f"(SELECT tid FROM record_classes WHERE rid IN {record_list})",
+        "gid": f"(SELECT gid FROM part_classes WHERE class_id IN {classes})",
         "class_id": classes,
     }
-    if "generalized" in step_names:
-        wanted_numbers["span"] = f"(SELECT span FROM generalized WHERE class_id IN {classes})"
-        wanted_numbers["cluster"] = f"(SELECT cluster FROM class_of_cluster WHERE class_id IN {classes})"
+    if "generalized_spans" in step_names:
+        wanted_numbers["span"] = f"(SELECT span FROM generalized_spans WHERE class_id IN {classes})"
+        wanted_numbers["cluster"] = f"(SELECT cluster FROM cluster_classes WHERE class_id IN {classes})"
     else:  # with noise, a class is a cluster
-        wanted_numbers["cluster"] = f"(SELECT class_id - 1 FROM placed WHERE rid IN {record_list})"
+        wanted_numbers["cluster"] = f"(SELECT class_id - 1 FROM record_classes WHERE rid IN {record_list})"
     conditions = [
         f"WHEN json_exists(to_json({_ROW}), '{column}') THEN (to_json({_ROW}) ->> '{column}')::BIGINT IN {numbers}"
         for column, numbers in wanted_numbers.items()
@@ -205,7 +205,7 @@ def _functions() -> tuple[TableFunction, ...]:
             ("function", "tbl", "step"),
             _STEP_PARAMETERS,
             "The first rows of one of these steps. For the custodian: it shows raw values.",
-            "FROM explain_step('kacpc', 'patients', 'encoded', k = 10, follow = [0, 1]);",
+            "FROM explain_step('kacpc', 'patients', 'encoded_tuples', k = 10, follow = [0, 1]);",
         ),
     )
 

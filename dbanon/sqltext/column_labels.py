@@ -11,35 +11,40 @@ _OWN_PREFIX = "dbanon "
 
 FIXED_NAMES = frozenset(
     """
-    a above above_gap added alike alone ancestors answer answered arrival arrived arrived_at as_it_came asked attribute
-    attributes b barred before begins begun below below_gap better beyond body bounded budget by_person c candidates
-    carried categories category cell cells change changed checksum chosen class class_a class_b class_id class_of
-    class_of_cluster class_of_group class_of_part class_of_tuple class_rows classes climb cluster cluster_id cluster_of
-    clusters code code_node column_name confused content copy count_of counted covered cumulated d database_name dealt
-    delay density depth description detail differ different different_after different_before differs differs_in_size
-    distance diverse drawn dropped e earlier edges encoded error extent f facts failed few filled finer first
-    first_records first_seen first_value first_values followed found fresh g gain gate generalized gid gone grouped
-    groups h has_null hash hash_of hashes height held held_back hidden hierarchy hierarchy_changed high high_end
-    high_key high_place high_text high_value highest holders holding homogeneous id instants invented is_first is_known
-    is_leaf is_misplaced is_new is_open is_other is_publishable is_rare is_split is_strange j judged k keeps kept
-    kept_facts key key_problem keys kind known known_as l label label_hash label_of labels last late layer leads leaf
-    least least_low least_value leaves leaving led left_out left_with level levels lifted line lineage lines link linked
-    listed listed_classes longest loss lost lost_node lost_of low low_end low_key low_node low_place low_text low_value
-    lowest m made magnitude mark may mean member message metric metric_rows metrics middle mine misplaced missed missing
-    missing_after missing_before model moment most my_class my_members n n_covered_values n_possible_values name net
-    newcomers node nodes now nulls number numbered numbers o occurs of_set old_person_key old_row_hash ordered original
-    other_classes overall own own_class own_loss p pair parameter parent part parts passed people person person_key
-    persons piece place place_of place_step placed places plain policy_changed position possible_values problem
-    pseudonym pseudonyms published published_at published_node q quasi quasi_cells r raised rare rare_together rarely
-    ratio reach reached read reader reason records records_in region released released_classes released_rows remaining
-    removed replayed request reread reused rid rise root round rounded row row_hash rowid rows rows_in rows_out run s
-    said schema_name seal seat seated second seen seen_high seen_low sensitive_values set_id sets share shared shift
-    shown side signature signatures single_in single_rows single_values size sized small source source_row span spelled
-    spellings split spread squares squares_of_classes squares_of_clusters start stated status stays step steps stored
-    strange stretch suppressed t tally tells texts their_class their_key their_members their_value theirs there tid tie
-    ties told top total trail tree tree_code tree_domain tree_fact tree_problem trees tuple tuples u unbounded_high
-    unbounded_low uncovered unknown unplaced untrue v value value_before value_hash value_of values values_of
-    values_trail variance version vid visible w waiting waits wanted was weight who whole wide width worn worst wrong x
+    a above above_gap added alike allowed_values ancestor_paths answer arrival arrivals arrived arrived_at asked
+    attribute attributes b barred before begins begun below below_gap better beyond body bounded_records budget
+    by_person c candidates carried categories category_counts cell cells change changed checks checksum chosen class
+    class_a class_b class_id class_labels class_losses class_originals class_rows class_seats classes cluster
+    cluster_classes cluster_id cluster_members cluster_moments cluster_parts cluster_spans clustering clusters code
+    code_groups code_nodes column_name confused content copy count_of counted covered cumulated d database_name
+    dealt delay density departures depth description detail differ different different_after different_before
+    differs differs_in_size distance distinct_rows diverse drawn_values dropped e earlier edges encoded_tuples error
+    f failed failure few filled finer first first_records first_seen first_value first_values followed_records found
+    g gain gate generalized_spans gid gone group_classes groups h has_null has_rows hash hash_of hashes height held
+    held_back hierarchy hierarchy_changed high high_end high_key high_place high_text high_value highest holders
+    holding homogeneous id instants invented is_first is_known is_leaf is_misplaced is_new is_open is_other
+    is_publishable is_rare is_split is_strange j judged k keeps kept kept_groups key key_problem keys kind known
+    known_as known_classes l label label_hash labels last late layer leads leaf least least_low least_value leaves
+    led left_out level levels lifted line lineage lines link linked linked_below_k linked_values listed
+    listed_classes longest loss lost low low_end low_key low_nodes low_place low_text low_value lowest m made
+    magnitude mark may mean message metric metric_rows metrics middle mine misplaced missed missing missing_after
+    missing_before model most my_class my_members n n_covered_values n_possible_values name net new_groups new_parts
+    newcomers node node_losses nodes noisy_records now nulls number numbered numbers o occurs of_set old_person_key
+    old_row_hash ordered other_classes overall own own_class own_loss p pair parameter parent part part_classes
+    parts passed people person person_key persons piece pieces place place_of place_step places plain policy_changed
+    position possible_values problem pseudonym pseudonyms published published_at published_classes published_rows q
+    quasi quasi_cells r raised range_nodes rare rare_linked rare_together ratio reach reached read reader reason
+    record_classes records records_in region regrouped_classes released_classes released_rows released_values
+    remaining removed replayed_records request reread reused rid rise root round rounded row row_hash rowid rows
+    rows_in rows_out run s said schema_name seal seat second seen seen_high seen_low sensitive_values set_id sets
+    share shared shift shown side signature signatures single_in single_rows single_values size sized sized_classes
+    small source source_copy source_counts source_row span span_ranges span_values spelled spellings split
+    square_errors squares squares_of_classes squares_of_clusters start stated_check status step steps stored strange
+    stretch suppressed t tells texts their_class their_key their_members their_value theirs there tid tie ties told
+    top total trail trails tree tree_domains tree_facts tree_problems trees tuple tuple_classes tuples u
+    unbounded_high unbounded_low uncovered unknown unplaced untrue usable_counts usable_records v value value_before
+    value_codes value_hash value_of values values_trail variance version vid w waiting waits wanted was weight who
+    whole wide width worst wrong x
     """.split()  # noqa: SIM905
 )
 """Names that templates give to columns and relations of their own; a test compares this set with the templates."""

@@ -12,13 +12,13 @@
 {% set rounded %}{{ setting(own_rows, 'round', 1, sql('tree')) }}{% endset %}
 {% set originals %}
         {% for r in own_rows %}
-        SELECT DISTINCT {{ r.tree }} AS tree, {{ r.column }} AS value FROM original WHERE {{ r.column }} IS NOT NULL
+        SELECT DISTINCT {{ r.tree }} AS tree, {{ r.column }} AS value FROM class_originals WHERE {{ r.column }} IS NOT NULL
         {% if not loop.last %}UNION ALL{% endif +%}
         {% endfor %}
 {% endset %}
 {% if own_rows %}
 -- The gate climbs the stored hierarchies: a row a value and a node above it, with the labels passed.
-climb AS (
+ancestor_paths AS (
     SELECT v.tree, v.value, r.parent, [r.label] AS labels, {% if escape %}NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node){% else %}true{% endif %} AS is_leaf
     FROM (
         {{ originals }}
@@ -31,14 +31,14 @@ climb AS (
     ){% endif %}
     UNION ALL
     SELECT c.tree, c.value, r.parent, list_append(c.labels, r.label), c.is_leaf
-    FROM climb AS c
+    FROM ancestor_paths AS c
     JOIN hierarchy AS r ON r.tree = c.tree AND r.node = c.parent
     {# What is no tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
     WHERE len(c.labels) < (SELECT count(*) FROM hierarchy)
 ),
 {% endif %}
 -- A row a tree, a value and a text that it may be published as.
-ancestors AS MATERIALIZED (
+allowed_values AS MATERIALIZED (
     {% if own_rows %}
     SELECT DISTINCT tree, value, unnest(list_concat(
         list_transform(steps, lambda n: labels[n + 1]),
@@ -47,13 +47,13 @@ ancestors AS MATERIALIZED (
     )) COLLATE POSIX AS published
     FROM (
         SELECT *, list_filter(range(0, len(labels)), lambda n: n >= least(lowest, len(labels) - 1) AND n <= highest AND (rounded = 1 OR (n = 0 AND is_leaf) OR (len(labels) - 1 - n) % rounded = 0)) AS steps
-        FROM (SELECT *, {{ lowest }} AS lowest, {{ highest }} AS highest, {{ rounded }} AS rounded FROM climb WHERE parent IS NULL)
+        FROM (SELECT *, {{ lowest }} AS lowest, {{ highest }} AS highest, {{ rounded }} AS rounded FROM ancestor_paths WHERE parent IS NULL)
     )
     {% if flat %}UNION ALL{% endif %}
     {% endif %}
     {% for r in flat %}
     SELECT DISTINCT {{ r.tree }} AS tree, value, unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
-    FROM (SELECT DISTINCT {{ r.column }} AS value FROM original WHERE {{ r.column }} IS NOT NULL)
+    FROM (SELECT DISTINCT {{ r.column }} AS value FROM class_originals WHERE {{ r.column }} IS NOT NULL)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),

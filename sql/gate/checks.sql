@@ -16,8 +16,8 @@
 {% macro untrue() -%}
 (
         SELECT count(*) AS classes
-        FROM (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM original GROUP BY class_id) AS r
-        FULL JOIN (SELECT class_id, sum(size) AS size, sum(size * {{ checksum() }}) AS checksum FROM released GROUP BY class_id) AS p
+        FROM (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM class_originals GROUP BY class_id) AS r
+        FULL JOIN (SELECT class_id, sum(size) AS size, sum(size * {{ checksum() }}) AS checksum FROM released_values GROUP BY class_id) AS p
             ON p.class_id = r.class_id
         WHERE p.size IS DISTINCT FROM r.size OR p.checksum IS DISTINCT FROM r.checksum
     ) AS untrue
@@ -27,7 +27,7 @@
 {% if person %}
 SELECT l.class_id, count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY l.class_id
 {% else %}
-SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
+SELECT class_id, sum(size) AS size FROM released_values GROUP BY class_id
 {% endif %}
 {%- endmacro %}
 {#- Whether the rows stand in another order than that of what is published: each is held against the one before it. -#}
@@ -42,11 +42,11 @@ SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
 {%- endmacro %}
 {#- DuckDB 2.0 crashes where it compares rows that hold an ARRAY: it is a list here. -#}
 {% macro own_rows() -%}
-SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ sql(u.row_value(u.name)) }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM leaving
+SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ sql(u.row_value(u.name)) }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM published_rows
 {%- endmacro %}
 {#- A column of the release would go before an alias of its name. -#}
 {% macro refuse_rows() -%}
-WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN {{ messages.failure('published columns', gate_say.columns) }}
+WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM published_rows LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN {{ messages.failure('published columns', gate_say.columns) }}
         WHEN reread.differs THEN {{ messages.failure('second reading of the source', gate_say.reread) }}
         WHEN ordered.rows > 0 THEN {{ messages.failure('order of the rows', gate_say.order) }}
 {%- endmacro %}
@@ -67,9 +67,9 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
         {% for r in read_links %}
         WHEN (SELECT texts FROM {{ 'merged'|of(r) }}) > 0 THEN {{ messages.failure('pseudonyms of ' ~ r.raw_name, gate_say['merged ' ~ r.raw_name]) }}
         {% endfor %}
-        WHEN (SELECT persons FROM alone) > 0 THEN {{ messages.failure('linked rows below k', gate_say.alone) }}
+        WHEN (SELECT persons FROM linked_below_k) > 0 THEN {{ messages.failure('linked rows below k', gate_say.alone) }}
         {% if unchanged|selectattr('check_rare')|list %}
-        WHEN (SELECT persons FROM rarely) > 0 THEN {{ messages.failure('linked rows with rare values', gate_say.rarely) }}
+        WHEN (SELECT persons FROM rare_linked) > 0 THEN {{ messages.failure('linked rows with rare values', gate_say.rarely) }}
         {% endif %}
         {% endif %}
 {%- endmacro %}
@@ -84,7 +84,7 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
 {#- Records that are left out, unchanged values that are rare then, and classes that do not meet a model. -#}
 {% macro left_out_and_judged() -%}
 {% if suppress %}
-    , (SELECT coalesce(sum(size), 0) AS records FROM placed WHERE class_id = -1) AS left_out
+    , (SELECT coalesce(sum(size), 0) AS records FROM record_classes WHERE class_id = -1) AS left_out
     {% for u in unchanged if u.check_rare %}
     , (
         SELECT count(*) AS values

@@ -17,7 +17,7 @@ own_loss AS MATERIALIZED (
             ELSE coalesce({{ 'allowed'|of(r) }}.loss, 1.0)
             {% endif %}
         END{% endfor %}) / {{ rules|length }} AS loss
-    FROM visible AS v
+    FROM regrouped_classes AS v
     {% for r in rules %}
     {% if not r.is_number %}
     LEFT JOIN (

@@ -28,7 +28,7 @@ true
 {% macro published_texts() -%}
         {% for q in rules %}
         {% if not q.is_number %}
-        LEFT JOIN (FROM ancestors WHERE tree = {{ q.tree }}) AS {{ 'allowed'|of(q) }} ON {{ 'allowed'|of(q) }}.value = r.{{ q.column }} AND {{ 'allowed'|of(q) }}.published = c.{{ 'published'|of(q) }}
+        LEFT JOIN (FROM allowed_values WHERE tree = {{ q.tree }}) AS {{ 'allowed'|of(q) }} ON {{ 'allowed'|of(q) }}.value = r.{{ q.column }} AND {{ 'allowed'|of(q) }}.published = c.{{ 'published'|of(q) }}
         {% elif not typed %}
         LEFT JOIN {{ 'parsed'|of(q) }} AS {{ 'allowed'|of(q) }} ON {{ 'allowed'|of(q) }}.published = c.{{ 'published'|of(q) }}
         {% endif %}

@@ -12,13 +12,13 @@
 {% include 'gate/source_by_class.sql' %}
 {% include 'gate/allowed_ancestors.sql' %}
 -- A row a class: what it publishes and how many records, as the leaving rows say.
-visible AS MATERIALIZED (
+regrouped_classes AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, sum(len({{ copies }})) AS size
         {% for r in rules %}
         {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
-    FROM leaving
+    FROM published_rows
     GROUP BY ALL
 ),
 {% include 'gate/parsed_intervals.sql' %}
@@ -48,8 +48,8 @@ checks AS MATERIALIZED (
             coalesce(sum(r.size), 0) AS rows_out,
             coalesce(sum(r.size) FILTER (WHERE c.class_id IS NULL), 0) AS unknown,
             coalesce(sum(r.size) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)), 0) AS uncovered
-        FROM original AS r
-        LEFT JOIN visible AS c ON c.class_id = r.class_id
+        FROM class_originals AS r
+        LEFT JOIN regrouped_classes AS c ON c.class_id = r.class_id
         {{ published_texts() }}
     ) AS counted,
     {{ reread() }},
@@ -64,7 +64,7 @@ checks AS MATERIALIZED (
             SELECT
                 sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high
                 {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
-            FROM visible AS c
+            FROM regrouped_classes AS c
             LEFT JOIN (
                 {{ sizes() }}
             ) AS r ON r.class_id = c.class_id

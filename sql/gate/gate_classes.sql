@@ -4,7 +4,7 @@
 {% set shown %}{% if not noise %}{% for o in quasi_output %}, {{ o.name }}{% endfor %}{% endif %}{% endset %}
 {% include 'gate/class_loss.sql' %}
 -- One row: true, or an error where what is said of classes does not follow from the rows that leave.
-stated AS MATERIALIZED (
+stated_check AS MATERIALIZED (
     SELECT CASE
         {# After the gate of the rows, which says more. #}
         WHEN NOT (SELECT passed FROM gate) THEN false
@@ -25,7 +25,7 @@ stated AS MATERIALIZED (
     END AS passed
     FROM
         (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}::BIGINT{{ shown }})) AS seal FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS told,
-        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}{{ shown }})) AS seal FROM (SELECT {{ class_id }}{{ shown }}, sum(len({{ copies }}))::BIGINT AS {{ names.size }} FROM leaving GROUP BY ALL)) AS own
+        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}{{ shown }})) AS seal FROM (SELECT {{ class_id }}{{ shown }}, sum(len({{ copies }}))::BIGINT AS {{ names.size }} FROM published_rows GROUP BY ALL)) AS own
         {% if person %}
         , (
             SELECT count(*) AS wrong
@@ -44,7 +44,7 @@ stated AS MATERIALIZED (
         {% endif %}
         {% for u in unchanged if u.is_sensitive %}
         , (SELECT sum(hash(id, (said).value, (said).size::BIGINT)) AS seal FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS {{ 'stated'|of(u) }}
-        , (SELECT sum(hash(class_id, value, size)) AS seal FROM (SELECT class_id, {{ u.column }} AS value, sum(size)::BIGINT AS size FROM released GROUP BY ALL)) AS {{ 'recounted'|of(u) }}
+        , (SELECT sum(hash(class_id, value, size)) AS seal FROM (SELECT class_id, {{ u.column }} AS value, sum(size)::BIGINT AS size FROM released_values GROUP BY ALL)) AS {{ 'recounted'|of(u) }}
         {% endfor %}
         {% if can_check_loss %}
         , (

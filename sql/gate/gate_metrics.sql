@@ -9,12 +9,12 @@
     CASE WHEN {{ r.column }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}{{ r.column }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
 {%- endmacro %}
 -- One row: true, or an error where a measure is not what the gate's own formula gives.
-stated AS MATERIALIZED (
+stated_check AS MATERIALIZED (
     SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE m.value IS DISTINCT FROM o.value AND NOT coalesce(abs(m.value - o.value) <= 1e-6 * greatest(1, abs(o.value)), false)) > 0 OR count(*) > count(DISTINCT o.metric) THEN error({{ gate_say.stated }}) ELSE true END AS passed
     FROM (
-        SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released
+        SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released_values
         UNION ALL
-        SELECT 'suppressed', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM placed WHERE class_id = -1){% else %}0{% endif %}
+        SELECT 'suppressed', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM record_classes WHERE class_id = -1){% else %}0{% endif %}
         {% for s in model_columns %}{% for m in s.models %}
         UNION ALL
         {# What is achieved is what the class achieves that is worst off. #}
@@ -27,7 +27,7 @@ stated AS MATERIALIZED (
         {% for u in unchanged if u.is_sensitive %}
         UNION ALL
         SELECT 'n_rare_values:' || {{ u.label }}, count(*)
-        FROM ({% if person %}SELECT count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY s.{{ u.column }}{% else %}SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ u.name }}{% endif %})
+        FROM ({% if person %}SELECT count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY s.{{ u.column }}{% else %}SELECT sum(len({{ copies }})) AS size FROM published_rows GROUP BY {{ u.name }}{% endif %})
         WHERE size < {{ k }}
         UNION ALL
         SELECT 'homogeneous_share:' || {{ u.label }}, coalesce(sum(size) FILTER (WHERE NOT differs), 0)::DOUBLE / sum(size)
@@ -35,39 +35,39 @@ stated AS MATERIALIZED (
             SELECT
                 sum(len({{ copies }})) AS size,
                 count(DISTINCT {{ u.name }}) + (count({{ u.name }}) < count(*))::INTEGER > 1 AS differs
-            FROM leaving
+            FROM published_rows
             GROUP BY {{ class_id }}
         )
         {% endfor %}
         {% if not noise %}
         UNION ALL
-        SELECT 'class_size_average', avg(size) FROM visible
+        SELECT 'class_size_average', avg(size) FROM regrouped_classes
         UNION ALL
-        SELECT 'c_avg', avg(size) / {{ k }} FROM visible
+        SELECT 'c_avg', avg(size) / {{ k }} FROM regrouped_classes
         UNION ALL
-        SELECT 'risk_average', sum(v.size / p.size::DOUBLE) / sum(v.size) FROM visible AS v JOIN ({{ sizes() }}) AS p ON p.class_id = v.class_id
+        SELECT 'risk_average', sum(v.size / p.size::DOUBLE) / sum(v.size) FROM regrouped_classes AS v JOIN ({{ sizes() }}) AS p ON p.class_id = v.class_id
         {% if plain and not person %}
         UNION ALL
-        SELECT 'k_full_record', min(size) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ class_id }}{% for u in plain %}, {{ u.name }}{% endfor %})
+        SELECT 'k_full_record', min(size) FROM (SELECT sum(len({{ copies }})) AS size FROM published_rows GROUP BY {{ class_id }}{% for u in plain %}, {{ u.name }}{% endfor %})
         UNION ALL
-        SELECT 'unique_by_unchanged_columns', count(*) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
+        SELECT 'unique_by_unchanged_columns', count(*) FROM (SELECT sum(len({{ copies }})) AS size FROM published_rows GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
         {% endif %}
         {% if can_check_loss %}
         UNION ALL
         SELECT 'information_loss', sum(size * loss) * {{ rules|length }} FROM own_loss
         {% endif %}
         UNION ALL
-        SELECT 'classes', count(*) FROM visible
+        SELECT 'classes', count(*) FROM regrouped_classes
         UNION ALL
-        SELECT 'is_single_class', CASE WHEN count(*) > 1 THEN 0 ELSE 1 END FROM visible
+        SELECT 'is_single_class', CASE WHEN count(*) > 1 THEN 0 ELSE 1 END FROM regrouped_classes
         UNION ALL
         SELECT 'k', min(size) FROM ({{ sizes() }})
         UNION ALL
         SELECT 'risk_highest', 1.0::DOUBLE / min(size) FROM ({{ sizes() }})
         UNION ALL
-        SELECT 'class_size_greatest', max(size) FROM visible
+        SELECT 'class_size_greatest', max(size) FROM regrouped_classes
         UNION ALL
-        SELECT 'discernibility', sum(size::DOUBLE * size::DOUBLE) FROM visible
+        SELECT 'discernibility', sum(size::DOUBLE * size::DOUBLE) FROM regrouped_classes
         {% if can_check_loss %}
         UNION ALL
         SELECT 'precision', 1 - sum(size * loss) / sum(size) FROM own_loss
@@ -84,8 +84,8 @@ stated AS MATERIALIZED (
                 SELECT class_id, sum(size)::DOUBLE AS size, sum(size) FILTER (WHERE x IS NOT NULL) AS filled, sum(size * x) AS total, sum(size * x * x) AS squares
                 FROM (
                     SELECT o.class_id, o.size, CASE WHEN o.x IS NOT NULL THEN coalesce({{ apart(r.compared, sql('o.x'), sql('e.low')) }} / nullif({{ apart(r.compared, sql('e.high'), sql('e.low')) }}, 0), 0.0) END AS x
-                    FROM (SELECT class_id, size, {{ coded(r) }} AS x FROM original) AS o,
-                        (SELECT min({{ coded(r) }}) AS low, max({{ coded(r) }}) AS high FROM original) AS e
+                    FROM (SELECT class_id, size, {{ coded(r) }} AS x FROM class_originals) AS o,
+                        (SELECT min({{ coded(r) }}) AS low, max({{ coded(r) }}) AS high FROM class_originals) AS e
                 )
                 GROUP BY class_id
             )
@@ -93,11 +93,11 @@ stated AS MATERIALIZED (
             SELECT CASE WHEN sum(size) FILTER (WHERE x IS NOT NULL) < sum(size) THEN sum(size) ELSE sum(size) - max(size) END AS error
             FROM (
                 SELECT o.class_id, {% if not r.min_level %}o.{{ r.column }}{% elif quasi[r.i].rows %}c.lifted{% else %}CASE WHEN o.{{ r.column }} IS NOT NULL THEN '*' END{% endif %} AS x, sum(o.size) AS size
-                FROM original AS o
+                FROM class_originals AS o
                 {% if r.min_level and quasi[r.i].rows %}
                 LEFT JOIN (
                     SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], ' > ') AS lifted
-                    FROM climb
+                    FROM ancestor_paths
                     WHERE tree = {{ r.tree }} AND parent IS NULL
                 ) AS c ON c.value = o.{{ r.column }}
                 {% endif %}

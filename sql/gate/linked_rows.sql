@@ -26,47 +26,47 @@
 {% endmacro %}
 {% if pseudonym_columns|length == 1 %}
 -- One row per pseudonym that leaves: a number for what its rows are in, class by class, and the class of a single row.
-trail AS MATERIALIZED (
+trails AS MATERIALIZED (
     SELECT link, single_in, dense_rank() OVER (ORDER BY seen ASC) AS trail
     FROM (
         SELECT link, CASE WHEN sum(size) = 1 THEN min(class_id) END AS single_in, list(row(class_id, size) ORDER BY class_id ASC) AS seen
-        FROM (SELECT {{ each() }} AS link, class_id, sum(size) AS size FROM released WHERE {{ has() }} GROUP BY ALL)
+        FROM (SELECT {{ each() }} AS link, class_id, sum(size) AS size FROM released_values WHERE {{ has() }} GROUP BY ALL)
         GROUP BY link
     )
 ),
 -- A row a record with a pseudonym and a way to look at it: in its class, or beside all of the person (class -2).
-followed AS MATERIALIZED (
+followed_records AS MATERIALIZED (
     SELECT CASE WHEN w.whole THEN -2 ELSE l.class_id END AS class_id, t.trail, t.single_in, s.*
     FROM source AS s
-    JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif +%}
-    JOIN trail AS t ON t.link = {{ each(sql('s.')) }}
+    JOIN record_classes AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif +%}
+    JOIN trails AS t ON t.link = {{ each(sql('s.')) }}
     CROSS JOIN (SELECT unnest([false, true]) AS whole) AS w
 ),
 -- The classes in which k persons have a single row: a row without a pseudonym there is like theirs.
 single_rows AS MATERIALIZED (
-    SELECT single_in AS class_id FROM followed WHERE single_in IS NOT NULL GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}
+    SELECT single_in AS class_id FROM followed_records WHERE single_in IS NOT NULL GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}
 ),
 {% else %}
 -- One row per combination of pseudonyms and a class, and part of what is linked to it: the row, each pseudonym, all
 -- of it. Parts that readers cannot distinguish have equal numbers.
-trail AS MATERIALIZED (
-    {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released GROUP BY ALL{% endset %}
+trails AS MATERIALIZED (
+    {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released_values GROUP BY ALL{% endset %}
     {{ parts(seen) }}
 ),
 -- A row a record with a pseudonym and a way to look at it: beside what is a part as it is (as if it were a class).
-followed AS MATERIALIZED (
+followed_records AS MATERIALIZED (
     SELECT t.part AS class_id, 0 AS trail, s.*
     FROM source AS s
-    JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif +%}
-    JOIN trail AS t ON t.label = l.class_id::VARCHAR AND {{ same(sql('s'), sql('t')) }}
+    JOIN record_classes AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif +%}
+    JOIN trails AS t ON t.label = l.class_id::VARCHAR AND {{ same(sql('s'), sql('t')) }}
 
     WHERE {{ has(sql('s.')) }}
 ),
 -- The classes in which k persons have a single row: a row without a pseudonym there is like theirs.
 single_rows AS MATERIALIZED (
     SELECT t.label::BIGINT AS class_id
-    FROM trail AS t
-    LEFT JOIN (SELECT class_id FROM followed GROUP BY class_id HAVING count(DISTINCT person) >= {{ k }}) AS g ON g.class_id = t.part
+    FROM trails AS t
+    LEFT JOIN (SELECT class_id FROM followed_records GROUP BY class_id HAVING count(DISTINCT person) >= {{ k }}) AS g ON g.class_id = t.part
     WHERE NOT ({{ has(sql('t.')) }})
     GROUP BY t.label
     HAVING count(*) = count(g.class_id)
@@ -75,15 +75,15 @@ single_rows AS MATERIALIZED (
 -- One row: how many persons are alone: in a way to look at them that fewer than k share. What is about nobody known
 -- counts as one person each. Records without a pseudonym are linked to nothing; they stand out where they are few and
 -- fewer than k persons have a single row in their class.
-alone AS MATERIALIZED (
+linked_below_k AS MATERIALIZED (
     SELECT coalesce(sum(persons), 0) AS persons
     FROM (
         SELECT count(DISTINCT f.person) + count(DISTINCT row(f.class_id, f.trail)) FILTER (WHERE f.person IS NULL) AS persons
-        FROM followed AS f
-        JOIN (SELECT class_id, trail FROM followed GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}) AS g USING (class_id, trail)
+        FROM followed_records AS f
+        JOIN (SELECT class_id, trail FROM followed_records GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}) AS g USING (class_id, trail)
         UNION ALL
         SELECT sum(size)
-        FROM released
+        FROM released_values
         WHERE NOT ({{ has() }}) AND class_id NOT IN (SELECT class_id FROM single_rows)
         GROUP BY class_id
         HAVING sum(size) < {{ k }}
@@ -94,22 +94,22 @@ alone AS MATERIALIZED (
 {% if pseudonym_columns|length > 1 %}
 -- One row per combination of pseudonyms and values, and part of what is linked to it.
 values_trail AS MATERIALIZED (
-    {%- set seen %}SELECT {{ each() }}, row({{ values }}0)::VARCHAR COLLATE POSIX AS label, sum(size)::BIGINT AS size FROM released GROUP BY ALL{% endset %}
+    {%- set seen %}SELECT {{ each() }}, row({{ values }}0)::VARCHAR COLLATE POSIX AS label, sum(size)::BIGINT AS size FROM released_values GROUP BY ALL{% endset %}
     {{ parts(seen) }}
 ),
 {% endif %}
 -- A row a record with a pseudonym: its values that are published as they are, among those of all that is linked to it.
-worn AS MATERIALIZED (
+linked_values AS MATERIALIZED (
     {% set own %}row({% for u in rare %}s.{{ u.column }}, {% endfor %}0)::VARCHAR COLLATE POSIX{% endset %}
     SELECT s.person, {% if pseudonym_columns|length == 1 %}row(v.lines, {{ own }}){% else %}v.part{% endif %} AS part
     FROM source AS s
-    JOIN (SELECT DISTINCT rid FROM placed{% if suppress %} WHERE class_id <> -1{% endif %}) AS l ON l.rid = s.rid
+    JOIN (SELECT DISTINCT rid FROM record_classes{% if suppress %} WHERE class_id <> -1{% endif %}) AS l ON l.rid = s.rid
     {% if pseudonym_columns|length == 1 %}
     JOIN (
         SELECT link, list(line ORDER BY line COLLATE POSIX ASC) AS lines
         FROM (
             SELECT link, row({{ values }}size)::VARCHAR AS line
-            FROM (SELECT {{ each() }} AS link{% for u in rare %}, {{ u.column }}{% endfor %}, sum(size) AS size FROM released WHERE {{ has() }} GROUP BY ALL)
+            FROM (SELECT {{ each() }} AS link{% for u in rare %}, {{ u.column }}{% endfor %}, sum(size) AS size FROM released_values WHERE {{ has() }} GROUP BY ALL)
         )
         GROUP BY link
     ) AS v ON v.link = {{ each(sql('s.')) }}
@@ -123,11 +123,11 @@ worn AS MATERIALIZED (
 -- The values that k persons have in a single row, as `worn` has them.
 single_values AS MATERIALIZED (
     {% if pseudonym_columns|length == 1 %}
-    SELECT part FROM worn GROUP BY part HAVING count(DISTINCT person) >= {{ k }}
+    SELECT part FROM linked_values GROUP BY part HAVING count(DISTINCT person) >= {{ k }}
     {% else %}
     SELECT t.label AS part
     FROM values_trail AS t
-    LEFT JOIN (SELECT part FROM worn GROUP BY part HAVING count(DISTINCT person) >= {{ k }}) AS g USING (part)
+    LEFT JOIN (SELECT part FROM linked_values GROUP BY part HAVING count(DISTINCT person) >= {{ k }}) AS g USING (part)
     WHERE NOT ({{ has(sql('t.')) }})
     GROUP BY t.label
     HAVING count(*) = count(g.part)
@@ -135,18 +135,18 @@ single_values AS MATERIALIZED (
 
 ),
 -- One row: how many persons have values that, with all that is linked to them together, fewer than k persons have.
-rarely AS MATERIALIZED (
+rare_linked AS MATERIALIZED (
     SELECT coalesce(sum(persons), 0) AS persons
     FROM (
         SELECT count(DISTINCT w.person) + count(DISTINCT w.part) FILTER (WHERE w.person IS NULL) AS persons
-        FROM worn AS w
-        JOIN (SELECT part FROM worn GROUP BY part HAVING count(DISTINCT person) < {{ k }}) AS g USING (part)
+        FROM linked_values AS w
+        JOIN (SELECT part FROM linked_values GROUP BY part HAVING count(DISTINCT person) < {{ k }}) AS g USING (part)
         UNION ALL
         SELECT sum(size)
         FROM (
             {% set own %}row({{ values }}0)::VARCHAR COLLATE POSIX{% endset %}
             SELECT {% if pseudonym_columns|length == 1 %}row([row({{ values }}1)::VARCHAR], {{ own }}){% else %}{{ own }}{% endif %} AS part, sum(size) AS size
-            FROM released
+            FROM released_values
             WHERE NOT ({{ has() }})
             GROUP BY ALL
             HAVING sum(size) < {{ k }}

@@ -16,7 +16,7 @@
     HAVING count(DISTINCT s.person) > 0
     {% else %}
     SELECT {{ part(sql('')) }} AS class_id, {{ s.column }} AS value, sum(size)::BIGINT AS size
-    FROM released
+    FROM released_values
     GROUP BY ALL
     {% endif %}
 ),
@@ -38,13 +38,13 @@
 {%- endmacro %}
 {{ 'followed values'|of(s) }} AS MATERIALIZED (
     SELECT {{ trailed() }} AS class_id, s.{{ s.column }} AS value, count(DISTINCT s.person) AS size
-    FROM followed AS s
+    FROM followed_records AS s
     GROUP BY ALL
     HAVING count(DISTINCT s.person) > 0
 ),
 {{ 'followed sizes'|of(s) }} AS MATERIALIZED (
     SELECT {{ trailed() }} AS class_id, count(DISTINCT s.person) AS size
-    FROM followed AS s
+    FROM followed_records AS s
     GROUP BY ALL
     HAVING count(DISTINCT s.person) > 0
 ),

@@ -11,7 +11,7 @@
 {% for q in quasi %}
 -- A row a class and a value that is published in it: how many records have it.
 {{ 'published values'|of(q) }} AS MATERIALIZED (
-    SELECT class_id, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released GROUP BY ALL
+    SELECT class_id, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released_values GROUP BY ALL
 ),
 {% endfor %}
 {% include 'gate/model_measures.sql' %}
@@ -34,7 +34,7 @@ checks AS MATERIALIZED (
             {{ records_due() }} AS rows_in,
             coalesce(sum(size), 0) AS rows_out,
             coalesce(sum(size) FILTER (WHERE class_id IS NULL), 0) AS unknown
-        FROM released
+        FROM released_values
     ) AS counted,
     {{ reread() }},
     {{ out_of_order() }},
@@ -61,7 +61,7 @@ checks AS MATERIALIZED (
             GROUP BY t.class_id
         ) AS t
         FULL JOIN (
-            SELECT class_id, sum(size) FILTER (WHERE {{ q.column }} IS NULL) AS nulls FROM original GROUP BY class_id
+            SELECT class_id, sum(size) FILTER (WHERE {{ q.column }} IS NULL) AS nulls FROM class_originals GROUP BY class_id
         ) AS o ON o.class_id = t.class_id
         WHERE t.beyond > 0 OR t.nulls IS DISTINCT FROM o.nulls
         {% elif q.is_drawn %}
@@ -69,20 +69,20 @@ checks AS MATERIALIZED (
         FROM {{ 'published values'|of(q) }} AS t
         WHERE NOT EXISTS (
             FROM (
-                SELECT o.class_id, c.published FROM original AS o JOIN ancestors AS c ON c.tree = {{ q.tree }} AND c.value = o.{{ q.column }}
+                SELECT o.class_id, c.published FROM class_originals AS o JOIN allowed_values AS c ON c.tree = {{ q.tree }} AND c.value = o.{{ q.column }}
                 UNION
-                SELECT class_id, NULL FROM original WHERE {{ q.column }} IS NULL
+                SELECT class_id, NULL FROM class_originals WHERE {{ q.column }} IS NULL
             ) AS may
             WHERE may.class_id = t.class_id AND may.published IS NOT DISTINCT FROM t.value
         )
         {% else %}
         {# One value of the class covers all its records. #}
         SELECT count(DISTINCT o.class_id) AS classes
-        FROM original AS o
+        FROM class_originals AS o
         LEFT JOIN (
             SELECT class_id, any_value(value) AS value, count(*) AS values FROM {{ 'published values'|of(q) }} GROUP BY class_id
         ) AS t ON t.class_id = o.class_id
-        LEFT JOIN (FROM ancestors WHERE tree = {{ q.tree }}) AS c ON c.value = o.{{ q.column }} AND c.published = t.value
+        LEFT JOIN (FROM allowed_values WHERE tree = {{ q.tree }}) AS c ON c.value = o.{{ q.column }} AND c.published = t.value
         WHERE t.values IS DISTINCT FROM 1 OR NOT CASE
             WHEN t.value IS NULL THEN o.{{ q.column }} IS NULL
             WHEN o.{{ q.column }} IS NULL THEN t.value = '*'

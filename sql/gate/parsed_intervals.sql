@@ -40,7 +40,7 @@
                 published,
                 CASE WHEN starts_with(published, '[') THEN regexp_extract(published, '^\[(.*), (.*)\]$', 1) ELSE published END AS low,
                 CASE WHEN starts_with(published, '[') THEN regexp_extract(published, '^\[(.*), (.*)\]$', 2) ELSE published END AS high
-            FROM (SELECT DISTINCT {{ 'published'|of(r) }} AS published FROM visible WHERE {{ 'published'|of(r) }} IS NOT NULL AND {{ 'published'|of(r) }} <> '*')
+            FROM (SELECT DISTINCT {{ 'published'|of(r) }} AS published FROM regrouped_classes WHERE {{ 'published'|of(r) }} IS NOT NULL AND {{ 'published'|of(r) }} <> '*')
         )
     )
 ),

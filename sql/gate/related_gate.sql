@@ -23,7 +23,7 @@
     SELECT
         {{ t.names.key }} AS pseudonym, {{ t.names.class_id }} AS class_id, {{ row }} AS number, {{ place }} AS place,
         {{ bytes(t) }} AS seen, {{ texts(t) }} AS told
-    FROM {{ 'leaving'|of(t) }}
+    FROM {{ 'published rows'|of(t) }}
 ),
 {% endfor %}
 {% for t in children %}
@@ -57,7 +57,7 @@ reader AS MATERIALIZED (
     {% endfor %}
 ),
 -- A row a class of people of whom a reader sees the same in all tables.
-alike AS MATERIALIZED (
+distinct_rows AS MATERIALIZED (
     SELECT
         count(*) AS size, min(class_id) AS low, max(class_id) AS high
         {% for t in children %}, min({{ 'row count'|of(t) }}) AS {{ 'row count'|of(t) }}, max({{ 'row count'|of(t) }}) AS {{ 'most rows'|of(t) }}, min({{ 'source rows'|of(t) }}) AS {{ 'source rows'|of(t) }}{% endfor +%}
@@ -68,7 +68,7 @@ alike AS MATERIALIZED (
 gate AS MATERIALIZED (
     SELECT CASE
         {% for t in tables %}
-        WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'leaving'|of(t) }} LIMIT 1) AS "dbanon row") <> {{ t.gate.published_names }} THEN error({{ t.gate.say.columns }})
+        WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'published rows'|of(t) }} LIMIT 1) AS "dbanon row") <> {{ t.gate.published_names }} THEN error({{ t.gate.say.columns }})
         WHEN {{ 'judged'|of(t) }}.unknown > 0 THEN error({{ t.gate.say.unknown }})
         WHEN {{ 'judged'|of(t) }}.untrue > 0 THEN error({{ t.gate.say.untrue }})
         WHEN {{ 'judged'|of(t) }}.uncovered > 0 THEN error({{ t.gate.say.uncovered }})
@@ -117,7 +117,7 @@ gate AS MATERIALIZED (
             {% for t in children %}
             , count(*) FILTER (WHERE {{ 'row count'|of(t) }} <> {{ 'most rows'|of(t) }} OR {{ 'row count'|of(t) }} IS DISTINCT FROM least({{ 'source rows'|of(t) }}, {{ cap }})) AS {{ 'lost'|of(t) }}
             {% endfor %}
-        FROM alike
+        FROM distinct_rows
     ) AS classes,
     (
         SELECT count(*) FILTER (WHERE pseudonym IS DISTINCT FROM own OR class_id IS DISTINCT FROM own_class) AS people

@@ -8,10 +8,10 @@ WITH RECURSIVE
 {{ hierarchies(stored) }}
 {% endif %}
 -- The rows as the gate has read them.
-original AS (FROM {{ second }}),
+class_originals AS (FROM {{ second }}),
 {% include 'gate/allowed_ancestors.sql' %}
 -- The rows as they leave, with the names of this statement.
-visible AS (
+regrouped_classes AS (
     SELECT {{ row }} AS number{% for r in rules %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endfor %}{% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% endfor +%}
     FROM {{ leaving }}
 ),
@@ -25,8 +25,8 @@ counted AS (
         count(*) FILTER (WHERE false{% for u in unchanged %} OR encode(c.{{ u.column }}::VARCHAR) IS DISTINCT FROM encode(r.{{ u.column }}::VARCHAR){% if u.is_tagged %} OR hash(c.{{ u.column }}) <> hash(r.{{ u.column }}){% endif %}{% endfor %}) AS untrue,
         count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered,
         0{% for r in rules if r.is_number %} + (SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endfor %} AS finer
-    FROM visible AS c
-    LEFT JOIN original AS r ON r.number = c.number
+    FROM regrouped_classes AS c
+    LEFT JOIN class_originals AS r ON r.number = c.number
     {{ published_texts() }}
 )
 FROM counted

@@ -14,7 +14,7 @@
         FROM (
             SELECT coalesce(sum(size), 0) AS records, sum(seal) AS seal
             FROM (
-                SELECT size, seal FROM original
+                SELECT size, seal FROM class_originals
                 {% if nulls == 'drop' or suppress %}
                 UNION ALL
                 SELECT {{ dealt() }}, {{ seal(false) }}::HUGEINT * {{ dealt() }} FROM {{ unreleased() }}

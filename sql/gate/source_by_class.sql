@@ -6,7 +6,7 @@
 -- reads again. No row is published if a check fails.
 -- The gate reads: a row a combination of original values in a class, how many records have it, a checksum of their
 -- unchanged values, and a seal of all that was read of them.
-original AS MATERIALIZED (
+class_originals AS MATERIALIZED (
     SELECT
         l.class_id{% for q in quasi %}, s.{{ q.column }}{% endfor %},
         sum({{ dealt() }})::BIGINT AS size, sum({{ checksum() }} * {{ dealt() }}) AS checksum, sum({{ seal(false) }}::HUGEINT * {{ dealt() }}) AS seal

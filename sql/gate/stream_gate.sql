@@ -10,7 +10,7 @@
 -- Chapter 4, check: the release gate compares the published rows with the source and the policy, which it
 -- reads again. No row is published if a check fails.
 -- The gate reads: a row a record that leaves, with the values of the source.
-replayed AS MATERIALIZED (
+replayed_records AS MATERIALIZED (
     SELECT
         v.{{ stream.arrived_at }} AS arrived_at, v.{{ stream.published_at }} AS published_at, v.{{ stream.delay }} AS delay,
         v.{{ stream.suppressed }} AS suppressed, v.{{ class_id }} AS class_id, s.rid IS NULL AS is_strange
@@ -23,36 +23,36 @@ replayed AS MATERIALIZED (
         {% else %}
         , false AS differs, false AS tells
         {% endif %}
-    FROM leaving AS v
+    FROM published_rows AS v
     LEFT JOIN source AS s ON s.rid = v.{{ stream.arrived_at }}
 ),
 -- A row a combination of original values in a class: how many records have it.
-original AS MATERIALIZED (
+class_originals AS MATERIALIZED (
     SELECT class_id{% for q in quasi %}, {{ q.column }}{% endfor %}, count(*) AS size
-    FROM replayed
+    FROM replayed_records
     WHERE NOT suppressed
     GROUP BY ALL
 ),
 {% include 'gate/allowed_ancestors.sql' %}
 -- A row a class: what it publishes, and how many records, as the leaving rows say.
-visible AS MATERIALIZED (
+regrouped_classes AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, count(*) AS size
         {% for r in rules %}
         {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
-    FROM leaving
+    FROM published_rows
     WHERE NOT {{ stream.suppressed }}
     GROUP BY ALL
 ),
 -- A row a record that is left out and the values that it is left out with.
-hidden AS MATERIALIZED (
+noisy_records AS MATERIALIZED (
     SELECT
         count(*) AS size
         {% for r in rules %}
         {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
-    FROM leaving
+    FROM published_rows
     WHERE {{ stream.suppressed }}
     GROUP BY ALL
 ),
@@ -62,9 +62,9 @@ first_seen AS MATERIALIZED (
     SELECT
         r.class_id, count(DISTINCT r.person) AS persons
         {% for s in model_columns %}, count(DISTINCT r.{{ 'code'|of(s) }}) FILTER (WHERE r.person IS NOT NULL) AS {{ 'values'|of(s) }}{% endfor %}
-    FROM replayed AS r
+    FROM replayed_records AS r
     JOIN (
-        SELECT class_id, min(published_at) AS published_at FROM replayed WHERE NOT suppressed GROUP BY class_id
+        SELECT class_id, min(published_at) AS published_at FROM replayed_records WHERE NOT suppressed GROUP BY class_id
     ) AS f ON f.class_id = r.class_id AND f.published_at = r.published_at
     GROUP BY r.class_id
 ),
@@ -77,7 +77,7 @@ first_seen AS MATERIALIZED (
 first_values AS MATERIALIZED (
     {% if until_then %}
     SELECT f.class_id{% for r in numbers %}, s.{{ 'least'|of(r) }}, s.{{ 'greatest'|of(r) }}{% endfor +%}
-    FROM (SELECT class_id, min(published_at) AS published_at FROM replayed WHERE NOT suppressed GROUP BY class_id) AS f
+    FROM (SELECT class_id, min(published_at) AS published_at FROM replayed_records WHERE NOT suppressed GROUP BY class_id) AS f
     JOIN (
         SELECT rid{% for r in numbers %}, min({{ r.column }}) OVER arrived AS {{ 'least'|of(r) }}, max({{ r.column }}) OVER arrived AS {{ 'greatest'|of(r) }}{% endfor +%}
         FROM source
@@ -85,7 +85,7 @@ first_values AS MATERIALIZED (
     ) AS s ON s.rid = f.published_at
     {% else %}
     SELECT class_id{% for r in numbers %}, min({{ r.column }}) AS {{ 'least'|of(r) }}, max({{ r.column }}) AS {{ 'greatest'|of(r) }}{% endfor +%}
-    FROM (SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM replayed WHERE NOT suppressed)
+    FROM (SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM replayed_records WHERE NOT suppressed)
     {% if not stream.widens_classes %}WHERE published_at = begun{% endif +%}
     GROUP BY class_id
     {% endif %}
@@ -95,7 +95,7 @@ first_values AS MATERIALIZED (
 -- read.
 gate AS MATERIALIZED (
     SELECT CASE
-        WHEN (SELECT struct_keys("dbanon row") FROM (FROM leaving LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN error({{ gate_say.columns }})
+        WHEN (SELECT struct_keys("dbanon row") FROM (FROM published_rows LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN counted.strange > 0 OR counted.records <> counted.different THEN error({{ gate_say.untrue }})
         WHEN counted.records{% if stream.drops_suppressed %} + dropped.records{% endif %}{% if continuation is defined %} + waits.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})
@@ -125,18 +125,18 @@ gate AS MATERIALIZED (
             )) AS late,
             count(*) FILTER (WHERE CASE WHEN suppressed THEN tells ELSE differs END) AS untrue,
             count(*) FILTER (WHERE suppressed IS DISTINCT FROM (class_id IS NULL)) AS unknown
-        FROM replayed
+        FROM replayed_records
     ) AS counted,
     {% if stream.drops_suppressed %}
-    (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped,
+    (SELECT count(*) AS records FROM record_classes WHERE class_id = -1) AS dropped,
     {% endif %}
     {% if continuation is defined %}
     {# Nobody waits twice, or once the last moment has come. #}
     (
         SELECT count(DISTINCT l.rid) AS records, count(*) - count(DISTINCT l.rid) + count(*) FILTER (WHERE n.arrived - l.rid >= {{ stream.delta }} OR v.arrived_at IS NOT NULL) AS late
-        FROM left_with AS l
+        FROM departures AS l
         CROSS JOIN (SELECT coalesce(max(rid), 0) AS arrived FROM source) AS n
-        LEFT JOIN replayed AS v ON v.arrived_at = l.rid
+        LEFT JOIN replayed_records AS v ON v.arrived_at = l.rid
         WHERE l.cluster = -2
     ) AS waits,
     {% endif %}
@@ -154,7 +154,7 @@ gate AS MATERIALIZED (
     ) AS earlier,
     (
         SELECT sum(size) AS records
-        FROM hidden
+        FROM noisy_records
         WHERE NOT (true
             {% for r in rules %}
             {% if r.is_number and typed %} AND {{ 'low'|of(r) }} IS NULL AND {{ 'high'|of(r) }} IS NULL{% else %} AND {{ 'published'|of(r) }} IS NOT DISTINCT FROM '*'{% endif %}
@@ -163,20 +163,20 @@ gate AS MATERIALIZED (
     ) AS shown,
     (
         SELECT coalesce(sum(r.size) FILTER (WHERE NOT coalesce({{ is_covered(stream.maybe_match) }}, false)), 0) AS uncovered
-        FROM original AS r
-        LEFT JOIN visible AS c ON c.class_id = r.class_id
+        FROM class_originals AS r
+        LEFT JOIN regrouped_classes AS c ON c.class_id = r.class_id
         {{ published_texts() }}
     ) AS covered,
     {% if numbers %}
     (
         SELECT count(*) AS classes
-        FROM visible AS c
+        FROM regrouped_classes AS c
         JOIN first_values AS f ON f.class_id = c.class_id
         {% if not typed %}{% for r in numbers %}
         LEFT JOIN {{ 'parsed'|of(r) }} AS {{ 'allowed'|of(r) }} ON {{ 'allowed'|of(r) }}.published = c.{{ 'published'|of(r) }}
         {% endfor %}{% endif %}
         WHERE ({% for r in numbers %}{% if not loop.first %} OR {% endif %}{{ reaches_beyond(r) }}{% endfor %})
-        {% if continuation is defined %}AND c.class_id NOT IN (SELECT class_id FROM known){% endif +%}
+        {% if continuation is defined %}AND c.class_id NOT IN (SELECT class_id FROM known_classes){% endif +%}
     ) AS reached,
     {% endif %}
     {% if stream.maybe_match %}
@@ -187,13 +187,13 @@ gate AS MATERIALIZED (
             OR coalesce(m.{{ 'not null'|of(r) }}, 0) = 0 AND {% if r.is_number and typed %}c.{{ 'low'|of(r) }} IS NOT NULL{% else %}c.{{ 'published'|of(r) }} IS NOT NULL{% endif +%}
             {% endfor %}
         ), 0) AS records
-        FROM visible AS c
+        FROM regrouped_classes AS c
         LEFT JOIN (
             SELECT class_id{% for r in rules %}, count({{ r.column }}) AS {{ 'not null'|of(r) }}{% endfor %}
-            FROM original
+            FROM class_originals
             GROUP BY class_id
         ) AS m ON m.class_id = c.class_id
-        {% if continuation is defined %}WHERE c.class_id NOT IN (SELECT class_id FROM known){% endif +%}
+        {% if continuation is defined %}WHERE c.class_id NOT IN (SELECT class_id FROM known_classes){% endif +%}
     ) AS invented,
     {% endif %}
     (
@@ -207,10 +207,10 @@ gate AS MATERIALIZED (
                 {# A class that readers have is as they have it, and no new one is. #}
                 {% if continuation is defined %}, bool_or(n.class_id IS NOT NULL) AS is_known, bool_or(n.class_id IS NULL AND c.class_id <= {{ continuation.max_class_id }} OR NOT coalesce(n.class_id = c.class_id, true)) AS is_other{% endif +%}
                 {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
-            FROM visible AS c
+            FROM regrouped_classes AS c
             LEFT JOIN first_seen AS f ON f.class_id = c.class_id
             {% if continuation is defined %}
-            LEFT JOIN known AS n ON {% for q in rules %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}n.{{ 'low'|of(q) }} IS NOT DISTINCT FROM c.{{ 'low'|of(q) }} AND n.{{ 'high'|of(q) }} IS NOT DISTINCT FROM c.{{ 'high'|of(q) }}{% else %}n.{{ 'published'|of(q) }} IS NOT DISTINCT FROM c.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
+            LEFT JOIN known_classes AS n ON {% for q in rules %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}n.{{ 'low'|of(q) }} IS NOT DISTINCT FROM c.{{ 'low'|of(q) }} AND n.{{ 'high'|of(q) }} IS NOT DISTINCT FROM c.{{ 'high'|of(q) }}{% else %}n.{{ 'published'|of(q) }} IS NOT DISTINCT FROM c.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
             {% endif %}
             GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.{{ 'low'|of(q) }}, c.{{ 'high'|of(q) }}{% else %}c.{{ 'published'|of(q) }}{% endif %}{% endfor %}
         )
@@ -219,7 +219,7 @@ gate AS MATERIALIZED (
     , (
         SELECT {% for s in model_columns %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce({{ 'values'|of(s) }} >= {{ m.bound }}, false)) AS {{ ('violations of ' ~ m.parameter)|of(m) }}, {% endfor %}{% endfor %}count(*) AS classes
         FROM first_seen
-        {% if continuation is defined %}WHERE class_id NOT IN (SELECT class_id FROM known){% endif +%}
+        {% if continuation is defined %}WHERE class_id NOT IN (SELECT class_id FROM known_classes){% endif +%}
     ) AS judged
     {% endif %}
 )

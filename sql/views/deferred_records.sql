@@ -9,7 +9,7 @@
 EXISTS (
             FROM (
                 SELECT {% for u in columns %}{{ u.column }}, {% endfor %}{% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS known
-                FROM kept
+                FROM usable_records
                 GROUP BY ALL
             ) AS r
             WHERE r.known < {{ k }}{% for u in columns %} AND r.{{ u.column }} IS NOT DISTINCT FROM s.{{ u.column }}{% endfor %}
@@ -17,22 +17,22 @@ EXISTS (
 {%- endmacro %}
 {% include 'release/plan/encoded.sql' %}
 {% include 'release/plan/kept_classes.sql' %}
-answer AS MATERIALIZED (
+clustering AS MATERIALIZED (
     SELECT dbanon_cluster(
         (SELECT CASE WHEN failure IS NULL THEN {{ request }} ELSE error({{ message_text() }}) END
             FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
-        (SELECT list({{ group() }}) FROM fresh)
+        (SELECT list({{ group() }}) FROM new_groups)
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM tree_domain AS d{% endif +%}
+    {% if trees %}FROM tree_domains AS d{% endif +%}
 ),
-answered AS MATERIALIZED (
+new_parts AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
-    FROM answer
+    FROM clustering
 ),
 -- A row a hash of records of a group that cannot be clustered now.
 barred AS MATERIALIZED (
-    SELECT DISTINCT row_hash FROM hash_of WHERE gid IN (SELECT gid FROM answered WHERE cluster = -1)
+    SELECT DISTINCT row_hash FROM hash_of WHERE gid IN (SELECT gid FROM new_parts WHERE cluster = -1)
 ),
 there AS MATERIALIZED (
     SELECT
@@ -46,7 +46,7 @@ there AS MATERIALIZED (
         OR {{ rare(unchanged|selectattr('check_rare')|list) }}
         {% endif %}
         ) AS is_rare
-    FROM kept AS s
+    FROM usable_records AS s
     GROUP BY ALL
 )
 SELECT

@@ -18,7 +18,7 @@ def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColum
     selection_text = spec.run.preprocessing.description
     selected_table = f"{table}, {selection_text}," if selection_text else table
     table_without_outliers = f"{table} without its outliers"
-    records, persons = sql_placeholder("kept_facts.records"), sql_placeholder("kept_facts.persons")
+    records, persons = sql_placeholder("usable_counts.records"), sql_placeholder("usable_counts.persons")
     rare = [u.raw_name for u in unchanged if u.check_rare]
     has_transformed = any(name in spec.transformed for name in rare)
     error_by_name = {

@@ -488,7 +488,7 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
     is_read_twice = spec.source.is_table and not constraints.has_withheld_records
     return SourceView(
         source=source,
-        origin=source if is_read_twice else Sql("as_it_came"),
+        origin=source if is_read_twice else Sql("source_copy"),
         has_rowid=is_read_twice and "rowid" not in map(str.lower, spec.source.columns),
         full_source=spec.source.read,
         person=person,

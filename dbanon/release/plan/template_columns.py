@@ -223,14 +223,14 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
     column, settings = attribute.quasi.column, attribute.quasi.settings
     counted_name = column if statement_name is None else statement_name
     function, table = spec.function, spec.source.shown
-    n_nulls = sql_placeholder(f"(facts.records - facts.{derived_reference('filled', counted_name)})")
+    n_nulls = sql_placeholder(f"(source_counts.records - source_counts.{derived_reference('filled', counted_name)})")
     messages = {
         "nulls": error_sql(
             errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(spec.reading.order_columns))
         ),
         "wild": error_sql(
             errors.NonFiniteValueError(
-                function, table, column, sql_placeholder(f"facts.{derived_reference('not finite', counted_name)}")
+                function, table, column, sql_placeholder(f"source_counts.{derived_reference('not finite', counted_name)}")
             )
         ),
         "no_values": error_sql(errors.ColumnAllNullError(function, table, column)),

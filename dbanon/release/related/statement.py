@@ -72,7 +72,7 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
         statement = statement_check.check_last_select(
             function,
             statement,
-            statement_check.related_rows(tables[related.called_index].step("leaving"), reserved.row, reserved.place),
+            statement_check.related_rows(tables[related.called_index].step("published rows"), reserved.row, reserved.place),
         )
     elif kind == "metrics":
         statement = statement_check.check_last_select(function, statement, statement_check.related_metrics())
@@ -101,7 +101,7 @@ def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedN
         **(table_plan.template_values | reread_values),
         assigned=view.step("assigned"),
     )
-    names = {"row": reserved.row, "second": view.step("second"), "leaving": view.step("leaving")}
+    names = {"row": reserved.row, "second": view.step("second"), "leaving": view.step("published rows")}
     measures_sql = fill("gate/related_model_measures.sql", **table_plan.template_values, **names)
     return replace(view, clusters_sql=Sql(clusters_sql), gate=replace(view.gate, measures_sql=Sql(measures_sql)))
 

@@ -7,24 +7,24 @@
 {% include 'release/streams/arrivals.sql' %}
 {% endif %}
 -- One row: the figures of all runs.
-answer AS MATERIALIZED (
+clustering AS MATERIALIZED (
     SELECT {% if order %}dbanon_compare_streams{% else %}dbanon_compare{% endif %}(
         {{ asked(runs) }},
-        (SELECT list({{ group() }}) FROM grouped)
+        (SELECT list({{ group() }}) FROM code_groups)
         {% if order %}
-        , (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
+        , (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrivals)
         {% endif %}
         {{ domains() }}
         {% for q in quasi if q.is_number %}
         , (SELECT {{ ends_of(q) }})
         {% endfor %}
-        , (SELECT records FROM facts)
+        , (SELECT records FROM source_counts)
     ) AS answer
-    {% if trees %}FROM tree_domain AS d{% endif +%}
+    {% if trees %}FROM tree_domains AS d{% endif +%}
 )
 SELECT {{ quasi|length }} AS n_quasi_identifiers, *
 FROM (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).rows ELSE error((answer).error) END, max_depth := 2)
-    FROM answer
+    FROM clustering
 )
 )

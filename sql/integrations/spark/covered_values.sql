@@ -9,11 +9,11 @@ WITH RECURSIVE
 {% if stored %}
 {{ hierarchies(stored) }}
 {% endif %}
-original AS MATERIALIZED (
+class_originals AS MATERIALIZED (
     SELECT rowid AS class_id{% for r in rules %}, {{ r.source_value }} AS {{ r.column }}{% endfor %} FROM {{ origin }}
 ),
 {% include 'gate/allowed_ancestors.sql' %}
-visible AS MATERIALIZED (
+regrouped_classes AS MATERIALIZED (
     SELECT
         rowid AS class_id
         {% for r in rules %}
@@ -26,8 +26,8 @@ counted AS (
     SELECT
         count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered
         {% if typed %}{% for r in rules if r.is_number %}, count(*) FILTER (WHERE NOT coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'finer'|of(r) }}{% endfor %}{% endif %}
-    FROM original AS r
-    JOIN visible AS c ON c.class_id = r.class_id
+    FROM class_originals AS r
+    JOIN regrouped_classes AS c ON c.class_id = r.class_id
     {{ published_texts() }}
 )
 SELECT

@@ -17,10 +17,10 @@ source AS MATERIALIZED (
     SELECT rowid AS rid{% for s in model_columns %}, {{ unchanged[s.u].value }} AS {{ s.column }}{% endfor %}{% if person %}, {{ read_person }} AS person{% endif %}
     FROM {{ origin }}
 ),
-placed AS MATERIALIZED (SELECT rowid AS rid, class_id, size FROM {{ shown }}),
-released AS MATERIALIZED (
+record_classes AS MATERIALIZED (SELECT rowid AS rid, class_id, size FROM {{ shown }}),
+released_values AS MATERIALIZED (
     SELECT p.class_id{% for s in model_columns %}, s.{{ s.column }}{% endfor %}, sum(p.size)::BIGINT AS size
-    FROM source AS s JOIN placed AS p USING (rid)
+    FROM source AS s JOIN record_classes AS p USING (rid)
     GROUP BY ALL
 ),
 {% if orders %}
@@ -30,7 +30,7 @@ released AS MATERIALIZED (
 worst AS (
     {% if person %}
     SELECT -1 AS model, min(size)::DOUBLE AS value, count(*) FILTER (WHERE size < {{ k }}) AS missed
-    FROM (SELECT count(DISTINCT s.person) AS size FROM source AS s JOIN placed AS p USING (rid) GROUP BY p.class_id)
+    FROM (SELECT count(DISTINCT s.person) AS size FROM source AS s JOIN record_classes AS p USING (rid) GROUP BY p.class_id)
     {% if demanded %}UNION ALL{% endif %}
     {% endif %}
     {% for s in model_columns %}{% set last = loop.last %}{% for m in s.models %}

@@ -41,9 +41,9 @@ told AS MATERIALIZED (
             {% endif %}
             {% endfor %}
         ) AS lost
-    FROM extent AS x
-    JOIN generalized AS g USING (span)
-    JOIN lost_of AS o ON o.class_id = g.class_id
+    FROM span_ranges AS x
+    JOIN generalized_spans AS g USING (span)
+    JOIN class_losses AS o ON o.class_id = g.class_id
     {% for q in quasi if q.is_number %}
     LEFT JOIN {{ 'ends'|of(q) }} AS {{ 'low ends'|of(q) }} ON {{ 'low ends'|of(q) }}.code = x.{{ 'low'|of(q) }}
     LEFT JOIN {{ 'ends'|of(q) }} AS {{ 'high ends'|of(q) }} ON {{ 'high ends'|of(q) }}.code = x.{{ 'high'|of(q) }}
@@ -53,11 +53,11 @@ told AS MATERIALIZED (
 SELECT
     struct_pack({% for c in own %}{% if not loop.first %}, {% endif %}{{ c }} := d.{{ c }}{% endfor %}) AS own,
     c.published, t.keys, t.lost, {% if person %}({{ person }})::VARCHAR{% else %}NULL::VARCHAR{% endif %} AS person, p.size
-FROM (SELECT rid, class_id, sum(size)::BIGINT AS size FROM placed GROUP BY ALL) AS p
+FROM (SELECT rid, class_id, sum(size)::BIGINT AS size FROM record_classes GROUP BY ALL) AS p
 JOIN {{ origin }} AS d ON d.rowid = p.rid
 LEFT JOIN told AS t ON t.class_id = p.class_id
 LEFT JOIN (
     SELECT class_id, struct_pack({% for o in quasi_output %}{% if not loop.first %}, {% endif %}{{ o.name }} := {{ o.expression }}{% endfor %}) AS published
-    FROM published
+    FROM published_classes
 ) AS c ON c.class_id = p.class_id
 WHERE (SELECT passed FROM gate)

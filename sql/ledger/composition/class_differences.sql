@@ -9,9 +9,9 @@ source AS MATERIALIZED (
     FROM piece AS p
     LEFT JOIN value_of AS v USING (value_hash)
 ),
-placed AS MATERIALIZED (SELECT rid, piece AS class_id, 1 AS size FROM source),
+record_classes AS MATERIALIZED (SELECT rid, piece AS class_id, 1 AS size FROM source),
 {% else %}
-released AS MATERIALIZED (
+released_values AS MATERIALIZED (
     SELECT p.class_id{% for u in unchanged %}, v.{{ u.column }}{% endfor %}, sum(p.size)::BIGINT AS size
     FROM piece AS p
     LEFT JOIN value_of AS v USING (value_hash)
@@ -31,10 +31,10 @@ whole AS MATERIALIZED (
     SELECT {% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.name }} AS {{ u.column }}{% endfor %} FROM {{ version }}
     {% endif %}
 ),
-kept AS (SELECT *{% for s in model_columns if s.tree %}, {{ s.column }}::VARCHAR COLLATE POSIX AS {{ 'category'|of(s) }}{% endfor %} FROM whole),
+usable_records AS (SELECT *{% for s in model_columns if s.tree %}, {{ s.column }}::VARCHAR COLLATE POSIX AS {{ 'category'|of(s) }}{% endfor %} FROM whole),
 {% set ordered = model_columns|selectattr('tree')|map(attribute='tree')|list %}
 {% if ordered %}
-{{ all_trees(ordered, sql('kept')) }}
+{{ all_trees(ordered, sql('usable_records')) }}
 {% endif %}
 {% include 'gate/model_measures.sql' %}
 {% endif %}

@@ -20,15 +20,15 @@ shown AS MATERIALIZED (
     FROM (SELECT version, who, class_id, sum(records) AS records FROM shown GROUP BY ALL)
     GROUP BY who
 {%- endmacro %}
-trail AS MATERIALIZED (
+trails AS MATERIALIZED (
     SELECT who, dense_rank() OVER (ORDER BY before ASC NULLS FIRST) AS before, dense_rank() OVER (ORDER BY trail ASC) AS trail
     FROM ({{ trail(last) }})
 ),
-split AS (SELECT before, count(DISTINCT trail) > 1 AS is_split FROM trail GROUP BY before),
+split AS (SELECT before, count(DISTINCT trail) > 1 AS is_split FROM trails GROUP BY before),
 piece AS MATERIALIZED (
     SELECT dense_rank() OVER (ORDER BY t.trail ASC, CASE WHEN NOT w.whole THEN s.version END ASC NULLS FIRST, CASE WHEN NOT w.whole THEN s.class_id END ASC NULLS FIRST) AS class_id, s.value_hash, s.who AS person, sum(s.records)::BIGINT AS size
     FROM shown AS s
-    JOIN trail AS t USING (who)
+    JOIN trails AS t USING (who)
     JOIN split AS p USING (before)
     CROSS JOIN (SELECT unnest([false, true]) AS whole) AS w
     WHERE p.is_split OR s.version = {{ last }}

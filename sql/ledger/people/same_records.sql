@@ -8,8 +8,8 @@ person AS (
     WHERE CASE WHEN side = 0 THEN who NOT IN (SELECT person_key FROM {{ same }}) ELSE who NOT IN (SELECT their_key FROM {{ same }}) END
     GROUP BY ALL
 ),
-placed AS (SELECT *, row_number() OVER (PARTITION BY side, signature ORDER BY who ASC) AS place FROM person)
+record_classes AS (SELECT *, row_number() OVER (PARTITION BY side, signature ORDER BY who ASC) AS place FROM person)
 SELECT t.who, m.who
-FROM placed AS m
-JOIN placed AS t USING (signature, place)
+FROM record_classes AS m
+JOIN record_classes AS t USING (signature, place)
 WHERE m.side = 0 AND t.side = 1

@@ -3,12 +3,12 @@
 -- source: Majeed et al. 2024, preprocessing
 -- order: 20
 -- applies_to: classes, noise
-SELECT 'null' AS detail, records_in - (SELECT sum(size) FROM placed) AS value FROM run
+SELECT 'null' AS detail, records_in - (SELECT sum(size) FROM record_classes) AS value FROM run
 {% if bounds and not noise %}
 UNION ALL
-SELECT 'bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) FROM bounded)
+SELECT 'bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) FROM bounded_records)
 {% endif %}
 {% if distinct and not noise %}
 UNION ALL
-SELECT 'duplicate', (SELECT coalesce(sum(size), 0) FROM bounded) - (SELECT coalesce(sum(size), 0) FROM source)
+SELECT 'duplicate', (SELECT coalesce(sum(size), 0) FROM bounded_records) - (SELECT coalesce(sum(size), 0) FROM source)
 {% endif %}

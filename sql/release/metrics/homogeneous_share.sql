@@ -20,7 +20,7 @@ wanted AS (
 )
 SELECT
     w.detail,
-    coalesce((SELECT sum(c.size) FROM class_of AS c WHERE c.class_id IN (
+    coalesce((SELECT sum(c.size) FROM sized_classes AS c WHERE c.class_id IN (
         SELECT h.class_id FROM homogeneous AS h WHERE w.detail IS NULL OR h.detail = w.detail
     )), 0)::DOUBLE / (SELECT records FROM run) AS value
 FROM wanted AS w

@@ -4,4 +4,4 @@
 -- order: 49
 -- applies_to: noise
 SELECT NULL AS detail, min(size) AS value
-FROM (SELECT sum(size) AS size FROM released GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}{{ 'published'|of(q) }}{% endfor %})
+FROM (SELECT sum(size) AS size FROM released_values GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}{{ 'published'|of(q) }}{% endfor %})

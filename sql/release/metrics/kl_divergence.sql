@@ -14,24 +14,24 @@
 {% set numbers = quasi|selectattr('is_number')|list %}
 {% set categories = quasi|rejectattr('is_number')|list %}
 {% macro end_of(q, value) %}{{ value }}{% if q.ends.is_day %}::DATE{% endif %}{% endmacro %}
-{% macro empty(q) %}(SELECT count(*) > count({{ q.column }}) FROM original){% endmacro %}
+{% macro empty(q) %}(SELECT count(*) > count({{ q.column }}) FROM class_originals){% endmacro %}
 -- A row a combination of original values: how many records have it.
 WITH tuple AS MATERIALIZED (
     SELECT row_number() OVER () AS id, *
-    FROM (SELECT {% for q in quasi %}{{ q.column }}, {% endfor %}sum(size) AS size FROM original GROUP BY ALL)
+    FROM (SELECT {% for q in quasi %}{{ q.column }}, {% endfor %}sum(size) AS size FROM class_originals GROUP BY ALL)
 ),
 -- A row a class and one of its spans: what all of them publish.
 model AS MATERIALIZED (
     SELECT g.*{% for q in categories %}, x.{{ 'low'|of(q) }}, x.{{ 'high'|of(q) }}{% if widens %}, x.{{ 'raised'|of(q) }}{% endif %}{% endfor %}
-    FROM generalized AS g
-    JOIN extent AS x USING (span)
-    WHERE g.span IN (SELECT min(span) FROM generalized GROUP BY class_id)
+    FROM generalized_spans AS g
+    JOIN span_ranges AS x USING (span)
+    WHERE g.span IN (SELECT min(span) FROM generalized_spans GROUP BY class_id)
 ),
 {% for q in numbers %}
 -- A row a value: its rank, from 1; NULL is 0.
 {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, {{ end_of(q, sql('value')) }} AS place_of, row_number() OVER (ORDER BY value ASC) AS place
-    FROM (SELECT DISTINCT {{ q.column }} AS value FROM original WHERE {{ q.column }} IS NOT NULL)
+    FROM (SELECT DISTINCT {{ q.column }} AS value FROM class_originals WHERE {{ q.column }} IS NOT NULL)
 ),
 -- A row an end that intervals may have: the last rank there.
 {{ 'ends'|of(q) }} AS MATERIALIZED (SELECT place_of, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY place_of),
@@ -72,7 +72,7 @@ model AS MATERIALIZED (
 -- A row a value and a node above it.
 {{ 'lines'|of(q) }} AS MATERIALIZED (
     SELECT v.value, t.line
-    FROM tree_code AS v
+    FROM value_codes AS v
     JOIN nodes AS t ON t.tree = v.tree AND t.node = v.own
     WHERE v.tree = {{ q.tree }}
 ),
@@ -82,7 +82,7 @@ model AS MATERIALIZED (
     FROM (
         SELECT unnest(line) AS node
         FROM nodes
-        WHERE tree = {{ q.tree }} AND (is_leaf OR node IN (SELECT own FROM tree_code WHERE tree = {{ q.tree }}))
+        WHERE tree = {{ q.tree }} AND (is_leaf OR node IN (SELECT own FROM value_codes WHERE tree = {{ q.tree }}))
     )
     GROUP BY node
 ),
@@ -95,7 +95,7 @@ model AS MATERIALIZED (
         CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN -1 WHEN m.{{ 'published'|of(q) }} IS NULL THEN -2 ELSE t.depth END AS depth,
         CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.{{ 'published'|of(q) }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
     FROM model AS m
-    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS p ON p.low = m.{{ 'low'|of(q) }} AND p.high = m.{{ 'high'|of(q) }}{% if widens %} AND p.raised = m.{{ 'raised'|of(q) }}{% endif +%}
+    LEFT JOIN (FROM range_nodes WHERE tree = {{ q.tree }}) AS p ON p.low = m.{{ 'low'|of(q) }} AND p.high = m.{{ 'high'|of(q) }}{% if widens %} AND p.raised = m.{{ 'raised'|of(q) }}{% endif +%}
     LEFT JOIN (FROM nodes WHERE tree = {{ q.tree }}) AS t ON t.node = p.node
     LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
 ),
@@ -106,7 +106,7 @@ region AS MATERIALIZED (
         c.size::DOUBLE{% for q in quasi %} / {{ 'regions'|of(q) }}.cells{% endfor %} AS density
         {% for q in numbers %}, {{ 'regions'|of(q) }}.low AS {{ 'low'|of(q) }}, {{ 'regions'|of(q) }}.high AS {{ 'high'|of(q) }}{% endfor %}
         {% for q in categories %}, {{ 'regions'|of(q) }}.node AS {{ 'node'|of(q) }}, {{ 'regions'|of(q) }}.depth AS {{ 'depth'|of(q) }}{% endfor %}
-    FROM class_of AS c
+    FROM sized_classes AS c
     {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS {{ 'regions'|of(q) }} ON {{ 'regions'|of(q) }}.class_id = c.class_id {% endfor %}
 ),
 -- A row a combination of original values and of levels that classes are published on: the nodes to look up.
@@ -130,4 +130,4 @@ JOIN (
         {% for q in numbers %}{% if not loop.first or categories %} AND {% endif %}a.{{ 'rank'|of(q) }} >= r.{{ 'low'|of(q) }} AND a.{{ 'rank'|of(q) }} <= r.{{ 'high'|of(q) }}{% endfor %}
     GROUP BY a.id
 ) AS s USING (id)
-CROSS JOIN (SELECT sum(size) AS records FROM class_of) AS n
+CROSS JOIN (SELECT sum(size) AS records FROM sized_classes) AS n

@@ -10,7 +10,7 @@ FROM (
         SELECT place, size, sum(size) OVER (PARTITION BY link) AS holders
         FROM (
             SELECT place, size, unnest(list_distinct([{% for l in pseudonym_columns %}{{ l.column }}{% if not loop.last %}, {% endif %}{% endfor %}])) AS link
-            FROM (SELECT row_number() OVER () AS place, * FROM released)
+            FROM (SELECT row_number() OVER () AS place, * FROM released_values)
         )
     )
     GROUP BY place

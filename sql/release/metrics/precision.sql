@@ -3,4 +3,4 @@
 -- source: Wang et al. 2022, Equations 1-2
 -- order: 100
 SELECT NULL AS detail, 1 - sum((c.size * c.loss)::DECIMAL(38, 12))::DOUBLE / (any_value(run.records) * any_value(run.attributes)) AS value
-FROM class_of AS c, run
+FROM sized_classes AS c, run

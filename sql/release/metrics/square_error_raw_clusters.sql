@@ -6,7 +6,7 @@
 -- custodian: classes
 {% for q in quasi if q.is_number %}
 SELECT {{ q.label }} AS detail, s.{{ 'error'|of(q) }} * r.width * r.width AS value
-FROM spread AS s, {{ 'range'|of(q) }} AS r
+FROM square_errors AS s, {{ 'range'|of(q) }} AS r
 WHERE s.level = 'cluster'
 {% if not loop.last %}UNION ALL{% endif %}
 {% endfor %}

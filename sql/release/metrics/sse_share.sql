@@ -22,16 +22,16 @@ FROM (
         FROM (
             SELECT sum(e.size)::HUGEINT AS size, coalesce(sum(e.size) FILTER (WHERE t.step IS NOT NULL), 0)::HUGEINT AS filled, min(t.step) AS least, sum(e.size * t.step) AS total, sum(e.size * t.step * t.step) AS squares
             {% if suppress %}
-            FROM (SELECT g.{{ 'code'|of(q) }} AS code, p.last - p.first + 1 AS size FROM parts AS p JOIN grouped AS g USING (gid) WHERE p.cluster <> -1) AS e
+            FROM (SELECT g.{{ 'code'|of(q) }} AS code, p.last - p.first + 1 AS size FROM cluster_parts AS p JOIN code_groups AS g USING (gid) WHERE p.cluster <> -1) AS e
             {% else %}
-            FROM (SELECT {{ 'code'|of(q) }} AS code, size FROM grouped) AS e
+            FROM (SELECT {{ 'code'|of(q) }} AS code, size FROM code_groups) AS e
             {% endif %}
             LEFT JOIN {{ 'steps'|of(q) }} AS t ON t.code = e.code
         ) AS w
     ) AS w
     LEFT JOIN (
         SELECT class_id, sum(size)::HUGEINT AS size, sum({{ 'filled'|of(q) }}) AS filled, min({{ 'least'|of(q) }}) AS least, sum({{ 'sum'|of(q) }}) AS total, sum({{ 'squares'|of(q) }}) AS squares
-        FROM moment
+        FROM cluster_moments
         GROUP BY class_id
     ) AS c ON true
     WHERE w.filled > 0 AND w.variance > 0

@@ -3,4 +3,4 @@
 -- source: -
 -- order: 25
 -- applies_to: classes, noise
-SELECT NULL AS detail, coalesce(sum(size), 0) AS value FROM placed WHERE class_id = -1
+SELECT NULL AS detail, coalesce(sum(size), 0) AS value FROM record_classes WHERE class_id = -1

@@ -20,13 +20,13 @@ SELECT
     , {{ counted('in classes'|of(u)) }} AS {{ u.name }}
     {% endfor %}
 FROM {% if suppress %}(
-    SELECT *, NULL AS reason FROM class_of
+    SELECT *, NULL AS reason FROM sized_classes
     UNION ALL BY NAME
     {{ reasons() }}
-){% else %}class_of{% endif %} AS c
+){% else %}sized_classes{% endif %} AS c
 ),
 {% include 'gate/gate_classes.sql' %}
 SELECT *
 FROM class_rows
-WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated_check)
 ORDER BY {{ class_id }} ASC NULLS LAST{% if suppress %}, {{ names.suppressed }} ASC{% endif %}

@@ -17,7 +17,7 @@ SELECT detail, value FROM (
     ) AS a
     JOIN (
         SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
-        FROM (SELECT {{ where }} AS part, {{ 'published'|of(q) }} AS value, unnest(range(size)) FROM released)
+        FROM (SELECT {{ where }} AS part, {{ 'published'|of(q) }} AS value, unnest(range(size)) FROM released_values)
         WHERE value IS NOT NULL
     ) AS b ON b.part = a.part AND b.place = a.place
     CROSS JOIN {{ 'range'|of(q) }} AS e
@@ -26,11 +26,11 @@ SELECT detail, value FROM (
     FROM (
         SELECT {{ where }} AS part, v.published AS value, sum(s.size) AS size
         FROM (SELECT l.class_id, s.{{ q.column }} AS own, {{ dealt() }} AS size FROM {{ records() }}) AS s
-        LEFT JOIN (FROM tree_code WHERE tree = {{ q.tree }}) AS d ON d.value = s.own
-        LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS v ON v.low = d.code
+        LEFT JOIN (FROM value_codes WHERE tree = {{ q.tree }}) AS d ON d.value = s.own
+        LEFT JOIN (FROM range_nodes WHERE tree = {{ q.tree }}) AS v ON v.low = d.code
         GROUP BY ALL
     ) AS a
-    FULL JOIN (SELECT {{ where }} AS part, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released GROUP BY ALL) AS b
+    FULL JOIN (SELECT {{ where }} AS part, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released_values GROUP BY ALL) AS b
         ON b.part = a.part AND b.value IS NOT DISTINCT FROM a.value
     {% endif %}
     {% endfor %}

@@ -10,17 +10,17 @@
 {% include 'release/plan/generalize.sql' %}
 {% endif %}
 -- A row a part of a group: its class. Where records may be left out, cluster -1 and class -1 are the outliers.
-class_of_part AS MATERIALIZED (
-    SELECT gid, first, last, CASE WHEN cluster = -1 THEN -1 ELSE cluster::BIGINT + 1 END AS class_id FROM parts
+part_classes AS MATERIALIZED (
+    SELECT gid, first, last, CASE WHEN cluster = -1 THEN -1 ELSE cluster::BIGINT + 1 END AS class_id FROM cluster_parts
 ),
 {% include 'release/plan/classes_of_records.sql' %}
 -- A row a seat of a class: the codes and positions that were drawn for it. The drawing has shuffled them.
-drawn AS MATERIALIZED (
+drawn_values AS MATERIALIZED (
     SELECT cluster::BIGINT + 1 AS class_id, seat, code, position
-    FROM (SELECT unnest((answer).drawn, max_depth := 2) FROM answer)
+    FROM (SELECT unnest((answer).drawn, max_depth := 2) FROM clustering)
 ),
 -- A row a record: its class, its seat there, and what is published unchanged.
-seated AS MATERIALIZED (
+class_seats AS MATERIALIZED (
     SELECT
         s.class_id,
         row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}{{ sql(u.sort_key(sql('s.', u.column))) }} ASC NULLS LAST{% if not u.text_is_value %}, s.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
@@ -29,7 +29,7 @@ seated AS MATERIALIZED (
 ),
 {% set drawn_trees = quasi|rejectattr('is_number')|selectattr('is_drawn')|list %}
 {% if drawn_trees %}
-{{ published_nodes(drawn_trees, sql('SELECT DISTINCT tree, code AS low, code AS high FROM tree_code WHERE tree >= 0')) }}
+{{ published_nodes(drawn_trees, sql('SELECT DISTINCT tree, code AS low, code AS high FROM value_codes WHERE tree >= 0')) }}
 {% endif %}
 {# The least and the greatest value that is released. #}
 {% for q in quasi if q.is_drawn and q.is_number %}
@@ -37,11 +37,11 @@ seated AS MATERIALIZED (
 {{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT min(value) AS low, max(value) AS high
     FROM {{ 'domain'|of(q) }}
-    {% if suppress %}WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1){% endif %}
+    {% if suppress %}WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM cluster_parts AS p JOIN code_groups AS e USING (gid) WHERE p.cluster <> -1){% endif %}
 ),
 {% endfor %}
 -- A row a record: the values that are published in place of its own.
-hidden AS MATERIALIZED (
+noisy_records AS MATERIALIZED (
     SELECT
         t.*
         {% for q in quasi %}
@@ -56,24 +56,24 @@ hidden AS MATERIALIZED (
         , {{ 'drawn value'|of(q) }}.published AS {{ 'drawn'|of(q) }}
         {% endif %}
         {% endfor %}
-    FROM seated AS t
-    LEFT JOIN drawn AS d ON d.class_id = t.class_id AND d.seat = t.seat
+    FROM class_seats AS t
+    LEFT JOIN drawn_values AS d ON d.class_id = t.class_id AND d.seat = t.seat
     {% if generalized %}
-    LEFT JOIN cluster_of AS o ON o.cluster::BIGINT + 1 = t.class_id
-    LEFT JOIN values_of AS g ON g.span = o.span
+    LEFT JOIN cluster_spans AS o ON o.cluster::BIGINT + 1 = t.class_id
+    LEFT JOIN span_values AS g ON g.span = o.span
     {% endif %}
     {% for q in quasi if q.is_drawn %}
     {% if q.is_number %}
     LEFT JOIN {{ 'domain'|of(q) }} AS {{ 'drawn value'|of(q) }} ON {{ 'drawn value'|of(q) }}.code = d.code[{{ q.i + 1 }}]
     CROSS JOIN {{ 'range'|of(q) }} AS {{ 'range'|of(q) }}
     {% else %}
-    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS {{ 'drawn value'|of(q) }} ON {{ 'drawn value'|of(q) }}.low = d.code[{{ q.i + 1 }}]
+    LEFT JOIN (FROM range_nodes WHERE tree = {{ q.tree }}) AS {{ 'drawn value'|of(q) }} ON {{ 'drawn value'|of(q) }}.low = d.code[{{ q.i + 1 }}]
     {% endif %}
     {% endfor %}
 ),
 -- A row a kind of record that is published alike, and how many there are. Numbers are on their grid as interval ends
 -- are.
-alike AS MATERIALIZED (
+distinct_rows AS MATERIALIZED (
     SELECT
         class_id
         {% for q in quasi %}
@@ -81,7 +81,7 @@ alike AS MATERIALIZED (
         {% endfor %}
         {% for u in unchanged %}, {{ u.column }}{% if not u.text_is_value %}, {{ 'text'|of(u) }}{% endif %}{% endfor %}
         , count(*) AS size
-    FROM hidden
+    FROM noisy_records
     GROUP BY ALL
 ),
 {% include 'release/plan/output_rows.sql' %}

@@ -6,33 +6,33 @@
 {% if kept_members %}
 {% include 'release/plan/kept_classes.sql' %}
 {% endif %}
-{% set clustered = sql('fresh') if kept_members else sql('grouped') %}
+{% set clustered = sql('new_groups') if kept_members else sql('code_groups') %}
 -- Chapter 2, cluster: the algorithm forms clusters of records. This is the only step that is not SQL.
 -- One row: the clusters. This is the one call of the clustering function; its first argument carries what must hold
 -- before it.
-answer AS MATERIALIZED (
+clustering AS MATERIALIZED (
     SELECT dbanon_cluster(
         (SELECT CASE WHEN failure IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error({{ message_text() }}) END
             FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
         (SELECT list({{ group() }}) FROM {{ clustered }})
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM tree_domain AS d{% endif +%}
+    {% if trees %}FROM tree_domains AS d{% endif +%}
 ),
 -- A row a part of a group: the cluster that its records first to last were put in.
-{{ sql('answered') if kept_members else sql('parts') }} AS MATERIALIZED (
+{{ sql('new_parts') if kept_members else sql('cluster_parts') }} AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
-    FROM answer
+    FROM clustering
 ),
 {% if kept_members %}
 -- A row a part of a group and its cluster: records that stay, those that were clustered, and those that wait (-1).
-parts AS MATERIALIZED (
-    SELECT gid, cluster_id AS cluster, last - records + 1 AS first, last FROM stays
+cluster_parts AS MATERIALIZED (
+    SELECT gid, cluster_id AS cluster, last - records + 1 AS first, last FROM kept_groups
     UNION ALL
     SELECT a.gid, CASE WHEN a.cluster < 0 THEN a.cluster ELSE a.cluster + 1 + (SELECT coalesce(max(cluster_id), -1) FROM before) END, a.first + f.held, a.last + f.held
-    FROM answered AS a
-    JOIN fresh AS f USING (gid)
+    FROM new_parts AS a
+    JOIN new_groups AS f USING (gid)
     UNION ALL
-    SELECT gid, -1, held + 1, held + size FROM arrived WHERE (SELECT waits FROM arrival)
+    SELECT gid, -1, held + 1, held + size FROM arrivals WHERE (SELECT waits FROM arrival)
 ),
 {% endif %}

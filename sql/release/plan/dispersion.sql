@@ -14,7 +14,7 @@
     FROM (
         SELECT code, value, min(value) OVER () AS least_value
         FROM {{ 'domain'|of(q) }}
-        WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
+        WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM cluster_parts AS p JOIN code_groups AS e USING (gid) WHERE p.cluster <> -1)
     )
 ),
 {% endif %}
@@ -35,21 +35,21 @@
 ),
 {% endfor %}
 -- A row a part of a group in a class where something varies: its values and its size.
-member AS MATERIALIZED (
+cluster_members AS MATERIALIZED (
     SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, {% if q.is_number %}{{ 'steps'|of(q) }}.step AS {{ 'value'|of(q) }}{% else %}e.{{ 'code'|of(q) }} AS {{ 'value'|of(q) }}{% endif %}{% endfor %}
-    FROM parts AS p
+    FROM cluster_parts AS p
     JOIN (
         SELECT cluster, class_id
-        FROM class_of_cluster
+        FROM cluster_classes
         JOIN (
             SELECT g.class_id
-            FROM extent AS x
-            JOIN generalized AS g USING (span)
+            FROM span_ranges AS x
+            JOIN generalized_spans AS g USING (span)
             GROUP BY g.class_id
             HAVING false{% for q in quasi %} OR min(x.{{ 'low'|of(q) }}) < max(x.{{ 'high'|of(q) }}) OR sum(x.{{ 'filled'|of(q) }}) < sum(x.size){% endfor %}
         ) USING (class_id)
     ) AS v USING (cluster)
-    JOIN grouped AS e USING (gid)
+    JOIN code_groups AS e USING (gid)
     {% for q in quasi if q.is_number %}
     LEFT JOIN {{ 'steps'|of(q) }} AS {{ 'steps'|of(q) }} ON {{ 'steps'|of(q) }}.code = e.{{ 'code'|of(q) }}
     {% endfor %}
@@ -67,27 +67,27 @@ member AS MATERIALIZED (
 {% set place %}{% if categories|length > 1 %}GROUPING({{ values }}){% else %}0{% endif %}{% endset %}
 {% if numbers %}
 -- A row a cluster: sums and squares of each number.
-moment AS MATERIALIZED (
+cluster_moments AS MATERIALIZED (
     SELECT
         cluster, class_id, sum(size)::HUGEINT AS size
         {% for q in numbers %}
         , coalesce(sum(size) FILTER (WHERE {{ 'value'|of(q) }} IS NOT NULL), 0)::HUGEINT AS {{ 'filled'|of(q) }}, min({{ 'value'|of(q) }}) AS {{ 'least'|of(q) }}
         , sum(size * {{ 'value'|of(q) }}) AS {{ 'sum'|of(q) }}, sum(size * {{ 'value'|of(q) }} * {{ 'value'|of(q) }}) AS {{ 'squares'|of(q) }}
         {% endfor %}
-    FROM member
+    FROM cluster_members
     GROUP BY cluster, class_id
 ),
 {% endif %}
 {% if categories %}
 -- A row a cluster, a category's column and a value of it: how many records have it.
-tally AS MATERIALIZED (
+category_counts AS MATERIALIZED (
     SELECT cluster, class_id, {{ place }} AS attribute, {% if categories|length > 1 %}coalesce({{ values }}){% else %}{{ values }}{% endif %} AS value, sum(size) AS size
-    FROM member
+    FROM cluster_members
     GROUP BY GROUPING SETS ({% for q in categories %}{% if not loop.first %}, {% endif %}(cluster, class_id, {{ 'value'|of(q) }}){% endfor %})
 ),
 {% endif %}
 -- A row a level, class and cluster: the square errors, of each number and of all categories together.
-spread AS MATERIALIZED (
+square_errors AS MATERIALIZED (
     {% for level, key in (('class', 'class_id'), ('cluster', 'cluster')) %}
     SELECT '{{ sql(level) }}' AS level, {% if categories %}categories.error{% else %}0{% endif %} AS categories{% for q in numbers %}, numbers.{{ 'error'|of(q) }}{% endfor %}
     FROM {% if numbers %}(
@@ -99,16 +99,16 @@ spread AS MATERIALIZED (
                 , sum({{ 'filled'|of(q) }}) AS {{ 'filled'|of(q) }}, min({{ 'least'|of(q) }}) AS {{ 'least'|of(q) }}
                 , sum({{ 'sum'|of(q) }}) AS {{ 'sum'|of(q) }}, sum({{ 'squares'|of(q) }}) AS {{ 'squares'|of(q) }}
                 {% endfor %}
-            FROM moment
+            FROM cluster_moments
             GROUP BY class_id
-        ){% else %}(SELECT *, cluster AS id FROM moment){% endif %} AS m{% for q in numbers %}, {{ 'range'|of(q) }} AS {{ 'range'|of(q) }}{% endfor %}
+        ){% else %}(SELECT *, cluster AS id FROM cluster_moments){% endif %} AS m{% for q in numbers %}, {{ 'range'|of(q) }} AS {{ 'range'|of(q) }}{% endfor %}
     ) AS numbers{% endif %}
     {% if numbers and categories %}, {% endif %}
     {% if categories %}(
         SELECT coalesce(sum(CASE WHEN filled = 0 THEN 0 WHEN filled < size THEN size ELSE size - most END), 0) AS error
         FROM (
             SELECT max(size) AS most, sum(size) AS size, coalesce(sum(size) FILTER (WHERE value IS NOT NULL), 0) AS filled
-            FROM {% if level == 'class' %}(SELECT class_id, attribute, value, sum(size) AS size FROM tally GROUP BY ALL){% else %}tally{% endif %}
+            FROM {% if level == 'class' %}(SELECT class_id, attribute, value, sum(size) AS size FROM category_counts GROUP BY ALL){% else %}category_counts{% endif %}
             GROUP BY {{ sql(key) }}, attribute
         )
     ) AS categories{% endif %}

@@ -54,7 +54,7 @@ struct_pack(
             parent := d.{{ 'parents'|of(q) }}, value := d.{{ 'nodes'|of(q) }}
             {%- if magnitudes and q.has_magnitudes %},
             magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
-                SELECT code, min(value::DOUBLE) AS magnitude FROM tree_code WHERE tree = {{ q.tree }} GROUP BY code
+                SELECT code, min(value::DOUBLE) AS magnitude FROM value_codes WHERE tree = {{ q.tree }} GROUP BY code
             ))
             {%- endif %}
         )

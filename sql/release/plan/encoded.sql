@@ -7,7 +7,7 @@ WITH RECURSIVE
 -- Chapter 1, read: the source is read once, what the call needs is checked, and every value gets a code.
 {% if order %}{% include 'release/streams/source.sql' %}{% else %}{% include 'release/plan/source.sql' %}{% endif %},
 -- The records to cluster, a row a kind: without those with a NULL, where nulls = 'drop'.
-kept AS (
+usable_records AS (
     SELECT * FROM source
     {% if nulls == 'drop' %}
     WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}
@@ -23,7 +23,7 @@ tuples AS MATERIALIZED (
             {% for s in model_columns if s.tree %}{{ 'category'|of(s) }}, {% endfor %}
             {% if person %}person, {% endif %}
             sum(size)::BIGINT AS size
-        FROM kept
+        FROM usable_records
         GROUP BY ALL
     )
 ),
@@ -66,7 +66,7 @@ tuples AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
     SELECT DISTINCT k.{{ s.column }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.', s.column), sql('l.value')) }} AS position{% endif %}
-    FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }} AS k JOIN tree_code AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.{{ 'category'|of(s) }}
+    FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }} AS k JOIN value_codes AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.{{ 'category'|of(s) }}
     {% if s.number %}CROSS JOIN (SELECT min({{ s.column }}) AS value FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }}) AS l{% endif %}
     {% else %}
     SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
@@ -87,7 +87,7 @@ ties AS MATERIALIZED (
 ),
 {% endif %}
 -- A row a tuple: the codes of its quasi-identifiers (c) and sensitive values (s), and the hash that breaks ties.
-encoded AS MATERIALIZED (
+encoded_tuples AS MATERIALIZED (
     SELECT
         t.tid, t.size, {% if tie_break_mode == 'value' %}h.tie{% elif tie_break_mode == 'row' %}{{ tie(sql('t.'), tie_break_columns, person) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
         {% for q in quasi %}, {{ 'domain'|of(q) }}.code AS {{ 'code'|of(q) }}{% endfor %}
@@ -95,7 +95,7 @@ encoded AS MATERIALIZED (
         {% if person %}, CASE WHEN t.person IS NOT NULL THEN md5_number_lower(t.person::VARCHAR) END AS person{% endif %}
     FROM tuples AS t
     {% for q in quasi %}
-    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = {{ coded(q, sql('t.', q.column)) }}{% else %}(FROM tree_code WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = t.{{ q.column }}{% endif %}
+    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = {{ coded(q, sql('t.', q.column)) }}{% else %}(FROM value_codes WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = t.{{ q.column }}{% endif %}
     {% endfor %}
     {% for f in model_columns %}
     LEFT JOIN {{ 'sensitive codes'|of(f) }} AS {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value = t.{{ f.column }}
@@ -105,11 +105,11 @@ encoded AS MATERIALIZED (
     {% endif %}
 ),
 -- A row a group of records that the clustering cannot tell apart: how many they are.
-grouped AS MATERIALIZED (
+code_groups AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (
         SELECT tie{% for q in quasi %}, {{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %}, {{ 'code'|of(s) }}{% endfor %}{% if person %}, person{% endif %}, sum(size)::BIGINT AS size
-        FROM encoded
+        FROM encoded_tuples
         GROUP BY ALL
     )
 ),

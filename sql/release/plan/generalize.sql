@@ -7,19 +7,19 @@
 {% if widens %}
 -- One row per cluster that is published with more than its records span: its least and greatest codes, and what each
 -- column is raised to: a node, `*` (-2), or what covers the codes (-1).
-wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM answer),
+wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM clustering),
 {% endif %}
 -- A row a cluster: its size, and its span. Clusters of records of one group have one span: they publish the same.
-cluster_of AS MATERIALIZED (
+cluster_spans AS MATERIALIZED (
     SELECT
         cluster, {% if widens %}cluster::BIGINT{% else %}CASE WHEN min(gid) = max(gid) THEN -1 - min(gid) ELSE cluster END{% endif %} AS span,
         sum(last - first + 1)::BIGINT AS size
-    FROM parts
+    FROM cluster_parts
     {% if suppress %}WHERE cluster <> -1{% endif +%}
     GROUP BY cluster
 ),
 -- A row a span: its records, and of each column the least and greatest code and how many records have a value.
-extent AS MATERIALIZED (
+span_ranges AS MATERIALIZED (
     SELECT
         c.span, sum(p.last - p.first + 1)::BIGINT AS size
         {% for q in generalized %}
@@ -31,9 +31,9 @@ extent AS MATERIALIZED (
         {% endif %}
         , (sum(p.last - p.first + 1) FILTER (WHERE e.{{ 'code'|of(q) }} IS NOT NULL))::BIGINT AS {{ 'filled'|of(q) }}
         {% endfor %}
-    FROM parts AS p
-    JOIN cluster_of AS c USING (cluster)
-    JOIN grouped AS e USING (gid)
+    FROM cluster_parts AS p
+    JOIN cluster_spans AS c USING (cluster)
+    JOIN code_groups AS e USING (gid)
     {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif +%}
     GROUP BY c.span
 ),
@@ -44,7 +44,7 @@ extent AS MATERIALIZED (
 {% if ranged_trees %}
 {% set pairs %}
 {% for q in ranged_trees %}
-            SELECT DISTINCT {{ q.tree }} AS tree, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if widens %}, {{ 'raised'|of(q) }} AS raised{% endif %} FROM extent WHERE {{ 'low'|of(q) }} IS NOT NULL
+            SELECT DISTINCT {{ q.tree }} AS tree, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if widens %}, {{ 'raised'|of(q) }} AS raised{% endif %} FROM span_ranges WHERE {{ 'low'|of(q) }} IS NOT NULL
             {% if not loop.last %}UNION ALL{% endif +%}
 {% endfor %}
         {% endset %}
@@ -52,7 +52,7 @@ extent AS MATERIALIZED (
 {% endif %}
 -- A row a span: what it publishes and what a record of it loses. A span of NULLs publishes NULL and loses nothing; one
 -- that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart.
-values_of AS (
+span_values AS (
     SELECT
         x.span
         {% for q in generalized %}
@@ -69,8 +69,8 @@ values_of AS (
             ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
         END AS {{ 'loss'|of(q) }}
         {% endfor %}
-    FROM extent AS x
+    FROM span_ranges AS x
     {% for q in generalized %}
-    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM published_node WHERE tree = {{ q.tree }}){% endif %} AS {{ 'range'|of(q) }} ON {{ 'range'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'range'|of(q) }}.high = x.{{ 'high'|of(q) }}{% if widens and not q.is_number %} AND {{ 'range'|of(q) }}.raised = x.{{ 'raised'|of(q) }}{% endif +%}
+    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM range_nodes WHERE tree = {{ q.tree }}){% endif %} AS {{ 'range'|of(q) }} ON {{ 'range'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'range'|of(q) }}.high = x.{{ 'high'|of(q) }}{% if widens and not q.is_number %} AND {{ 'range'|of(q) }}.raised = x.{{ 'raised'|of(q) }}{% endif +%}
     {% endfor %}
 ),

@@ -6,7 +6,7 @@
 {% set stored = trees|selectattr('rows')|list %}
 {% set flat = trees|rejectattr('rows')|list %}
 -- A row a tree and a value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
-category AS MATERIALIZED (
+categories AS MATERIALIZED (
     {% for q in trees %}
     SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT {{ q.column }} AS value FROM {{ 'larger'|of(q) if whole_table else from }} WHERE {{ q.column }} IS NOT NULL)
     {% if continuation is defined and not q.rows and not q.is_sensitive %}
@@ -23,7 +23,7 @@ category AS MATERIALIZED (
 trees AS MATERIALIZED (
     SELECT dbanon_trees(
         '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else sql('false') }}, {{ q.min_level or 0 }}]{{ sql(', ') if not loop.last }}{% endfor %}]}',
-        (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC) FROM category),
+        (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC) FROM categories),
         {% if stored %}(SELECT list(struct_pack(tree := tree, node := node, parent := parent, label := label) ORDER BY tree ASC, ord ASC NULLS LAST, node ASC) FROM hierarchy){% else %}NULL{% endif +%}
     ) AS read
 ),
@@ -35,20 +35,20 @@ nodes AS MATERIALIZED (
 ),
 -- A row a value: its code, which ascends in the order of the leaves, the node it is clustered as (raised to min_level),
 -- and its own.
-tree_code AS MATERIALIZED (
+value_codes AS MATERIALIZED (
     {{ few() }}
     SELECT tree, value COLLATE POSIX AS value, code, node, own
     FROM (SELECT unnest((read).codes, max_depth := 2) FROM trees)
     {{ end_few() }}
 ),
 -- A row a code: its node and the line of nodes from the root to that.
-code_node AS MATERIALIZED (
+code_nodes AS MATERIALIZED (
     SELECT d.tree, d.code, t.node, t.line
-    FROM (SELECT DISTINCT tree, code, node FROM tree_code) AS d
+    FROM (SELECT DISTINCT tree, code, node FROM value_codes) AS d
     JOIN nodes AS t ON t.tree = d.tree AND t.node = d.node
 ),
 -- One row: of each tree the parents of its nodes in preorder, and the nodes of the codes.
-tree_domain AS MATERIALIZED (
+tree_domains AS MATERIALIZED (
     SELECT
         {% for q in trees %}
         (read).domains[{{ loop.index }}].parents AS {{ 'parents'|of(q) }}, (read).domains[{{ loop.index }}].places AS {{ 'nodes'|of(q) }}{% if continuation is defined %}, (read).domains[{{ loop.index }}].names AS {{ 'names'|of(q) }}{% endif %}{% if not loop.last %},{% endif +%}
@@ -64,14 +64,14 @@ tree_domain AS MATERIALIZED (
 {% set is_rounded = trees|map(attribute='round')|max > 1 %}
 -- A row a tree and a pair of least and greatest code: the line to the node of the least. It is materialized since DuckDB,
 -- which takes every relation of codes for small, would join the codes with each other first.
-low_node AS MATERIALIZED (
+low_nodes AS MATERIALIZED (
     SELECT p.tree, p.low, p.high, {% if is_raised %}p.raised, {% endif %}{% if is_rounded %}{{ setting(trees, 'round', 1, sql('p.tree')) }} AS round, {% endif %}a.line
     FROM ({{ pairs }}) AS p
-    JOIN code_node AS a ON a.tree = p.tree AND a.code = p.low
+    JOIN code_nodes AS a ON a.tree = p.tree AND a.code = p.low
 ),
 -- A row a tree and a pair of least and greatest code: their least common ancestor, the text it is published as, and its
 -- loss.
-published_node AS MATERIALIZED (
+range_nodes AS MATERIALIZED (
     {{ few() }}
     SELECT
         pair.tree, pair.low, pair.high, {% if is_raised %}pair.raised, {% endif %}t.node, t.published,
@@ -93,8 +93,8 @@ published_node AS MATERIALIZED (
         SELECT
             a.tree, a.low, a.high, {% if is_raised %}a.raised, {% endif %}{% if is_rounded %}a.round, {% endif %}
             {% if is_raised %}CASE WHEN a.raised >= 0 THEN a.raised ELSE {% endif %}a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2]))]{% if is_raised %} END{% endif %} AS node
-        FROM low_node AS a
-        JOIN code_node AS b ON b.tree = a.tree AND b.code = a.high
+        FROM low_nodes AS a
+        JOIN code_nodes AS b ON b.tree = a.tree AND b.code = a.high
         {% if is_rounded %}
         ) AS c
         JOIN nodes AS t ON t.tree = c.tree AND t.node = c.node

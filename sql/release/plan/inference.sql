@@ -10,7 +10,7 @@
 -- A row a value of the number: its rank, and the key that interval ends compare with.
 , {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, value::{{ q.ends.type }} AS key, row_number() OVER (ORDER BY value ASC) AS place
-    FROM (SELECT DISTINCT {{ q.column }} AS value FROM kept WHERE {{ q.column }} IS NOT NULL)
+    FROM (SELECT DISTINCT {{ q.column }} AS value FROM usable_records WHERE {{ q.column }} IS NOT NULL)
 )
 -- A row a class: the ranks of the first and the last value that its interval covers. One without an interval covers
 -- all, and NULL.
@@ -28,7 +28,7 @@
             {% if q.top %}CASE WHEN c.high >= {{ q.top }} THEN greatest(c.high, k.high_key) ELSE c.high END{% else %}c.high{% endif %} AS high_end
         FROM (
             SELECT DISTINCT class_id, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if not typed %}, {{ 'published'|of(q) }} AS published{% endif %}
-            FROM generalized
+            FROM generalized_spans
             {% if not typed %}WHERE {{ 'published'|of(q) }} IS NOT NULL{% endif %}
         ) AS c
         CROSS JOIN (SELECT min(key) AS low_key, max(key) AS high_key, count(*) AS places FROM {{ 'order'|of(q) }}) AS k
@@ -44,15 +44,15 @@
         SELECT t.published, v.value
         FROM (
             SELECT c.value, unnest(n.line) AS node
-            FROM tree_code AS c
+            FROM value_codes AS c
             JOIN nodes AS n ON n.tree = c.tree AND n.node = c.own
             WHERE c.tree = {{ q.tree }}
         ) AS v
         JOIN nodes AS t ON t.tree = {{ q.tree }} AND t.node = v.node
         UNION
-        SELECT '*' COLLATE POSIX, {{ q.column }} FROM kept
+        SELECT '*' COLLATE POSIX, {{ q.column }} FROM usable_records
     )
-    WHERE published IN (SELECT {{ 'published'|of(q) }} FROM published WHERE {{ 'published'|of(q) }} IS NOT NULL)
+    WHERE published IN (SELECT {{ 'published'|of(q) }} FROM published_classes WHERE {{ 'published'|of(q) }} IS NOT NULL)
 )
 {% endif %}
 {% endfor %}
@@ -61,14 +61,14 @@
 , {{ 'common values'|of(u) }} AS MATERIALIZED (
     SELECT row_number() OVER () AS vid, value
     FROM (
-        SELECT {{ u.column }} AS value FROM kept GROUP BY {{ u.column }}
+        SELECT {{ u.column }} AS value FROM usable_records GROUP BY {{ u.column }}
         HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} >= {{ support }}
     )
 )
 -- A row a class and one of these values in it: how many records.
 , {{ 'classes'|of(u) }} AS MATERIALIZED (
     SELECT r.class_id, c.vid, sum(r.size)::BIGINT AS size
-    FROM released AS r
+    FROM released_values AS r
     JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM r.{{ u.column }}
     GROUP BY r.class_id, c.vid
 )
@@ -76,7 +76,7 @@
 -- A row a value of the one column and a value of the other that go together somewhere in the table.
 , {{ 'taken'|of(u, q) }} AS MATERIALIZED (
     SELECT c.vid, {% if q.is_number %}p.place{% else %}s.value{% endif %}
-    FROM (SELECT DISTINCT {{ u.column }} AS carried, {{ q.column }} AS value FROM kept) AS s
+    FROM (SELECT DISTINCT {{ u.column }} AS carried, {{ q.column }} AS value FROM usable_records) AS s
     JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM s.carried
     {% if q.is_number %}LEFT JOIN {{ 'order'|of(q) }} AS p ON p.value = s.value{% endif %}
 )
@@ -93,7 +93,7 @@
     FROM (
         SELECT
             x.*, low.key AS low_key, high.key AS high_key, low.value::VARCHAR AS low_value, high.value::VARCHAR AS high_value,
-            x.last - x.first + 1 + (x.is_open AND (SELECT count({{ q.column }}) < count(*) FROM kept))::BIGINT AS n_covered_values,
+            x.last - x.first + 1 + (x.is_open AND (SELECT count({{ q.column }}) < count(*) FROM usable_records))::BIGINT AS n_covered_values,
             coalesce(x.high_place - x.low_place + 1, 0) + x.has_null::BIGINT AS n_possible_values
         FROM (
             SELECT p.*, a.place AS low_place, b.place AS high_place, p.is_open AND n.vid IS NOT NULL AS has_null
@@ -127,7 +127,7 @@ FROM (
     SELECT
         class_id::BIGINT AS class_id, '' AS column_name, '' AS value, 0::BIGINT AS size, '' AS quasi, '' AS published,
         []::VARCHAR[] AS possible_values, 0::BIGINT AS n_covered_values, 0::BIGINT AS n_possible_values
-    FROM published
+    FROM published_classes
     WHERE class_id IS NULL
     {% for u in unchanged %}
     {% for q in quasi %}
@@ -141,7 +141,7 @@ FROM (
     JOIN {{ 'possible_values'|of(u, q) }} AS x
         ON x.vid = h.vid AND x.first = s.first AND x.last = s.last AND x.span = s.span AND x.is_open = s.is_open
     {% else %}
-    JOIN (SELECT class_id, {{ 'published'|of(q) }} AS published FROM published) AS s ON s.class_id = h.class_id
+    JOIN (SELECT class_id, {{ 'published'|of(q) }} AS published FROM published_classes) AS s ON s.class_id = h.class_id
     JOIN {{ 'possible_values'|of(u, q) }} AS x ON x.vid = h.vid AND x.published = s.published
     {% endif %}
     {% endfor %}

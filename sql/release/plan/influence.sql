@@ -3,18 +3,18 @@
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 -- One row: what the random forests of the influence function say.
-answer AS MATERIALIZED (
+clustering AS MATERIALIZED (
     SELECT dbanon_influence(
         (SELECT CASE WHEN failure IS NULL THEN {{ request }} ELSE error({{ message_text() }}) END
             FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
-        (SELECT list({{ group() }}) FROM grouped)
+        (SELECT list({{ group() }}) FROM code_groups)
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM tree_domain AS d{% endif +%}
+    {% if trees %}FROM tree_domains AS d{% endif +%}
 )
 SELECT sensitive, attribute, influence, rank, zeta, sigma, accuracy, test_accuracy
 FROM (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).scores ELSE error((answer).error) END, max_depth := 2)
-    FROM answer
+    FROM clustering
 )
 ORDER BY place ASC, rank ASC

@@ -3,16 +3,16 @@
     share of the leaves (NCP), 0 for a leaf. A number loses the same in both. NULLs as in path.sql. -#}
 {% if quasi|rejectattr('is_number')|list %}
 -- A row a tree and a pair of least and greatest code: what its node loses, by edges and by leaves.
-lost_node AS MATERIALIZED (
+node_losses AS MATERIALIZED (
     SELECT p.tree, p.low, p.high, {% if widens %}p.raised, {% endif %}coalesce(t.height::DOUBLE / nullif(root.height, 0), 0.0) AS edges, CASE WHEN t.height = 0 THEN 0.0 ELSE t.leaves::DOUBLE / root.leaves END AS leaves
-    FROM published_node AS p
+    FROM range_nodes AS p
     JOIN nodes AS t ON t.tree = p.tree AND t.node = p.node
     JOIN nodes AS root ON root.tree = p.tree AND root.node = 0
 ),
 {% endif %}
 -- A row a class: what a record of it loses in each column. Clusters that publish the same lose the same, so a class
 -- says it all.
-lost_of AS MATERIALIZED (
+class_losses AS MATERIALIZED (
     SELECT
         g.class_id
         {% for q in quasi %}
@@ -24,10 +24,10 @@ lost_of AS MATERIALIZED (
         {% endfor %}
         {% endif %}
         {% endfor %}
-    FROM extent AS x
-    JOIN generalized AS g USING (span)
+    FROM span_ranges AS x
+    JOIN generalized_spans AS g USING (span)
     {% for q in quasi if not q.is_number %}
-    LEFT JOIN (FROM lost_node WHERE tree = {{ q.tree }}) AS {{ 'lost'|of(q) }} ON {{ 'lost'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'lost'|of(q) }}.high = x.{{ 'high'|of(q) }}{% if widens %} AND {{ 'lost'|of(q) }}.raised = x.{{ 'raised'|of(q) }}{% endif +%}
+    LEFT JOIN (FROM node_losses WHERE tree = {{ q.tree }}) AS {{ 'lost'|of(q) }} ON {{ 'lost'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'lost'|of(q) }}.high = x.{{ 'high'|of(q) }}{% if widens %} AND {{ 'lost'|of(q) }}.raised = x.{{ 'raised'|of(q) }}{% endif +%}
     {% endfor %}
     GROUP BY g.class_id
 ),
@@ -45,6 +45,6 @@ lost AS MATERIALIZED (
             {% endfor %}
         ))::DECIMAL(38, 12))::DOUBLE AS {{ sql(kind) }}{% if not loop.last %},{% endif %}
         {% endfor %}
-    FROM lost_of AS l
-    JOIN class_of AS c USING (class_id)
+    FROM class_losses AS l
+    JOIN sized_classes AS c USING (class_id)
 ),

@@ -1,7 +1,7 @@
 {#- What must hold before anything is clustered: one row, the first problem or NULL. Nothing here quotes a cell. -#}
 {%- from 'shared/messages.sql' import named_messages with context -%}
 -- One row: how many records the source has, and how many values each column.
-facts AS MATERIALIZED (
+source_counts AS MATERIALIZED (
     SELECT
         coalesce(sum(size), 0)::BIGINT AS records
         {% for q in quasi %}, coalesce(sum(size) FILTER (WHERE {{ q.column }} IS NOT NULL), 0)::BIGINT AS {{ 'filled'|of(q) }}
@@ -9,14 +9,14 @@ facts AS MATERIALIZED (
     FROM source
 ),
 -- One row: how many records are left to cluster.
-kept_facts AS MATERIALIZED (
+usable_counts AS MATERIALIZED (
     SELECT coalesce(sum(size), 0)::BIGINT AS records{% if person %}, count(DISTINCT person) AS persons{% endif %} FROM tuples
 ),
 {% if trees %}
 -- A row a tree: what its hierarchy and the values of its column are like.
-tree_fact AS MATERIALIZED (SELECT unnest((read).facts, max_depth := 2) FROM trees),
+tree_facts AS MATERIALIZED (SELECT unnest((read).facts, max_depth := 2) FROM trees),
 -- A row a tree: the first reason to refuse it, or NULL.
-tree_problem AS (
+tree_problems AS (
     SELECT
         list_position([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}], tree) AS place,
         CASE tree
@@ -49,7 +49,7 @@ tree_problem AS (
         END
         {% endfor %}
         END AS failure
-    FROM tree_fact
+    FROM tree_facts
 ),
 {% endif %}
 -- One row: the first reason to refuse the call, or NULL.
@@ -62,44 +62,44 @@ problem AS MATERIALIZED (
         THEN {{ messages.failure('temporary table of this name', say.shadowed) }} END,
         {% endif %}
         {% if continuation is not defined %}
-        CASE WHEN facts.records = 0 THEN {{ messages.failure('no rows', say.empty) }} END,
+        CASE WHEN source_counts.records = 0 THEN {{ messages.failure('no rows', say.empty) }} END,
         {% endif %}
         {% for q in quasi %}
         {% if nulls == 'error' %}
-        CASE WHEN facts.{{ 'filled'|of(q) }} < facts.records THEN {{ messages.failure(q.raw_name ~ ': NULL', q.say.nulls) }} END,
+        CASE WHEN source_counts.{{ 'filled'|of(q) }} < source_counts.records THEN {{ messages.failure(q.raw_name ~ ': NULL', q.say.nulls) }} END,
         {% endif %}
         {% if q.is_number and q.family.has_infinity %}
-        CASE WHEN facts.{{ 'not finite'|of(q) }} > 0 THEN {{ messages.failure(q.raw_name ~ ': NaN and infinity', q.say.wild) }} END,
+        CASE WHEN source_counts.{{ 'not finite'|of(q) }} > 0 THEN {{ messages.failure(q.raw_name ~ ': NaN and infinity', q.say.wild) }} END,
         {% endif %}
         {% if continuation is not defined %}
-        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE {{ q.column }} IS NOT NULL){% else %}facts.{{ 'filled'|of(q) }} = 0{% endif %} THEN {{ messages.failure(q.raw_name ~ ': no values', q.say.no_values) }} END,
+        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE {{ q.column }} IS NOT NULL){% else %}source_counts.{{ 'filled'|of(q) }} = 0{% endif %} THEN {{ messages.failure(q.raw_name ~ ': no values', q.say.no_values) }} END,
         {% endif %}
         {% endfor %}
         {% if continuation is not defined %}
-        CASE WHEN kept_facts.records = 0 THEN {{ messages.failure('no rows without NULL', say.nothing_left) }} END,
+        CASE WHEN usable_counts.records = 0 THEN {{ messages.failure('no rows without NULL', say.nothing_left) }} END,
         {% if person %}
-        CASE WHEN kept_facts.persons < 2 THEN {{ messages.failure('fewer than two persons', say.few_persons) }} WHEN kept_facts.persons < {{ k }} THEN {{ messages.failure('fewer than k persons', say.k_persons) }} END,
+        CASE WHEN usable_counts.persons < 2 THEN {{ messages.failure('fewer than two persons', say.few_persons) }} WHEN usable_counts.persons < {{ k }} THEN {{ messages.failure('fewer than k persons', say.k_persons) }} END,
         {% else %}
-        CASE WHEN kept_facts.records < 2 THEN {{ messages.failure('fewer than two records', say.few_records) }} WHEN kept_facts.records < {{ k }} THEN {{ messages.failure('fewer than k records', say.k_records) }} END,
+        CASE WHEN usable_counts.records < 2 THEN {{ messages.failure('fewer than two records', say.few_records) }} WHEN usable_counts.records < {{ k }} THEN {{ messages.failure('fewer than k records', say.k_records) }} END,
         {% endif %}
         {% endif %}
         {% if trees %}
-        (SELECT first(failure ORDER BY place ASC) FROM tree_problem WHERE failure IS NOT NULL),
+        (SELECT first(failure ORDER BY place ASC) FROM tree_problems WHERE failure IS NOT NULL),
         {% endif %}
         {% if waiting is not defined and continuation is not defined %}
         {% for u in unchanged if u.check_rare %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ messages.failure('rare values of ' ~ u.raw_name, u.say_rare) }} END
-            FROM (SELECT {{ u.column }} FROM kept GROUP BY {{ u.column }}
+            FROM (SELECT {{ u.column }} FROM usable_records GROUP BY {{ u.column }}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endfor %}
         {% if check_combinations %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ messages.failure('rare combinations of values', say.rare_together) }} END
-            FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}
+            FROM (SELECT 1 FROM usable_records GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endif %}
         {% endif %}
         NULL
     ) AS failure
-    FROM facts, kept_facts
+    FROM source_counts, usable_counts
 ),
 {{ named_messages('input_messages') }}

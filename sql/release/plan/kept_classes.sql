@@ -13,12 +13,12 @@ hash_of AS MATERIALIZED (
     SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, sum(s.size)::BIGINT AS size
     FROM source AS s
     JOIN tuples AS t ON {{ same_tuple() }}
-    JOIN encoded AS e ON e.tid = t.tid
-    JOIN grouped AS g ON {{ same_group() }}
+    JOIN encoded_tuples AS e ON e.tid = t.tid
+    JOIN code_groups AS g ON {{ same_group() }}
     GROUP BY ALL
 ),
 -- A row a group and a cluster that records of it stay in: how many, and which is the last of them.
-stays AS MATERIALIZED (
+kept_groups AS MATERIALIZED (
     SELECT gid, cluster_id, records, sum(records) OVER (PARTITION BY gid ORDER BY cluster_id ASC) AS last
     FROM (
         SELECT gid, cluster_id, sum(least(records, size - earlier))::BIGINT AS records
@@ -34,17 +34,17 @@ stays AS MATERIALIZED (
     )
 ),
 -- A row a group that has more records than stay: how many came.
-arrived AS MATERIALIZED (
+arrivals AS MATERIALIZED (
     SELECT g.* REPLACE ((g.size - coalesce(h.held, 0))::INTEGER AS size), coalesce(h.held, 0)::INTEGER AS held
-    FROM grouped AS g
-    LEFT JOIN (SELECT gid, max(last) AS held FROM stays GROUP BY gid) AS h USING (gid)
+    FROM code_groups AS g
+    LEFT JOIN (SELECT gid, max(last) AS held FROM kept_groups GROUP BY gid) AS h USING (gid)
     WHERE g.size > coalesce(h.held, 0)
 ),
 -- One row: how many records came, and whether they wait. Those that are too few for a class do, as far as records may
 -- be left out; and those that were left out before, while nobody joins them.
 arrival AS MATERIALIZED (
     SELECT *, records <= budget AND (known < {{ k }} OR NOT newcomers) AS waits
-    FROM (SELECT coalesce(sum(size), 0) AS records, {% if person %}count(DISTINCT person){% else %}coalesce(sum(size), 0){% endif %} AS known FROM arrived) AS a
+    FROM (SELECT coalesce(sum(size), 0) AS records, {% if person %}count(DISTINCT person){% else %}coalesce(sum(size), 0){% endif %} AS known FROM arrivals) AS a
     CROSS JOIN (
         SELECT count(*) > 0 AS newcomers
         FROM (SELECT row_hash, sum(size) AS size FROM hash_of GROUP BY ALL) AS h
@@ -54,4 +54,4 @@ arrival AS MATERIALIZED (
     CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM tuples) AS b
 ),
 -- A row a group of records that came and do not wait: only these are clustered.
-fresh AS MATERIALIZED (SELECT * FROM arrived WHERE NOT (SELECT waits FROM arrival)),
+new_groups AS MATERIALIZED (SELECT * FROM arrivals WHERE NOT (SELECT waits FROM arrival)),

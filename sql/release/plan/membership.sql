@@ -6,14 +6,14 @@
 {% include 'release/plan/pipeline.sql' %},
 -- A row a kind of record that is released and a cluster: its class, and how many of them. They are dealt out in the
 -- order in which classes are (see placed), and those that are published alike by their keys.
-member AS MATERIALIZED (
+cluster_members AS MATERIALIZED (
     SELECT d.rid, p.cluster, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
     FROM (
         SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, {% if key %}{% if kept_members %}cluster_id ASC NULLS LAST, {% endif %}key ASC, {% endif %}rid ASC ROWS UNBOUNDED PRECEDING) AS last
         FROM (
             SELECT s.rid, s.size, t.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie{% if key %}, s.key{% if kept_members %}, b.cluster_id{% endif %}{% endif +%}
             FROM source AS s
-            JOIN class_of_tuple AS t ON {{ same_tuple() }}
+            JOIN tuple_classes AS t ON {{ same_tuple() }}
             {% if key and kept_members %}
             LEFT JOIN (
                 SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ kept_members }} WHERE cluster_id IS NOT NULL GROUP BY ALL
@@ -23,23 +23,23 @@ member AS MATERIALIZED (
     ) AS d
     JOIN (
         SELECT p.gid, p.first, p.last, g.cluster, g.class_id
-        FROM parts AS p
-        LEFT JOIN class_of_cluster AS g USING (cluster)
+        FROM cluster_parts AS p
+        LEFT JOIN cluster_classes AS g USING (cluster)
     ) AS p ON p.gid = d.gid AND p.first <= d.last AND p.last > d.last - d.size
     GROUP BY d.rid, p.cluster, p.class_id
 ),
 -- A row a class: a hash of what it publishes, with dates in days: versions of which one names the months or years that
 -- the other spelled out publish the same.
-label_of AS MATERIALIZED (
+class_labels AS MATERIALIZED (
     SELECT DISTINCT class_id, md5_number_lower(to_json(struct_pack(format := 'dbanon 2'{% for c in quasi_output %}, n{{ loop.index }} := {{ c.label }}, v{{ loop.index }} := {% if c.is_dated %}{{ form.in_days(c.expression) }}{% else %}{{ c.expression }}{% endif %}{% endfor %}))::VARCHAR) AS label_hash
-    FROM generalized
+    FROM generalized_spans
 )
 SELECT
     {{ person_key(sql('s.')) }} AS person_key, m.class_id, m.cluster AS cluster_id,
     {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, any_value({{ cells(sql('s.'), false) }}) AS cells,
     any_value({{ quasi_cells(sql('s.')) }}) AS quasi_cells, l.label_hash, sum(coalesce(m.size, s.size))::BIGINT AS records
 FROM source AS s
-LEFT JOIN member AS m ON m.rid = s.rid
-LEFT JOIN label_of AS l ON l.class_id = m.class_id
+LEFT JOIN cluster_members AS m ON m.rid = s.rid
+LEFT JOIN class_labels AS l ON l.class_id = m.class_id
 WHERE (SELECT passed FROM gate)
 GROUP BY ALL

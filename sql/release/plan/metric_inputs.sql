@@ -2,14 +2,14 @@
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 -- Chapter 5, measure: classes and metrics are computed from the checked rows.
 -- A row an equivalence class: what it publishes, and how many records (persons) it has.
-class_of AS MATERIALIZED (
+sized_classes AS MATERIALIZED (
     SELECT c.*, r.size{% if person %}, r.persons{% endif %}
-    FROM {% if noise %}(SELECT DISTINCT class_id FROM released){% else %}published{% endif %} AS c
+    FROM {% if noise %}(SELECT DISTINCT class_id FROM released_values){% else %}published_classes{% endif %} AS c
     JOIN (
         {% if person %}
         SELECT l.class_id, sum({{ dealt() }})::BIGINT AS size, count(DISTINCT s.person) AS persons FROM {{ records() }} GROUP BY l.class_id
         {% else %}
-        SELECT class_id, sum(size)::BIGINT AS size FROM released GROUP BY class_id
+        SELECT class_id, sum(size)::BIGINT AS size FROM released_values GROUP BY class_id
         {% endif %}
     ) AS r USING (class_id)
 )
@@ -19,7 +19,7 @@ class_of AS MATERIALIZED (
 , {{ 'in classes'|of(u) }} AS MATERIALIZED (
     {# Of values that compare equal and read differently one stands for all, whatever their order. #}
     SELECT class_id, {% if u.text_is_value %}{{ u.column }}{% else %}min_by({{ u.column }}, {{ 'text'|of(u) }}){% endif %} AS value, sum(size)::BIGINT AS size
-    FROM released
+    FROM released_values
     GROUP BY class_id, {{ u.column }}
 )
 -- A row a sensitive value: how many records (persons) have it in all.

@@ -7,8 +7,8 @@ run AS MATERIALIZED (
         cluster.groups AS clusters, cluster.squares AS squares_of_clusters,
         {{ quasi|length }} AS attributes,
         {{ k }} AS k
-    FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM class_of) AS class,
-        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}class_of{% else %}cluster_of{% endif %}) AS cluster
+    FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM sized_classes) AS class,
+        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}sized_classes{% else %}cluster_spans{% endif %}) AS cluster
 ),
 -- A row a measure: its value, and whether it may be published.
 metric_rows AS MATERIALIZED (
@@ -21,5 +21,5 @@ metric_rows AS MATERIALIZED (
 {% include 'gate/gate_metrics.sql' %}
 SELECT metric, value, better, description, is_publishable
 FROM metric_rows
-WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated_check)
 ORDER BY place ASC, metric ASC

@@ -144,7 +144,7 @@
             SELECT p.low, p.high, p.seen, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
             FROM (
                 SELECT {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high, bool_or({{ has_values(sql(''), q) }}) AS seen
-                FROM extent
+                FROM span_ranges
                 WHERE {{ 'low'|of(q) }} IS NOT NULL
                 GROUP BY ALL
             ) AS p

@@ -2,7 +2,7 @@
     computed or filtered. Rows that are alike are one row with a list of as many copies; `place` is their order, by what is
     published alone, so that order tells nothing the rows do not. -#}
 -- The rows as they leave, a row a kind of them: how many copies there are, and its place in the order.
-leaving AS MATERIALIZED (
+published_rows AS MATERIALIZED (
     SELECT
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
         r.class_id AS {{ class_id }},
@@ -10,20 +10,20 @@ leaving AS MATERIALIZED (
         row_number() OVER (ORDER BY r.class_id ASC{% if noise %}{% for q in quasi %}, r.{{ 'published'|of(q) }} ASC NULLS LAST{% endfor %}{% endif %}{% for u in unchanged %}, {{ sql(u.sort_key(sql('r.', u.column))) }} ASC NULLS LAST{% if not u.text_is_value %}, r.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}
     FROM (
         {% if noise %}
-        FROM alike
+        FROM distinct_rows
         {% else %}
         SELECT c.*, {% for u in unchanged %}p.{{ u.column }}, {% if not u.text_is_value %}p.{{ 'text'|of(u) }}, {% endif %}{% endfor %}p.size
-        FROM alike AS p
-        JOIN published AS c USING (class_id)
+        FROM distinct_rows AS p
+        JOIN published_classes AS c USING (class_id)
         {% endif %}
     ) AS r
 ),
 -- The same rows with the names of this statement: what the gate, classes and metrics read.
-released AS (
+released_values AS (
     SELECT
         {{ class_id }} AS class_id
         {% if noise %}{% for q in quasi %}, {{ q.name }} AS {{ 'published'|of(q) }}{% endfor %}{% endif %}
         {% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}{% endif %}{% endfor %}
         , len({{ copies }}) AS size
-    FROM leaving
+    FROM published_rows
 ),

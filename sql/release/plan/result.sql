@@ -2,5 +2,5 @@
 SELECT * EXCLUDE ({{ copies }}, {{ place }}, {{ copy }})
 FROM (
     SELECT *, unnest({{ copies }}) AS {{ copy }}
-    FROM (FROM leaving WHERE (SELECT passed FROM gate) ORDER BY {{ place }} ASC)
+    FROM (FROM published_rows WHERE (SELECT passed FROM gate) ORDER BY {{ place }} ASC)
 )

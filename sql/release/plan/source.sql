@@ -5,7 +5,7 @@
     person) only one. -#}
 {% if not rereads_source %}
 -- The source as it came, a row a record: what cannot be read twice alike is read here and never again.
-as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
+source_copy AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
 -- The source, read once: a row a kind of record, how many records are of it (size), and the number of the first (rid).
 {{ sql('whole_source') if bounds or distinct else sql('source') }} AS MATERIALIZED (
@@ -30,7 +30,7 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
 )
 {%- if bounds or distinct +%}
 -- The records within the bounds of the call: a row a kind.
-, bounded AS MATERIALIZED (
+, bounded_records AS MATERIALIZED (
     FROM whole_source
     {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ b.column }} IS NULL OR {{ b.column }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
 )
@@ -38,7 +38,7 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
 , source AS MATERIALIZED (
     {% if distinct %}
     SELECT * REPLACE (1::BIGINT AS size)
-    FROM bounded
+    FROM bounded_records
     {% if key %}
     QUALIFY row_number() OVER (
         PARTITION BY {% for q in quasi %}{% if not loop.first %}, {% endif %}{{ q.column }}{% endfor %}{% for u in unchanged %}{% if not u.is_float %}, {{ u.column }}{% endif %}{% if not u.text_is_value %}, {{ 'text'|of(u) }}{% endif %}{% endfor %}{% if person %}, person{% endif %}
@@ -46,7 +46,7 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
     ) = 1
     {% endif %}
     {% else %}
-    FROM bounded
+    FROM bounded_records
     {% endif %}
 )
 {%- endif %}

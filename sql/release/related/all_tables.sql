@@ -4,7 +4,7 @@
 {% include 'release/related/metric_inputs.sql' %}
 SELECT
     {% for t in tables %}
-    (SELECT list(l) FROM {{ 'leaving'|of(t) }} AS l) AS t{{ t.i }},
+    (SELECT list(l) FROM {{ 'published rows'|of(t) }} AS l) AS t{{ t.i }},
     {% endfor %}
     (SELECT list(c) FROM (
 {% include 'release/related/classes_of_table.sql' %}

@@ -2,29 +2,29 @@
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {% include 'release/plan/clustered.sql' %}
 -- A row a part of a group: the cluster, in the place of a class.
-class_of_part AS MATERIALIZED (SELECT gid, first, last, cluster AS class_id FROM parts),
+part_classes AS MATERIALIZED (SELECT gid, first, last, cluster AS class_id FROM cluster_parts),
 {% include 'release/plan/classes_of_records.sql' %}
 {% if l %}
 -- A row a person: the group of equal ones, and the cluster.
 dealt AS MATERIALIZED (
-    SELECT p.rid, t.gid, p.class_id AS cluster FROM placed AS p JOIN class_of_tuple AS t ON t.tid = p.tid
+    SELECT p.rid, t.gid, p.class_id AS cluster FROM record_classes AS p JOIN tuple_classes AS t ON t.tid = p.tid
 ),
 -- One row: the clusters, merged until no sensitive value is held by too many of one.
 diverse AS MATERIALIZED (
     SELECT dbanon_diversify(
         {{ diversify }},
-        (SELECT list({{ group() }}) FROM grouped),
+        (SELECT list({{ group() }}) FROM code_groups),
         (SELECT list(struct_pack(rid := m.rid, gid := m.gid, cluster := m.cluster, sizes := [1{% for t in children %}, least(p.{{ 'row count'|of(t) }}, {{ cap }}){% endfor %}]))
             FROM dealt AS m JOIN persons AS p ON p.rowid = m.rid),
         (SELECT coalesce(list(struct_pack(rid := rid, holding := holding, place := place, value := value)), []) FROM held)
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM tree_domain AS d{% endif +%}
+    {% if trees %}FROM tree_domains AS d{% endif +%}
 )
 SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).people ELSE error((answer).error) END, max_depth := 2)
 FROM diverse
 {% else %}
 -- A row a person, and the cluster.
-dealt AS (SELECT rid, class_id AS cluster FROM placed)
+dealt AS (SELECT rid, class_id AS cluster FROM record_classes)
 FROM dealt
 {% endif %}

@@ -3,23 +3,23 @@
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 -- A row a group and a cluster: how many rows of the one are in the other (last).
-parts AS MATERIALIZED (
+cluster_parts AS MATERIALIZED (
     SELECT g.gid, a.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM source AS s
     JOIN {{ assigned }} AS a ON a.number = s.key
     JOIN tuples AS t ON true{% for q in quasi %} AND s.{{ q.column }} IS NOT DISTINCT FROM t.{{ q.column }}{% endfor +%}
-    JOIN encoded AS e ON e.tid = t.tid
-    JOIN grouped AS g ON {{ same_group() }}
+    JOIN encoded_tuples AS e ON e.tid = t.tid
+    JOIN code_groups AS g ON {{ same_group() }}
     GROUP BY g.gid, a.cluster
 ),
 {% include 'release/plan/generalize.sql' %}
 -- A row a row of the table: what it publishes.
-generalized AS (
+generalized_spans AS (
     SELECT s.key AS number{% for q in quasi %}, v.{{ 'published'|of(q) }}{% endfor %}{% for u in unchanged %}, s.{{ u.column }}{% endfor %}, {% if quasi %}({% for q in quasi %}{% if not loop.first %} + {% endif %}v.{{ 'loss'|of(q) }}{% endfor %}) / {{ quasi|length }}{% else %}0.0{% endif %} AS loss
     FROM source AS s
     JOIN {{ assigned }} AS a ON a.number = s.key
-    JOIN cluster_of AS c ON c.cluster = a.cluster
-    JOIN values_of AS v ON v.span = c.span
+    JOIN cluster_spans AS c ON c.cluster = a.cluster
+    JOIN span_values AS v ON v.span = c.span
     WHERE (SELECT CASE WHEN failure IS NULL THEN true ELSE error({{ message_text() }}) END FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name)
 )
-FROM generalized
+FROM generalized_spans

@@ -106,7 +106,7 @@ clusters AS MATERIALIZED (
 {{ clustered }}
 ),
 -- A row a person: whose key it is, the cluster, and how many rows the person has in each table.
-member AS MATERIALIZED (
+cluster_members AS MATERIALIZED (
     SELECT p.person, p.number, c.cluster::BIGINT AS cluster{% for t in children %}, p.{{ 'row count'|of(t) }}{% endfor +%}
     FROM persons AS p
     JOIN clusters AS c ON c.rid = p.rowid
@@ -114,7 +114,7 @@ member AS MATERIALIZED (
 {% for t in tables %}
 {% if loop.first %}
 -- A row a row of the table: its cluster, that of the person.
-{{ 'assigned'|of(t) }} AS MATERIALIZED (SELECT number, cluster FROM member),
+{{ 'assigned'|of(t) }} AS MATERIALIZED (SELECT number, cluster FROM cluster_members),
 {% else %}
 -- A row a row of the table that is published: its cluster. Rows in the same place are published together, as far as
 -- everybody of the cluster has a row there, and not beyond the cap.
@@ -123,8 +123,8 @@ member AS MATERIALIZED (
     FROM (
         SELECT v.number, v.place, m.cluster, s.size
         FROM {{ 'ranked'|of(t) }} AS v
-        JOIN member AS m ON m.person = v.person
-        JOIN (SELECT cluster, least(min({{ 'row count'|of(t) }}), {{ cap }}) AS size FROM member GROUP BY cluster) AS s ON s.cluster = m.cluster
+        JOIN cluster_members AS m ON m.person = v.person
+        JOIN (SELECT cluster, least(min({{ 'row count'|of(t) }}), {{ cap }}) AS size FROM cluster_members GROUP BY cluster) AS s ON s.cluster = m.cluster
     )
     WHERE place <= size
 ),
@@ -135,11 +135,11 @@ member AS MATERIALIZED (
 ),
 {% endfor %}
 -- A row a person: what is published of the person in all tables, of quasi-identifiers (seen) and of everything (told).
-published AS MATERIALIZED (
+published_classes AS MATERIALIZED (
     SELECT
         m.person, {{ marks(parent, sql('r.')) }} AS {{ 'seen'|of(parent) }}, {{ told(parent, sql('r.')) }} AS {{ 'told'|of(parent) }}
         {% for t in children %}, coalesce({{ 'published'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, coalesce({{ 'published'|of(t) }}.told, []) AS {{ 'told'|of(t) }}{% endfor +%}
-    FROM member AS m
+    FROM cluster_members AS m
     JOIN {{ 'made'|of(parent) }} AS r ON r.number = m.number
     {% for t in children %}
     LEFT JOIN (
@@ -156,11 +156,11 @@ numbered AS MATERIALIZED (
         person,
         dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} ASC{% endfor %}) AS class_id,
         row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}{% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'told'|of(t) }} ASC{% endfor %}) AS pseudonym
-    FROM published
+    FROM published_classes
 ),
 {% for t in tables %}
 -- The rows as they leave, with the number of the row that each stands for and its place in the order.
-{{ 'leaving'|of(t) }} AS MATERIALIZED (
+{{ 'published rows'|of(t) }} AS MATERIALIZED (
     SELECT
         n.pseudonym AS {{ t.names.key }},
         {% for c in t.output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}

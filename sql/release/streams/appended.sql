@@ -3,7 +3,7 @@
 {%- from 'release/streams/output.sql' import shown with context -%}
 {% include 'release/streams/pipeline.sql' %}
 SELECT v.*, l.cluster AS {{ continuation.cluster }}, l.rid AS {{ continuation.place }}, s.source_row AS {{ continuation.row }}
-FROM left_with AS l
+FROM departures AS l
 JOIN source AS s ON s.rid = l.rid
-LEFT JOIN leaving AS v ON v.{{ stream.arrived_at }} = l.rid
+LEFT JOIN published_rows AS v ON v.{{ stream.arrived_at }} = l.rid
 WHERE (SELECT passed FROM gate)

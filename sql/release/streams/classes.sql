@@ -15,7 +15,7 @@ SELECT
     , (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST, v.value::VARCHAR ASC NULLS LAST)
         FROM (
             SELECT {{ class_id }} AS class_id, {{ u.name }} AS value, count(*) AS size
-            FROM leaving
+            FROM published_rows
             WHERE NOT {{ stream.suppressed }}
             GROUP BY ALL
         ) AS v WHERE v.class_id = c.class_id) AS {{ u.name }}

@@ -6,12 +6,12 @@ SELECT g.class_id, any_value((
     {%- if q.is_number %}g.{{ 'loss'|of(q) }}
     {%- else %}CASE WHEN coalesce(x.{{ 'filled'|of(q) }}, 0) = 0 THEN 0.0 WHEN x.{{ 'filled'|of(q) }} = x.size{% if stream.maybe_match %} OR true{% endif %} THEN {{ 'share'|of(q) }}.share ELSE 1.0 END
     {%- endif %}{% endfor %}) / {{ quasi|length }}) AS loss
-FROM generalized AS g
-JOIN extent AS x ON x.span = g.span
+FROM generalized_spans AS g
+JOIN span_ranges AS x ON x.span = g.span
 {% for q in trees_of %}
 LEFT JOIN (
     SELECT n.low, n.high, (t.leaves - 1)::DOUBLE / greatest(root.leaves - 1, 1) AS share
-    FROM published_node AS n
+    FROM range_nodes AS n
     JOIN nodes AS t ON t.tree = n.tree AND t.node = n.node
     JOIN nodes AS root ON root.tree = n.tree AND root.node = 0
     WHERE n.tree = {{ q.tree }}

@@ -18,7 +18,7 @@ metric_rows AS MATERIALIZED (
             SELECT
                 count(*) AS records, count(*) FILTER (WHERE suppressed) AS left_out, count(DISTINCT person) AS persons,
                 avg(delay) AS delay, max(delay) AS longest
-            FROM replayed
+            FROM replayed_records
         ) AS r,
         (
             SELECT
@@ -28,11 +28,11 @@ metric_rows AS MATERIALIZED (
         ) AS c,
         (SELECT min(persons) AS persons{% for s in model_columns %}, min({{ 'values'|of(s) }}) AS {{ 'values'|of(s) }}{% endfor %} FROM first_seen) AS f
         {% if stream.drops_suppressed %}
-        , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped
+        , (SELECT count(*) AS records FROM record_classes WHERE class_id = -1) AS dropped
         {% endif %}
 ),
 {% include 'gate/stream_metrics.sql' %}
 SELECT metric, value, better, description, is_publishable
 FROM metric_rows
-WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated) AND value IS NOT NULL
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated_check) AND value IS NOT NULL
 ORDER BY position ASC

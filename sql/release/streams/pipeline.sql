@@ -8,48 +8,48 @@
 {% include 'release/streams/arrivals.sql' %}
 -- Chapter 2, cluster: the algorithm forms clusters of records as they arrive. This is the only step that is not SQL.
 -- One row: what left when. This is the one call of the stream; its first argument carries what must hold before it.
-answer AS MATERIALIZED (
+clustering AS MATERIALIZED (
     SELECT dbanon_stream(
         {{ asked(request) }},
-        (SELECT list({{ group() }}) FROM grouped),
-        (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
+        (SELECT list({{ group() }}) FROM code_groups),
+        (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrivals)
         {{ domains() }}
         {% if continuation is defined %}
         {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}d.{{ 'names'|of(q) }}{% endif %}{% endfor +%}
         {% for s in model_columns %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
         {% endif %}
     ) AS answer
-    {% if trees %}FROM tree_domain AS d{% endif +%}
+    {% if trees %}FROM tree_domains AS d{% endif +%}
 ),
 -- A row a record: the cluster that it left with (-1: none, -2: it waits), how many had arrived then (step), and the class
 -- where that was published before (again).
-left_with AS MATERIALIZED (
+departures AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).records ELSE error((answer).error) END, max_depth := 2)
-    FROM answer
+    FROM clustering
 ),
 -- A row a group and a cluster: how many records of the one left with the other (last).
-parts AS MATERIALIZED (
+cluster_parts AS MATERIALIZED (
     SELECT a.gid, l.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
-    FROM left_with AS l
-    JOIN arrived AS a USING (rid)
+    FROM departures AS l
+    JOIN arrivals AS a USING (rid)
     {% if continuation is defined %}WHERE l.cluster <> -2 AND l.again IS NULL{% endif +%}
     GROUP BY a.gid, l.cluster
 ),
 {% include 'release/plan/generalize.sql' %}
 {% if continuation is defined %}
 -- A row a class that was published before, as readers have it.
-known AS MATERIALIZED (
+known_classes AS MATERIALIZED (
     {% if continuation.classes %}
     SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}{% endfor +%}
     FROM {{ continuation.classes }}
     {% else %}
-    SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, {{ 'low'|of(q) }}, {{ 'high'|of(q) }}{% else %}, {{ 'published'|of(q) }}{% endif %}{% endfor %} FROM values_of WHERE false
+    SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, {{ 'low'|of(q) }}, {{ 'high'|of(q) }}{% else %}, {{ 'published'|of(q) }}{% endif %}{% endfor %} FROM span_values WHERE false
     {% endif %}
 ),
 {% endif %}
 -- A row a span and its class: those that publish the same are one equivalence class. Classes are numbered as they first
 -- leave.
-generalized AS MATERIALIZED (
+generalized_spans AS MATERIALIZED (
     {% if continuation is defined %}
     SELECT
         * EXCLUDE (known_as),
@@ -59,26 +59,26 @@ generalized AS MATERIALIZED (
     {% endif %}
     FROM (
         SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql(''), 'v.') }}) AS begun{% if continuation is defined %}, k.class_id AS known_as{% endif +%}
-        FROM values_of AS v
+        FROM span_values AS v
         {% if continuation is defined %}
-        LEFT JOIN known AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}k.{{ 'low'|of(q) }} IS NOT DISTINCT FROM v.{{ 'low'|of(q) }} AND k.{{ 'high'|of(q) }} IS NOT DISTINCT FROM v.{{ 'high'|of(q) }}{% else %}k.{{ 'published'|of(q) }} IS NOT DISTINCT FROM v.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
+        LEFT JOIN known_classes AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}k.{{ 'low'|of(q) }} IS NOT DISTINCT FROM v.{{ 'low'|of(q) }} AND k.{{ 'high'|of(q) }} IS NOT DISTINCT FROM v.{{ 'high'|of(q) }}{% else %}k.{{ 'published'|of(q) }} IS NOT DISTINCT FROM v.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
         {% endif %}
         JOIN (
-            SELECT c.span, min(l.step) AS step FROM left_with AS l JOIN cluster_of AS c USING (cluster) GROUP BY c.span
+            SELECT c.span, min(l.step) AS step FROM departures AS l JOIN cluster_spans AS c USING (cluster) GROUP BY c.span
         ) AS c USING (span)
     )
 ),
 -- A row a record: the class that it left with (-1: it is left out), and when.
-placed AS MATERIALIZED (
+record_classes AS MATERIALIZED (
     SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE coalesce(l.again, c.class_id) END AS class_id, 1::BIGINT AS size, l.step
-    FROM left_with AS l
-    LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_of AS o JOIN generalized AS g USING (span)) AS c USING (cluster)
+    FROM departures AS l
+    LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_spans AS o JOIN generalized_spans AS g USING (span)) AS c USING (cluster)
     {% if continuation is defined %}WHERE l.cluster <> -2{% endif +%}
 ),
 -- A row an equivalence class: what it publishes.
-published AS MATERIALIZED (
+published_classes AS MATERIALIZED (
     {% if continuation is defined %}
-    FROM known WHERE class_id IN (SELECT again FROM left_with)
+    FROM known_classes WHERE class_id IN (SELECT again FROM departures)
     UNION
     {% endif %}
     SELECT
@@ -86,11 +86,11 @@ published AS MATERIALIZED (
         {% for q in quasi %}
         {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, g.{{ 'published'|of(q) }}{% endif %}
         {% endfor %}
-    FROM generalized AS g
+    FROM generalized_spans AS g
     GROUP BY ALL
 ),
 -- The rows as they leave, a row a record.
-leaving AS MATERIALIZED (
+published_rows AS MATERIALIZED (
     SELECT
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
         r.class_id AS {{ class_id }},
@@ -108,8 +108,8 @@ leaving AS MATERIALIZED (
             {% endfor %}
             {% for u in unchanged %}, CASE WHEN l.class_id <> -1 THEN s.{{ u.column }} END AS {{ u.column }}{% endfor %}
         FROM source AS s
-        {{ sql('JOIN') if continuation is defined else sql('LEFT JOIN') }} placed AS l ON l.rid = s.rid
-        LEFT JOIN published AS c ON c.class_id = l.class_id
+        {{ sql('JOIN') if continuation is defined else sql('LEFT JOIN') }} record_classes AS l ON l.rid = s.rid
+        LEFT JOIN published_classes AS c ON c.class_id = l.class_id
         {% if stream.drops_suppressed %}
         WHERE l.class_id <> -1
         {% endif %}

@@ -3,6 +3,6 @@
 {%- from 'release/streams/output.sql' import shown with context -%}
 {% include 'release/streams/pipeline.sql' %}
 SELECT *
-FROM leaving
+FROM published_rows
 WHERE (SELECT passed FROM gate)
 ORDER BY {{ stream.published_at }} ASC, {{ class_id }} ASC NULLS LAST, {{ stream.arrived_at }} ASC

@@ -3,7 +3,7 @@
 {%- from 'release/plan/row_identity.sql' import row_hash with context -%}
 {% if not rereads_source %}
 -- The source as it came, a row a record: what cannot be read twice alike is read here and never again.
-as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
+source_copy AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
 -- The source, read once: a row a record, in the order of arrival (rid, from 1).
 source AS MATERIALIZED (
