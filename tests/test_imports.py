@@ -58,7 +58,7 @@ GATE_IMPORTS = ("sqltext", "errors", "source.stored_policy", "table_functions.op
 GATE_INCLUDES = ("gate/", "privacy_models/", "shared/")
 """Folders of the templates that a template of the release gate includes."""
 
-SHARED_TEMPLATES = {"hierarchies.sql", "record_assignment.sql", "small_relation_hint.sql"}
+SHARED_TEMPLATES = {"hierarchies.sql", "messages.sql", "record_assignment.sql", "small_relation_hint.sql"}
 """The templates that the gate shares with the plan."""
 
 MAX_LINES = 2_500
@@ -163,7 +163,7 @@ def test_gate_templates_include_no_template_of_plan(path: Path) -> None:
         assert name.startswith(GATE_INCLUDES), f"{path.name} includes {name}"
 
 
-def test_three_templates_are_shared_by_gate_and_plan() -> None:
+def test_few_templates_are_shared_by_gate_and_plan() -> None:
     assert {path.name for path in (TEMPLATES / "shared").iterdir()} == SHARED_TEMPLATES
 
 

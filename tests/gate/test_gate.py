@@ -388,7 +388,7 @@ def swap_published(column: str, values: str, condition: str = "true") -> tuple[s
 UNCOVERED, SMALL, CONFUSED = (messages.RELEASE_CHECKS[name][0] for name in ("uncovered", "small", "confused"))
 AGE, ZIP, BORN = (f'"{column}: published"' for column in ("age", "zip", "born"))
 """Names of published values in a statement."""
-FIRST = f"(SELECT min({AGE}) FROM generalized WHERE {AGE} LIKE '[21%')"
+FIRST = f"(SELECT min({AGE}) FROM generalized_spans WHERE {AGE} LIKE '[21%')"
 
 
 def swap_first_age(values: str) -> tuple[str, str]:

@@ -110,16 +110,24 @@ SOURCE = {
 LEAVING = {
     "another class": (
         "release/plan/output_rows.sql",
-        "JOIN published AS c",
-        "JOIN (SELECT * REPLACE (class_id % max(class_id) OVER () + 1 AS class_id) FROM published) AS c",
+        "JOIN published_classes AS c",
+        "JOIN (SELECT * REPLACE (class_id % max(class_id) OVER () + 1 AS class_id) FROM published_classes) AS c",
     ),
     "every class": (
         "release/plan/output_rows.sql",
-        "JOIN published AS c USING (class_id)",
-        "CROSS JOIN published AS c",
+        "JOIN published_classes AS c USING (class_id)",
+        "CROSS JOIN published_classes AS c",
     ),
-    "one class less": ("release/plan/output_rows.sql", "FROM alike AS p", "FROM (FROM alike WHERE class_id > 1) AS p"),
-    "a sample": ("release/plan/output_rows.sql", "FROM alike AS p", "FROM (FROM alike USING SAMPLE 9 ROWS) AS p"),
+    "one class less": (
+        "release/plan/output_rows.sql",
+        "FROM distinct_rows AS p",
+        "FROM (FROM distinct_rows WHERE class_id > 1) AS p",
+    ),
+    "a sample": (
+        "release/plan/output_rows.sql",
+        "FROM distinct_rows AS p",
+        "FROM (FROM distinct_rows USING SAMPLE 9 ROWS) AS p",
+    ),
     "a copy more": ("release/plan/output_rows.sql", "[], r.size)", "[], r.size + 1)"),
     "a copy less": ("release/plan/output_rows.sql", "[], r.size)", "[], r.size - 1)"),
     "no copies": ("release/plan/output_rows.sql", "[], r.size)", "[], 1)"),
@@ -305,8 +313,8 @@ CLASSES = {
     ),
     "a class less": (
         "release/plan/classes.sql",
-        "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of",
-        "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of WHERE class_id > 1",
+        "{% if suppress %}(\n    SELECT *, NULL AS reason FROM sized_classes",
+        "{% if suppress %}(\n    SELECT *, NULL AS reason FROM sized_classes WHERE class_id > 1",
     ),
     "sizes in the list": (
         "release/plan/metric_inputs.sql",
@@ -385,7 +393,11 @@ def test_wrong_sums_of_errors_and_losses_detected(people: Any, spoil: Any, mutan
 
 NOISY = {
     "a copy more": ("release/plan/output_rows.sql", "[], r.size)", "[], r.size + 1)"),
-    "one class less": ("release/plan/output_rows.sql", "FROM alike\n", "FROM alike WHERE class_id > 1\n"),
+    "one class less": (
+        "release/plan/output_rows.sql",
+        "FROM distinct_rows\n",
+        "FROM distinct_rows WHERE class_id > 1\n",
+    ),
     "another order": ("release/plan/output_rows.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
     "top": (
         "release/noise/pipeline.sql",

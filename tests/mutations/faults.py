@@ -75,8 +75,8 @@ _FAULTS = {
     ),
     "nobody counts who is alone by the rows that a pseudonym links": Fault(
         "sql/gate/linked_rows.sql",
-        "FROM followed GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}",
-        "FROM followed GROUP BY ALL HAVING count(DISTINCT person) < 0",
+        "FROM followed_records GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}",
+        "FROM followed_records GROUP BY ALL HAVING count(DISTINCT person) < 0",
         ("tests/policy/transforms/test_linked.py",),
     ),
     "of pseudonyms of several columns the gate forgets who shares what": Fault(

@@ -12,7 +12,7 @@ import pytest
 import dbanon
 from dbanon.release import functions
 from dbanon.runtime import session
-from dbanon.sqltext.cte_steps import split_steps
+from dbanon.sqltext.cte_steps import CHAPTERS, split_steps
 from dbanon.sqltext.qualify_builtins import qualify_builtins, strip_blank_lines
 from dbanon.sqltext.tokenizer import spaced_words
 from dbanon.table_functions.dispatch import call_sql
@@ -20,7 +20,7 @@ from dbanon.table_functions.registry import table_functions
 
 PLACES = ("memory", "main", "")
 GIVEN = {"k": 3, "qi": ["age", "workclass"], "sensitive": ["disease"], "hierarchies": {"workclass": "adult_workclass"}}
-HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "VARCHAR", "kept": "INTEGER"}
+HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "VARCHAR", "usable_records": "INTEGER"}
 
 
 def explained_statement(con: Any, function: str, *positional: object, **named: object) -> tuple[str, str]:
@@ -101,14 +101,15 @@ def test_explanation_readable_for_every_call(six: Any, ending: str, arguments: d
 def test_explain_release_lists_steps_of_named_function(six: Any) -> None:
     rows = six.execute("FROM explain_release('kacpc_metrics', 'six', k=3, l := 2)").fetchall()
     assert [row[0] for row in rows] == list(range(1, len(rows) + 1))
-    names = [row[1] for row in rows]
+    names = [row[2] for row in rows]
+    assert list(dict.fromkeys(row[1] for row in rows)) == list(CHAPTERS)
     assert names[0] == "source"
     assert names[-1] == "result"
     assert {"age: domain", "disease: measured l", "gate", "metric_rows"} < set(names)
-    assert names.index("encoded") < names.index("grouped") < names.index("gate")
-    holds = dict(row[1:3] for row in rows)
+    assert names.index("encoded_tuples") < names.index("code_groups") < names.index("gate")
+    holds = dict(row[2:4] for row in rows)
     assert holds["source"].endswith("and the number of the first (rid).")
-    second_query = "WITH RECURSIVE\n" + ",\n".join(row[3] for row in rows[:-1]) + "\n" + rows[-1][3]
+    second_query = "WITH RECURSIVE\n" + ",\n".join(row[4] for row in rows[:-1]) + "\n" + rows[-1][4]
     assert six.execute(second_query).fetchall() == six.execute("FROM kacpc_metrics('six', k=3, l := 2)").fetchall()
 
 
@@ -118,10 +119,12 @@ def test_ten_records_traceable_from_source_to_release(six: Any) -> None:
 
     assert step("source").fetchall() == [(27, "State-gov", "Flu", 1, 1), (46, "Private", "Cancer", 1, 4)]
     assert {row[1:3] for row in step("tuples").fetchall()} == {(27, "State-gov"), (46, "Private")}
-    assert len(step("encoded").fetchall()) == 2
-    placed_class_ids_by_rid = {rid: class_id for rid, _, class_id, size in step("placed").fetchall() if size == 1}
+    assert len(step("encoded_tuples").fetchall()) == 2
+    placed_class_ids_by_rid = {
+        rid: class_id for rid, _, class_id, size in step("record_classes").fetchall() if size == 1
+    }
     assert set(placed_class_ids_by_rid) == {1, 4}
-    published_rows = step("published").fetchall()
+    published_rows = step("published_classes").fetchall()
     assert {row[0] for row in published_rows} == set(placed_class_ids_by_rid.values())
     release = six.execute("SELECT class_id, age, workclass FROM kacpc('six', k=3)").fetchall()
     assert {row[:3] for row in published_rows} <= set(release)
@@ -174,7 +177,7 @@ def test_explanation_separates_steps_of_hostile_names(con: Any) -> None:
     assert count == 12
     for previous, following in pairwise(names):
         assert previous != following
-    for name in ('a"b; --: domain', "kept", "kept: domain", "nodes", "category"):
+    for name in ('a"b; --: domain', "usable_records", "usable_records (column): domain", "nodes", "categories"):
         assert con.execute("FROM explain_step('kacpc', 't', $1, k := 3, qi := $2)", [name, parameters["qi"]]).fetchall()
 
 
@@ -182,17 +185,54 @@ def test_explain_covers_every_function_in_statement(six: Any) -> None:
     message = dbanon.explain(
         six, "SELECT r.age FROM kacpc('six', k=3) AS r, mondrian_classes('six', k=3) WHERE r.age <> ?", ["x"]
     )
-    parts = re.split(r"^-- What (\w+) runs\.$", message, flags=re.MULTILINE)
+    parts = re.split(r"^-- The statement of (\w+)\.$", message, flags=re.MULTILINE)
     assert sorted(parts[1::2]) == ["kacpc", "mondrian_classes"]
     query = (
-        message[: message.index(";\n-- What")]
-        if message.startswith("-- What kacpc")
-        else message[message.index("-- What kacpc") :]
+        message[: message.index(";\n-- The statement of")]
+        if message.startswith("-- The statement of kacpc")
+        else message[message.index("-- The statement of kacpc") :]
     )
     assert six.execute(query).fetchall() == six.execute("FROM kacpc('six', k=3)").fetchall()
     with pytest.raises(dbanon.DbanonError, match="calls a table function"):
         dbanon.explain(six, "SELECT 1")
     assert session.find_session(six).explained_statements is None
+
+
+EXPLAINED = (
+    "FROM kacpc('six', k=3)",
+    "FROM kacpc_metrics('six', k=3, l := 2, suppress := 0.2)",
+    "FROM castle('six', k=3, delta := 4, order_by := 'rid')",
+    "FROM rka('six', k=3, release := 'noise')",
+    "FROM profile('six')",
+)
+
+
+@pytest.mark.parametrize("call", EXPLAINED)
+def test_explained_text_has_short_lines_and_same_result(six: Any, call: str) -> None:
+    query = dbanon.explain(six, call)
+    assert max(map(len, query.splitlines())) <= 120
+    assert six.execute(query).fetchall() == six.execute(call).fetchall()
+
+
+def test_explained_statement_has_no_numbered_names(six: Any) -> None:
+    query = dbanon.explain(six, "FROM kacpc_metrics('six', k=3, l := 2)")
+    assert not re.search(r"\b[cpqu]\d", query)
+    assert '"age: code"' in query and '"workclass: published"' in query
+
+
+def test_explain_returns_one_chapter(six: Any) -> None:
+    call = "FROM kacpc('six', k=3)"
+    query = dbanon.explain(six, call)
+    chapters = [dbanon.explain(six, call, chapter=name) for name in CHAPTERS[:4]]
+    assert re.findall(r"-- Chapter (\d), (\w+): ", query) == [(str(i), name) for i, name in enumerate(CHAPTERS[:4], 1)]
+    for name, chapter in zip(CHAPTERS, chapters, strict=False):
+        assert re.findall(r"-- Chapter \d, (\w+): ", chapter) == [name]
+    assert [("gate AS MATERIALIZED (" in chapter) for chapter in chapters] == [False, False, False, True]
+    assert [("dbanon_cluster(" in chapter) for chapter in chapters] == [False, True, False, False]
+    assert sum(chapter.count("\n") for chapter in chapters) >= query.count("\n") - 8
+    for unknown, statement in (("gates", call), ("measure", call), ("check", "FROM algorithms()")):
+        with pytest.raises(dbanon.DbanonError, match="chapter must be a chapter of the statement"):
+            dbanon.explain(six, statement, chapter=unknown)
 
 
 CALLS: dict[str, dict[str, object]] = {

@@ -26,7 +26,7 @@ from dbanon.cli.manual import error_page
 from dbanon.cli.manual.error_page import documented_errors
 from dbanon.errors import DbanonError
 from dbanon.errors.example import Example
-from dbanon.sqltext import templates
+from dbanon.sqltext import messages
 from dbanon.sqltext.quote import identifier
 
 ROWS = 200
@@ -130,7 +130,7 @@ def record_messages() -> Iterator[dict[str, list[str]]]:
 def find_message(output: str, texts: list[str]) -> str:
     """Return the message in the output of an example that is one of these texts, with the values of the query."""
     for text in texts:
-        parts = templates._PLACEHOLDER.split(text)[::2]
+        parts = messages._PLACEHOLDER.split(text)[::2]
         if match := re.search(".*?".join(re.escape(re.sub(r"\s+", " ", part)) for part in parts), output):
             return match[0]
     raise ValueError(f"the example does not raise its error: {output}")

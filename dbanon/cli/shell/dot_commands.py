@@ -386,8 +386,8 @@ COMMANDS = {
         DotCommandEntry(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
         DotCommandEntry(
             ".plan",
-            ".plan SELECT ...",
-            "The commented SQL of the functions in a statement.",
+            ".plan [CHAPTER] SELECT ...",
+            "The commented SQL of the functions in a statement, or one chapter of it, such as check.",
             _plan,
             1,
             1,

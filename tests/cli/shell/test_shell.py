@@ -745,12 +745,16 @@ def test_long_statement_reports_progress() -> None:
 def test_plan_command_shows_statement_of_function(shell: Any) -> None:
     assert shell.script([".plan SELECT age FROM kacpc('patients', k=2) WHERE age <> '>';\n"])
     message = shell_output(shell)
-    assert message.startswith("-- What kacpc runs.\nWITH RECURSIVE\n-- The source, read once:")
+    assert message.startswith("-- The statement of kacpc.\nWITH RECURSIVE\n\n-- Chapter 1, read: ")
     assert '"age: domain" AS MATERIALIZED (' in message
+    shell.script([".plan check SELECT age FROM kacpc('patients', k=2);\n"])
+    chapter = shell_output(shell).removeprefix(message)
+    assert chapter.startswith("-- The statement of kacpc.\n-- Chapter 4, check: ")
+    assert "domain" not in chapter and "classes.small > 0" in chapter
     shell.script([".plan SELECT 1"])
     assert "a statement that calls a table function" in error_output(shell)
     shell.script([".plan"])
-    assert ".plan SELECT ..." in error_output(shell)
+    assert ".plan [CHAPTER] SELECT ..." in error_output(shell)
 
 
 def test_shell_csv_escapes_formulas() -> None:

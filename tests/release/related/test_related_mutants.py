@@ -61,8 +61,9 @@ MUTANTS = {
     "everybody is alone": (CLUSTERED, "SELECT rid, class_id AS cluster", "SELECT rid, rid AS cluster"),
     "a person is alone": (
         PATH,
-        "(SELECT number, cluster FROM member)",
-        "(SELECT number, cluster + 9999 * (person = (SELECT min(person) FROM member))::INTEGER AS cluster FROM member)",
+        "(SELECT number, cluster FROM cluster_members)",
+        "(SELECT number, cluster + 9999 * (person = (SELECT min(person) FROM cluster_members))::INTEGER AS cluster "
+        "FROM cluster_members)",
     ),
     "a row more than everybody has": (PATH, "WHERE place <= size", "WHERE place <= size + 1"),
     "a row less than everybody has": (PATH, "WHERE place <= size", "WHERE place < size"),
@@ -137,8 +138,8 @@ MUTANTS = {
     ),
     "rows of other clusters": (
         "release/related/person_clusters.sql",
-        "JOIN cluster_of AS c ON c.cluster = a.cluster",
-        "JOIN cluster_of AS c ON c.cluster = (SELECT min(cluster) FROM cluster_of)",
+        "JOIN cluster_spans AS c ON c.cluster = a.cluster",
+        "JOIN cluster_spans AS c ON c.cluster = (SELECT min(cluster) FROM cluster_spans)",
     ),
 }  # fmt: skip
 

@@ -1,0 +1,46 @@
+"""Statements that people read have short lines and mean the same."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from dbanon.sqltext.line_wrap import wrap_lines
+
+STATEMENTS = {
+    "columns": "SELECT " + ", ".join(f'{i} AS "column number {i}"' for i in range(40)),
+    "conditions": "SELECT count(*) FROM range(40) AS t(i) WHERE " + " AND ".join(f"i <> {i}" for i in range(30)),
+    "a long literal": f"SELECT '{'its a word, ' * 40}' AS text",
+    "literals without blanks": f"SELECT '{'x' * 500}', DATE '2000-01-01', '{'ab' * 90}'",
+    "a huge literal": f"SELECT length('{'x, ' * 20_000}')",
+    "nested calls": "SELECT " + "least(" * 40 + "1" + ", 2)" * 40,
+    "nested CASE": "SELECT " + "CASE WHEN true THEN " * 20 + "1" + " ELSE 2 END" * 20,
+    "casts and operators": "SELECT " + " || ".join(f"({i} + 1)::VARCHAR COLLATE POSIX" for i in range(30)),
+    "subscripts": "SELECT [" + ", ".join(map(str, range(100))) + "][3] AS third",
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_wrapped_statement_has_short_lines_and_same_rows(name: str) -> None:
+    wrapped = wrap_lines(STATEMENTS[name])
+    assert max(map(len, wrapped.splitlines())) <= 120
+    assert duckdb.sql(wrapped).fetchall() == duckdb.sql(STATEMENTS[name]).fetchall()
+    assert wrap_lines(wrapped) == wrapped
+
+
+def test_short_lines_and_line_breaks_in_literals_stay() -> None:
+    statement = "-- One row.\nSELECT 'a\n  b' AS \"x\ny\",\n    1"
+    assert wrap_lines(statement) == statement
+
+
+def test_long_comment_becomes_several_comments() -> None:
+    wrapped = wrap_lines("    -- " + "one row per word " * 20 + "\n    SELECT 1")
+    lines = wrapped.splitlines()
+    assert all(line.startswith("    -- one" if i == 0 else "    -- ") for i, line in enumerate(lines[:-1]))
+    assert max(map(len, lines)) <= 120 and lines[-1] == "    SELECT 1"
+
+
+def test_only_line_with_longer_name_stays_longer() -> None:
+    name = '"' + "n" * 150 + '"'
+    lines = wrap_lines(f"SELECT 1 AS {name}, " + ", ".join(map(str, range(100)))).splitlines()
+    assert [len(line) > 120 for line in lines].count(True) == 1
