@@ -48,7 +48,7 @@ TABLES = [
     ["tid", "gid", "tie", "node", "tree", "place", "low", "high", "published", "first"],
     ["source", "kept", "tuples", "encoded", "grouped", "parts", "extent", "gate", "released", "leaving"],
     ["p", "q", "r", "s", "t", "u", "c", "g", "x", "e"],
-    ["age: code", "age", "Size", "SIZE (column)", 'it\'s "x"; {q}', "a\nb", "{{ x }}", "Dbanon record", " ", "order: 1"],
+    ["age: code", "age", "Size", "SIZE (column)", 'it\'s "x"; {q}', "a\nb", "{{ x }}", "Dbanon record", " ", "order:1"],
 ]  # fmt: skip
 """Names of columns that statements use for columns or relations of their own, or that need quotes."""
 
