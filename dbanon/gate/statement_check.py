@@ -44,7 +44,9 @@ def released_rows(copies: Sql, position: Sql, copy: Sql) -> str:
     """
     return f"""
         SELECT * EXCLUDE ({copies}, {position}, {copy})
-        FROM ( SELECT *, unnest({copies}) AS {copy} FROM (FROM published_rows {_IF_GATE_PASSED} ORDER BY {position} ASC) )
+        FROM (
+            SELECT *, unnest({copies}) AS {copy} FROM (FROM published_rows {_IF_GATE_PASSED} ORDER BY {position} ASC)
+        )
     """
 
 

@@ -143,7 +143,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "a value without a node is no problem (shared)": Fault(
         "sql/release/plan/input_errors.sql",
-        "            WHEN uncovered > 0 THEN {{ q.say.uncovered }}\n",
+        "            WHEN uncovered > 0 THEN {{ messages.failure(q.raw_name ~ ': values without a leaf', q.say.uncovered) }}\n",
         "",
         ("tests/policy/hierarchies/test_hierarchy.py",),
     ),

@@ -230,7 +230,10 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
         ),
         "wild": error_sql(
             errors.NonFiniteValueError(
-                function, table, column, sql_placeholder(f"source_counts.{derived_reference('not finite', counted_name)}")
+                function,
+                table,
+                column,
+                sql_placeholder(f"source_counts.{derived_reference('not finite', counted_name)}"),
             )
         ),
         "no_values": error_sql(errors.ColumnAllNullError(function, table, column)),

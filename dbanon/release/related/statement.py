@@ -72,7 +72,9 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
         statement = statement_check.check_last_select(
             function,
             statement,
-            statement_check.related_rows(tables[related.called_index].step("published rows"), reserved.row, reserved.place),
+            statement_check.related_rows(
+                tables[related.called_index].step("published rows"), reserved.row, reserved.place
+            ),
         )
     elif kind == "metrics":
         statement = statement_check.check_last_select(function, statement, statement_check.related_metrics())
