@@ -194,7 +194,7 @@ def test_gate_refuses_value_no_one_has(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     call = "idea('events', k := 4, delta := 5, order_by := 'ts', qi := 'age', sensitive := 'd')"
     assert con.execute(f"SELECT DISTINCT age FROM {call} WHERE class_id = 1").fetchall() == [(None,)]
-    real, was = resources.sql, "WHEN x.filled{{ q.i }} > 0 THEN '*' END AS p{{ q.i }}"
+    real, was = resources.sql, "WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS p{{ q.i }}"
 
     def text(path: str) -> str:
         result = real(path)
