@@ -32,8 +32,8 @@ DAILY = (
 )
 """Slow tests that run every day: documentation, the basis of privacy, conventions, and tests for one DuckDB only."""
 
-DAILY_BELOW_3_S = re.compile(r"^tests/(gate|privacy_models)/|::.*gate")
-"""Tests of the gate and of privacy models, which run every day unless they take three seconds or more."""
+DAILY_BELOW_3_S = re.compile(r"^tests/(gate|privacy_models)/|^tests/errors/test_errors\.py|::.*gate")
+"""Tests of the gate, of privacy models and of each error, which run every day unless they take three seconds."""
 
 _CALL = re.compile(r"^\s*([\d.]+)s call\s+(\S+?::\w+)")
 
@@ -51,11 +51,12 @@ def slow_tests(durations: Iterable[str]) -> list[str]:
     ['tests/a/test_b.py::test_c']
     """
     calls = [match for line in durations if (match := _CALL.match(line))]
-    slow_calls = {m[2] for m in calls if float(m[1]) >= (3 if _is_about_gate(m[2]) else SECONDS)}
+    slow_calls = {m[2] for m in calls if float(m[1]) >= (3 if _is_important(m[2]) else SECONDS)}
     return sorted(name for name in slow_calls if not name.startswith(DAILY))
 
 
-def _is_about_gate(name: str) -> bool:
+def _is_important(name: str) -> bool:
+    """Return whether a test runs every day unless it takes three seconds or is on the list already."""
     return DAILY_BELOW_3_S.search(name) is not None and name not in listed_tests()
 
 
