@@ -51,8 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests that do not run every day.
 
-    These are tests marked exhaustive, slow ones, and all cases of a sweep but one, which depends only on the test's
-    name.
+    These are tests marked not_everyday, slow ones, and all cases of a sweep but one, which depends only on the test's
+    name. Cases of a test marked in_turn run in parts of their own.
     """
     if config.getoption("exhaustive") or all("::" in argument for argument in config.args):
         return
@@ -63,9 +63,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for element in items:
         test = _test_of(element)
         full_result, deep = (element.get_closest_marker(name) is not None for name in ("all_cases", "not_everyday"))
-        everyday = not deep and (full_result or visited[test] == crc32(test.encode()) % cases[test])
+        in_turn = element.get_closest_marker("in_turn")
+        everyday = not deep and ((full_result and not in_turn) or visited[test] == crc32(test.encode()) % cases[test])
         if test in slow.listed_tests():
             everyday = everyday and turn > 0 and crc32(test.encode()) % turns == turn - 1
+        if in_turn and turn > 0:
+            n_parts = min(in_turn.args[0], turns)
+            everyday = everyday or crc32(element.nodeid.encode()) % n_parts == (turn - 1) % n_parts
         selected_everyday = everyday or (part > 0 and crc32(element.nodeid.encode()) % parts == part - 1)
         (remaining if selected_everyday else remaining_result).append(element)
         visited[test] += 1

@@ -6,6 +6,8 @@ import ast
 import io
 import re
 import tokenize
+from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -69,15 +71,22 @@ TEST_FOLDERS = {"bench", "mutations", "oracle", "support", "hand_traced", "uncha
 """Folders of tests/ without a counterpart in dbanon/."""
 
 
-def imported_names(path: Path) -> set[str]:
+@cache
+def syntax_nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of the syntax tree of a file of the package."""
+    return tuple(ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))))
+
+
+@cache
+def imported_names(path: Path) -> frozenset[str]:
     """Return the qualified names that a file imports anywhere in it, including those for types."""
     values: set[str] = set()
-    for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
+    for node in syntax_nodes(path):
         if isinstance(node, ast.Import):
             values.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             values.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return values
+    return frozenset(values)
 
 
 def libraries_of(path: Path) -> str:
@@ -115,29 +124,37 @@ def test_packages_are_at_most_two_deep() -> None:
     assert not [str(path) for path in FILES if len(path.parts) > 3]
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if len(path.parts) > 1], ids=str)
-def test_file_imports_only_lower_packages_and_its_libraries(path: Path) -> None:
-    old_orders = list(ORDER)[: list(ORDER).index(path.parts[0]) + 1]
-    for name in imported_names(path):
-        parts = name.split(".")
-        if parts[0] == "dbanon":
-            assert parts[1:2] and parts[1] in old_orders, f"{path} imports {name}"
-            if path.parts[0] == "integrations" == parts[1]:
-                assert parts[2] == path.parts[1], f"{path} imports {name}"
-        elif parts[0] in LIBRARIES:
-            assert parts[0] in libraries_of(path).split(), f"{path} imports {name}"
+def may_import(path: Path, name: str) -> bool:
+    """Return whether a file of a package may import a qualified name."""
+    parts = name.split(".")
+    if parts[0] == "dbanon":
+        lower_packages = list(ORDER)[: list(ORDER).index(path.parts[0]) + 1]
+        is_own = path.parts[0] != "integrations" or parts[1] != "integrations" or parts[2] == path.parts[1]
+        return bool(parts[1:2]) and parts[1] in lower_packages and is_own
+    return parts[0] not in LIBRARIES or parts[0] in libraries_of(path).split()
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_file_imports_every_package_module_in_use(path: Path) -> None:
+def test_files_import_only_lower_packages_and_own_libraries() -> None:
+    files = [path for path in FILES if len(path.parts) > 1]
+    assert not [
+        f"{path} imports {name}" for path in files for name in imported_names(path) if not may_import(path, name)
+    ]
+
+
+def modules_not_imported(path: Path) -> Iterator[str]:
+    """Yield the modules of the package that a file reads as attributes and does not import."""
     names = imported_names(path)
     packages = {name.rpartition(".")[2]: name for name in names if name.startswith("dbanon.") and name in MODULES}
-    for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
+    for node in syntax_nodes(path):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in packages:
             package = packages[node.value.id]
             name = f"{package}.{node.attr}"
-            is_imported = name in names or name in {n.rpartition(".")[0] for n in imported_names(MODULES[package])}
-            assert name not in MODULES or is_imported, f"{path} reads {name} and does not import it"
+            if name in MODULES and name not in names | {n.rpartition(".")[0] for n in imported_names(MODULES[package])}:
+                yield name
+
+
+def test_files_import_every_package_module_in_use() -> None:
+    assert not [f"{path} reads {name} and does not import it" for path in FILES for name in modules_not_imported(path)]
 
 
 def test_kernels_import_no_other_package() -> None:
@@ -145,22 +162,27 @@ def test_kernels_import_no_other_package() -> None:
     assert not {name for name in names if name.startswith("dbanon.") and not name.startswith("dbanon.kernels")}
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.parts[0] == "gate"], ids=str)
-def test_gate_imports_no_module_of_plan(path: Path) -> None:
-    for name in imported_names(path):
-        if name.startswith("dbanon."):
-            assert name.removeprefix("dbanon.").startswith(GATE_IMPORTS), f"{path} imports {name}"
+def test_gate_imports_no_module_of_plan() -> None:
+    files = [path for path in FILES if path.parts[0] == "gate"]
+    names = [(path, name) for path in files for name in imported_names(path) if name.startswith("dbanon.")]
+    assert names
+    assert not [f"{path} imports {n}" for path, n in names if not n.removeprefix("dbanon.").startswith(GATE_IMPORTS)]
 
 
-@pytest.mark.parametrize(
-    "path", sorted((*TEMPLATES.glob("gate/*.sql"), *TEMPLATES.glob("shared/*.sql"))), ids=lambda p: p.name
-)
-def test_gate_templates_include_no_template_of_plan(path: Path) -> None:
+def included_templates(path: Path) -> Iterator[str]:
+    """Yield the paths of the templates that a template includes or imports, except the file of a privacy model."""
     for statement in re.findall(r"{%-?\s*((?:include|import|from|extends)\b[^%]*)%}", path.read_text(encoding="utf-8")):
-        if path.name == "model_measures.sql" and statement.startswith("import m.file "):  # the file of a privacy model
+        if path.name == "model_measures.sql" and statement.startswith("import m.file "):
             continue
         (name,) = re.findall(r"'([^']+)'", statement)
-        assert name.startswith(GATE_INCLUDES), f"{path.name} includes {name}"
+        yield name
+
+
+def test_gate_templates_include_no_template_of_plan() -> None:
+    paths = sorted((*TEMPLATES.glob("gate/*.sql"), *TEMPLATES.glob("shared/*.sql")))
+    names = [(path.name, name) for path in paths for name in included_templates(path)]
+    assert names
+    assert not [f"{path} includes {name}" for path, name in names if not name.startswith(GATE_INCLUDES)]
 
 
 def test_few_templates_are_shared_by_gate_and_plan() -> None:

@@ -35,16 +35,16 @@ FIXED_NAMES = frozenset(
     position possible_values problem pseudonym pseudonyms published published_at published_classes published_rows q
     quasi quasi_cells r raised range_nodes rare rare_linked rare_together ratio reach reached read reader reason
     record_classes records records_in region regrouped_classes released_classes released_rows released_values
-    remaining removed replayed_records request reread reused rid rise root round rounded row row_hash rowid rows
-    rows_in rows_out run s said schema_name seal seat second seen seen_high seen_low sensitive_values set_id sets
-    share shared shift shown side signature signatures single_in single_rows single_values size sized sized_classes
-    small source source_copy source_counts source_row span span_ranges span_values spelled spellings split
-    square_errors squares squares_of_classes squares_of_clusters start stated_check status step steps stored strange
-    stretch suppressed t tells texts their_class their_key their_members their_value theirs there tid tie ties told
-    top total trail trails tree tree_domains tree_facts tree_problems trees tuple tuple_classes tuples u
-    unbounded_high unbounded_low uncovered unknown unplaced untrue usable_counts usable_records v value value_before
-    value_codes value_hash value_of values values_trail variance version vid w waiting waits wanted was weight who
-    whole wide width worst wrong x
+    remaining removed replayed_records request reread reused rid rise root round rounded row_hash rowid rows rows_in
+    rows_out run s said schema_name seal seat second seen seen_high seen_low sensitive_values set_id sets share
+    shared shift shown side signature signatures single_in single_rows single_values size sized sized_classes small
+    source source_copy source_counts source_row span span_ranges span_values spelled spellings split square_errors
+    squares squares_of_classes squares_of_clusters start stated_check status step steps stored strange stretch
+    suppressed t tells texts their_class their_key their_members their_value theirs there tid tie ties told top
+    total trail trails tree tree_domains tree_facts tree_problems trees tuple tuple_classes tuples u unbounded_high
+    unbounded_low uncovered unknown unplaced untrue usable_counts usable_records v value value_before value_codes
+    value_hash value_of values values_trail variance version vid w waiting waits wanted was weight who whole wide
+    width worst wrong x
     """.split()  # noqa: SIM905
 )
 """Names that templates give to columns and relations of their own; a test compares this set with the templates."""

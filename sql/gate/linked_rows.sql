@@ -18,9 +18,20 @@
 {#- One row per row of a query (label, size, links) and part that it is of. A row without any pseudonym is judged as a single
     one with pseudonyms that no other row has. -#}
 {% macro parts(seen) %}
-    SELECT row.*, unnest(parts) AS part
+    SELECT * EXCLUDE (parts), unnest(parts) AS part
     FROM (
-        SELECT unnest(rows) AS row, unnest(dbanon_together(list_transform(rows, lambda r: {'label': r.label, 'size': CASE WHEN {{ has(sql('r.')) }} THEN r.size ELSE 1 END, 'links': [{% for l in pseudonym_columns %}CASE WHEN {{ has(sql('r.')) }} THEN r.{{ l.column }} ELSE chr(0) || '{{ l.i }} ' || r.label END{% if not loop.last %}, {% endif %}{% endfor %}]}))) AS parts
+        SELECT
+            unnest(rows, max_depth := 2),
+            unnest(dbanon_together(list_transform(rows, lambda r: {
+                'label': (r).label,
+                'size': CASE WHEN {{ has(sql('(r).')) }} THEN (r).size ELSE 1 END,
+                'links': [
+                    {% for l in pseudonym_columns %}
+                    CASE WHEN {{ has(sql('(r).')) }} THEN (r).{{ l.column }} ELSE chr(0) || '{{ l.i }} ' || (r).label END
+                    {%- if not loop.last %},{% endif +%}
+                    {% endfor %}
+                ]
+            }))) AS parts
         FROM (SELECT list(seen ORDER BY seen ASC) AS rows FROM ({{ seen }}) AS seen)
     )
 {% endmacro %}

@@ -16,8 +16,8 @@ class _Window:
     `out` and `step` by record, `classes` with published values, `kept` the stored classes.
     """
 
-    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int) -> None:
-        self.plain, self.k, self.need, self.store = StreamRecords(came), k, need, store
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, max_stored_classes: int) -> None:
+        self.plain, self.k, self.need, self.store = StreamRecords(came), k, need, max_stored_classes
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
         self.classes: list[list[Span]] = []
@@ -72,9 +72,11 @@ class _Window:
 class Idea(_Window):
     """IDEA, with similarity by common attributes."""
 
-    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int, theta: float) -> None:
+    def __init__(
+        self, came: Arrivals, k: int, need: Sequence[int], delta: int, max_stored_classes: int, theta: float
+    ) -> None:
         self.theta = theta
-        super().__init__(came, k, need, delta, store)
+        super().__init__(came, k, need, delta, max_stored_classes)
 
     def publish(self, x: int) -> None:
         plain_result = self.plain
@@ -115,9 +117,11 @@ class Idea(_Window):
 class ByPattern(_Window):
     """K-VARP and, by size, IoT anonymity."""
 
-    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int, *, by_size: bool) -> None:
+    def __init__(
+        self, came: Arrivals, k: int, need: Sequence[int], delta: int, max_stored_classes: int, *, by_size: bool
+    ) -> None:
         self.by_size = by_size
-        super().__init__(came, k, need, delta, store)
+        super().__init__(came, k, need, delta, max_stored_classes)
 
     def publish(self, x: int) -> None:
         plain_result = self.plain

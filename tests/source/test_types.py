@@ -485,7 +485,7 @@ def release_named_columns(con: Any, names: Sequence[str], role: str) -> None:
     for ending in ("", "_classes", "_metrics"):
         for intervals in ("text", "bounds") if role in ("number", "category") else ("text",):
             con.execute(
-                f"FROM kacpc{ending}('t', k := 2, qi := $qi, sensitive := $sensitive, insensitive := $other, "
+                f"FROM kacpc{ending}('t', k := 2, qi := $qi, sensitive := $sensitive, insensitive := $insensitive, "
                 f"person := $person, intervals := '{intervals}')",
                 parameters,
             )

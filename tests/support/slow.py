@@ -1,4 +1,4 @@
-"""The tests that take half a second or more, which run in turn, not every day.
+"""The tests that take 0.3 seconds or more, which run in turn, not every day.
 
     python -m pytest --exhaustive --durations=0 -vv > durations.txt   # or the everyday ones: --slow-part 1/1
     python -m tests.support.slow durations.txt
@@ -16,7 +16,7 @@ from pathlib import Path
 
 LIST = Path(__file__).resolve().parents[1] / "slow.txt"
 
-SECONDS = 0.5
+SECONDS = 0.3
 """A test with a case of this duration or more is slow."""
 
 DAILY = (
@@ -25,8 +25,15 @@ DAILY = (
     "tests/gate/test_gate_independence.py",
     "tests/integrations/quack/",
     "tests/sqltext/test_shadowed_functions.py",
+    "tests/test_imports.py::test_files_import",
+    "tests/test_names.py::test_names",
+    "tests/test_names.py::test_docstrings",
+    "tests/test_slow.py",
 )
-"""Slow tests that run every day: documentation, the basis of privacy, and tests that run on one DuckDB only."""
+"""Slow tests that run every day: documentation, the basis of privacy, conventions, and tests for one DuckDB only."""
+
+DAILY_BELOW_3_S = re.compile(r"^tests/(gate|privacy_models)/|^tests/errors/test_errors\.py|::.*gate")
+"""Tests of the gate, of privacy models and of each error, which run every day unless they take three seconds."""
 
 _CALL = re.compile(r"^\s*([\d.]+)s call\s+(\S+?::\w+)")
 
@@ -44,7 +51,13 @@ def slow_tests(durations: Iterable[str]) -> list[str]:
     ['tests/a/test_b.py::test_c']
     """
     calls = [match for line in durations if (match := _CALL.match(line))]
-    return sorted({name[2] for name in calls if float(name[1]) >= SECONDS and not name[2].startswith(DAILY)})
+    slow_calls = {m[2] for m in calls if float(m[1]) >= (3 if _is_important(m[2]) else SECONDS)}
+    return sorted(name for name in slow_calls if not name.startswith(DAILY))
+
+
+def _is_important(name: str) -> bool:
+    """Return whether a test runs every day unless it takes three seconds or is on the list already."""
+    return DAILY_BELOW_3_S.search(name) is not None and name not in listed_tests()
 
 
 if __name__ == "__main__":

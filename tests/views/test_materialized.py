@@ -92,7 +92,7 @@ def test_ledger_records_release_and_source(con: Any) -> None:
     result = con.execute("FROM releases()")
     row = dict(zip([c[0] for c in result.description], result.fetchall()[0], strict=True))
     assert (row["schema_name"], row["name"], row["version"], row["status"]) == ("main", "safe", 1, "published")
-    assert (row["source"], row["algorithm"], row["refresh"]) == ('"main"."patients"', "mondrian", "first")
+    assert (row["source"], row["algorithm"], row["refresh_mode"]) == ('"main"."patients"', "mondrian", "first")
     document = json.loads(row["parameters"])
     assert (document["k"], document["l"], document["suppress"], document["nulls"]) == (4, 2, 0.1, "keep")
     assert json.loads(row["roles"]) == {"pid": "withheld", "age": "quasi", "note": "withheld", "disease": "sensitive"}

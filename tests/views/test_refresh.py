@@ -283,7 +283,7 @@ def test_allow_small_differences_recorded_in_ledger(con: Any) -> None:
     )
     dbanon.refresh_release(con, "safe", allow_small_differences=True)
     rows = con.execute(
-        "SELECT version, status, refresh, allow_small_differences, small_differences > 0 FROM releases()"
+        "SELECT version, status, refresh_mode, allow_small_differences, small_differences > 0 FROM releases()"
     ).fetchall()
     assert rows == [(1, "replaced", "first", False, False), (2, "published", "keep", True, True)]
 

@@ -1,11 +1,10 @@
 """Error messages about hierarchies that do not fit their columns."""
 
 from dbanon import errors
-from dbanon.sqltext.messages import error_sql, sql_placeholder
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.messages import Message, error_sql, sql_placeholder
 
 
-def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str | None) -> dict[str, Sql]:
+def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str | None) -> dict[str, Message]:
     """Return SQL that raises each error about a hierarchy or about values that do not fit it, by the name of the check.
 
     For values that do not fit, the SQL reads their number from a column: `uncovered` (for the checks uncovered and

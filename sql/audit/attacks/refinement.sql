@@ -6,7 +6,7 @@
 {%- from 'audit/attacks/tight_intervals.sql' import tight -%}
 {#- Whether the value of t lies in one of the spans of g. -#}
 {% macro within(c, g) -%}
-    len(list_filter({{ g }}.spans, lambda x: t.v{{ c.i }} BETWEEN x.low AND x.high)) > 0
+    len(list_filter({{ g }}.spans, lambda x: t.v{{ c.i }} BETWEEN (x).low AND (x).high)) > 0
 {%- endmacro %}
 {#- A value of a number as a text, as `told` is one: times have no date. -#}
 {% macro shown(c, value, told) -%}

@@ -162,7 +162,7 @@ def test_progress_bar_shows_and_disappears(shell: Any, monkeypatch: pytest.Monke
 @pytest.mark.not_everyday
 def test_jupysql_runs_sql_on_attached_connection(shell: Any, con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLOOMBER_STATS_ENABLED", "false")
-    pytest.importorskip("sql", reason="jupysql is not installed")
+    pytest.importorskip("sql.magic", reason="jupysql is not installed")
     shell.run_line_magic("load_ext", "sql")
     shell.run_line_magic("sql", "con --alias clinic")
     rows = shell.run_cell_magic("sql", "", RELEASE)

@@ -165,7 +165,7 @@ def test_failing_query_raises_its_own_error(engine: Any) -> None:
 
 def rows_table_name(element: Any) -> str:
     """Return the temporary table that will hold the rows of an anonymized query."""
-    return next(str(e.rows) for e in visitors.iterate(element) if isinstance(e, QueryName))
+    return next(e.table_name for e in visitors.iterate(element) if isinstance(e, QueryName))
 
 
 @pytest.mark.not_everyday

@@ -124,6 +124,17 @@ def test_uniquely_linked_person_stops_release(stays: Any, change: str, persons: 
     assert stays.sql("FROM mondrian('stays', k=10, withhold=['patient', 'stay'])").fetchall()
 
 
+@pytest.mark.parametrize("macro", ["(a, b) AS 42", "(a, b) AS TABLE SELECT 42"])
+def test_macro_struct_extract_does_not_change_release(stays: Any, macro: str) -> None:
+    old_rows = stays.sql(CALL).fetchall()
+    stays.execute(f"CREATE MACRO struct_extract{macro}")
+    assert sorted(stays.sql(CALL).fetchall()) == sorted(old_rows)
+    stays.execute(f"DROP MACRO {'TABLE' if 'TABLE' in macro else ''} memory.main.struct_extract")
+    stays.execute("UPDATE stays SET age = 23 WHERE patient = 0 AND stay = 1")
+    stays.execute(f"CREATE MACRO struct_extract{macro}")
+    assert_refused(stays, CALL, "persons of stays are alone by their linked rows")
+
+
 def test_values_linked_by_any_pseudonym_checked_together(stays: Any) -> None:
     dbanon.declare(stays, "stays", ward="insensitive")
     assert len(stays.sql(CALL).fetchall()) == 800
