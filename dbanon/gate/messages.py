@@ -123,7 +123,7 @@ def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict
     unchecked_columns = (*request.roles.sensitive, *pseudonym_columns)
     rare_columns = [n for n in request.unchanged if n not in unchecked_columns and n.lower() not in allowed_rare]
     n_unlinked_persons, n_rare_persons = (
-        sql_placeholder(f"(SELECT persons FROM {name})") for name in ("alone", "rarely")
+        sql_placeholder(f"(SELECT persons FROM {name})") for name in ("linked_below_k", "rare_linked")
     )
     link_errors: dict[str, Exception] = {
         "alone": errors.LinkedRowsBelowKError(function, table, pseudonym_columns, n_unlinked_persons, k),
