@@ -225,7 +225,7 @@ column_facts AS MATERIALIZED (
         SELECT
             p.place
             {% for hint in hints %}
-            , any_value(w.word) FILTER (WHERE w.meaning = '{{ sql(hint) }}') AS named_{{ sql(hint) }}
+            , any_value(w.word) FILTER (WHERE w.meaning = '{{ sql(hint) }}') AS {{ sql('named_', hint) }}
             {% endfor %}
         FROM column_properties AS p
         LEFT JOIN name_words AS w USING (place)
