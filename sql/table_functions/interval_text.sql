@@ -42,7 +42,9 @@
 {%- endmacro %}
 {#- The first and the last day of a month, a quarter or a year, as texts. -#}
 {% macro first_day(token) -%}
-    left(replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', 10)
+    left(
+        replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', 10
+    )
 {%- endmacro %}
 {% macro last_day(token) -%}
     last_day(TRY_CAST(
@@ -51,8 +53,8 @@
         ) || '-01' AS DATE
     ))::VARCHAR
 {%- endmacro %}
-{#- The groups of the form that a text has, one after another: those of the other forms are empty. Empty if it has none of
-    the forms. -#}
+{#- The groups of the form that a text has, one after another: those of the other forms are empty. Empty if it has none
+    of the forms. -#}
 {% macro taken(value, forms) -%}
     regexp_replace(CAST({{ value }} AS VARCHAR), '(?s)^(?:{{ forms }})$|^.*$', '\1\2\3')
 {%- endmacro %}

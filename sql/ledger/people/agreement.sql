@@ -7,8 +7,8 @@ record_signatures AS (
     SELECT
         side,
         hash(list_sort(
-            list(hash({% for c in columns %}{{ c }}, {% endfor %}records)), 'ASC', 'NULLS LAST'
-        )) AS signature,
+            list(hash({% for c in columns %}{{ c }}, {% endfor %}records)),
+            'ASC', 'NULLS LAST')) AS signature,
         1 AS records
     FROM {{ units }}
     WHERE CASE

@@ -7,8 +7,8 @@ record_signatures AS (
     SELECT
         side, identity,
         hash(list_sort(
-            list(hash({% for c in columns %}{{ c }}, {% endfor %}records)), 'ASC', 'NULLS LAST'
-        )) AS signature
+            list(hash({% for c in columns %}{{ c }}, {% endfor %}records)),
+            'ASC', 'NULLS LAST')) AS signature
     FROM {{ units }}
     WHERE CASE
         WHEN side = 0 THEN identity NOT IN (SELECT person_key FROM {{ same }})
