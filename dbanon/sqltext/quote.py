@@ -129,10 +129,24 @@ def join_sql(parts: Iterable[str], separator: str = ", ") -> Sql:
     return Sql(separator.join(parts))
 
 
+_MAX_JSON_LINE = 110
+"""Maximum length of a row of literal_rows() that is written on one line."""
+
+
 def literal_rows(columns: Mapping[str, object], rows: Sequence[Sequence[object]]) -> Sql:
     """Return a SELECT statement whose result is the given rows.
 
-    `columns` maps the names of the columns to their SQL types. The values are written as JSON and converted by DuckDB.
+    `columns` maps the names of the columns to their SQL types. The values are written as JSON, one row per line, and
+    converted by DuckDB.
     """
-    document = [dict(zip(columns, row, strict=True)) for row in rows]
-    return Sql(f"SELECT unnest(from_json({as_json(document)}, {as_json([dict(columns)])}), max_depth := 2)")
+    document = text(_json_lines([dict(zip(columns, row, strict=True)) for row in rows]))
+    return Sql(f"SELECT unnest(from_json({document}, {as_json([dict(columns)])}), max_depth := 2)")
+
+
+def _json_lines(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return rows as a JSON array with one row per line; a row too long for a line has one value per line."""
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    for i, line in enumerate(lines):
+        if len(line) > _MAX_JSON_LINE:
+            lines[i] = json.dumps(rows[i], ensure_ascii=False, indent=1)
+    return f"[{lines[0]}]" if len(lines) == 1 else "[\n{}\n]".format(",\n".join(lines)) if lines else "[]"

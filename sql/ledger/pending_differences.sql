@@ -1,66 +1,113 @@
-{#- What a refresh that keeps classes would take from each class, and what it would add, where that does not meet the model
-    by itself: rows for what went from a cluster of a class, what stays of it, and what came. -#}
+{#- What a refresh that keeps classes would remove from each class, and what it would add, where that does not meet the
+    model by itself: one row for the records removed from a cluster of a class, for the rest of it, and for the added
+    records. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash with context -%}
-{% macro filled() -%}{% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}{% endif %}{%- endmacro %}
 WITH RECURSIVE
-stored AS MATERIALIZED (
+-- One row per hash of a record and person in the present source: how many records.
+source_people AS MATERIALIZED (
     SELECT row_hash, person_key, sum(size)::BIGINT AS records
     FROM (
         WITH {% include 'release/plan/source.sql' %}
-        SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, size FROM source {{ filled() }}
-
+        SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, size
+        FROM source
+        {% if nulls == 'drop' %}
+        WHERE true
+            {% for q in quasi %}
+            AND {{ q.column }} IS NOT NULL
+            {% endfor %}
+        {% endif %}
     )
     GROUP BY ALL
 ),
-now AS MATERIALIZED (SELECT row_hash, sum(records) AS records, any_value(person_key) AS person_key FROM stored GROUP BY row_hash),
-was AS MATERIALIZED (
+-- One row per hash of a record in the present source: how many records.
+source_records AS MATERIALIZED (
+    SELECT row_hash, sum(records) AS records, any_value(person_key) AS person_key
+    FROM source_people
+    GROUP BY row_hash
+),
+-- One row per hash of a record and cluster of the version: how many records, also in the clusters up to this one.
+member_records AS MATERIALIZED (
     SELECT
         row_hash, cluster_id, class_id, value_hash, sum(records) AS records, any_value(person_key) AS person_key,
-        sum(sum(records)) OVER (PARTITION BY row_hash ORDER BY cluster_id ASC) AS last
+        sum(sum(records)) OVER (PARTITION BY row_hash ORDER BY cluster_id ASC) AS cumulated_records
     FROM {{ members }}
     WHERE class_id IS NOT NULL
     GROUP BY row_hash, cluster_id, class_id, value_hash
 ),
-split AS MATERIALIZED (
-    SELECT w.*, greatest(least(w.records, w.last - coalesce(n.records, 0)), 0)::BIGINT AS gone
-    FROM was AS w
-    LEFT JOIN now AS n USING (row_hash)
+-- The same rows: how many records were removed. The last clusters lose records first.
+member_changes AS MATERIALIZED (
+    SELECT
+        m.*, greatest(least(m.records, m.cumulated_records - coalesce(s.records, 0)), 0)::BIGINT AS n_removed
+    FROM member_records AS m
+    LEFT JOIN source_records AS s USING (row_hash)
 ),
-added AS (
-    SELECT n.person_key, (n.records - coalesce(w.records, 0))::BIGINT AS records
-    FROM now AS n
-    LEFT JOIN (SELECT row_hash, max(last) AS records FROM was GROUP BY row_hash) AS w USING (row_hash)
-    WHERE n.records > coalesce(w.records, 0)
+-- One row per hash of a record that the source has more often than the version: how many records were added.
+new_records AS (
+    SELECT s.person_key, (s.records - coalesce(m.records, 0))::BIGINT AS records
+    FROM source_records AS s
+    LEFT JOIN (
+        SELECT row_hash, max(cumulated_records) AS records FROM member_records GROUP BY row_hash
+    ) AS m USING (row_hash)
+    WHERE s.records > coalesce(m.records, 0)
 ),
-value_of AS MATERIALIZED (
-    SELECT {{ value_hash(sql(''), true) }} AS value_hash{% for u in unchanged %}, any_value({{ u.name }}) AS {{ u.column }}{% endfor %}
+-- One row per hash of published values: the values.
+published_values AS MATERIALIZED (
+    SELECT
+        {{ value_hash(sql(''), true) }} AS value_hash
+        {% for u in unchanged %}
+        , any_value({{ u.name }}) AS {{ u.column }}
+        {% endfor %}
     FROM {{ version }}
     GROUP BY value_hash
 ),
-piece AS MATERIALIZED (
-    SELECT cluster_id AS class_id, value_hash, gone AS size{% if by_person %}, person_key AS person{% endif %} FROM split WHERE gone > 0
+-- One row per hash of a record that was removed from a cluster: how many records.
+pieces AS MATERIALIZED (
+    SELECT cluster_id AS class_id, value_hash, n_removed AS size{% if by_person %}, person_key AS person{% endif +%}
+    FROM member_changes
+    WHERE n_removed > 0
 ),
 {% with person = by_person, nulls = 'keep', suppress = none %}
 {% include 'ledger/composition/class_differences.sql' %}
 {% endwith %}
 SELECT change, class_id, records, persons, {{ k }} AS k, missed
 FROM (
-    SELECT 'removed' AS change, class_id, sum(gone)::BIGINT AS records, count(DISTINCT person_key) AS persons, missed
-    FROM split
-    JOIN (SELECT class_id AS cluster_id, list(parameter ORDER BY parameter ASC) AS missed FROM failed GROUP BY ALL) USING (cluster_id)
-    WHERE gone > 0
+    SELECT
+        'removed' AS change, class_id, sum(n_removed)::BIGINT AS records, count(DISTINCT person_key) AS persons, missed
+    FROM member_changes
+    JOIN (
+        SELECT class_id AS cluster_id, list(parameter ORDER BY parameter ASC) AS missed
+        FROM missed_models
+        GROUP BY ALL
+    ) USING (cluster_id)
+    WHERE n_removed > 0
     GROUP BY cluster_id, class_id, missed
     UNION ALL
-    SELECT 'stays', class_id, sum(records - gone)::BIGINT, count(DISTINCT person_key) FILTER (WHERE records > gone), ['k']
-    FROM split
+    SELECT
+        'stays', class_id, sum(records - n_removed)::BIGINT,
+        count(DISTINCT person_key) FILTER (WHERE records > n_removed), ['k']
+    FROM member_changes
     GROUP BY cluster_id, class_id
-    HAVING sum(gone) > 0 AND sum(records - gone) > 0
-        AND {% if by_person %}count(DISTINCT person_key) FILTER (WHERE records > gone){% else %}sum(records - gone){% endif %} < {{ k }}
+    HAVING sum(n_removed) > 0 AND sum(records - n_removed) > 0
+        {% if by_person %}
+        AND count(DISTINCT person_key) FILTER (WHERE records > n_removed) < {{ k }}
+        {% else %}
+        AND sum(records - n_removed) < {{ k }}
+        {% endif %}
     UNION ALL
     SELECT 'added', NULL, sum(records)::BIGINT, count(DISTINCT person_key), ['k']
-    FROM added
+    FROM new_records
     HAVING count(*) > 0 AND {% if by_person %}count(DISTINCT person_key){% else %}sum(records){% endif %} < {{ k }}
-    {# They are left out, where so many may be. #}
-    {% if suppress %} AND sum(records) > (SELECT least(floor({{ suppress }}::DOUBLE * sum(records)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}) FROM now){% endif %}
+    {# They are suppressed if so many may be. #}
+    {% if suppress %}
+        AND sum(records) > (
+            SELECT least(
+                floor({{ suppress }}::DOUBLE * sum(records))
+                {% if max_suppressed is not none %}
+                , {{ max_suppressed }}
+                {% endif %}
+            )
+            FROM source_records
+        )
+    {% endif %}
 )
 ORDER BY change ASC, class_id ASC, records ASC

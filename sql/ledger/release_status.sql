@@ -1,4 +1,5 @@
-{#- release_status(): a row a published release; fresh where its source, policy and hierarchies are as they were. -#}
+{#- release_status(): one row per published release. It is fresh if its source, policy and hierarchies are
+    unchanged. -#}
 SELECT
     database_name, schema_name, name, version,
     CASE
@@ -15,9 +16,16 @@ FROM (
     {% for s in states %}
     UNION ALL
     SELECT
-        {{ s.database }}, {{ s.schema }}, {{ s.name }}, {{ s.version }}, {% if s.changes %}added, removed, changed{% else %}NULL, NULL, NULL{% endif %}, {{ s.waiting }}::BIGINT,
-        {{ s.policy_changed }}, {{ s.hierarchy_changed }}, {{ s.problem }}
-    {% if s.changes %}FROM ({{ s.changes }}){% endif %}
+        {{ s.database }}, {{ s.schema }}, {{ s.name }}, {{ s.version }},
+        {% if s.changes %}
+        added, removed, changed,
+        {% else %}
+        NULL, NULL, NULL,
+        {% endif %}
+        {{ s.waiting }}::BIGINT, {{ s.policy_changed }}, {{ s.hierarchy_changed }}, {{ s.problem }}
+    {% if s.changes %}
+    FROM ({{ s.changes }})
+    {% endif %}
     {% endfor %}
 )
 ORDER BY database_name ASC, schema_name ASC, name ASC

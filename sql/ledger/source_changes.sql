@@ -1,32 +1,37 @@
-{#- How the source differs from what a version was released from: records that were added, removed and changed, and what a refresh
-    that keeps classes would take from each class. One row: added, removed, changed. -#}
+{#- How the source differs from what a version was released from. One row: how many records were added, removed and
+    changed. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key with context -%}
 WITH
 {% include 'release/plan/source.sql' %},
-now AS MATERIALIZED (
+-- One row per hash of a record and person in the present source: how many records.
+source_records AS MATERIALIZED (
     SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, sum(size)::BIGINT AS records
     FROM source
     GROUP BY ALL
 ),
-was AS MATERIALIZED (
+-- One row per hash of a record and person in the version: how many records.
+member_records AS MATERIALIZED (
     SELECT row_hash, person_key, sum(records) AS records FROM {{ members }} GROUP BY ALL
 ),
-differ AS (
+-- One row per hash of a record and person: how many records were added and removed.
+record_changes AS (
     SELECT
-        coalesce(n.person_key, w.person_key) AS person_key,
-        greatest(coalesce(n.records, 0) - coalesce(w.records, 0), 0) AS added,
-        greatest(coalesce(w.records, 0) - coalesce(n.records, 0), 0) AS removed
-    FROM now AS n
-    FULL JOIN was AS w ON w.row_hash = n.row_hash AND w.person_key IS NOT DISTINCT FROM n.person_key
+        coalesce(s.person_key, m.person_key) AS person_key,
+        greatest(coalesce(s.records, 0) - coalesce(m.records, 0), 0) AS n_added,
+        greatest(coalesce(m.records, 0) - coalesce(s.records, 0), 0) AS n_removed
+    FROM source_records AS s
+    FULL JOIN member_records AS m ON m.row_hash = s.row_hash AND m.person_key IS NOT DISTINCT FROM s.person_key
 ),
-{# A record that went and one that came of the same person are one that changed. #}
-by_person AS (
-    SELECT sum(added) AS added, sum(removed) AS removed, CASE WHEN person_key IS NULL THEN 0 ELSE least(sum(added), sum(removed)) END AS changed
-    FROM differ
+-- One row per person: a removed record and an added one of the same person are one that was changed.
+person_changes AS (
+    SELECT
+        sum(n_added) AS n_added, sum(n_removed) AS n_removed,
+        CASE WHEN person_key IS NULL THEN 0 ELSE least(sum(n_added), sum(n_removed)) END AS n_changed
+    FROM record_changes
     GROUP BY person_key
 )
 SELECT
-    coalesce(sum(added - changed), 0)::BIGINT AS added,
-    coalesce(sum(removed - changed), 0)::BIGINT AS removed,
-    coalesce(sum(changed), 0)::BIGINT AS changed
-FROM by_person
+    coalesce(sum(n_added - n_changed), 0)::BIGINT AS added,
+    coalesce(sum(n_removed - n_changed), 0)::BIGINT AS removed,
+    coalesce(sum(n_changed), 0)::BIGINT AS changed
+FROM person_changes

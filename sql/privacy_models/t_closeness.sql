@@ -7,7 +7,7 @@
 {% elif name == 'hierarchical' %}{{ distance(of, of.places) }}
 {% endif %}
 {% endmacro %}
-{#- Where values stand: their ranks (value, place), or the sets of values that they are in (value, cell, weight). -#}
+{#- The places of values: their ranks (value, place), or the sets of values that they are in (value, cell, weight). -#}
 {% macro places(name, overall, rows, leaves) %}
 {% if name == 'hierarchical' %}{{ sets(overall, rows) }}
 {% elif leaves %}
@@ -18,19 +18,20 @@ LEFT JOIN {{ leaves }} AS l ON l.label = ({{ form.label_of(sql('o.value')) }}) C
 SELECT value, row_number() OVER (ORDER BY value ASC NULLS LAST) AS place FROM {{ overall }}
 {% endif %}
 {% endmacro %}
-{#- The weighted sum, over sets of values, of how far the shares of the set lie apart. cells (value, cell, weight)
-    lists the sets a value is in: itself (equal distance), or its ancestors (hierarchical); the cell of NULL may be NULL.
+{#- The weighted sum, over sets of values, of how far the shares of the set are apart. cells (value, cell, weight)
+    lists the sets a value is in: itself (equal distance), or its ancestors (hierarchical); the cell of NULL may be
+    NULL.
     A cell that a class does not touch is counted with the table's share. -#}
 {% macro distance(of, cells) %}
 SELECT
     b.class_id,
     coalesce(
         (SELECT sum(share * weight) FROM ({{ cell_shares(of.overall, cells) }}))
-        + sum(h.weight * (abs(h.share - h.whole) - h.whole)), 0.0
+        + sum(h.weight * (abs(h.share - h.table_share) - h.table_share)), 0.0
     ) AS value
 FROM {{ of.body }} AS b
 LEFT JOIN (
-    SELECT p.class_id, w.weight, p.share, w.share AS whole
+    SELECT p.class_id, w.weight, p.share, w.share AS table_share
     FROM (
         SELECT s.class_id, c.cell, sum(s.share) AS share
         FROM (SELECT *, size / sum(size) OVER (PARTITION BY class_id) AS share FROM {{ of.held }}) AS s
@@ -50,57 +51,61 @@ GROUP BY c.cell, c.weight
 
 {#- Each value is a set of its own. -#}
 {% macro equal(of) %}
--- A row a sensitive value: each is a set of its own.
-WITH own AS MATERIALIZED (SELECT value, row_number() OVER () AS cell, 0.5::DOUBLE AS weight FROM {{ of.overall }})
-{{ distance(of, sql('own')) }}
+-- One row per sensitive value, which is a set of its own.
+WITH value_cells AS MATERIALIZED (
+    SELECT value, row_number() OVER () AS cell, 0.5::DOUBLE AS weight FROM {{ of.overall }}
+)
+{{ distance(of, sql('value_cells')) }}
 {% endmacro %}
 {#- The sets of hierarchical distance: each node with the values below it, weighted by half the height from the node to
     its parent over the height of the tree. rows (node, parent, label) is the hierarchy, in which
     every value is one leaf; NULL is a leaf right below the root. -#}
 {% macro sets(overall, rows) %}
--- A row a leaf of the hierarchy.
-WITH RECURSIVE leaf AS (
+-- One row per leaf of the hierarchy.
+WITH RECURSIVE leaves AS (
     SELECT node, parent, label FROM {{ rows }} AS r
     WHERE NOT EXISTS (FROM {{ rows }} AS below WHERE below.parent = r.node)
 ),
--- A row a sensitive value and a node above it. What is no tree is refused elsewhere, but perhaps later than this
--- runs: a circle must end.
-line AS (
+-- One row per sensitive value and node above it. Hierarchies that are no trees are refused elsewhere, but perhaps after
+-- this runs, so a cycle must end.
+value_ancestors AS (
     SELECT o.value, l.node, l.parent, 0 AS steps
     FROM {{ overall }} AS o
-    JOIN leaf AS l ON l.label = ({{ form.label_of(sql('o.value')) }}) COLLATE POSIX
+    JOIN leaves AS l ON l.label = ({{ form.label_of(sql('o.value')) }}) COLLATE POSIX
     UNION ALL
     SELECT c.value, r.node, r.parent, c.steps + 1
-    FROM line AS c
+    FROM value_ancestors AS c
     JOIN {{ rows }} AS r ON r.node = c.parent
     WHERE c.steps < (SELECT count(*) FROM {{ rows }})
 ),
--- A row a node and the height of a leaf's way up to it.
-rise AS (
-    SELECT node, parent, 0 AS height FROM leaf
+-- One row per node and number of levels from a leaf up to it.
+leaf_heights AS (
+    SELECT node, parent, 0 AS height FROM leaves
     UNION
     SELECT r.node, r.parent, c.height + 1
-    FROM rise AS c
+    FROM leaf_heights AS c
     JOIN {{ rows }} AS r ON r.node = c.parent
     WHERE c.height < (SELECT count(*) FROM {{ rows }})
 ),
--- A row a node: its height.
-node AS MATERIALIZED (SELECT node, max(height) AS height FROM rise GROUP BY node)
-SELECT v.value, v.node AS cell, (coalesce(above.height, top.height) - own.height) / (2.0::DOUBLE * top.height) AS weight
-FROM line AS v
-JOIN node AS own ON own.node = v.node
-LEFT JOIN node AS above ON above.node = v.parent
-CROSS JOIN (SELECT greatest(max(height), 1) AS height FROM node) AS top
+-- One row per node: its height.
+node_heights AS MATERIALIZED (SELECT node, max(height) AS height FROM leaf_heights GROUP BY node)
+SELECT
+    v.value, v.node AS cell,
+    (coalesce(above.height, top.height) - below.height) / (2.0::DOUBLE * top.height) AS weight
+FROM value_ancestors AS v
+JOIN node_heights AS below ON below.node = v.node
+LEFT JOIN node_heights AS above ON above.node = v.parent
+CROSS JOIN (SELECT greatest(max(height), 1) AS height FROM node_heights) AS top
 UNION ALL
 SELECT value, NULL, 0.5::DOUBLE FROM {{ overall }} WHERE value IS NULL
 {% endmacro %}
-{#- Ordered distance: the mean, over the ranks but the last, of how far the cumulated shares lie
+{#- Ordered distance: the mean, over the ranks but the last, of how far the cumulated shares are
     apart. ranks (value, place) numbers the values of the table from 1. Between two values of a class its own cumulated
-    share stands still, so every stretch of places is a few differences of prefix sums: up to `passed` the table's
+    share is constant, so every interval of places is a few differences of prefix sums: up to `crossing` the table's
     cumulated share is not above the class's, after it it is. -#}
 {% macro ordered(of, ranks) %}
--- A row a rank: the share of the table up to it, and the sum of these shares.
-WITH cumulated AS MATERIALIZED (
+-- One row per rank: the share of the table up to it, and the sum of these shares.
+WITH cumulated_shares AS MATERIALIZED (
     SELECT place, share, sum(share) OVER (ORDER BY place ASC) AS total
     FROM (
         SELECT 0 AS place, 0.0::DOUBLE AS share
@@ -109,10 +114,10 @@ WITH cumulated AS MATERIALIZED (
         FROM {{ of.overall }} AS o JOIN {{ ranks }} AS r ON r.value IS NOT DISTINCT FROM o.value
     )
 ),
--- A row a stretch of ranks between two values of a class: the class's share before it, and the rank up to which the
--- table's share is not above that (passed).
-stretch AS MATERIALIZED (
-    SELECT s.*, least(q.place, s.last) AS passed
+-- One row per interval of ranks between two values of a class: the class's share before it, and the rank up to which
+-- the table's share is not above that (crossing).
+rank_intervals AS MATERIALIZED (
+    SELECT s.*, least(q.place, s.last) AS crossing
     FROM (
         SELECT
             h.class_id, r.place - 1 AS before,
@@ -123,7 +128,7 @@ stretch AS MATERIALIZED (
         JOIN {{ ranks }} AS r ON r.value IS NOT DISTINCT FROM h.value
         WINDOW below AS (PARTITION BY h.class_id ORDER BY r.place ASC)
     ) AS s
-    ASOF JOIN cumulated AS q ON s.share >= q.share
+    ASOF JOIN cumulated_shares AS q ON s.share >= q.share
 )
 SELECT
     b.class_id,
@@ -133,12 +138,12 @@ LEFT JOIN (
     SELECT
         s.class_id,
         CASE WHEN s.is_first THEN low.total ELSE 0.0 END
-        + s.share * (2 * greatest(s.passed, s.before) - s.before - s.last)
+        + s.share * (2 * greatest(s.crossing, s.before) - s.before - s.last)
         - (2 * middle.total - low.total - high.total) AS distance
-    FROM stretch AS s
-    JOIN cumulated AS low ON low.place = s.before
-    JOIN cumulated AS middle ON middle.place = greatest(s.passed, s.before)
-    JOIN cumulated AS high ON high.place = s.last
+    FROM rank_intervals AS s
+    JOIN cumulated_shares AS low ON low.place = s.before
+    JOIN cumulated_shares AS middle ON middle.place = greatest(s.crossing, s.before)
+    JOIN cumulated_shares AS high ON high.place = s.last
 ) AS e ON e.class_id = b.class_id
 GROUP BY b.class_id
 {% endmacro %}

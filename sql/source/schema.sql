@@ -5,7 +5,8 @@ CREATE SCHEMA IF NOT EXISTS dbanon;
 CREATE TABLE IF NOT EXISTS dbanon.policy (
     table_name   VARCHAR NOT NULL,
     column_name  VARCHAR NOT NULL,
-    role         VARCHAR NOT NULL,                -- identifier, person, quasi, sensitive, insensitive, pseudonym, mask, shift
+    -- identifier, person, quasi, sensitive, insensitive, pseudonym, mask or shift
+    role         VARCHAR NOT NULL,
     hierarchy    VARCHAR,                         -- of a quasi-identifier: a stored or shipped hierarchy
     weight       DOUBLE NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0.000001 AND 1000000),
     min_level    INTEGER CHECK (min_level >= 0),  -- steps up the hierarchy: at least, at most
@@ -184,7 +185,8 @@ CREATE TABLE IF NOT EXISTS dbanon.stream (
     state                  BLOB                    -- arrays as numpy writes them, compressed
 );
 
--- What was released of people and the rows about them, all tables together (dbanon.create_release with entity or children).
+-- What was released of people and the rows about them, all tables together (dbanon.create_release with entity or
+-- children).
 -- A release has one version, and nothing else of the same people is released beside it.
 CREATE TABLE IF NOT EXISTS dbanon.related_release (
     schema_name        VARCHAR NOT NULL,
@@ -216,7 +218,8 @@ CREATE TABLE IF NOT EXISTS dbanon.permission (
     k           INTEGER NOT NULL CHECK (k >= 2),  -- the least that may be asked for
     parameters  VARCHAR NOT NULL DEFAULT '{}',  -- of the calls, as JSON; readers may ask for stricter models
     reader      VARCHAR NOT NULL DEFAULT '*',   -- the name of a token; *: every reader
-    max_requests        INTEGER NOT NULL DEFAULT 10     -- how many calls of the source are tried; each refusal tells something
+    -- how many calls of the source are tried; each refusal reveals something
+    max_requests        INTEGER NOT NULL DEFAULT 10
 );
 
 -- What they asked for, and what became of it: a release, or why there is none. Never asked again while it is here.
@@ -234,21 +237,29 @@ CREATE TABLE IF NOT EXISTS dbanon.release_request (
 
 -- What came later. Rows that were made before have NULL there.
 ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS missing_codes VARCHAR[];       -- codes that are read as NULL
-ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS settings MAP(VARCHAR, VARCHAR); -- settings of a pseudonym, mask or shift
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);  -- of its tables by their endings, of this row
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS source_tables VARCHAR[];        -- tables and files behind the source
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked_against VARCHAR[];    -- versions compared by published counts only
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS withheld_after_erasure BIGINT;       -- records left out since an erasure
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting BIGINT;         -- records that came and wait (mode = 'hold')
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting_persons BIGINT; -- the people behind them, where a column tells
-ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS keys MAP(VARCHAR, VARCHAR); -- of made columns: what values follow from, id of the key
+-- settings of a pseudonym, mask or shift
+ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS settings MAP(VARCHAR, VARCHAR);
+-- hashes of its tables by their endings, and of this row
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);
+-- tables and files behind the source
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS source_tables VARCHAR[];
+-- versions compared by published counts only
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked_against VARCHAR[];
+-- records withheld since an erasure
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS withheld_after_erasure BIGINT;
+-- pending records (mode = 'hold')
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting BIGINT;
+-- the persons of these records, if a column identifies them
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting_persons BIGINT;
+-- of transformed columns: the source of their values, and the id of the key
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS keys MAP(VARCHAR, VARCHAR);
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS label_hash UBIGINT;  -- of the published quasi-identifiers
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS cells UBIGINT[];     -- of what is published as it is, by column
-ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS held BOOLEAN;        -- left out since an erasure
-ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS waiting BOOLEAN;     -- not published before enough have come
+ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS held BOOLEAN;        -- withheld since an erasure
+ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS waiting BOOLEAN;     -- not published before enough are added
 
--- The version of this schema; one row. What is above makes version 1 of every older schema; each later version is a file
--- of sql/source/migrations.
+-- The version of this schema; one row. The statements above make version 1 of every older schema; each later version is
+-- a file of sql/source/migrations.
 CREATE TABLE IF NOT EXISTS dbanon.schema_version (
     version     INTEGER NOT NULL,
     updated_at  TIMESTAMP NOT NULL  -- UTC

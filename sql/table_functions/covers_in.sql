@@ -1,5 +1,5 @@
-{#- The same, or the value is a leaf of the stored hierarchy and the text one of the names of a node above it: its label,
-    or its path where several nodes have the label. -#}
+{#- Whether a published text can stand for a value, also as a node of a stored hierarchy: the value is a leaf, and the
+    text one of the names of a node above it, which are its label, or its path where several nodes have the label. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'table_functions/covering.sql' import covering -%}
 {% set leaf %}({{ form.label_of(sql('value')) }}){% endset %}

@@ -1,6 +1,7 @@
-{#- How published values are read back: the text of a number, a date, a time or an interval as sql/release/plan/number_column.sql writes
-    them, an interval of a hierarchy (`[20, 25)`), or the text of a struct {'low': 25, 'high': 29}.
-    One pattern each, anchored at both ends, whose groups are the ends; what has another form has no ends. -#}
+{#- How published values are read back: the text of a number, a date, a time or an interval as
+    sql/release/plan/number_column.sql writes them, an interval of a hierarchy (`[20, 25)`), or the text of a struct
+    {'low': 25, 'high': 29}. One pattern each, anchored at both ends, whose groups are the ends; a text of another form
+    has no ends. -#}
 
 {#- Digits as DuckDB writes them. 02138 is no number: zip codes must not be taken for one. -#}
 {% set number %}-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:e[+-]?[0-9]+)?{% endset %}
@@ -12,9 +13,9 @@
 {% macro is_in_units(text) -%}
     regexp_full_match({{ text }}, '(?:>=|<=)?{{ unit }}|\[(?:<=)?{{ unit }}, (?:>=)?{{ unit }}\]')
 {%- endmacro %}
-{#- A published date or time with the days of its months, quarters and years, other texts as they are: releases had days
-    before, and what both mean is read alike. `[1926, 1934]` is also what a column of numbers publishes: this is for
-    whoever knows that it is none. -#}
+{#- A published date or time with the days of its months, quarters and years, other texts as they are: earlier releases
+    have days, and both are read in the same way. `[1926, 1934]` is also what a column of numbers publishes: use this
+    only for other columns. -#}
 {% macro in_days(text) -%}
     CASE
         WHEN NOT {{ is_in_units(text) }} THEN {{ text }}
@@ -23,23 +24,37 @@
         ELSE '[' || {{ low_day(text, true) }} || ', ' || {{ high_day(text, true) }} || ']'
     END
 {%- endmacro %}
-{#- Of such a text: its first and its last day. An open end is its bound, of `<=1930` the last day, of `>=1990` the first. -#}
+{#- The first and the last day of such a text. An open end is its bound, of `<=1930` the last day, of `>=1990` the
+    first. -#}
 {% macro low_day(text, signed) -%}
     {% set token %}regexp_extract({{ text }}, '[0-9Q-]+'){% endset %}
-    CASE WHEN contains({{ text }}, '<=') THEN {% if signed %}'<=' || {% endif %}{{ last_day(token) }} ELSE {{ first_day(token) }} END
+    CASE
+        WHEN contains({{ text }}, '<=') THEN {% if signed %}'<=' || {% endif %}{{ last_day(token) }}
+        ELSE {{ first_day(token) }}
+    END
 {%- endmacro %}
 {% macro high_day(text, signed) -%}
     {% set token %}regexp_extract({{ text }}, '([0-9Q-]+)\]?$', 1){% endset %}
-    CASE WHEN contains({{ text }}, '>=') THEN {% if signed %}'>=' || {% endif %}{{ first_day(token) }} ELSE {{ last_day(token) }} END
+    CASE
+        WHEN contains({{ text }}, '>=') THEN {% if signed %}'>=' || {% endif %}{{ first_day(token) }}
+        ELSE {{ last_day(token) }}
+    END
 {%- endmacro %}
 {#- The first and the last day of a month, a quarter or a year, as texts. -#}
 {% macro first_day(token) -%}
-    left(replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', 10)
+    left(
+        replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', 10
+    )
 {%- endmacro %}
 {% macro last_day(token) -%}
-    last_day(TRY_CAST(left(replace(replace(replace(replace({{ token }}, 'Q1', '03'), 'Q2', '06'), 'Q3', '09'), 'Q4', '12') || '-12', 7) || '-01' AS DATE))::VARCHAR
+    last_day(TRY_CAST(
+        left(
+            replace(replace(replace(replace({{ token }}, 'Q1', '03'), 'Q2', '06'), 'Q3', '09'), 'Q4', '12') || '-12', 7
+        ) || '-01' AS DATE
+    ))::VARCHAR
 {%- endmacro %}
-{#- The groups of the form that a text has, one after another: those of the other forms are empty. Nothing, if it has none. -#}
+{#- The groups of the form that a text has, one after another: those of the other forms are empty. Empty if it has none
+    of the forms. -#}
 {% macro taken(value, forms) -%}
     regexp_replace(CAST({{ value }} AS VARCHAR), '(?s)^(?:{{ forms }})$|^.*$', '\1\2\3')
 {%- endmacro %}
@@ -61,19 +76,25 @@
     {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?{{ token }}, (?:>=)?({{ token }})[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
     {{ taken(value, forms) }}
 {%- endmacro %}
-{#- Of an argument, whose type a macro does not know: whether it is an instant, its microseconds since 1970 in UTC, and its
-    text, of an instant that of the TIMESTAMP in UTC. By way of a text, since a cast of other types would not be bound. -#}
+{#- Of an argument, whose type a macro does not know: whether it is an instant, its microseconds since 1970 in UTC, and
+    its text, of an instant that of the TIMESTAMP in UTC. They are read from a text, because a cast of other types would
+    not be bound. -#}
 {% macro is_instant(value) -%} typeof({{ value }}) = 'TIMESTAMP WITH TIME ZONE' {%- endmacro %}
 {% macro instant_us(value) -%} epoch_us(TRY_CAST(CAST({{ value }} AS VARCHAR) AS TIMESTAMPTZ)) {%- endmacro %}
 {#- The text by which hierarchies know a value: of an instant, that in UTC (2020-01-01 00:00:00+00). -#}
 {% macro label_of(value) -%}
     CASE
-        WHEN {{ is_instant(value) }} THEN coalesce(CAST(make_timestamp({{ instant_us(value) }}) AS VARCHAR) || '+00', CAST({{ value }} AS VARCHAR))
+        WHEN {{ is_instant(value) }} THEN coalesce(
+            CAST(make_timestamp({{ instant_us(value) }}) AS VARCHAR) || '+00', CAST({{ value }} AS VARCHAR)
+        )
         ELSE CAST({{ value }} AS VARCHAR)
     END
 {%- endmacro %}
 {% macro text_of(value) -%}
-    CASE WHEN {{ is_instant(value) }} THEN CAST(make_timestamp({{ instant_us(value) }}) AS VARCHAR) ELSE CAST({{ value }} AS VARCHAR) END
+    CASE
+        WHEN {{ is_instant(value) }} THEN CAST(make_timestamp({{ instant_us(value) }}) AS VARCHAR)
+        ELSE CAST({{ value }} AS VARCHAR)
+    END
 {%- endmacro %}
 {#- The ends' texts as values. A time of day is one of 1970-01-01. -#}
 {% macro as_number(token) -%} TRY_CAST({{ token }} AS DOUBLE) {%- endmacro %}

@@ -437,8 +437,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "composition: candidate sets are one more": Fault(
         "sql/ledger/composition/composition.sql",
-        "count(DISTINCT person_key) AS candidates FROM pair",
-        "count(DISTINCT person_key) + 1 AS candidates FROM pair",
+        "count(DISTINCT person_key) AS candidates FROM class_pairs",
+        "count(DISTINCT person_key) + 1 AS candidates FROM class_pairs",
         ("tests/ledger/composition/test_composition.py",),
     ),
     "related bases: none": Fault(

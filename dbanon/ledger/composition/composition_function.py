@@ -83,8 +83,7 @@ def composition_sql(function: str, first: LedgerEntry, second: LedgerEntry, with
             "ledger/composition/composition.sql",
             members={side: entry.members for side, entry in sides.items()},
             shared=[
-                {"i": i, "a": sensitive_positions["a"][n], "b": sensitive_positions["b"][n]}
-                for i, n in enumerate(shared)
+                {"raw_name": n, "a": sensitive_positions["a"][n], "b": sensitive_positions["b"][n]} for n in shared
             ],
             own={side: list(positions.values()) for side, positions in sensitive_positions.items()},
             alone=with_unshared,

@@ -345,7 +345,7 @@ def _find_small_differences(
     ]
     inherited = inherit_models(spec, others)
     # Models that use the whole table compare present people with the new version, and removed people with the old one.
-    sides = ("now IS NOT NULL", "now IS NULL") if inherited.uses_whole_table else (None,)
+    sides = ("new_class IS NOT NULL", "new_class IS NULL") if inherited.uses_whole_table else (None,)
     differences = []
     for side in sides:
         query = plan.fill_release_template(

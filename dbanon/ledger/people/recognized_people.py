@@ -16,6 +16,7 @@ from dbanon.ledger.releases import LedgerEntry
 from dbanon.policy.checks.person_spellings import NORMALIZED_VALUE
 from dbanon.source.canonical_text import FORMAT
 from dbanon.sqltext import templates
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.quote import Sql, identifier
 
 _PLAIN_KEY = Sql(NORMALIZED_VALUE.replace("value", r"regexp_replace(value, '^(\s*[0-9]+)\.0+\s*$', '\1')", 1))
@@ -171,7 +172,7 @@ def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> R
             theirs=other.members,
             who=identity,
             has_keys=has_keys,
-            columns=[{"i": n, "mine": c.mine, "theirs": c.theirs} for n, c in enumerate(columns)],
+            columns=columns,
         )
     )
     by_spelling = _match_by_spelling(cursor, i) if has_keys else 0
@@ -180,7 +181,7 @@ def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> R
         agreement, is_chance = _best_agreement(cursor, i, columns, has_keys)
     by_records = None
     if agreement is not None:
-        by_records = _match_by_records(cursor, i, agreement) if has_keys else agreement.common
+        by_records = _match_by_records(cursor, i, columns, agreement) if has_keys else agreement.common
     agreeing = tuple(columns[n].name for n in agreement.column_indexes) if agreement else ()
     total = by_key + by_spelling + (by_records or 0)
     if not has_keys and by_records is not None:  # all records were compared
@@ -212,6 +213,11 @@ class _CommonColumn:
     is_quasi: bool
     mine: Sql
     theirs: Sql
+
+    @property
+    def column(self) -> Sql:
+        """The quoted name of the column in the temporary table of unrecognized people."""
+        return column_reference(self.name)
 
 
 def _common_columns(entry: LedgerEntry, other: LedgerEntry) -> list[_CommonColumn]:
@@ -252,7 +258,9 @@ def _match_by_spelling(cursor: Any, i: int) -> int:
     return int(cursor.execute(f"SELECT count(*) FROM {_same_people_table(i)}").fetchall()[0][0])
 
 
-def _match_by_records(cursor: Any, i: int, agreement: chance_agreement.Agreement) -> int:
+def _match_by_records(
+    cursor: Any, i: int, columns: Sequence[_CommonColumn], agreement: chance_agreement.Agreement
+) -> int:
     """Match the people of two versions who are not matched yet and have equal records in the columns of `agreement`.
 
     The matches are added to the temporary table of matched people for the other version number `i`. Among several
@@ -266,7 +274,7 @@ def _match_by_records(cursor: Any, i: int, agreement: chance_agreement.Agreement
         "ledger/people/same_records.sql",
         units=_unrecognized_table(i),
         same=_same_people_table(i),
-        places=agreement.column_indexes,
+        columns=[columns[n].column for n in agreement.column_indexes],
     )
     cursor.execute(query)
     return int(cursor.execute(f"SELECT count(*) FROM {_same_people_table(i)}").fetchall()[0][0] - n_before)
@@ -295,7 +303,7 @@ def _best_agreement(
             "ledger/people/agreement.sql",
             units=_unrecognized_table(i),
             same=_same_people_table(i),
-            places=places,
+            columns=[columns[n].column for n in places],
             has_keys=has_keys,
         )
         return chance_agreement.agreement(cursor.execute(query).fetchall(), places)
@@ -317,10 +325,8 @@ def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn]) -> se
     value of a column was spelled otherwise.
     """
     ranked_columns = set()
-    for n in range(len(columns)):
-        query = templates.fill(
-            "ledger/people/ranked_values.sql", units=_unrecognized_table(i), column=identifier(f"v{n}")
-        )
+    for n, column in enumerate(columns):
+        query = templates.fill("ledger/people/ranked_values.sql", units=_unrecognized_table(i), column=column.column)
         check, rank = query.split(";\n")[:2]
         if not cursor.execute(check).fetchall()[0][0]:
             cursor.execute(rank)

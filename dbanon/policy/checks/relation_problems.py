@@ -7,6 +7,7 @@ from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import can_plan
 from dbanon.source import attached_databases, catalog, stored_policy, stored_relation
 from dbanon.source.column_types import are_comparable_keys, person_value
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 from dbanon.sqltext.templates import fill
@@ -241,6 +242,10 @@ def _key_problems(call: Call, database: str, child: _RelatedTable, entity: _Rela
             )
             yield RelationProblem(database, child.schema, child.table, (child_column,), str(error))
             return
+    keys = [
+        {"column": column_reference(column), "own": own, "theirs": theirs}
+        for column, own, theirs in zip(child.key, child.key_values, entity.key_values, strict=True)
+    ]
     count = sql_placeholder("repeated")
     for related_table, count_kind, problem in (
         (child, "orphans", errors.OrphanRowsError(RELATION_TABLE, child.table, entity.table, child.key, count)),
@@ -253,8 +258,7 @@ def _key_problems(call: Call, database: str, child: _RelatedTable, entity: _Rela
                 what=count_kind,
                 child=qualified(*child.table_name),
                 entity=qualified(*entity.table_name),
-                own=child.key_values,
-                theirs=entity.key_values,
+                keys=keys,
             )
         )
         if not can_plan(call.cursor, sql):

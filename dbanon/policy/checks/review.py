@@ -120,6 +120,7 @@ def review_sql(
     counted_columns = [
         {
             "place": position,
+            "raw_name": c.name,
             "name": text(c.name),
             "shown": text(one_line(c.name)),
             "value": _comparable_value(c),

@@ -18,6 +18,7 @@ from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, Store
 from dbanon.source import catalog
 from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, one_line, qualified, text
@@ -104,7 +105,13 @@ def problem_values(
     if len(published_columns) < 2 or not any(cells):
         return []
     columns = [
-        {"place": place, "value": _ordered_value(column), "cell": cell}
+        {
+            "place": place,
+            "raw_name": column.column,
+            "column": column_reference(column.column),
+            "value": _ordered_value(column),
+            "cell": cell,
+        }
         for place, (column, cell) in enumerate(zip(published_columns, cells, strict=True))
     ]
     limits = {name: Sql(str(value)) for name, value in globals().items() if name.isupper() and not name.startswith("_")}
@@ -124,7 +131,8 @@ def problem_values(
             "names": _text_list(column.column for column in published_columns),
             "problem": error_sql(
                 errors.UndoneLimitError(
-                    first.table, sql_placeholder("column_names[limited + 1]"), sql_placeholder("limits[limited + 1]"),
+                    first.table,
+                    sql_placeholder("column_names[limited_place + 1]"), sql_placeholder("limits[limited_place + 1]"),
                     sql_placeholder("column_names[place + 1]"), sql_placeholder("roles[place + 1]"),
                 )
             ),

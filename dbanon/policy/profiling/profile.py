@@ -27,6 +27,7 @@ from dbanon.policy.profiling import repairs, thresholds
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualified, text
 from dbanon.sqltext.templates import fill
@@ -72,7 +73,7 @@ def profile_sql(call: Call) -> Sql:
             source=source.rows,
             columns=columns,
             slots=list(ranks),
-            combinations=[list(c) for c in combined_ranks if max(c) <= len(columns)],
+            combinations=[_combination_values(c) for c in combined_ranks if max(c) <= len(columns)],
             groups=MAX_EXACT_GROUPS,
             limits={
                 name: literal(value)
@@ -80,10 +81,12 @@ def profile_sql(call: Call) -> Sql:
                 if name.isupper() and isinstance(value, (int, float))
             },
             patterns=[
-                {"what": text(description), "pattern": text(p)} for description, p in thresholds.PATTERNS.items()
+                {"what": text(description), "column": identifier(description), "pattern": text(p)}
+                for description, p in thresholds.PATTERNS.items()
             ],
             diagnosis=text(thresholds.DIAGNOSIS_CODE),
             shapes={name: text(getattr(thresholds, name)) for name in _PATTERN_CONSTANTS},
+            hints=list(column_names_hints.HINTS),
             keys=[c for c in columns if c["may_be_person"]],
             named=[c for c in columns if c["is_named"]],
             postal=text(thresholds.POSTAL_WORDS),
@@ -106,6 +109,14 @@ def profile_sql(call: Call) -> Sql:
     )
 
 
+def _combination_values(ranks: tuple[int, ...]) -> dict[str, Sql]:
+    """Return the template values of a combination of columns: a list of their ranks, and a hash of their values."""
+    *first_hashes, combined_hash = [f"hash_{rank}" for rank in ranks]
+    for column_hash in reversed(first_hashes):
+        combined_hash = f"xor({column_hash}, {combined_hash})"
+    return {"ranks": Sql(str(list(ranks))), "hash": Sql(combined_hash)}
+
+
 # --- columns ---------------------------------------------------------------------------------------------
 
 
@@ -124,6 +135,8 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
     hints = column_names_hints.hints_from_name(name)
     return {
         "i": position,
+        "raw_name": name,
+        "column": column_reference(name),
         "name": text(name),
         "literal": text(str(text(name))),
         "type": text(type_),
@@ -143,9 +156,7 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
         "is_neutral": hints.neutral is not None,
         "may_be_person": any((hints.number, hints.subject, hints.key)),
         "may_be_unchanged": any((hints.neutral, hints.sensitive)),
-        "hints": {
-            hint: text(word) if (word := getattr(hints, hint)) else Sql("NULL") for hint in column_names_hints.HINTS
-        },
+        "hints": {hint: text(word) for hint in column_names_hints.HINTS if (word := getattr(hints, hint))},
     }
 
 
@@ -214,7 +225,7 @@ def _leaf_relations(call: Call, hierarchies: list[tuple[str | None, str]]) -> li
 
 
 def _shared_name_words(source: catalog.Source, hierarchies: list[str]) -> Sql:
-    """Return SQL of rows (place, name, affinity): column, hierarchy, and the number of words that their names share.
+    """Return SQL of rows (place, name, n_words): column, hierarchy, and the number of words that their names share.
 
     Pairs without a common word are omitted.
     """
@@ -224,7 +235,7 @@ def _shared_name_words(source: catalog.Source, hierarchies: list[str]) -> Sql:
         for name in hierarchies
         if (shared := column_names_hints.n_shared_words(column, name))
     ]
-    return literal_rows({"place": "INTEGER", "name": "VARCHAR", "affinity": "INTEGER"}, rows)
+    return literal_rows({"place": "INTEGER", "name": "VARCHAR", "n_words": "INTEGER"}, rows)
 
 
 FUNCTIONS = (

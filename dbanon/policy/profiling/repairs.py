@@ -189,24 +189,24 @@ def repair_values() -> dict[str, object]:
     """Return the template values of the codes for missing values and the formats of texts that profile() looks for."""
     field_of_column = {
         "type": "type",
-        "said": "description",
-        "reads": "is_readable",
-        "made": "conversion",
+        "description": "description",
+        "condition": "is_readable",
+        "conversion": "conversion",
         "twin": "twin",
-        "taken": "choice",
+        "choice": "choice",
         "hint": "hint",
     }
-    column_types = {"shape": "INTEGER", "sequence": "VARCHAR"}
+    column_types = {"format_id": "INTEGER", "field_order": "VARCHAR"}
     column_types |= dict.fromkeys(field_of_column, "VARCHAR") | {"twin": "INTEGER"}
     rows = [
         [i, form.field_order, *(getattr(form, field) for field in field_of_column.values())]
         for i, form in enumerate(TEXT_FORMATS)
     ]
     return {
-        "codes": join_sql(map(text, TEXT_CODES)),
+        "codes": literal_rows({"code": "VARCHAR"}, [[code] for code in TEXT_CODES]),
         "longest": max(map(len, TEXT_CODES)),
-        "numbers": join_sql(f"({n}, '{n}')" for n in NUMBER_CODES),
-        "dates": join_sql(f"(epoch(TIMESTAMP '{d}'), '{d}')" for d in DATE_CODES),
+        "numbers": _value_rows(f"({n}, '{n}')" for n in NUMBER_CODES),
+        "dates": _value_rows(f"(epoch(TIMESTAMP '{d}'), '{d}')" for d in DATE_CODES),
         "far_number": Sql(str(MIN_NUMBER_DISTANCE)),
         "far_date": Sql(str(MIN_DATE_DISTANCE)),
         "trimmed": Sql(f"trim(value, {_BLANKS})"),
@@ -215,6 +215,11 @@ def repair_values() -> dict[str, object]:
         ],
         "forms": literal_rows(column_types, rows),
     }
+
+
+def _value_rows(rows: Iterable[str]) -> Sql:
+    """Return a VALUES clause that has one row per line; `rows` are SQL in parentheses."""
+    return Sql("VALUES\n        " + ",\n        ".join(rows))
 
 
 # --- statements ------------------------------------------------------------------------------------------
@@ -228,38 +233,39 @@ def repair_pieces(source: catalog.Source, declared: Iterable[PolicyRow]) -> Sql:
         declared: Its policy rows.
 
     Returns:
-        A relation. Columns: `place` is the column's position, `plain` its name, `words` SQL of its text, `trimmed` the
-        text without blanks around it, `altered` the beginning of the statement that changes its type, `padded` the
-        statement that removes blanks. If the policy has a row of the column, `declared` and `declared_end` are the
-        parts of a statement before and after new codes for missing values, else NULL. If that row has codes, `held` has
-        them and `forgotten` is the statement that removes them (after a change of the type no value equals them), else
-        both are NULL.
+        A relation. Columns: `place` is the column's position, `quoted_name` its name, `cell_text` SQL of its text,
+        `trimmed_text` the text without blanks around it, `type_change` the beginning of the statement that changes its
+        type, `blank_removal` the statement that removes blanks. If the policy has a row of the column,
+        `declaration_start` and `declaration_end` are the parts of a statement before and after new codes for missing
+        values, else NULL. If that row has codes, `existing_codes` has them and `code_removal` is the statement that
+        removes them (after a change of the type no value equals them), else both are NULL.
     """
     rows = {source.spelled(row.declared.column): row for row in declared}
     piece_names = (
         "place",
-        "plain",
-        "words",
-        "trimmed",
-        "altered",
-        "padded",
-        "declared",
-        "declared_end",
-        "held",
-        "forgotten",
+        "quoted_name",
+        "cell_text",
+        "trimmed_text",
+        "type_change",
+        "blank_removal",
+        "declaration_start",
+        "declaration_end",
+        "existing_codes",
+        "code_removal",
     )
     pieces = []
     for place, (name, type_) in enumerate(source.columns.items()):
         column = identifier(name)
-        words = column if type_ == "VARCHAR" else Sql(f"CAST({column} AS VARCHAR)")
-        trimmed = f"trim({words}, {_BLANKS})"
-        altered = f"ALTER TABLE {source.sql} ALTER COLUMN {column} TYPE "
-        padded = f"{altered}VARCHAR USING {trimmed}"
+        cell_text = column if type_ == "VARCHAR" else Sql(f"CAST({column} AS VARCHAR)")
+        trimmed = f"trim({cell_text}, {_BLANKS})"
+        type_change = f"ALTER TABLE {source.sql} ALTER COLUMN {column} TYPE "
+        blank_removal = f"{type_change}VARCHAR USING {trimmed}"
         if type_ == "VARCHAR":
-            padded = f"UPDATE {source.sql} SET {column} = {trimmed} WHERE {column} <> {trimmed}"
+            blank_removal = f"UPDATE {source.sql} SET {column} = {trimmed} WHERE {column} <> {trimmed}"
         row = rows.get(name)
         pieces.append(
-            [place, column, words, trimmed, altered, padded, *(_code_pieces(source, row) if row else [None] * 4)]
+            [place, column, cell_text, trimmed, type_change, blank_removal]
+            + (_code_pieces(source, row) if row else [None] * 4)
         )
     return literal_rows(dict.fromkeys(piece_names, "VARCHAR") | {"place": "INTEGER"}, pieces)
 

@@ -1,21 +1,35 @@
-{#- How often what the records of people say occurs in each version, of those who are left: for each pair of numbers, how many
-    such values there are. -#}
+{#- How often the combined records of people occur in each version, of those not recognized yet: for each pair of
+    numbers, how many such combinations there are. -#}
 WITH
 {% if has_keys %}
-person AS (
-    SELECT side, hash(list_sort(list(hash({% for n in places %}v{{ n }}, {% endfor %}records)), 'ASC', 'NULLS LAST')) AS signature, 1 AS records
+-- One row per person who is not recognized yet: a hash of all of the person's records.
+record_signatures AS (
+    SELECT
+        side,
+        hash(list_sort(
+            list(hash({% for c in columns %}{{ c }}, {% endfor %}records)),
+            'ASC', 'NULLS LAST')) AS signature,
+        1 AS records
     FROM {{ units }}
-    WHERE CASE WHEN side = 0 THEN who NOT IN (SELECT person_key FROM {{ same }}) ELSE who NOT IN (SELECT their_key FROM {{ same }}) END
-    GROUP BY side, who
+    WHERE CASE
+        WHEN side = 0 THEN identity NOT IN (SELECT person_key FROM {{ same }})
+        ELSE identity NOT IN (SELECT their_key FROM {{ same }})
+    END
+    GROUP BY side, identity
 ),
 {% else %}
-person AS (SELECT side, hash({% for n in places %}{% if not loop.first %}, {% endif %}v{{ n }}{% endfor %}) AS signature, records FROM {{ units }}),
+-- One row per record: a hash of it.
+record_signatures AS (
+    SELECT side, hash({% for c in columns %}{{ c }}{{ sql(', ') if not loop.last }}{% endfor %}) AS signature, records
+    FROM {{ units }}
+),
 {% endif %}
-occurs AS (
+-- One row per signature: how often it occurs in each version.
+signature_counts AS (
     SELECT
-        coalesce(sum(records) FILTER (WHERE side = 0), 0)::BIGINT AS mine,
-        coalesce(sum(records) FILTER (WHERE side = 1), 0)::BIGINT AS theirs
-    FROM person
+        coalesce(sum(records) FILTER (WHERE side = 0), 0)::BIGINT AS n_mine,
+        coalesce(sum(records) FILTER (WHERE side = 1), 0)::BIGINT AS n_theirs
+    FROM record_signatures
     GROUP BY signature
 )
-SELECT mine, theirs, count(*) AS signatures FROM occurs GROUP BY ALL ORDER BY ALL ASC
+SELECT n_mine, n_theirs, count(*) AS signatures FROM signature_counts GROUP BY ALL ORDER BY ALL ASC

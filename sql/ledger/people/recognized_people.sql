@@ -1,9 +1,21 @@
-{#- How many people (records, where nobody is told apart) a new version and another one have, and how many are in both. -#}
+{#- How many people (records, if no column identifies people) a new version and another one have, and how many are in
+    both. -#}
 {% set size = sql('1') if has_keys else sql('sum(records)') %}
 WITH
-mine AS (SELECT {{ who }} AS who, {{ size }}::BIGINT AS size FROM {{ mine }} WHERE class_id IS NOT NULL AND {{ who }} IS NOT NULL GROUP BY {{ who }}),
-theirs AS (SELECT {{ who }} AS who, {{ size }}::BIGINT AS size FROM {{ theirs }} WHERE class_id IS NOT NULL AND {{ who }} IS NOT NULL GROUP BY {{ who }})
+{% for name, members in (('new_people', mine), ('other_people', theirs)) %}
+-- One row per person of the {{ sql('new version' if loop.first else 'other version') }}.
+{{ sql(name) }} AS (
+    SELECT {{ who }} AS identity, {{ size }}::BIGINT AS size
+    FROM {{ members }}
+    WHERE class_id IS NOT NULL AND {{ who }} IS NOT NULL
+    GROUP BY {{ who }}
+){{ sql(',') if not loop.last }}
+{% endfor %}
 SELECT
-    (SELECT coalesce(sum(size), 0)::BIGINT FROM mine),
-    (SELECT coalesce(sum(size), 0)::BIGINT FROM theirs),
-    (SELECT coalesce(sum(least(m.size, t.size)), 0)::BIGINT FROM mine AS m JOIN theirs AS t USING (who))
+    (SELECT coalesce(sum(size), 0)::BIGINT FROM new_people),
+    (SELECT coalesce(sum(size), 0)::BIGINT FROM other_people),
+    (
+        SELECT coalesce(sum(least(n.size, o.size)), 0)::BIGINT
+        FROM new_people AS n
+        JOIN other_people AS o USING (identity)
+    )

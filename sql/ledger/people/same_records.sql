@@ -1,15 +1,26 @@
-{#- Who of those left has the same records in some columns: of people whose records are alike it does not matter which is
-    which. -#}
+{#- Pairs of people not recognized yet who have the same records in some columns. Of people whose records are equal, any
+    two are paired. -#}
 INSERT INTO {{ same }}
 WITH
-person AS (
-    SELECT side, who, hash(list_sort(list(hash({% for n in places %}v{{ n }}, {% endfor %}records)), 'ASC', 'NULLS LAST')) AS signature
+-- One row per person: a hash of all of the person's records.
+record_signatures AS (
+    SELECT
+        side, identity,
+        hash(list_sort(
+            list(hash({% for c in columns %}{{ c }}, {% endfor %}records)),
+            'ASC', 'NULLS LAST')) AS signature
     FROM {{ units }}
-    WHERE CASE WHEN side = 0 THEN who NOT IN (SELECT person_key FROM {{ same }}) ELSE who NOT IN (SELECT their_key FROM {{ same }}) END
+    WHERE CASE
+        WHEN side = 0 THEN identity NOT IN (SELECT person_key FROM {{ same }})
+        ELSE identity NOT IN (SELECT their_key FROM {{ same }})
+    END
     GROUP BY ALL
 ),
-record_classes AS (SELECT *, row_number() OVER (PARTITION BY side, signature ORDER BY who ASC) AS place FROM person)
-SELECT t.who, m.who
-FROM record_classes AS m
-JOIN record_classes AS t USING (signature, place)
-WHERE m.side = 0 AND t.side = 1
+-- One row per person, with a number among the people whose records are equal.
+numbered_people AS (
+    SELECT *, row_number() OVER (PARTITION BY side, signature ORDER BY identity ASC) AS place FROM record_signatures
+)
+SELECT other.identity, new.identity
+FROM numbered_people AS new
+JOIN numbered_people AS other USING (signature, place)
+WHERE new.side = 0 AND other.side = 1

@@ -1,17 +1,32 @@
-{#- The records of people of a new version (side 0) who are not in another one (side 1), and the other way round, with hashes
-    of the columns that both have. All records, where nobody is told apart: there equal ones may be so by chance. -#}
+{#- The records of people of a new version (side 0) who are not in another one (side 1), and the reverse, with hashes of
+    the columns that both have. They are all records if no column identifies people, because equal ones may be equal by
+    chance. -#}
 CREATE OR REPLACE TEMP TABLE {{ table }} AS
 WITH
-mine AS MATERIALIZED (SELECT {{ who }} AS who, * FROM {{ mine }} WHERE class_id IS NOT NULL AND {{ who }} IS NOT NULL),
-theirs AS MATERIALIZED (SELECT {{ who }} AS who, * FROM {{ theirs }} WHERE class_id IS NOT NULL AND {{ who }} IS NOT NULL)
-SELECT 0 AS side, who, records{% for c in columns %}, {{ c.mine }} AS v{{ c.i }}{% endfor +%}
-FROM mine
+-- One row per record of the new version.
+new_records AS MATERIALIZED (
+    SELECT {{ who }} AS identity, * FROM {{ mine }} WHERE class_id IS NOT NULL AND {{ who }} IS NOT NULL
+),
+-- One row per record of the other version.
+other_records AS MATERIALIZED (
+    SELECT {{ who }} AS identity, * FROM {{ theirs }} WHERE class_id IS NOT NULL AND {{ who }} IS NOT NULL
+)
+SELECT
+    0 AS side, identity, records
+    {% for c in columns %}
+    , {{ c.mine }} AS {{ c.column }}
+    {% endfor %}
+FROM new_records
 {% if has_keys %}
-WHERE who NOT IN (SELECT who FROM theirs)
+WHERE identity NOT IN (SELECT identity FROM other_records)
 {% endif %}
 UNION ALL
-SELECT 1, who, records{% for c in columns %}, {{ c.theirs }}{% endfor +%}
-FROM theirs
+SELECT
+    1, identity, records
+    {% for c in columns %}
+    , {{ c.theirs }}
+    {% endfor %}
+FROM other_records
 {% if has_keys %}
-WHERE who NOT IN (SELECT who FROM mine)
+WHERE identity NOT IN (SELECT identity FROM new_records)
 {% endif %}

@@ -1,4 +1,5 @@
-{#- How many values of a column that distinguishes persons are another of its values, but for blanks, case and leading zeros. -#}
+{#- How many values of a column that distinguishes persons equal another of its values except for blanks, case and
+    leading zeros. -#}
 SELECT coalesce(sum(n_values), 0)::BIGINT AS repeated
 FROM (
     SELECT count(*) AS n_values

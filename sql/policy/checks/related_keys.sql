@@ -1,21 +1,42 @@
-{#- How many rows of a table are about nobody in that of people (orphans), or how many rows there have no key (missing), or
-    how many keys several have (repeated). -#}
+{#- How many rows of a table are about no person in the table of people (orphans), or how many rows there have no key
+    (missing), or how many keys occur several times (repeated). -#}
 SELECT count(*) AS repeated
 {% if what == 'orphans' %}
-FROM (SELECT {% for k in own %}{{ k }} AS k{{ loop.index0 }}{{ sql(', ') if not loop.last }}{% endfor %} FROM {{ child }}) AS c
+FROM (
+    SELECT
+        {% for k in keys %}
+        {{ k.own }} AS {{ k.column }}{{ sql(',') if not loop.last }}
+        {% endfor %}
+    FROM {{ child }}
+) AS child_keys
 WHERE NOT EXISTS (
-    FROM (SELECT {% for k in theirs %}{{ k }} AS k{{ loop.index0 }}{{ sql(', ') if not loop.last }}{% endfor %} FROM {{ entity }}) AS e
-    WHERE {% for k in theirs %}e.k{{ loop.index0 }} = c.k{{ loop.index0 }}{{ sql(' AND ') if not loop.last }}{% endfor +%}
+    FROM (
+        SELECT
+            {% for k in keys %}
+            {{ k.theirs }} AS {{ k.column }}{{ sql(',') if not loop.last }}
+            {% endfor %}
+        FROM {{ entity }}
+    ) AS person_keys
+    WHERE true
+        {% for k in keys %}
+        AND person_keys.{{ k.column }} = child_keys.{{ k.column }}
+        {% endfor %}
 )
 {% elif what == 'missing' %}
 FROM {{ entity }}
-WHERE {% for k in theirs %}{{ k }} IS NULL{{ sql(' OR ') if not loop.last }}{% endfor +%}
+WHERE false
+    {% for k in keys %}
+    OR {{ k.theirs }} IS NULL
+    {% endfor %}
 {% else %}
 FROM (
     SELECT 1
     FROM {{ entity }}
-    WHERE {% for k in theirs %}{{ k }} IS NOT NULL{{ sql(' AND ') if not loop.last }}{% endfor +%}
-    GROUP BY {% for k in theirs %}{{ k }}{{ sql(', ') if not loop.last }}{% endfor +%}
+    WHERE true
+        {% for k in keys %}
+        AND {{ k.theirs }} IS NOT NULL
+        {% endfor %}
+    GROUP BY {% for k in keys %}{{ k.theirs }}{{ sql(', ') if not loop.last }}{% endfor +%}
     HAVING count(*) > 1
 )
 {% endif %}

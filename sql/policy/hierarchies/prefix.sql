@@ -1,4 +1,4 @@
-{#- Label paths that mask text from the right: 02138, 0213*, 021**, *. Equal neighbours are one node. -#}
+{#- Label paths that mask text from the right: 02138, 0213*, 021**, *. Equal texts one below the other are one node. -#}
 SELECT
     list_filter(labels, lambda label, i: i = 1 OR label <> labels[i - 1]) AS path,
     row_number() OVER (ORDER BY value ASC NULLS LAST) AS place

@@ -1,23 +1,33 @@
-{#- Values of a column that a hierarchy misses, or that a reader could not tell from generalized ones. -#}
+{#- Values of a column that a hierarchy misses, or that a reader could not distinguish from generalized ones. -#}
 WITH
--- A row a node of the hierarchy.
-rows AS ({% if rows %}{{ rows }}{% else %}SELECT '*' AS node, NULL AS parent, '*' AS label, 0 AS ord{% endif %}),
--- A row a label of an inner node.
-inner_labels AS (
-    SELECT DISTINCT label FROM rows AS r
-    WHERE {% if rows %}EXISTS (FROM rows AS below WHERE below.parent = r.node){% else %}true{% endif %}
+-- One row per node of the hierarchy.
+nodes AS (
+    {% if rows %}
+    {{ rows }}
+    {% else %}
+    SELECT '*' AS node, NULL AS parent, '*' AS label, 0 AS ord
+    {% endif %}
 ),
--- A row a label of a leaf.
-leaf_labels AS (SELECT DISTINCT label FROM rows WHERE label NOT IN (FROM inner_labels)),
--- A row a value of the column: how many records have it.
-found AS (
+-- One row per label of an inner node. The only node of a missing hierarchy counts as one.
+inner_labels AS (
+    SELECT DISTINCT label
+    FROM nodes AS n
+    {% if rows %}
+    WHERE EXISTS (FROM nodes AS below WHERE below.parent = n.node)
+    {% endif %}
+),
+-- One row per label of a leaf.
+leaf_labels AS (SELECT DISTINCT label FROM nodes WHERE label NOT IN (FROM inner_labels)),
+-- One row per value of the column: how many records have it.
+column_values AS (
     SELECT {{ label }} COLLATE POSIX AS value, count(*) AS records
     FROM {{ source }}
     WHERE {{ column }} IS NOT NULL
     GROUP BY 1
 )
-SELECT value, records,
+SELECT
+    value, records,
     CASE WHEN value = '*' OR value IN (FROM inner_labels) THEN 'reserved' ELSE 'missing' END AS problem
-FROM found
-WHERE value = '*' OR value IN (FROM inner_labels){% if rows %} OR value NOT IN (FROM leaf_labels){% endif %}
+FROM column_values
+WHERE value = '*' OR value IN (FROM inner_labels){% if rows %} OR value NOT IN (FROM leaf_labels){% endif +%}
 ORDER BY problem ASC, value ASC

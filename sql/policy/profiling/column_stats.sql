@@ -1,146 +1,242 @@
-{#- What is counted of each column: value_i (a row a value), spread_i (numbers), looks_i (texts), fact (a row a column). -#}
+{#- What is counted of each column: "age: values" (one row per value), "age: fences" and "age: outliers" (columns of
+    numbers), text_features (one row per column of texts), column_facts (one row per column). -#}
+-- One row per column: its name, and what its type allows.
+column_properties AS MATERIALIZED (
+    SELECT *
+    FROM (
+        VALUES
+        {% for c in columns %}
+        (
+            {{ c.i }}, {{ c.name }}, {{ c.literal }}, {{ c.type }},
+            {{ c.is_text }}, {{ c.is_whole }}, {{ c.is_keylike }}, {{ c.generalizes }}, {{ c.tells_persons }},
+            {{ c.is_time }}, {{ c.is_clock }}, {{ c.is_position }}
+        ){{ sql(',') if not loop.last }}
+        {% endfor %}
+    ) AS properties (
+        place, column_name, literal, type,
+        is_text, is_whole, is_keylike, can_be_generalized, can_identify_persons, is_time, is_clock, is_position
+    )
+),
+-- One row per word that is known in the name of a column: the column, what such words stand for, and the word.
+name_words AS MATERIALIZED (
+    SELECT NULL::INTEGER AS place, NULL::VARCHAR AS meaning, NULL::VARCHAR AS word WHERE false
+    {% for c in columns if c.hints %}
+    {% if loop.first %}
+    UNION ALL
+    VALUES
+    {% endif %}
+    {% set is_last_column = loop.last %}
+    {% for hint, word in c.hints.items() %}
+        ({{ c.i }}, '{{ sql(hint) }}', {{ word }}){{ sql(',') if not (loop.last and is_last_column) }}
+    {% endfor %}
+    {% endfor %}
+),
 {% for c in columns %}
--- A row a value of a column: how many records have it.
-value_{{ c.i }} AS MATERIALIZED (SELECT c{{ c.i }} AS value, count(*) AS records FROM source GROUP BY c{{ c.i }}),
+-- One row per value of a column: how many records have it.
+{{ 'values'|of(c) }} AS MATERIALIZED (
+    SELECT {{ c.column }} AS value, count(*) AS records FROM source GROUP BY {{ c.column }}
+),
 {% if c.number %}
--- One row: the fences of a column of numbers. Fences as John Tukey's far out ones: 3 times the middle half beyond it.
--- Where half of the values are equal, the middle 90 % or 98 % are taken; where even these are, every other value is
--- outside.
-spread_{{ c.i }} AS MATERIALIZED (
+-- One row: a range of the values of a column of numbers, from which its outliers are far away. They are those that
+-- John Tukey called far out: beyond the middle half of the values by more than 3 times its width. Where half of the
+-- values are equal, it is the middle 90 % or 98 %; where even these are equal, every other value is an outlier.
+{{ 'fences'|of(c) }} AS MATERIALIZED (
     SELECT
-        CASE WHEN q[4] > q[3] THEN 50 WHEN q[5] > q[2] THEN 90 WHEN q[6] > q[1] THEN 98 ELSE 0 END AS middle,
-        CASE middle WHEN 50 THEN q[3] WHEN 90 THEN q[2] ELSE q[1] END AS low,
-        CASE middle WHEN 50 THEN q[4] WHEN 90 THEN q[5] ELSE q[6] END AS high
+        CASE WHEN q[4] > q[3] THEN 50 WHEN q[5] > q[2] THEN 90 WHEN q[6] > q[1] THEN 98 ELSE 0 END AS middle_percent,
+        CASE middle_percent WHEN 50 THEN q[3] WHEN 90 THEN q[2] ELSE q[1] END AS low,
+        CASE middle_percent WHEN 50 THEN q[4] WHEN 90 THEN q[5] ELSE q[6] END AS high
     FROM (
         SELECT quantile_disc(number, [0.01, 0.05, 0.25, 0.75, 0.95, 0.99]) AS q
-        FROM (SELECT {{ c.number }} AS number FROM (SELECT c{{ c.i }} AS value FROM source))
+        FROM (SELECT {{ c.number }} AS number FROM (SELECT {{ c.column }} AS value FROM source))
         WHERE number IS NOT NULL
     )
 ),
--- One row: how many values are outside of these.
-outside_{{ c.i }} AS MATERIALIZED (
+-- One row: how many records have outliers, and how many have values that are not finite.
+{{ 'outliers'|of(c) }} AS MATERIALIZED (
     SELECT
-        any_value(middle) AS middle,
-        coalesce(sum(records) FILTER (WHERE number IS NULL), 0)::BIGINT AS wild,
+        any_value(middle_percent) AS middle_percent,
+        coalesce(sum(records) FILTER (WHERE number IS NULL), 0)::BIGINT AS n_not_finite,
         coalesce(sum(records) FILTER (
             WHERE number IS NULL OR number < low - 3 * (high - low) OR number > high + 3 * (high - low)
-        ), 0)::BIGINT AS records
-    FROM (SELECT {{ c.number }} AS number, records FROM value_{{ c.i }} WHERE value IS NOT NULL), spread_{{ c.i }}
+        ), 0)::BIGINT AS n_outliers
+    FROM (
+        SELECT {{ c.number }} AS number, records
+        FROM {{ 'values'|of(c) }}
+        WHERE value IS NOT NULL
+    ), {{ 'fences'|of(c) }}
 ),
 {% endif %}
 {% endfor %}
--- A row a text of a column: Texts beside the forms that values can have; all columns at once, as preparing a pattern
--- costs more than comparing it.
-sampled AS MATERIALIZED (
+-- One row per text that means a missing value.
+text_codes AS MATERIALIZED (SELECT code COLLATE POSIX AS code FROM ({{ mend.codes }})),
+-- One row per text in a sample of the values of each column. It has all columns, because preparing a pattern costs more
+-- than comparing it.
+sampled_texts AS MATERIALIZED (
     {% for c in columns if c.is_text %}
     (
         SELECT {{ c.i }} AS place, value
-        FROM value_{{ c.i }}
-        WHERE value IS NOT NULL AND {{ mend.trimmed }} NOT IN ({{ mend.codes }})
+        FROM {{ 'values'|of(c) }}
+        WHERE value IS NOT NULL
+            AND {{ mend.trimmed }} NOT IN (FROM text_codes)
         ORDER BY hash(value) ASC, value ASC
-        LIMIT {% if c.may_be_unchanged %}{{ limits.MAX_UNCHANGED_SAMPLE_VALUES }}{% else %}{{ limits.MAX_SAMPLE_VALUES }}{% endif %}
+        {% if c.may_be_unchanged %}
+        LIMIT {{ limits.MAX_UNCHANGED_SAMPLE_VALUES }}
+        {% else %}
+        LIMIT {{ limits.MAX_SAMPLE_VALUES }}
+        {% endif %}
     )
-    {% if not loop.last %}UNION ALL{% endif %}
+    {% if not loop.last %}
+    UNION ALL
+    {% endif %}
     {% else %}
     SELECT NULL::INTEGER AS place, NULL::VARCHAR AS value WHERE false
     {% endfor %}
 ),
--- A row a column: what its texts look like.
-looks AS MATERIALIZED (
+-- One row per column of texts: the shares of the sampled texts, or their number, that have the form of something.
+text_features AS MATERIALIZED (
     SELECT
         place,
-        count(*)::DOUBLE AS looked,
+        count(*)::DOUBLE AS n_texts,
         {% for p in patterns %}
-        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ p.pattern }})) AS pattern_{{ loop.index0 }},
+        count(*) FILTER (
+            WHERE regexp_full_match(trim(value), {{ p.pattern }})
+        ) AS {{ p.column }},
         {% endfor %}
-        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ diagnosis }})) / looked AS diagnoses,
-        count(*) FILTER (WHERE isfinite(TRY_CAST(value AS DOUBLE))) / looked AS numbers,
-        count(*) FILTER (WHERE TRY_CAST(value AS TIMESTAMP) IS NOT NULL OR regexp_full_match(trim(value), {{ shapes.DATE }})) / looked AS dates,
-        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ shapes.SURNAME_FIRST }}) OR regexp_full_match(trim(value), {{ shapes.TITLED }})) / looked AS names,
-        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ shapes.GIVEN_FIRST }})) / looked AS capitalised,
-        count(*) FILTER (WHERE regexp_matches(value, {{ shapes.CONTACT }}) AND regexp_matches(value, '\pL')) AS contacts,
-        count(*) FILTER (WHERE regexp_matches(value, {{ shapes.SENTENCE }})) / looked AS sentences,
-        avg(length(value)) >= {{ limits.MIN_PROSE_LENGTH }} AND 2 * count(*) FILTER (WHERE contains(trim(value), ' ')) >= looked AS is_wordy
-    FROM sampled
+        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ diagnosis }})) / n_texts AS diagnoses,
+        count(*) FILTER (WHERE isfinite(TRY_CAST(value AS DOUBLE))) / n_texts AS numbers,
+        count(*) FILTER (
+            WHERE TRY_CAST(value AS TIMESTAMP) IS NOT NULL
+                OR regexp_full_match(trim(value), {{ shapes.DATE }})
+        ) / n_texts AS dates,
+        count(*) FILTER (
+            WHERE regexp_full_match(trim(value), {{ shapes.SURNAME_FIRST }})
+                OR regexp_full_match(trim(value), {{ shapes.TITLED }})
+        ) / n_texts AS names,
+        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ shapes.GIVEN_FIRST }})) / n_texts AS capitalised,
+        count(*) FILTER (
+            WHERE regexp_matches(value, {{ shapes.CONTACT }})
+                AND regexp_matches(value, '\pL')
+        ) AS contacts,
+        count(*) FILTER (WHERE regexp_matches(value, {{ shapes.SENTENCE }})) / n_texts AS sentences,
+        avg(length(value)) >= {{ limits.MIN_PROSE_LENGTH }}
+            AND 2 * count(*) FILTER (WHERE contains(trim(value), ' ')) >= n_texts AS is_wordy
+    FROM sampled_texts
     GROUP BY place
 ),
--- A row a hierarchy and a leaf of it.
-leaf AS MATERIALIZED (
+-- One row per leaf of a hierarchy that the policy could name: the hierarchy's name and the label.
+hierarchy_leaves AS MATERIALIZED (
     SELECT DISTINCT name, label COLLATE POSIX AS label
-    FROM ({% for l in leaves %}({{ l }}){% if not loop.last %} UNION ALL {% endif %}{% endfor %})
+    FROM (
+        {% for l in leaves %}
+        ({{ l }})
+        {% if not loop.last %}
+        UNION ALL
+        {% endif %}
+        {% endfor %}
+    )
 ),
--- A row a column and a hierarchy of a like name.
-affinity AS MATERIALIZED ({{ affinities }}),
--- A row a column and a hierarchy: how many of its values are leaves.
-covered AS (
-    SELECT n.place, n.name, n.covered, coalesce(a.affinity, 0) AS affinity, t.leaves
+-- One row per column and hierarchy whose names share words: how many.
+shared_name_words AS MATERIALIZED ({{ affinities }}),
+-- One row per column and hierarchy that has some of its values as leaves: how many.
+hierarchy_matches AS (
+    SELECT m.place, m.name, m.n_covered, coalesce(w.n_words, 0) AS n_shared_words, l.n_leaves
     FROM (
         {% for c in columns if c.is_text %}
-        SELECT {{ c.i }} AS place, l.name, count(*) AS covered
-        FROM leaf AS l JOIN value_{{ c.i }} AS v ON v.value = l.label
+        SELECT {{ c.i }} AS place, l.name, count(*) AS n_covered
+        FROM hierarchy_leaves AS l JOIN {{ 'values'|of(c) }} AS v ON v.value = l.label
         GROUP BY l.name
-        {% if not loop.last %}UNION ALL{% endif %}
+        {% if not loop.last %}
+        UNION ALL
+        {% endif %}
         {% else %}
-        SELECT NULL::INTEGER AS place, NULL::VARCHAR AS name, 0 AS covered WHERE false
+        SELECT NULL::INTEGER AS place, NULL::VARCHAR AS name, 0 AS n_covered WHERE false
         {% endfor %}
-    ) AS n
-    JOIN (SELECT name, count(*) AS leaves FROM leaf GROUP BY name) AS t USING (name)
-    LEFT JOIN affinity AS a ON a.place = n.place AND a.name = n.name
+    ) AS m
+    JOIN (SELECT name, count(*) AS n_leaves FROM hierarchy_leaves GROUP BY name) AS l USING (name)
+    LEFT JOIN shared_name_words AS w ON w.place = m.place AND w.name = m.name
 ),
--- A row a column: The hierarchy that covers most; of equals the one that is named like the column, then the smallest.
-hierarchy AS MATERIALIZED (
-    SELECT place, name, covered, affinity
-    FROM covered
+-- One row per column: the hierarchy that covers most of its values; of several, one that is named like the column, then
+-- the smallest.
+best_hierarchies AS MATERIALIZED (
+    SELECT place, name, n_covered, n_shared_words
+    FROM hierarchy_matches
     QUALIFY row_number() OVER (
-        PARTITION BY place ORDER BY covered DESC, affinity DESC, leaves ASC, name ASC
+        PARTITION BY place ORDER BY n_covered DESC, n_shared_words DESC, n_leaves ASC, name ASC
     ) = 1
 ),
 {% include 'policy/profiling/missing_codes.sql' %},
--- A row a column: all that was counted.
-fact AS MATERIALIZED (
-    SELECT
-        f.*, coalesce(d.spelled, 0) AS spelled, coalesce(d.coded, 0) AS coded, d.codes,
-        k.diagnoses, k.numbers, coalesce(k.dates, CASE WHEN f.is_time THEN 1 ELSE 0 END) AS dates,
-        coalesce(k.names, 0) AS names, coalesce(k.capitalised, 0) AS capitalised,
-        coalesce(k.contacts, 0) AS contacts, coalesce(k.contacts / k.looked, 0) AS contact_share,
-        coalesce(k.sentences, 0) AS sentences, coalesce(k.is_wordy, false) AS is_wordy,
-        CASE {% for p in patterns %}WHEN k.pattern_{{ loop.index0 }} >= {{ limits.NEARLY_ALL_SHARE }} * k.looked THEN {{ p.what }}
-        {% endfor %}END AS form
-    FROM (
+-- One row per column: counts of its values and records.
+column_counts AS MATERIALIZED (
     {% for c in columns %}
     SELECT
-        {{ c.i }} AS place, {{ c.name }} AS column_name, {{ c.literal }} AS literal, {{ c.type }} AS type,
-        {{ c.is_text }} AS is_text, {{ c.is_whole }} AS is_whole, {{ c.is_keylike }} AS is_keylike,
-        {{ c.generalizes }} AS generalizes, {{ c.tells_persons }} AS tells_persons,
-        {% for hint, word in c.hints.items() %}{{ word }}::VARCHAR AS named_{{ sql(hint) }}, {% endfor %}
-        v.*,
-        {% if c.number %}o.middle, o.wild, o.records AS outside,{% else %}NULL::INTEGER AS middle, 0 AS wild, NULL::BIGINT AS outside,{% endif %}
-        {{ c.is_time }} AS is_time, {{ c.is_clock }} AS is_clock, {{ c.is_position }} AS is_position
-    FROM (
-        SELECT
-            coalesce(sum(records), 0)::BIGINT AS records,
-            count(*) AS groups,
-            count(value) AS distinct_values,
-            coalesce(sum(records) FILTER (WHERE value IS NULL), 0)::BIGINT AS missing,
-            count(*) FILTER (WHERE records = 1) AS uniques,
-            coalesce(sum(records) FILTER (WHERE records < {{ limits.RARE_RECORDS }}), 0)::BIGINT AS rare,
-            sum(records::DOUBLE * (records - 1)) AS alike,
-            {% if c.is_measured %}max(length(CAST(value AS VARCHAR))){% else %}NULL::BIGINT{% endif %} AS longest,
-            {% if c.is_position %}
-            bool_and(abs({{ c.number }}) <= 180) AS is_in_degrees,
-            bool_and(abs({{ c.number }} * {{ limits.MAX_DEGREE_PARTS }} - round({{ c.number }} * {{ limits.MAX_DEGREE_PARTS }})) < 1e-6) AS is_coarse,
-            bool_and({{ c.number }} = round({{ c.number }})) AS is_integral
-            {% else %}
-            false AS is_in_degrees, false AS is_coarse, false AS is_integral
-            {% endif %}
-        FROM value_{{ c.i }}
-    ) AS v{% if c.number %}, outside_{{ c.i }} AS o{% endif %}
-    {% if not loop.last %}UNION ALL{% endif %}
+        {{ c.i }} AS place,
+        coalesce(sum(records), 0)::BIGINT AS records,
+        count(*) AS n_groups,
+        count(value) AS distinct_values,
+        coalesce(sum(records) FILTER (WHERE value IS NULL), 0)::BIGINT AS missing,
+        count(*) FILTER (WHERE records = 1) AS n_uniques,
+        coalesce(sum(records) FILTER (WHERE records < {{ limits.RARE_RECORDS }}), 0)::BIGINT AS n_rare,
+        sum(records::DOUBLE * (records - 1)) AS n_equal_pairs,
+        {% if c.is_measured %}
+        max(length(CAST(value AS VARCHAR))) AS max_length,
+        {% else %}
+        NULL::BIGINT AS max_length,
+        {% endif %}
+        {% if c.is_position %}
+        bool_and(abs({{ c.number }}) <= 180) AS is_in_degrees,
+        bool_and(abs(
+            {{ c.number }} * {{ limits.MAX_DEGREE_PARTS }}
+            - round({{ c.number }} * {{ limits.MAX_DEGREE_PARTS }})
+        ) < 1e-6) AS is_coarse,
+        bool_and({{ c.number }} = round({{ c.number }})) AS is_integral,
+        {% else %}
+        false AS is_in_degrees, false AS is_coarse, false AS is_integral,
+        {% endif %}
+        {% if c.number %}
+        (SELECT middle_percent FROM {{ 'outliers'|of(c) }}) AS middle_percent,
+        (SELECT n_not_finite FROM {{ 'outliers'|of(c) }}) AS n_not_finite,
+        (SELECT n_outliers FROM {{ 'outliers'|of(c) }}) AS n_outliers
+        {% else %}
+        NULL::INTEGER AS middle_percent, 0 AS n_not_finite, NULL::BIGINT AS n_outliers
+        {% endif %}
+    FROM {{ 'values'|of(c) }}
+    {% if not loop.last %}
+    UNION ALL
+    {% endif %}
     {% endfor %}
-    ) AS f
-    LEFT JOIN looks AS k USING (place)
+),
+-- One row per column: all that was counted.
+column_facts AS MATERIALIZED (
+    SELECT
+        p.*, h.* EXCLUDE (place), c.* EXCLUDE (place),
+        coalesce(m.n_code_values, 0) AS n_code_values, coalesce(m.n_coded, 0) AS n_coded, m.codes,
+        t.diagnoses, t.numbers, coalesce(t.dates, CASE WHEN p.is_time THEN 1 ELSE 0 END) AS dates,
+        coalesce(t.names, 0) AS names, coalesce(t.capitalised, 0) AS capitalised,
+        coalesce(t.contacts, 0) AS contacts, coalesce(t.contacts / t.n_texts, 0) AS contact_share,
+        coalesce(t.sentences, 0) AS sentences, coalesce(t.is_wordy, false) AS is_wordy,
+        CASE
+            {% for p in patterns %}
+            WHEN t.{{ p.column }} >= {{ limits.NEARLY_ALL_SHARE }} * t.n_texts THEN {{ p.what }}
+            {% endfor %}
+        END AS form
+    FROM column_properties AS p
+    JOIN column_counts AS c USING (place)
+    JOIN (
+        SELECT
+            p.place
+            {% for hint in hints %}
+            , any_value(w.word) FILTER (WHERE w.meaning = '{{ sql(hint) }}') AS {{ sql('named_', hint) }}
+            {% endfor %}
+        FROM column_properties AS p
+        LEFT JOIN name_words AS w USING (place)
+        GROUP BY p.place
+    ) AS h USING (place)
+    LEFT JOIN text_features AS t USING (place)
     LEFT JOIN (
-        SELECT place, sum(spelled)::BIGINT AS spelled, sum(records)::BIGINT AS coded, list(code ORDER BY records DESC, code ASC) AS codes
-        FROM coded GROUP BY place
-    ) AS d USING (place)
+        SELECT
+            place, sum(n_values)::BIGINT AS n_code_values, sum(records)::BIGINT AS n_coded,
+            list(code ORDER BY records DESC, code ASC) AS codes
+        FROM missing_code_counts
+        GROUP BY place
+    ) AS m USING (place)
 )

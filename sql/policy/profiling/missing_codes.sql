@@ -1,28 +1,48 @@
 {#- What is wrong with the cells: codes for missing values, and texts that are dates or numbers. -#}
--- A row a column and a code in it that stands for a missing value: how many values are exactly that, how many records
--- are but for blanks. Of texts what is no leaf of a hierarchy; of numbers and dates what is far from all others.
-coded AS MATERIALIZED (
-    SELECT NULL::INTEGER AS place, NULL::VARCHAR AS code, 0 AS spelled, 0::BIGINT AS records WHERE false
+-- One row per number that can mean a missing value.
+number_codes AS MATERIALIZED (
+    SELECT number, code
+    FROM ({{ mend.numbers }}) AS codes (number, code)
+),
+-- One row per date, in seconds, that can mean a missing value.
+date_codes AS MATERIALIZED (
+    SELECT number, code
+    FROM ({{ mend.dates }}) AS codes (number, code)
+),
+-- One row per column and code for a missing value in it: how many values are exactly that code, and how many records
+-- have it, also with blanks around it. Of texts it is no leaf of the column's hierarchy; of numbers and dates it is far
+-- from all other values.
+missing_code_counts AS MATERIALIZED (
+    SELECT NULL::INTEGER AS place, NULL::VARCHAR AS code, 0 AS n_values, 0::BIGINT AS records WHERE false
     {% for c in columns if c.is_text %}
     UNION ALL
-    SELECT {{ c.i }} AS place, code, count(*) FILTER (WHERE value = code) AS spelled, sum(records)::BIGINT AS records
-    FROM (SELECT value, {{ mend.trimmed }} COLLATE POSIX AS code, records FROM value_{{ c.i }} WHERE length(value) <= 4 * {{ mend.longest }})
-    WHERE code IN ({{ mend.codes }})
-        AND code NOT IN (SELECT l.label FROM leaf AS l JOIN hierarchy AS h USING (name) WHERE h.place = {{ c.i }} AND h.covered > 1
-            AND h.covered >= {{ limits.MIN_COVERED_SHARE }} * (SELECT count(value) FROM value_{{ c.i }}))
+    SELECT {{ c.i }}, code, count(*) FILTER (WHERE value = code), sum(records)::BIGINT
+    FROM (
+        SELECT value, {{ mend.trimmed }} COLLATE POSIX AS code, records
+        FROM {{ 'values'|of(c) }}
+        WHERE length(value) <= 4 * {{ mend.longest }}
+    )
+    WHERE code IN (FROM text_codes)
+        AND code NOT IN (
+            SELECT l.label
+            FROM hierarchy_leaves AS l
+            JOIN best_hierarchies AS h USING (name)
+            WHERE h.place = {{ c.i }} AND h.n_covered > 1
+                AND h.n_covered >= {{ limits.MIN_COVERED_SHARE }} * (SELECT count(value) FROM {{ 'values'|of(c) }})
+        )
     GROUP BY code
     {% endfor %}
     {% for c in columns if c.coded_as %}
     UNION ALL
     SELECT {{ c.i }}, k.code, 0, v.records
-    FROM (SELECT {{ c.number }} AS number, records FROM value_{{ c.i }}) AS v
-    JOIN (VALUES {% if c.coded_as == 'date' %}{{ mend.dates }}{% else %}{{ mend.numbers }}{% endif %}) AS k (number, code) ON v.number = k.number,
+    FROM (SELECT {{ c.number }} AS number, records FROM {{ 'values'|of(c) }}) AS v
+    JOIN {{ sql(c.coded_as) }}_codes AS k ON v.number = k.number,
     (
-        SELECT count(*) AS many, min(number) AS low, max(number) AS high
-        FROM (SELECT {{ c.number }} AS number FROM value_{{ c.i }})
-        WHERE number NOT IN (SELECT n FROM (VALUES {% if c.coded_as == 'date' %}{{ mend.dates }}{% else %}{{ mend.numbers }}{% endif %}) AS k (n, code))
-    ) AS rest
-    WHERE many > 1 AND (
+        SELECT count(*) AS n_numbers, min(number) AS low, max(number) AS high
+        FROM (SELECT {{ c.number }} AS number FROM {{ 'values'|of(c) }})
+        WHERE number NOT IN (SELECT number FROM {{ sql(c.coded_as) }}_codes)
+    ) AS others
+    WHERE n_numbers > 1 AND (
         {% if c.coded_as == 'date' %}
         k.number > high + {{ mend.far_date }} * (high - low) OR k.number < low - {{ mend.far_date }} * (high - low)
         {% else %}
@@ -31,55 +51,97 @@ coded AS MATERIALIZED (
     )
     {% endfor %}
 ),
--- A row a column of texts: which forms nearly all of a sample have.
-tried AS MATERIALIZED (
-    SELECT place, [{% for r in mend.reads %}
-        count(*) FILTER (WHERE {% if r.is_date %}CASE WHEN is_date THEN {{ r.sql }} ELSE false END{% else %}{{ r.sql }}{% endif %}) >= {{ limits.NEARLY_ALL_SHARE }} * count(*){% if not loop.last %},{% endif %}{% endfor %}
-        ] AS may
+-- One row per column of texts: a list that has, for each format, whether nearly all texts of a sample have it.
+candidate_formats AS MATERIALIZED (
+    SELECT
+        place,
+        [
+            {% for r in mend.reads %}
+            count(*) FILTER (
+                {% if r.is_date %}
+                WHERE CASE WHEN is_date
+                    THEN {{ r.sql }}
+                    ELSE false END
+                {% else %}
+                WHERE {{ r.sql }}
+                {% endif %}
+            ) >= {{ limits.NEARLY_ALL_SHARE }} * count(*){{ sql(',') if not loop.last }}
+            {% endfor %}
+        ] AS is_candidate
     FROM (
-        SELECT s.place, {{ mend.trimmed }} AS value, k.dates >= {{ limits.NEARLY_ALL_SHARE }} AS is_date
-        FROM sampled AS s JOIN looks AS k USING (place)
+        SELECT
+            s.place,
+            {{ mend.trimmed }} AS value,
+            t.dates >= {{ limits.NEARLY_ALL_SHARE }} AS is_date
+        FROM sampled_texts AS s JOIN text_features AS t USING (place)
     )
     GROUP BY place
 ),
--- A row a column of texts that may have a form: how many values there are, and by form how many have it not.
-unread AS MATERIALIZED (
-    SELECT place, count(*) AS texts, [{% for r in mend.reads %}
-        CASE WHEN any_value(may[{{ loop.index }}]) THEN count(*) FILTER (WHERE CASE WHEN may[{{ loop.index }}] THEN NOT {{ r.sql }} ELSE false END) END{% if not loop.last %},{% endif %}{% endfor %}
-        ] AS unread
+-- One row per column of texts that has candidate formats: how many texts there are, and a list that has, for each
+-- candidate, how many of them do not have that format.
+unreadable_counts AS MATERIALIZED (
+    SELECT
+        place,
+        count(*) AS texts,
+        [
+            {% for r in mend.reads %}
+            CASE WHEN any_value(is_candidate[{{ loop.index }}]) THEN count(*) FILTER (
+                WHERE CASE WHEN is_candidate[{{ loop.index }}]
+                    THEN NOT {{ r.sql }}
+                    ELSE false END
+            ) END{{ sql(',') if not loop.last }}
+            {% endfor %}
+        ] AS n_unreadable
     FROM (
         {% for c in columns if c.is_text %}
         SELECT {{ c.i }} AS place, {{ mend.trimmed }} AS value
-        FROM value_{{ c.i }}
-        WHERE value IS NOT NULL AND EXISTS (FROM tried WHERE place = {{ c.i }} AND list_contains(may, true))
-        {% if not loop.last %}UNION ALL{% endif %}
+        FROM {{ 'values'|of(c) }}
+        WHERE value IS NOT NULL
+            AND EXISTS (FROM candidate_formats WHERE place = {{ c.i }} AND list_contains(is_candidate, true))
+        {% if not loop.last %}
+        UNION ALL
+        {% endif %}
         {% else %}
         SELECT NULL::INTEGER AS place, NULL::VARCHAR AS value WHERE false
         {% endfor %}
     )
-    JOIN tried USING (place)
-    WHERE value NOT IN ({{ mend.codes }})
+    JOIN candidate_formats USING (place)
+    WHERE value NOT IN (FROM text_codes)
     GROUP BY place
 ),
--- A row a form that texts can have.
-form AS MATERIALIZED ({{ mend.forms }}),
--- A row a column and a form that it may have, with how many values another form has not that the same text can have.
-readable AS MATERIALIZED (
-    SELECT u.place, u.texts, f.*, u.unread[f.shape + 1] AS unread, u.unread[f.twin + 1] = u.unread[f.shape + 1] AS is_both
-    FROM unread AS u, form AS f
-    WHERE u.unread[f.shape + 1] IS NOT NULL
+-- One row per format that texts can have.
+text_formats AS MATERIALIZED (
+    {{ mend.forms }}
 ),
--- A row an order of days and months, or of points and commas, that a column shows without doubt.
-shown AS (
-    SELECT DISTINCT sequence, sequence IN ('day', 'month') AS is_date
-    FROM readable WHERE unread = 0 AND sequence IS NOT NULL AND NOT coalesce(is_both, false)
+-- One row per column and candidate format: how many texts do not have it, and whether as many do not have its twin,
+-- another format that can read the same texts.
+format_matches AS MATERIALIZED (
+    SELECT
+        u.place, u.texts, f.*, u.n_unreadable[f.format_id + 1] AS n_unreadable,
+        u.n_unreadable[f.twin + 1] = u.n_unreadable[f.format_id + 1] AS is_ambiguous
+    FROM unreadable_counts AS u, text_formats AS f
+    WHERE u.n_unreadable[f.format_id + 1] IS NOT NULL
 ),
--- A row such an order that no column contradicts.
-known AS (SELECT any_value(sequence) AS sequence, is_date FROM shown GROUP BY is_date HAVING count(*) = 1),
--- A row a column of texts: the form that it has.
-shaped AS MATERIALIZED (
-    SELECT r.* EXCLUDE (is_both), coalesce(is_both, false) AS is_both, k.sequence IS NOT NULL AS is_known
-    FROM readable AS r
-    LEFT JOIN known AS k ON k.sequence = r.sequence
-    QUALIFY row_number() OVER (PARTITION BY r.place ORDER BY unread ASC, (r.sequence IS NULL OR k.sequence IS NOT NULL) DESC, shape ASC) = 1
+-- One row per order that all columns have that show it without doubt: of days and months, or of points and commas.
+known_orders AS (
+    SELECT any_value(field_order) AS field_order
+    FROM (
+        SELECT DISTINCT field_order, field_order IN ('day', 'month') AS is_date
+        FROM format_matches
+        WHERE n_unreadable = 0 AND field_order IS NOT NULL AND NOT coalesce(is_ambiguous, false)
+    )
+    GROUP BY is_date
+    HAVING count(*) = 1
+),
+-- One row per column of texts: its format.
+column_formats AS MATERIALIZED (
+    SELECT
+        m.* EXCLUDE (is_ambiguous),
+        coalesce(is_ambiguous, false) AS is_ambiguous, k.field_order IS NOT NULL AS is_order_known
+    FROM format_matches AS m
+    LEFT JOIN known_orders AS k ON k.field_order = m.field_order
+    QUALIFY row_number() OVER (
+        PARTITION BY m.place
+        ORDER BY n_unreadable ASC, (m.field_order IS NULL OR k.field_order IS NOT NULL) DESC, format_id ASC
+    ) = 1
 )

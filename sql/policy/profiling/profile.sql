@@ -1,9 +1,13 @@
-{#- profile('table'): one row a column.
-    source -> value_i -> fact -> judged -> mended -> slotted -> counted -> best. -#}
+{#- profile('table'): one row per column.
+    source -> "age: values" -> column_facts -> proposed_roles -> column_repairs, and
+    source -> value_combinations -> combination_counts -> best_combinations. -#}
 WITH
--- A row a record: The source is read once.
+-- One row per record. The source is read once.
 source AS MATERIALIZED (
-    SELECT {% for c in columns %}{{ c.value }} AS c{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}
+    SELECT
+        {% for c in columns %}
+        {{ c.value }} AS {{ c.column }}{{ sql(',') if not loop.last }}
+        {% endfor %}
     FROM {{ source }}
     {% if bare %}
     WHERE CASE
@@ -17,39 +21,41 @@ source AS MATERIALIZED (
 {% include 'policy/profiling/repairs.sql' %},
 {% include 'policy/profiling/unique_combinations.sql' %}
 SELECT
-    j.column_name,
-    j.type,
-    j.distinct_values,
-    j.missing,
-    j.unique_alone,
-    CASE WHEN p.share IS NOT NULL THEN greatest(p.share, j.unique_alone) END AS unique_in_pairs,
-    p.others AS pair_with,
-    CASE WHEN t.share IS NOT NULL THEN greatest(t.share, p.share, j.unique_alone) END AS unique_in_triples,
-    t.others AS triple_with,
+    r.column_name,
+    r.type,
+    r.distinct_values,
+    r.missing,
+    r.unique_alone,
+    CASE WHEN pairs.share IS NOT NULL THEN greatest(pairs.share, r.unique_alone) END AS unique_in_pairs,
+    pairs.other_columns AS pair_with,
     CASE
-        WHEN p.share IS NULL THEN 'not counted: ' || CASE
-            WHEN j.role IN ('identifier', 'person') THEN 'it is withheld'
-            WHEN j.groups < 2 THEN 'it has one value'
-            WHEN s.slot IS NOT NULL THEN 'there is no other column to combine it with'
+        WHEN triples.share IS NOT NULL THEN greatest(triples.share, pairs.share, r.unique_alone)
+    END AS unique_in_triples,
+    triples.other_columns AS triple_with,
+    CASE
+        WHEN pairs.share IS NULL THEN 'not counted: ' || CASE
+            WHEN r.role IN ('identifier', 'person') THEN 'it is withheld'
+            WHEN r.n_groups < 2 THEN 'it has one value'
+            WHEN c.rank IS NOT NULL THEN 'there is no other column to combine it with'
             ELSE '{{ slots|length }} other columns matter more' END
-        WHEN (SELECT max(mask) FROM tuples) = 0 THEN 'exact'
-        ELSE 'estimated from 1 of ' || ((SELECT max(mask) FROM tuples) + 1) || ' combinations of values'
+        WHEN (SELECT max(mask) FROM masked_combinations) = 0 THEN 'exact'
+        ELSE 'estimated from 1 of ' || ((SELECT max(mask) FROM masked_combinations) + 1) || ' combinations of values'
     END AS combinations,
-    j.distinction,
-    j.separation,
-    j.outliers,
-    j.outliers_by,
-    j.role AS proposed_role,
-    j.reason,
-    j.hierarchy AS proposed_hierarchy,
-    j.covered AS covered_values,
+    r.distinction,
+    r.separation,
+    r.outliers,
+    r.outliers_by,
+    r.role AS proposed_role,
+    r.reason,
+    r.hierarchy AS proposed_hierarchy,
+    r.covered_values,
     m.missing_codes,
     m.statement,
     m.problems,
     m.repairs
-FROM judged AS j
-JOIN mended AS m USING (place)
-LEFT JOIN slot AS s USING (place)
-LEFT JOIN best AS p ON p.place = j.place AND p.size = 2
-LEFT JOIN best AS t ON t.place = j.place AND t.size = 3
-ORDER BY j.place ASC
+FROM proposed_roles AS r
+JOIN column_repairs AS m USING (place)
+LEFT JOIN combined_columns AS c USING (place)
+LEFT JOIN best_combinations AS pairs ON pairs.place = r.place AND pairs.size = 2
+LEFT JOIN best_combinations AS triples ON triples.place = r.place AND triples.size = 3
+ORDER BY r.place ASC

@@ -1,96 +1,150 @@
-{#- What is wrong with the cells of each column, and the statement that mends it: broken -> repaired -> mended. -#}
--- A row a column: the pieces of its statements.
-piece AS MATERIALIZED ({{ pieces }}),
--- A row a column: which of its problems count. Who is withheld by name needs no mending; what tells persons apart keeps
--- its type, and so do codes of places and things.
-broken AS MATERIALIZED (
+{#- What is wrong with the cells of each column, and the statements that repair it: column_problems -> column_statements
+    -> column_repairs. -#}
+-- One row per column: the parts of its statements.
+statement_parts AS MATERIALIZED (
+    {{ pieces }}
+),
+-- One row per column: which of its problems count. A column that is withheld by its name needs no repair. A column that
+-- distinguishes persons keeps its type, and so do codes of places and things.
+column_problems AS MATERIALIZED (
     SELECT
-        j.*, p.* EXCLUDE (place), b.padded AS padded_records, coalesce(s.n_ids, 0) AS n_spelled,
+        r.*, p.* EXCLUDE (place),
         f.* EXCLUDE (place, type), f.type AS new_type,
-        j.role NOT IN ('identifier', 'person') AND NOT j.has_hierarchy AND f.texts > 0 AND f.unread <= (1 - {{ limits.NEARLY_ALL_SHARE }}) * f.texts
+        b.n_padded, coalesce(s.n_ids, 0) AS n_similar_ids,
+        r.role NOT IN ('identifier', 'person') AND NOT r.has_hierarchy AND f.texts > 0
+            AND f.n_unreadable <= (1 - {{ limits.NEARLY_ALL_SHARE }}) * f.texts
             AND (new_type IN ('DATE', 'TIMESTAMP') OR (
-                j.id_word IS NULL AND (new_type = 'DOUBLE' OR f.texts > 2)
-                AND NOT coalesce(regexp_matches(j.named_quasi, {{ postal }}), false)
-            )) AS has_form,
-        coalesce(has_form AND f.unread = 0, false) AS is_converted,
-        j.role <> 'identifier' AND j.codes IS NOT NULL AND NOT is_converted AS has_codes,
-        coalesce(j.role <> 'identifier' AND b.padded > 0 AND NOT is_converted, false) AS is_padded,
-        CASE WHEN len(j.codes) > 0 THEN '''' || array_to_string(list_transform(j.codes, lambda code: replace(code, '''', '''''')), ''', ''') || '''' END AS listed,
-        CASE WHEN b.padded > 0 THEN p.trimmed ELSE p.words END AS bare,
-        replace(f.made, '{}', bare) AS made_of,
-        'NOT ' || replace(f.reads, '{}', bare) || CASE WHEN listed IS NULL THEN '' ELSE ' AND ' || bare || ' NOT IN (' || listed || ')' END AS unreadable
-    FROM judged AS j
-    JOIN piece AS p USING (place)
-    LEFT JOIN shaped AS f USING (place)
+                r.key_word IS NULL AND (new_type = 'DOUBLE' OR f.texts > 2)
+                AND NOT coalesce(regexp_matches(r.named_quasi, {{ postal }}), false)
+            )) AS has_format,
+        coalesce(has_format AND f.n_unreadable = 0, false) AS is_converted,
+        r.role <> 'identifier' AND r.codes IS NOT NULL AND NOT is_converted AS has_codes,
+        coalesce(r.role <> 'identifier' AND b.n_padded > 0 AND NOT is_converted, false) AS is_padded,
+        CASE WHEN len(r.codes) > 0 THEN '''' || array_to_string(
+            list_transform(r.codes, lambda code: replace(code, '''', '''''')), ''', '''
+        ) || '''' END AS code_list,
+        CASE WHEN b.n_padded > 0 THEN p.trimmed_text ELSE p.cell_text END AS clean_text,
+        replace(f.conversion, '{}', clean_text) AS converted_text,
+        'NOT ' || replace(f.condition, '{}', clean_text)
+            || CASE WHEN code_list IS NULL THEN '' ELSE ' AND ' || clean_text || ' NOT IN (' || code_list || ')' END
+            AS unreadable_condition
+    FROM proposed_roles AS r
+    JOIN statement_parts AS p USING (place)
+    LEFT JOIN column_formats AS f USING (place)
     LEFT JOIN (
         {% for c in columns if c.is_text %}
-        SELECT {{ c.i }} AS place, sum(records) FILTER (WHERE value <> {{ mend.trimmed }}) AS padded FROM value_{{ c.i }}
-        {% if not loop.last %}UNION ALL{% endif %}
+        SELECT
+            {{ c.i }} AS place,
+            sum(records) FILTER (WHERE value <> {{ mend.trimmed }}) AS n_padded
+        FROM {{ 'values'|of(c) }}
+        {% if not loop.last %}
+        UNION ALL
+        {% endif %}
         {% else %}
-        SELECT NULL::INTEGER AS place, 0 AS padded WHERE false
+        SELECT NULL::INTEGER AS place, 0 AS n_padded WHERE false
         {% endfor %}
     ) AS b USING (place)
     LEFT JOIN (
         {% for c in keys if c.is_text %}
         SELECT {{ c.i }} AS place, sum(n_values) AS n_ids
-        FROM (SELECT count(*) AS n_values FROM value_{{ c.i }} WHERE value IS NOT NULL GROUP BY {{ plain_id }} HAVING count(*) > 1)
-        {% if not loop.last %}UNION ALL{% endif %}
+        FROM (
+            SELECT count(*) AS n_values
+            FROM {{ 'values'|of(c) }}
+            WHERE value IS NOT NULL
+            GROUP BY {{ plain_id }}
+            HAVING count(*) > 1
+        )
+        {% if not loop.last %}
+        UNION ALL
+        {% endif %}
         {% else %}
         SELECT NULL::INTEGER AS place, 0 AS n_ids WHERE false
         {% endfor %}
     ) AS s USING (place)
 ),
--- A row a column: its statements. What is no table is mended in a view; a view has all its columns at once.
-repaired AS MATERIALIZED (
+-- One row per column: its statements. A source that is no table is repaired in a view, which has all its columns at
+-- once.
+column_statements AS MATERIALIZED (
     SELECT
         *,
-        CASE WHEN is_converted THEN nullif(concat_ws(', ', held, listed), '') WHEN has_codes THEN listed END AS gone,
-        CASE WHEN role NOT IN ('{{ withheld }}') THEN {{ insert }}
-            || CASE WHEN applies THEN ', hierarchy' ELSE '' END || CASE WHEN has_codes THEN ', missing_codes' ELSE '' END
-            || ') VALUES (' || {{ place }} || literal || ', ''' || role || ''''
-            || CASE WHEN applies THEN ', ''' || replace(hierarchy, '''', '''''') || '''' ELSE '' END
-            || CASE WHEN has_codes THEN ', [' || listed || ']' ELSE '' END || ')' END AS statement,
         CASE
-            WHEN is_converted AND gone IS NOT NULL THEN 'CASE WHEN ' || bare || ' NOT IN (' || gone || ') THEN ' || made_of || ' END'
-            WHEN is_converted THEN made_of
-            WHEN has_codes THEN 'CASE WHEN ' || CASE WHEN is_text THEN bare ELSE plain END || ' NOT IN (' || gone || ') THEN '
-                || CASE WHEN is_padded THEN trimmed ELSE plain END || ' END'
-            WHEN is_padded THEN trimmed
-        END AS whole,
+            WHEN is_converted THEN nullif(concat_ws(', ', existing_codes, code_list), '')
+            WHEN has_codes THEN code_list
+        END AS null_codes,
+        CASE WHEN role <> '{{ withheld }}' THEN
+            {{ insert }}
+            || CASE WHEN is_hierarchy_complete THEN ', hierarchy' ELSE '' END
+            || CASE WHEN has_codes THEN ', missing_codes' ELSE '' END
+            || ') VALUES (' || {{ place }} || literal || ', ''' || role || ''''
+            || CASE WHEN is_hierarchy_complete THEN ', ''' || replace(hierarchy, '''', '''''') || '''' ELSE '' END
+            || CASE WHEN has_codes THEN ', [' || code_list || ']' ELSE '' END || ')'
+        END AS statement,
+        CASE
+            WHEN is_converted AND null_codes IS NOT NULL
+            THEN 'CASE WHEN ' || clean_text || ' NOT IN (' || null_codes || ') THEN ' || converted_text || ' END'
+            WHEN is_converted THEN converted_text
+            WHEN has_codes
+            THEN 'CASE WHEN ' || CASE WHEN is_text THEN clean_text ELSE quoted_name END || ' NOT IN (' || null_codes
+                || ') THEN ' || CASE WHEN is_padded THEN trimmed_text ELSE quoted_name END || ' END'
+            WHEN is_padded THEN trimmed_text
+        END AS repaired_value,
         {% if views %}
         CASE WHEN count(*) FILTER (WHERE is_converted OR is_padded) OVER () > 0 THEN {{ views.head }}
-            || string_agg(CASE WHEN whole IS NOT NULL THEN whole || ' AS ' || plain END, ', ') OVER (ORDER BY place ASC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-            || {{ views.tail }} END AS viewed
+            || string_agg(
+                CASE WHEN repaired_value IS NOT NULL THEN repaired_value || ' AS ' || quoted_name END, ', '
+            ) OVER (ORDER BY place ASC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+            || {{ views.tail }}
+        END AS view_statement
         {% else %}
-        NULL::VARCHAR AS viewed
+        NULL::VARCHAR AS view_statement
         {% endif %}
-    FROM broken
+    FROM column_problems
 ),
--- A row a column: its problems, and in the same order the statements that mend them.
-mended AS MATERIALIZED (
+-- One row per column: its problems, and in the same order the statements that repair them.
+column_repairs AS MATERIALIZED (
     SELECT
         place, statement, CASE WHEN role <> 'identifier' THEN codes END AS missing_codes,
         list_filter([
             CASE
-                WHEN is_converted THEN said || CASE WHEN is_both THEN '; ' || CASE WHEN is_known
-                        THEN regexp_replace(taken, 'taken as.*', 'taken as other columns of the table show') ELSE taken END ELSE '' END
+                WHEN is_converted THEN description
+                    || CASE
+                        WHEN is_ambiguous AND is_order_known
+                        THEN '; ' || regexp_replace(choice, 'taken as.*', 'taken as other columns of the table show')
+                        WHEN is_ambiguous THEN '; ' || choice
+                        ELSE '' END
                     || CASE WHEN hint <> '' THEN '; ' || hint ELSE '' END
-                    || CASE WHEN gone IS NOT NULL THEN '; NULL in place of codes for missing values: ' || gone ELSE '' END
-                WHEN has_form THEN said || ', but not all: values that are none: ' || unread || '. Hint: correct them; '
-                    || 'SELECT ' || plain || ', count(*) FROM ' || {{ where }} || ' WHERE ' || unreadable
-                    || ' GROUP BY ALL lists them.'
+                    || CASE
+                        WHEN null_codes IS NOT NULL THEN '; NULL in place of codes for missing values: ' || null_codes
+                        ELSE '' END
+                WHEN has_format
+                THEN description || ', but not all: values that are none: ' || n_unreadable || '. Hint: correct them; '
+                    || 'SELECT ' || quoted_name || ', count(*) FROM ' || {{ where }}
+                    || ' WHERE ' || unreadable_condition || ' GROUP BY ALL lists them.'
             END,
-            CASE WHEN has_codes THEN 'codes for missing values: ' || listed || ' in records: ' || coded
-                || CASE WHEN role = '{{ withheld }}' AND declared_end IS NULL AND viewed IS NULL THEN '; declare them when you say what the column is, missing_codes = [' || listed || ']' ELSE '' END END,
-            CASE WHEN is_padded THEN 'blanks around values in records: ' || padded_records END,
-            CASE WHEN role = 'person' AND n_spelled > 0 THEN 'ids of persons that differ from another one only by blanks, case or '
-                || 'leading zeros, and count as different people: ' || n_spelled END
-        ], lambda said: said IS NOT NULL) AS problems,
+            CASE WHEN has_codes THEN 'codes for missing values: ' || code_list || ' in records: ' || n_coded
+                || CASE
+                    WHEN role = '{{ withheld }}' AND declaration_end IS NULL AND view_statement IS NULL
+                    THEN '; declare them when you say what the column is, missing_codes = [' || code_list || ']'
+                    ELSE '' END
+            END,
+            CASE WHEN is_padded THEN 'blanks around values in records: ' || n_padded END,
+            CASE WHEN role = 'person' AND n_similar_ids > 0 THEN
+                'ids of persons that differ from another one only by blanks, case or leading zeros, and count as '
+                || 'different people: ' || n_similar_ids
+            END
+        ], lambda problem: problem IS NOT NULL) AS problems,
         list_concat(
-            CASE WHEN has_form THEN [CASE WHEN is_converted THEN coalesce(viewed, altered || new_type || ' USING ' || whole || coalesce(forgotten, '')) END] ELSE [] END,
-            CASE WHEN has_codes THEN [coalesce(viewed, declared || listed || declared_end, statement)] ELSE [] END,
-            CASE WHEN is_padded THEN [coalesce(viewed, padded)] ELSE [] END,
-            CASE WHEN role = 'person' AND n_spelled > 0 THEN [NULL] ELSE [] END
+            CASE WHEN has_format THEN [
+                CASE WHEN is_converted THEN coalesce(
+                    view_statement,
+                    type_change || new_type || ' USING ' || repaired_value || coalesce(code_removal, '')
+                ) END
+            ] ELSE [] END,
+            CASE WHEN has_codes THEN [
+                coalesce(view_statement, declaration_start || code_list || declaration_end, statement)
+            ] ELSE [] END,
+            CASE WHEN is_padded THEN [coalesce(view_statement, blank_removal)] ELSE [] END,
+            CASE WHEN role = 'person' AND n_similar_ids > 0 THEN [NULL] ELSE [] END
         ) AS repairs
-    FROM repaired
+    FROM column_statements
 )

@@ -5,6 +5,13 @@ SELECT
     count(DISTINCT year(day)), count(DISTINCT floor(year(day) / 10))
 FROM (
     SELECT value, value::DATE AS day
-    FROM (SELECT {% if zoned %}{{ value }} AT TIME ZONE 'UTC'{% else %}{{ value }}{% endif %} AS value FROM {{ source }})
-    WHERE isfinite(value::TIMESTAMP){% if codes %} AND CAST(CAST(value AS DATE) AS VARCHAR) NOT IN ({{ codes }}){% endif %}
+    {% if zoned %}
+    FROM (SELECT {{ value }} AT TIME ZONE 'UTC' AS value FROM {{ source }})
+    {% else %}
+    FROM (SELECT {{ value }} AS value FROM {{ source }})
+    {% endif %}
+    WHERE isfinite(value::TIMESTAMP)
+        {% if codes %}
+        AND CAST(CAST(value AS DATE) AS VARCHAR) NOT IN ({{ codes }})
+        {% endif %}
 )

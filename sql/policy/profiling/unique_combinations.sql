@@ -1,49 +1,80 @@
-{#- Shares of rows that pairs and triples of columns make unique: slot -> slotted -> tuples -> counted -> best. -#}
--- A row a column that is combined with others, numbered.
-slot AS MATERIALIZED (
-    SELECT place, row_number() OVER (ORDER BY role = 'quasi' DESC, distinction DESC, place ASC) AS slot
-    FROM judged
-    WHERE role NOT IN ('identifier', 'person') AND groups > 1
-    QUALIFY slot <= {{ slots|length }}
+{#- Shares of records that pairs and triples of columns make unique: combined_columns -> value_combinations ->
+    combination_counts -> best_combinations. -#}
+-- One row per column that is combined with others: its rank among them.
+combined_columns AS MATERIALIZED (
+    SELECT place, row_number() OVER (ORDER BY role = 'quasi' DESC, distinction DESC, place ASC) AS rank
+    FROM proposed_roles
+    WHERE role NOT IN ('identifier', 'person') AND n_groups > 1
+    QUALIFY rank <= {{ slots|length }}
 ),
--- One row: these columns.
-picked AS MATERIALIZED (SELECT coalesce(list(place + 1 ORDER BY slot ASC), []) AS p FROM slot),
--- A row a combination of values of these columns: Hashes of the chosen columns; rows that agree in all of them are
--- one. The place in the hash keeps columns apart; hashed twice, as DuckDB joins two hashes with an xor that would
--- cancel out, so that xor is a hash of a combination.
-slotted AS MATERIALIZED (
-    SELECT {% for s in slots %}h[p[{{ s }}]] AS s{{ s }}, {% endfor %}count(*) AS records
-    FROM (SELECT [{% for c in columns %}hash(hash(c{{ c.i }}, {{ c.i }})){% if not loop.last %}, {% endif %}{% endfor %}] AS h FROM source), picked
+-- One row per combination of values of these columns: a hash of each value, in order of the columns' ranks, and the
+-- number of records. The hash of a value includes the column's place, which distinguishes columns. It is hashed twice,
+-- because DuckDB joins two hashes with an xor that would cancel out; so an xor of these is a hash of a combination.
+value_combinations AS MATERIALIZED (
+    SELECT
+        {% for s in slots %}
+        hashes[places[{{ s }}]] AS hash_{{ s }},
+        {% endfor %}
+        count(*) AS records
+    FROM (
+        SELECT [
+            {% for c in columns %}
+            hash(hash({{ c.column }}, {{ c.i }})){{ sql(',') if not loop.last }}
+            {% endfor %}
+        ] AS hashes
+        FROM source
+    ), (
+        SELECT coalesce(list(place + 1 ORDER BY rank ASC), []) AS places FROM combined_columns
+    )
     GROUP BY ALL
 ),
--- The same rows, with the mask that divides the counting into rounds.
-tuples AS MATERIALIZED (
-    SELECT *, (SELECT (2 ** greatest(0, ceil(log2(greatest(count(*), 1) / {{ groups }}))) - 1)::UBIGINT FROM slotted) AS mask
-    FROM slotted
+-- One row per combination of values, with a mask: only combinations whose hash has no bit of it are counted.
+masked_combinations AS MATERIALIZED (
+    SELECT
+        *,
+        (
+            SELECT (2 ** greatest(0, ceil(log2(greatest(count(*), 1) / {{ groups }}))) - 1)::UBIGINT
+            FROM value_combinations
+        ) AS mask
+    FROM value_combinations
 ),
--- A row a combination of columns: how many records it makes unique.
-counted AS MATERIALIZED (
-    {% for combination in combinations %}
-    {% set key %}{% for s in combination %}{% if not loop.last %}xor(s{{ s }}, {% else %}s{{ s }}{% endif %}{% endfor %}{% for s in combination[1:] %}){% endfor %}{% endset %}
-    SELECT [{% for s in combination %}{{ s }}{% if not loop.last %}, {% endif %}{% endfor %}] AS slots, count(*) FILTER (WHERE records = 1) AS uniques
-    FROM (SELECT sum(records) AS records FROM tuples WHERE {{ key }} & mask = 0 GROUP BY {{ key }})
-    {% if not loop.last %}UNION ALL{% endif %}
+-- One row per combination of columns: how many records it makes unique.
+combination_counts AS MATERIALIZED (
+    {% for c in combinations %}
+    SELECT
+        {{ c.ranks }} AS ranks,
+        count(*) FILTER (WHERE records = 1) AS n_uniques
+    FROM (
+        SELECT sum(records) AS records
+        FROM masked_combinations
+        WHERE {{ c.hash }} & mask = 0
+        GROUP BY {{ c.hash }}
+    )
+    {% if not loop.last %}
+    UNION ALL
+    {% endif %}
     {% else %}
-    SELECT []::INTEGER[] AS slots, 0 AS uniques WHERE false
+    SELECT []::INTEGER[] AS ranks, 0 AS n_uniques WHERE false
     {% endfor %}
 ),
--- A row a column: For each column the combination that makes most rows unique; of equals the first.
-best AS MATERIALIZED (
-    SELECT s.place, n.size, n.share, (
-        SELECT list(j.column_name ORDER BY o.slot ASC) FROM slot AS o JOIN judged AS j USING (place)
-        WHERE list_contains(n.slots, o.slot) AND o.place <> s.place
-    ) AS others
+-- One row per column and size: the combination of that many columns, among them this one, that makes most records
+-- unique; of several the first.
+best_combinations AS MATERIALIZED (
+    SELECT
+        c.place, n.size, n.share,
+        (
+            SELECT list(r.column_name ORDER BY other.rank ASC)
+            FROM combined_columns AS other JOIN proposed_roles AS r USING (place)
+            WHERE list_contains(n.ranks, other.rank) AND other.place <> c.place
+        ) AS other_columns
     FROM (
-        SELECT slots, len(slots) AS size,
-            least(1, uniques * (SELECT max(mask) + 1 FROM tuples) / (SELECT sum(records) FROM tuples)) AS share
-        FROM counted
-        WHERE list_max(slots) <= (SELECT count(*) FROM slot)
+        SELECT
+            ranks, len(ranks) AS size,
+            least(1, n_uniques * (SELECT max(mask) + 1 FROM masked_combinations)
+                / (SELECT sum(records) FROM masked_combinations)) AS share
+        FROM combination_counts
+        WHERE list_max(ranks) <= (SELECT count(*) FROM combined_columns)
     ) AS n
-    JOIN slot AS s ON list_contains(n.slots, s.slot)
-    QUALIFY row_number() OVER (PARTITION BY s.place, n.size ORDER BY n.share DESC, n.slots ASC) = 1
+    JOIN combined_columns AS c ON list_contains(n.ranks, c.rank)
+    QUALIFY row_number() OVER (PARTITION BY c.place, n.size ORDER BY n.share DESC, n.ranks ASC) = 1
 )

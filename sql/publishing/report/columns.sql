@@ -1,5 +1,5 @@
-{#- report(): how many different values columns have, and how many records lack one, in the release, and in its source
-    where that is told. -#}
+{#- report(): how many distinct values columns have, and how many records have none, in the release, and in its source
+    where that is published. -#}
 {% for c in columns %}
 SELECT
     {{ c.label }} AS "column",

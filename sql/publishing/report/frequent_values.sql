@@ -1,4 +1,4 @@
-{#- report(): the most frequent values of a column; `least`: those that belong to as many records (persons). -#}
+{#- report(): the most frequent values of a column; `least`: only those of at least that many records (persons). -#}
 SELECT {{ value }} AS value, count(*) AS records
 FROM {{ of }}
 GROUP BY ALL

@@ -285,9 +285,9 @@ def test_linked_counts_records_sharing_pseudonym(empty_con: Any, seed: int) -> N
         for _ in range(r.randrange(30))
     ]  # fmt: skip
     names = ", ".join(f"u{i} VARCHAR" for i in range(columns))
-    empty_con.execute(f"CREATE OR REPLACE TEMP TABLE released (size BIGINT, {names})")
+    empty_con.execute(f"CREATE OR REPLACE TEMP TABLE released_values (size BIGINT, {names})")
     for size, links in rows:
-        empty_con.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
+        empty_con.execute(f"INSERT INTO released_values VALUES (?{', ?' * columns})", [size, *links])
     query = fill(
         "release/metrics/linked_records.sql", pseudonym_columns=[{"column": Sql(f"u{i}")} for i in range(columns)]
     )
