@@ -17,7 +17,7 @@
         {% endfor %}
 {% endset %}
 {% if own_rows %}
--- The gate climbs the stored hierarchies: a row a value and a node above it, with the labels passed.
+-- One row per value and node above it in the stored hierarchy, with the labels from the value to the node.
 ancestor_paths AS (
     SELECT v.tree, v.value, r.parent, [r.label] AS labels, {% if escape %}NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node){% else %}true{% endif %} AS is_leaf
     FROM (
@@ -37,7 +37,7 @@ ancestor_paths AS (
     WHERE len(c.labels) < (SELECT count(*) FROM hierarchy)
 ),
 {% endif %}
--- A row a tree, a value and a text that it may be published as.
+-- One row per hierarchy, value and text that may be published for it.
 allowed_values AS MATERIALIZED (
     {% if own_rows %}
     SELECT DISTINCT tree, value, unnest(list_concat(

@@ -2,7 +2,7 @@
     every column can be measured so. -#}
 {%- from 'gate/gate_distance.sql' import apart, ends with context -%}
 {% if can_check_loss %}
--- The gate measures: a row a class, its size and what a record of it loses, from the published values alone.
+-- One row per class: its size and the loss of a record, computed from published values alone.
 own_loss AS MATERIALIZED (
     SELECT
         class_id, size,

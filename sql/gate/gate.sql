@@ -11,7 +11,7 @@
 {%- from 'gate/reread_check.sql' import reread with context -%}
 {% include 'gate/source_by_class.sql' %}
 {% include 'gate/allowed_ancestors.sql' %}
--- A row a class: what it publishes and how many records, as the leaving rows say.
+-- One row per class: its published values and number of records, according to the published rows.
 regrouped_classes AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, sum(len({{ copies }})) AS size

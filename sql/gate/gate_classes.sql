@@ -3,7 +3,7 @@
 {%- from 'shared/record_assignment.sql' import reasons with context -%}
 {% set shown %}{% if not noise %}{% for o in quasi_output %}, {{ o.name }}{% endfor %}{% endif %}{% endset %}
 {% include 'gate/class_loss.sql' %}
--- One row: true, or an error where what is said of classes does not follow from the rows that leave.
+-- One row: true, or an error if the classes differ from what follows from the published rows.
 stated_check AS MATERIALIZED (
     SELECT CASE
         {# After the gate of the rows, which says more. #}

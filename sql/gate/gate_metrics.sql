@@ -8,7 +8,7 @@
 {% macro coded(r) -%}
     CASE WHEN {{ r.column }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}{{ r.column }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
 {%- endmacro %}
--- One row: true, or an error where a measure is not what the gate's own formula gives.
+-- One row: true, or an error if a metric differs from the result of the gate's own formula.
 stated_check AS MATERIALIZED (
     SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE m.value IS DISTINCT FROM o.value AND NOT coalesce(abs(m.value - o.value) <= 1e-6 * greatest(1, abs(o.value)), false)) > 0 OR count(*) > count(DISTINCT o.metric) THEN error({{ gate_say.stated }}) ELSE true END AS passed
     FROM (

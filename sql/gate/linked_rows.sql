@@ -36,7 +36,7 @@
     )
 {% endmacro %}
 {% if pseudonym_columns|length == 1 %}
--- One row per pseudonym that leaves: a number for what its rows are in, class by class, and the class of a single row.
+-- One row per published pseudonym: a number for the classes of its rows (its trail), and the class if it has one row.
 trails AS MATERIALIZED (
     SELECT link, single_in, dense_rank() OVER (ORDER BY seen ASC) AS trail
     FROM (
@@ -45,7 +45,7 @@ trails AS MATERIALIZED (
         GROUP BY link
     )
 ),
--- A row a record with a pseudonym and a way to look at it: in its class, or beside all of the person (class -2).
+-- One row per record with a pseudonym and way to view it: in its class, or with all rows of the person (class -2).
 followed_records AS MATERIALIZED (
     SELECT CASE WHEN w.whole THEN -2 ELSE l.class_id END AS class_id, t.trail, t.single_in, s.*
     FROM source AS s
@@ -53,7 +53,7 @@ followed_records AS MATERIALIZED (
     JOIN trails AS t ON t.link = {{ each(sql('s.')) }}
     CROSS JOIN (SELECT unnest([false, true]) AS whole) AS w
 ),
--- The classes in which k persons have a single row: a row without a pseudonym there is like theirs.
+-- One row per class in which k persons have a single row; a row without a pseudonym there is like theirs.
 single_rows AS MATERIALIZED (
     SELECT single_in AS class_id FROM followed_records WHERE single_in IS NOT NULL GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}
 ),
@@ -64,7 +64,7 @@ trails AS MATERIALIZED (
     {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released_values GROUP BY ALL{% endset %}
     {{ parts(seen) }}
 ),
--- A row a record with a pseudonym and a way to look at it: beside what is a part as it is (as if it were a class).
+-- One row per record with a pseudonym and part of linked rows that it belongs to, which is treated as a class.
 followed_records AS MATERIALIZED (
     SELECT t.part AS class_id, 0 AS trail, s.*
     FROM source AS s
@@ -73,7 +73,7 @@ followed_records AS MATERIALIZED (
 
     WHERE {{ has(sql('s.')) }}
 ),
--- The classes in which k persons have a single row: a row without a pseudonym there is like theirs.
+-- One row per class in which k persons have a single row; a row without a pseudonym there is like theirs.
 single_rows AS MATERIALIZED (
     SELECT t.label::BIGINT AS class_id
     FROM trails AS t
@@ -83,9 +83,9 @@ single_rows AS MATERIALIZED (
     HAVING count(*) = count(g.class_id)
 ),
 {% endif %}
--- One row: how many persons are alone: in a way to look at them that fewer than k share. What is about nobody known
--- counts as one person each. Records without a pseudonym are linked to nothing; they stand out where they are few and
--- fewer than k persons have a single row in their class.
+-- One row: how many persons can be distinguished from all but fewer than k others by their linked rows. Records of an
+-- unknown person count as one person each. Records without a pseudonym count if they are few and fewer than k persons
+-- have a single row in their class.
 linked_below_k AS MATERIALIZED (
     SELECT coalesce(sum(persons), 0) AS persons
     FROM (
@@ -109,7 +109,7 @@ values_trail AS MATERIALIZED (
     {{ parts(seen) }}
 ),
 {% endif %}
--- A row a record with a pseudonym: its values that are published as they are, among those of all that is linked to it.
+-- One row per record with a pseudonym: its unchanged values, among those of all rows linked to it.
 linked_values AS MATERIALIZED (
     {% set own %}row({% for u in rare %}s.{{ u.column }}, {% endfor %}0)::VARCHAR COLLATE POSIX{% endset %}
     SELECT s.person, {% if pseudonym_columns|length == 1 %}row(v.lines, {{ own }}){% else %}v.part{% endif %} AS part
@@ -131,7 +131,7 @@ linked_values AS MATERIALIZED (
     {% endif %}
 
 ),
--- The values that k persons have in a single row, as `worn` has them.
+-- One row per combination of unchanged values that k persons have in a single row.
 single_values AS MATERIALIZED (
     {% if pseudonym_columns|length == 1 %}
     SELECT part FROM linked_values GROUP BY part HAVING count(DISTINCT person) >= {{ k }}
@@ -145,7 +145,8 @@ single_values AS MATERIALIZED (
     {% endif %}
 
 ),
--- One row: how many persons have values that, with all that is linked to them together, fewer than k persons have.
+-- One row: how many persons have unchanged values that, together with those of all linked rows, fewer than k persons
+-- have.
 rare_linked AS MATERIALIZED (
     SELECT coalesce(sum(persons), 0) AS persons
     FROM (
@@ -167,7 +168,7 @@ rare_linked AS MATERIALIZED (
 ),
 {% endif %}
 {% for r in read_links %}
--- One row: how many values share a pseudonym with another, and the least length at which none does.
+-- One row: how many values share a pseudonym with another value, and the least length of pseudonyms without this.
 {{ 'merged'|of(r) }} AS MATERIALIZED (
     SELECT coalesce(sum(len(texts)), 0) AS texts, dbanon_pseudonym_length(flatten(list(texts)), {{ r.settings }}) AS least
     FROM (

@@ -6,8 +6,8 @@
 {% macro part(from) -%}
     {% if joint and model_columns|length > 1 %}row({{ from }}class_id{% for o in model_columns if o.i != s.i %}, {% if person %}s.{% endif %}{{ o.column }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
 {%- endmacro %}
--- A row a class and a sensitive value in it: how many records (persons). In the joint form a class is judged within
--- equal values of the other sensitive columns.
+-- One row per class and sensitive value: how many records or persons. In the joint form, records with equal values of
+-- the other sensitive columns are checked together.
 {{ 'by class'|of(s) }} AS MATERIALIZED (
     {% if person %}
     SELECT {{ part(sql('l.')) }} AS class_id, s.{{ s.column }} AS value, count(DISTINCT s.person) AS size
@@ -20,7 +20,7 @@
     GROUP BY ALL
     {% endif %}
 ),
--- A row a class: how many records (persons) it has.
+-- One row per class: how many records or persons it has.
 {{ 'class sizes'|of(s) }} AS MATERIALIZED (
     {% if person %}
     SELECT {{ part(sql('l.')) }} AS class_id, count(DISTINCT s.person) AS size
@@ -49,7 +49,7 @@
     HAVING count(DISTINCT s.person) > 0
 ),
 {% endif %}
--- A row a sensitive value: how many records (persons) have it in all classes (a refresh: in the whole source).
+-- One row per sensitive value: how many records or persons have it in all classes (in a refresh: in the whole source).
 {{ 'in all'|of(s) }} AS MATERIALIZED (
     {% if whole_table %}
     SELECT {{ s.column }} AS value, sum(size)::BIGINT AS size FROM {{ 'larger'|of(s) }} GROUP BY ALL HAVING sum(size) > 0
@@ -68,17 +68,17 @@
 {% import m.file as model %}
 {% set of = {'held': 'by class'|of(s), 'body': 'class sizes'|of(s), 'overall': 'in all'|of(s), 'places': ('places for ' ~ m.parameter)|of(m)} %}
 {% if m.order %}
--- A row a value: where it stands among the others, for the distance of two distributions.
+-- One row per value: its position among the others, for the distance of two distributions.
 {{ ('places for ' ~ m.parameter)|of(m) }} AS MATERIALIZED (
     {% if s.tree %}{{ model.places(m.form, of.overall, sql('(FROM hierarchy WHERE tree = ', s.tree.tree, ')'), sql('(SELECT label, node AS place FROM nodes WHERE is_leaf AND tree = ', s.tree.tree, ')')) }}
     {% else %}{{ model.places(m.form, of.overall, none, none) }}
     {% endif %}
 ),
 {% endif %}
--- A row a class: what the privacy model measures of it.
+-- One row per class: the value of the privacy model.
 {{ ('measured ' ~ m.parameter)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of, m.settings) }}),
 {% if follows is defined and follows %}
--- The same of linked rows: for each class and trail, and for each trail (class -2).
+-- One row per class and trail of linked rows, and per trail (class -2): the value of the privacy model.
 {% set of_links = {'held': 'followed values'|of(s), 'body': 'followed sizes'|of(s), 'overall': of.overall, 'places': of.places} %}
 {{ ('followed ' ~ m.parameter)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of_links, m.settings) }}),
 {% endif %}

@@ -9,7 +9,7 @@
 {% include 'gate/source_by_class.sql' %}
 {% include 'gate/allowed_ancestors.sql' %}
 {% for q in quasi %}
--- A row a class and a value that is published in it: how many records have it.
+-- One row per class and value published in it: how many records have it.
 {{ 'published values'|of(q) }} AS MATERIALIZED (
     SELECT class_id, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released_values GROUP BY ALL
 ),

@@ -18,7 +18,7 @@
 {%- endmacro %}
 {% for r in rules %}
 {% if r.is_number and not typed %}
--- A row a published text, such as 25, [25, 29], <=18 or [85, >=90]: the numbers it says, and whether they keep to the
+-- One row per published text, such as 25, [25, 29], <=18 or [85, >=90]: its bounds, and whether they conform to the
 -- policy.
 {{ 'parsed'|of(r) }} AS MATERIALIZED (
     SELECT

@@ -5,7 +5,7 @@
 {%- from 'gate/related_regrouped.sql' import bytes, texts with context -%}
 {%- from 'gate/related_person_values.sql' import held with context -%}
 {% for t in tables %}
--- A second reading, by the gate's own words: a row a row of the table, with its key as it is stored.
+-- One row per row of the table, read a second time by expressions of the gate, with its key as it is stored.
 {{ 'second'|of(t) }} AS MATERIALIZED (
     SELECT
         {{ t.source.row_number }} AS number
@@ -14,11 +14,11 @@
         {% for own in t.read_unchanged %}, {{ own }} AS {{ t.unchanged[loop.index0].column }}{% endfor +%}
     FROM {{ t.source.origin }}
 ),
--- One row: how many of the rows that leave do not stand for the row that they are said to stand for.
+-- One row: how many published rows do not correspond to their row of the table.
 {{ 'judged'|of(t) }} AS MATERIALIZED (
 {{ t.gate.measures_sql }}
 ),
--- A row a row that leaves: whose it is, what it says of quasi-identifiers (seen) and of everything (told).
+-- One row per published row: its pseudonym, its quasi-identifiers (seen) and all its values (told).
 {{ 'shown'|of(t) }} AS MATERIALIZED (
     SELECT
         {{ t.names.key }} AS pseudonym, {{ t.names.class_id }} AS class_id, {{ row }} AS number, {{ place }} AS place,
@@ -27,13 +27,13 @@
 ),
 {% endfor %}
 {% for t in children %}
--- A row a pseudonym: all rows that leave under it.
+-- One row per pseudonym: all its published rows.
 {{ 'together'|of(t) }} AS MATERIALIZED (
     SELECT pseudonym, count(*) AS size, min(class_id) AS low, max(class_id) AS high, list(seen ORDER BY seen ASC) AS seen, list(told ORDER BY told ASC) AS told
     FROM {{ 'shown'|of(t) }}
     GROUP BY pseudonym
 ),
--- A row a person: how many rows the table has of the person.
+-- One row per person: how many rows the table has about the person.
 {{ 'held'|of(t) }} AS MATERIALIZED (
     SELECT p.number, count(c.number) AS size
     FROM {{ 'second'|of(parent) }} AS p
@@ -41,7 +41,7 @@
     GROUP BY p.number
 ),
 {% endfor %}
--- A row a person as a reader sees the person, over all tables.
+-- One row per person: what a reader sees in all tables.
 reader AS MATERIALIZED (
     SELECT
         p.pseudonym, p.class_id, p.number, p.place, p.seen AS {{ 'seen'|of(parent) }}, p.told AS {{ 'told'|of(parent) }}
@@ -56,7 +56,7 @@ reader AS MATERIALIZED (
     LEFT JOIN {{ 'held'|of(t) }} ON {{ 'held'|of(t) }}.number = p.number
     {% endfor %}
 ),
--- A row a class of people of whom a reader sees the same in all tables.
+-- One row per class of persons about whom a reader sees the same in all tables.
 distinct_rows AS MATERIALIZED (
     SELECT
         count(*) AS size, min(class_id) AS low, max(class_id) AS high
@@ -64,7 +64,7 @@ distinct_rows AS MATERIALIZED (
     FROM reader
     GROUP BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }}{% endfor +%}
 ),
--- One row: true, or an error. No row of any table leaves before this is read.
+-- One row: true, or an error. No row of any table is published before this is read.
 gate AS MATERIALIZED (
     SELECT CASE
         {% for t in tables %}

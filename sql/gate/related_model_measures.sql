@@ -7,17 +7,17 @@ WITH RECURSIVE
 {% if stored %}
 {{ hierarchies(stored) }}
 {% endif %}
--- The rows as the gate has read them.
+-- One row per row of the table as the gate read it.
 class_originals AS (FROM {{ second }}),
 {% include 'gate/allowed_ancestors.sql' %}
--- The rows as they leave, with the names of this statement.
+-- One row per published row, with the names of this statement.
 regrouped_classes AS (
     SELECT {{ row }} AS number{% for r in rules %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endfor %}{% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% endfor +%}
     FROM {{ leaving }}
 ),
 {% include 'gate/parsed_intervals.sql' %}
--- One row: rows that leave for no row or for one that another leaves for, with other unchanged values, with values that do
--- not cover the original, and values that say more than the policy lets out.
+-- One row: how many published rows correspond to no row of the table or to one that has another, have other unchanged
+-- values, do not cover the original values, or have finer values than the policy permits.
 counted AS (
     SELECT
         count(*) AS rows,

@@ -4,8 +4,8 @@
 {%- from 'gate/reread_check.sql' import seal with context -%}
 -- Chapter 4, check: the release gate compares the published rows with the source and the policy, which it
 -- reads again. No row is published if a check fails.
--- The gate reads: a row a combination of original values in a class, how many records have it, a checksum of their
--- unchanged values, and a seal of all that was read of them.
+-- One row per class and combination of original values: how many records have it, a checksum of their unchanged values,
+-- and a checksum (seal) of all values that were read.
 class_originals AS MATERIALIZED (
     SELECT
         l.class_id{% for q in quasi %}, s.{{ q.column }}{% endfor %},

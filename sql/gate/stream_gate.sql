@@ -9,7 +9,7 @@
 {%- from 'gate/stream_seen_ranges.sql' import reaches_beyond with context -%}
 -- Chapter 4, check: the release gate compares the published rows with the source and the policy, which it
 -- reads again. No row is published if a check fails.
--- The gate reads: a row a record that leaves, with the values of the source.
+-- One row per published record, with its values in the source.
 replayed_records AS MATERIALIZED (
     SELECT
         v.{{ stream.arrived_at }} AS arrived_at, v.{{ stream.published_at }} AS published_at, v.{{ stream.delay }} AS delay,
@@ -26,7 +26,7 @@ replayed_records AS MATERIALIZED (
     FROM published_rows AS v
     LEFT JOIN source AS s ON s.rid = v.{{ stream.arrived_at }}
 ),
--- A row a combination of original values in a class: how many records have it.
+-- One row per class and combination of original values: how many records have it.
 class_originals AS MATERIALIZED (
     SELECT class_id{% for q in quasi %}, {{ q.column }}{% endfor %}, count(*) AS size
     FROM replayed_records
@@ -34,7 +34,7 @@ class_originals AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% include 'gate/allowed_ancestors.sql' %}
--- A row a class: what it publishes, and how many records, as the leaving rows say.
+-- One row per class: its published values and number of records, according to the published rows.
 regrouped_classes AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, count(*) AS size
@@ -45,7 +45,7 @@ regrouped_classes AS MATERIALIZED (
     WHERE NOT {{ stream.suppressed }}
     GROUP BY ALL
 ),
--- A row a record that is left out and the values that it is left out with.
+-- One row per combination of values that suppressed records are published with: how many records.
 noisy_records AS MATERIALIZED (
     SELECT
         count(*) AS size
@@ -57,7 +57,7 @@ noisy_records AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% include 'gate/parsed_intervals.sql' %}
--- A row a class: what a reader has of it when it is first seen.
+-- One row per class: the persons and values that it has when it is first published.
 first_seen AS MATERIALIZED (
     SELECT
         r.class_id, count(DISTINCT r.person) AS persons
@@ -91,8 +91,8 @@ first_values AS MATERIALIZED (
     {% endif %}
 ),
 {% endif %}
--- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
--- read.
+-- One row: true, or an error. The published rows are compared with the source and the policy; no row is published
+-- before this is read.
 gate AS MATERIALIZED (
     SELECT CASE
         WHEN (SELECT struct_keys("dbanon row") FROM (FROM published_rows LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN error({{ gate_say.columns }})

@@ -5,7 +5,7 @@ numbered AS MATERIALIZED (
     FROM replayed_records
     WHERE class_id IS NOT NULL
 ),
--- One row: true, or an error where a measure is not what the gate's own formula gives.
+-- One row: true, or an error if a metric differs from the result of the gate's own formula.
 stated_check AS MATERIALIZED (
     SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE m.value IS DISTINCT FROM o.value AND NOT coalesce(abs(m.value - o.value) <= 1e-9 * greatest(1, o.value), false)) > 0 OR count(*) > count(DISTINCT o.metric) THEN error({{ gate_say.stated }}) ELSE true END AS passed
     FROM (

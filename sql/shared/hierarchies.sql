@@ -7,7 +7,7 @@
     {%- endfor -%}
 {%- endmacro %}
 {% macro hierarchies(stored) -%}
--- A row a node of a hierarchy, as it is stored.
+-- One row per stored node of a hierarchy.
 hierarchy AS MATERIALIZED (
     {% for q in stored %}
     SELECT {{ q.tree }} AS tree, node, parent, label, ord FROM ({{ q.rows }})

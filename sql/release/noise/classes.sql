@@ -6,7 +6,7 @@
 {% macro counted(column) -%}
 (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST) FROM {{ column }} AS v WHERE v.class_id = c.class_id)
 {%- endmacro %}
--- A row a class, and one a reason why records were left out.
+-- One row per class, and one per reason why records were suppressed or dropped.
 class_rows AS MATERIALIZED (
 SELECT
     c.class_id AS {{ class_id }},

@@ -9,17 +9,17 @@
 {% if generalized %}
 {% include 'release/plan/generalize.sql' %}
 {% endif %}
--- A row a part of a group: its class. Where records may be left out, cluster -1 and class -1 are the outliers.
+-- One row per part of a group: its class. Cluster -1 and class -1 are suppressed records.
 part_classes AS MATERIALIZED (
     SELECT gid, first, last, CASE WHEN cluster = -1 THEN -1 ELSE cluster::BIGINT + 1 END AS class_id FROM cluster_parts
 ),
 {% include 'release/plan/classes_of_records.sql' %}
--- A row a seat of a class: the codes and positions that were drawn for it. The drawing has shuffled them.
+-- One row per seat of a class: the codes and positions that were drawn for it, in random order.
 drawn_values AS MATERIALIZED (
     SELECT cluster::BIGINT + 1 AS class_id, seat, code, position
     FROM (SELECT unnest((answer).drawn, max_depth := 2) FROM clustering)
 ),
--- A row a record: its class, its seat there, and what is published unchanged.
+-- One row per record: its class, its seat in the class, and its unchanged values.
 class_seats AS MATERIALIZED (
     SELECT
         s.class_id,
@@ -33,14 +33,14 @@ class_seats AS MATERIALIZED (
 {% endif %}
 {# The least and the greatest value that is released. #}
 {% for q in quasi if q.is_drawn and q.is_number %}
--- One row: the least and the greatest value that is released.
+-- One row: the least and greatest released value.
 {{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT min(value) AS low, max(value) AS high
     FROM {{ 'domain'|of(q) }}
     {% if suppress %}WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM cluster_parts AS p JOIN code_groups AS e USING (gid) WHERE p.cluster <> -1){% endif %}
 ),
 {% endfor %}
--- A row a record: the values that are published in place of its own.
+-- One row per record: the values that are published in place of its own values.
 noisy_records AS MATERIALIZED (
     SELECT
         t.*
@@ -71,8 +71,7 @@ noisy_records AS MATERIALIZED (
     {% endif %}
     {% endfor %}
 ),
--- A row a kind of record that is published alike, and how many there are. Numbers are on their grid as interval ends
--- are.
+-- One row per distinct published row, and the number of records. Numbers are rounded as interval bounds are.
 distinct_rows AS MATERIALIZED (
     SELECT
         class_id

@@ -2,7 +2,7 @@
 {%- from 'shared/record_assignment.sql' import reasons with context -%}
 {% include 'release/plan/pipeline.sql' %},
 {% include 'release/plan/metric_inputs.sql' %},
--- A row an equivalence class, and one a reason why records were left out.
+-- One row per equivalence class, and one per reason why records were suppressed or dropped.
 class_rows AS MATERIALIZED (
 SELECT
     c.class_id AS {{ class_id }},

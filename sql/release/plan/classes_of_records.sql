@@ -1,7 +1,7 @@
 {#- The class of every record, from those of the parts of its group: class_of_part -> class_of_group -> class_of_tuple ->
     placed. -#}
 {%- from 'release/plan/row_identity.sql' import same_group, same_tuple, tie with context -%}
--- A row a group: its class, or NULL where its records are in several.
+-- One row per group: its class, or NULL if its records are in several classes.
 group_classes AS MATERIALIZED (
     SELECT e.*, p.class_id
     FROM code_groups AS e
@@ -11,15 +11,15 @@ group_classes AS MATERIALIZED (
         GROUP BY gid
     ) AS p USING (gid)
 ),
--- A row a tuple: its group, and the class of that.
+-- One row per tuple: its group, and the class of the group.
 tuple_classes AS MATERIALIZED (
     SELECT t.*, g.gid, g.class_id
     FROM tuples AS t
     JOIN encoded_tuples AS e ON e.tid = t.tid
     JOIN group_classes AS g ON {{ same_group() }}
 ),
--- A row a kind of record and a class: how many of them are in it. Those of a group that is in several classes are dealt
--- out in the order of a hash of what is published unchanged.
+-- One row per kind of record and class: how many of its records are in the class. If a group is in several classes, its
+-- records are assigned in the order of a hash of their unchanged values.
 record_classes AS MATERIALIZED (
     SELECT s.rid, t.tid, t.class_id, s.size
     FROM source AS s

@@ -8,8 +8,8 @@
 {% endif %}
 {% set clustered = sql('new_groups') if kept_members else sql('code_groups') %}
 -- Chapter 2, cluster: the algorithm forms clusters of records. This is the only step that is not SQL.
--- One row: the clusters. This is the one call of the clustering function; its first argument carries what must hold
--- before it.
+-- One row: the clusters, from the one call of the clustering function. Its first argument is an error if the input has
+-- a problem.
 clustering AS MATERIALIZED (
     SELECT dbanon_cluster(
         (SELECT CASE WHEN failure IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error({{ message_text() }}) END
@@ -19,13 +19,13 @@ clustering AS MATERIALIZED (
     ) AS answer
     {% if trees %}FROM tree_domains AS d{% endif +%}
 ),
--- A row a part of a group: the cluster that its records first to last were put in.
+-- One row per part of a group of equal records: the cluster of its records number `first` to `last`.
 {{ sql('new_parts') if kept_members else sql('cluster_parts') }} AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
     FROM clustering
 ),
 {% if kept_members %}
--- A row a part of a group and its cluster: records that stay, those that were clustered, and those that wait (-1).
+-- One row per part of a group: its cluster, for records that stay in their class, new ones, and deferred ones (-1).
 cluster_parts AS MATERIALIZED (
     SELECT gid, cluster_id AS cluster, last - records + 1 AS first, last FROM kept_groups
     UNION ALL

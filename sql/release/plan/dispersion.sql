@@ -26,7 +26,7 @@
         {{ q.family.width|filled(gap=sql('reach'), scale=q.scale) }} AS width
     FROM (SELECT max(position) AS reach FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }})
 ),
--- A row a code: its distance from the least value, in whole steps.
+-- One row per code: its distance from the least value, in whole steps.
 {{ 'steps'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT d.code, (CASE WHEN r.reach = 0 THEN 0 WHEN r.reach = r.steps THEN d.position ELSE round(d.position / r.reach * r.steps) END)::HUGEINT AS step
@@ -34,7 +34,7 @@
     {{ end_few() }}
 ),
 {% endfor %}
--- A row a part of a group in a class where something varies: its values and its size.
+-- One row per part of a group in a class with different values: its values and its size.
 cluster_members AS MATERIALIZED (
     SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, {% if q.is_number %}{{ 'steps'|of(q) }}.step AS {{ 'value'|of(q) }}{% else %}e.{{ 'code'|of(q) }} AS {{ 'value'|of(q) }}{% endif %}{% endfor %}
     FROM cluster_parts AS p
@@ -66,7 +66,7 @@ cluster_members AS MATERIALIZED (
 {% set values %}{% for q in categories %}{% if not loop.first %}, {% endif %}{{ 'value'|of(q) }}{% endfor %}{% endset %}
 {% set place %}{% if categories|length > 1 %}GROUPING({{ values }}){% else %}0{% endif %}{% endset %}
 {% if numbers %}
--- A row a cluster: sums and squares of each number.
+-- One row per cluster: the sum and the sum of squares of each number.
 cluster_moments AS MATERIALIZED (
     SELECT
         cluster, class_id, sum(size)::HUGEINT AS size
@@ -79,14 +79,14 @@ cluster_moments AS MATERIALIZED (
 ),
 {% endif %}
 {% if categories %}
--- A row a cluster, a category's column and a value of it: how many records have it.
+-- One row per cluster, category column and value: how many records have it.
 category_counts AS MATERIALIZED (
     SELECT cluster, class_id, {{ place }} AS attribute, {% if categories|length > 1 %}coalesce({{ values }}){% else %}{{ values }}{% endif %} AS value, sum(size) AS size
     FROM cluster_members
     GROUP BY GROUPING SETS ({% for q in categories %}{% if not loop.first %}, {% endif %}(cluster, class_id, {{ 'value'|of(q) }}){% endfor %})
 ),
 {% endif %}
--- A row a level, class and cluster: the square errors, of each number and of all categories together.
+-- One row per level (class and cluster): the squared error of each number, and of all categories together.
 square_errors AS MATERIALIZED (
     {% for level, key in (('class', 'class_id'), ('cluster', 'cluster')) %}
     SELECT '{{ sql(level) }}' AS level, {% if categories %}categories.error{% else %}0{% endif %} AS categories{% for q in numbers %}, numbers.{{ 'error'|of(q) }}{% endfor %}

@@ -6,14 +6,14 @@
 WITH RECURSIVE
 -- Chapter 1, read: the source is read once, what the call needs is checked, and every value gets a code.
 {% if order %}{% include 'release/streams/source.sql' %}{% else %}{% include 'release/plan/source.sql' %}{% endif %},
--- The records to cluster, a row a kind: without those with a NULL, where nulls = 'drop'.
+-- One row per kind of record that is clustered: with nulls = 'drop', those without a NULL.
 usable_records AS (
     SELECT * FROM source
     {% if nulls == 'drop' %}
     WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}
     {% endif %}
 ),
--- A row a combination of all that the clustering looks at, numbered (tid): how many records have it.
+-- One row per combination of the values that the clustering reads: its number (tid) and its number of records.
 tuples AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS tid, *
     FROM (
@@ -28,8 +28,8 @@ tuples AS MATERIALIZED (
     )
 ),
 {% if whole_table %}
--- The larger table that the source is a part of: a row a value of a column; of sensitive columns with how many records
--- (persons) have it.
+-- One row per value of a column in the larger table that the source is a part of; for sensitive columns with its number
+-- of records or persons.
 {% for q in quasi %}
 {{ 'larger'|of(q) }} AS MATERIALIZED (SELECT {{ q.value }} AS {{ q.column }} FROM {{ whole_table.quasi[q.i] }}),
 {% endfor %}
@@ -42,7 +42,7 @@ tuples AS MATERIALIZED (
 {% endfor %}
 {% endif %}
 {% for q in quasi if q.is_number %}
--- A row a value, after top and bottom coding: its code, which is its rank, and its distance from the least value.
+-- One row per value after top and bottom coding: its code, which is its rank, and its distance from the least value.
 {{ 'domain'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT
@@ -61,7 +61,7 @@ tuples AS MATERIALIZED (
 {% endif %}
 {# Sensitive values that models are about or that the algorithm reads, in their order. #}
 {% for s in model_columns %}
--- A row a value of the sensitive column: its code, in the order of the values or of the leaves of their tree.
+-- One row per value of the sensitive column: its code, in the order of the values or of the leaves of the hierarchy.
 {{ 'sensitive codes'|of(s) }} AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
@@ -80,13 +80,13 @@ tuples AS MATERIALIZED (
 {% endfor %}
 {% include 'release/plan/input_errors.sql' %}
 {% if tie_break_mode == 'value' %}
--- A row a combination of unchanged values that tell records of equal codes apart: the hash that orders these.
+-- One row per combination of unchanged values: the hash that orders records with equal codes.
 ties AS MATERIALIZED (
     SELECT *, {{ tie(sql(''), tie_break_columns, false) }} AS tie
     FROM (SELECT DISTINCT {% for u in tie_break_columns %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %} FROM tuples)
 ),
 {% endif %}
--- A row a tuple: the codes of its quasi-identifiers (c) and sensitive values (s), and the hash that breaks ties.
+-- One row per tuple: the codes of its quasi-identifiers and sensitive values, and the hash that breaks ties.
 encoded_tuples AS MATERIALIZED (
     SELECT
         t.tid, t.size, {% if tie_break_mode == 'value' %}h.tie{% elif tie_break_mode == 'row' %}{{ tie(sql('t.'), tie_break_columns, person) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
@@ -104,7 +104,7 @@ encoded_tuples AS MATERIALIZED (
     JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.{{ u.column }} IS NOT DISTINCT FROM t.{{ u.column }}{% endfor %}
     {% endif %}
 ),
--- A row a group of records that the clustering cannot tell apart: how many they are.
+-- One row per group of records with equal codes, which the clustering cannot distinguish: its number of records.
 code_groups AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (

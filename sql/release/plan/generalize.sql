@@ -9,7 +9,7 @@
 -- column is raised to: a node, `*` (-2), or what covers the codes (-1).
 wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM clustering),
 {% endif %}
--- A row a cluster: its size, and its span. Clusters of records of one group have one span: they publish the same.
+-- One row per cluster: its size and its span. Clusters that contain records of one group only share a span.
 cluster_spans AS MATERIALIZED (
     SELECT
         cluster, {% if widens %}cluster::BIGINT{% else %}CASE WHEN min(gid) = max(gid) THEN -1 - min(gid) ELSE cluster END{% endif %} AS span,
@@ -18,7 +18,7 @@ cluster_spans AS MATERIALIZED (
     {% if suppress %}WHERE cluster <> -1{% endif +%}
     GROUP BY cluster
 ),
--- A row a span: its records, and of each column the least and greatest code and how many records have a value.
+-- One row per span: its number of records, and for each column the least and greatest code and the number of values.
 span_ranges AS MATERIALIZED (
     SELECT
         c.span, sum(p.last - p.first + 1)::BIGINT AS size
@@ -50,8 +50,8 @@ span_ranges AS MATERIALIZED (
         {% endset %}
 {{ published_nodes(ranged_trees, pairs, widens) }}
 {% endif %}
--- A row a span: what it publishes and what a record of it loses. A span of NULLs publishes NULL and loses nothing; one
--- that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart.
+-- One row per span: its published values and the loss of a record. A span of NULLs publishes NULL and loses nothing;
+-- one with NULLs and values publishes `*` and loses everything. Typed bounds are NULL in both cases.
 span_values AS (
     SELECT
         x.span

@@ -5,7 +5,7 @@
 {% macro all_trees(trees, from, whole_table=none) %}
 {% set stored = trees|selectattr('rows')|list %}
 {% set flat = trees|rejectattr('rows')|list %}
--- A row a tree and a value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
+-- One row per hierarchy and value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
 categories AS MATERIALIZED (
     {% for q in trees %}
     SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT {{ q.column }} AS value FROM {{ 'larger'|of(q) if whole_table else from }} WHERE {{ q.column }} IS NOT NULL)
@@ -18,8 +18,7 @@ categories AS MATERIALIZED (
 {% if stored %}
 {{ hierarchies(stored) }}
 {% endif %}
--- One row: the trees as they are read, nodes, codes of values and what may be wrong. This is the one call of the reading
--- function.
+-- One row: the hierarchies, from the one call of the function that reads them: nodes, codes of values, and problems.
 trees AS MATERIALIZED (
     SELECT dbanon_trees(
         '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else sql('false') }}, {{ q.min_level or 0 }}]{{ sql(', ') if not loop.last }}{% endfor %}]}',
@@ -27,27 +26,27 @@ trees AS MATERIALIZED (
         {% if stored %}(SELECT list(struct_pack(tree := tree, node := node, parent := parent, label := label) ORDER BY tree ASC, ord ASC NULLS LAST, node ASC) FROM hierarchy){% else %}NULL{% endif +%}
     ) AS read
 ),
--- A row a node: its place in preorder (node), the nodes from the root to it (line), edges to the root and down to its
--- deepest leaf, the leaves below it, and the text it is published as.
+-- One row per node: its position in preorder (node), the nodes from the root to it (line), its depth and height, the
+-- number of leaves below it, and the text that it is published as.
 nodes AS MATERIALIZED (
     SELECT tree, node, parent, depth, height, leaves, is_leaf, label COLLATE POSIX AS label, published COLLATE POSIX AS published, line
     FROM (SELECT unnest((read).nodes, max_depth := 2) FROM trees)
 ),
--- A row a value: its code, which ascends in the order of the leaves, the node it is clustered as (raised to min_level),
--- and its own.
+-- One row per value: its code, in the order of the leaves, the node as which it is clustered (raised to min_level), and
+-- its own node.
 value_codes AS MATERIALIZED (
     {{ few() }}
     SELECT tree, value COLLATE POSIX AS value, code, node, own
     FROM (SELECT unnest((read).codes, max_depth := 2) FROM trees)
     {{ end_few() }}
 ),
--- A row a code: its node and the line of nodes from the root to that.
+-- One row per code: its node, and the nodes from the root to it.
 code_nodes AS MATERIALIZED (
     SELECT d.tree, d.code, t.node, t.line
     FROM (SELECT DISTINCT tree, code, node FROM value_codes) AS d
     JOIN nodes AS t ON t.tree = d.tree AND t.node = d.node
 ),
--- One row: of each tree the parents of its nodes in preorder, and the nodes of the codes.
+-- One row: for each hierarchy the parents of its nodes in preorder, and the nodes of the codes.
 tree_domains AS MATERIALIZED (
     SELECT
         {% for q in trees %}
@@ -62,14 +61,14 @@ tree_domains AS MATERIALIZED (
     or a negative number (raised). -#}
 {% macro published_nodes(trees, pairs, is_raised=false) %}
 {% set is_rounded = trees|map(attribute='round')|max > 1 %}
--- A row a tree and a pair of least and greatest code: the line to the node of the least. It is materialized since DuckDB,
--- which takes every relation of codes for small, would join the codes with each other first.
+-- One row per hierarchy and pair of codes: the nodes from the root to the node of the least code. It is materialized
+-- because DuckDB, which expects all relations of codes to be small, would join the codes with each other first.
 low_nodes AS MATERIALIZED (
     SELECT p.tree, p.low, p.high, {% if is_raised %}p.raised, {% endif %}{% if is_rounded %}{{ setting(trees, 'round', 1, sql('p.tree')) }} AS round, {% endif %}a.line
     FROM ({{ pairs }}) AS p
     JOIN code_nodes AS a ON a.tree = p.tree AND a.code = p.low
 ),
--- A row a tree and a pair of least and greatest code: their least common ancestor, the text it is published as, and its
+-- One row per hierarchy and pair of least and greatest code: their lowest common ancestor, its published text and its
 -- loss.
 range_nodes AS MATERIALIZED (
     {{ few() }}

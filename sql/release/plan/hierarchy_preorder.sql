@@ -2,7 +2,7 @@
     node that a root reaches with its line of nodes and labels from the root, and its places among siblings, which order
     nodes in preorder. `tree` says whose a node is. -#}
 {% macro reach(hierarchy, siblings, preorder) %}
--- A row a node: its place among the children of its parent, and whether it is a leaf.
+-- One row per node: its position among the children of its parent, and whether it is a leaf.
 {{ siblings }} AS MATERIALIZED (
     SELECT
         r.tree, r.node, r.parent, r.label,
@@ -10,7 +10,7 @@
         NOT EXISTS (FROM {{ hierarchy }} AS below WHERE below.tree = r.tree AND below.parent = r.node) AS is_leaf
     FROM {{ hierarchy }} AS r
 ),
--- A row a node that the root reaches: the nodes, labels and places from the root to it.
+-- One row per node below the root: the nodes, labels and positions from the root to it.
 {{ preorder }} AS (
     SELECT tree, node, parent, label, is_leaf, [node] AS line, [label] AS labels, [place] AS places
     FROM {{ siblings }}
@@ -25,7 +25,7 @@
 {% endmacro %}
 {#- The hierarchy of one column: "zip: hierarchy", "zip: siblings" and "zip: preorder". -#}
 {% macro walk(q) %}
--- A row a node of the hierarchy, as it is stored.
+-- One row per stored node of the hierarchy.
 {{ 'hierarchy'|of(q) }} AS MATERIALIZED (
     SELECT 0 AS tree, node, parent, label, ord FROM ({{ q.rows }})
 ),

@@ -7,13 +7,13 @@
 {% include 'release/plan/pipeline.sql' %}
 {% for q in quasi %}
 {% if q.is_number %}
--- A row a value of the number: its rank, and the key that interval ends compare with.
+-- One row per value of the number: its rank, and the key that is compared with interval bounds.
 , {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, value::{{ q.ends.type }} AS key, row_number() OVER (ORDER BY value ASC) AS place
     FROM (SELECT DISTINCT {{ q.column }} AS value FROM usable_records WHERE {{ q.column }} IS NOT NULL)
 )
--- A row a class: the ranks of the first and the last value that its interval covers. One without an interval covers
--- all, and NULL.
+-- One row per class: the ranks of the first and last value that its interval covers. A class without an interval covers
+-- all values and NULL.
 , {{ 'scope'|of(q) }} AS MATERIALIZED (
     SELECT
         x.class_id, x.published, x.low_end IS NULL AS is_open,
@@ -37,7 +37,7 @@
     ASOF LEFT JOIN (SELECT key, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY key) AS l ON x.high_end >= l.key
 )
 {% else %}
--- A row a published node and a value under it. `*` may also stand for NULL, and its reader cannot tell.
+-- One row per published node and value below it. `*` may also be published for NULL.
 , {{ 'nodes'|of(q) }} AS MATERIALIZED (
     SELECT published, value, count(*) OVER (PARTITION BY published) AS n_covered_values
     FROM (
@@ -57,7 +57,7 @@
 {% endif %}
 {% endfor %}
 {% for u in unchanged %}
--- A row a value that enough records (persons) have, numbered: what few have says nothing about the others.
+-- One row per value that enough records (persons) have, numbered.
 , {{ 'common values'|of(u) }} AS MATERIALIZED (
     SELECT row_number() OVER () AS vid, value
     FROM (
@@ -65,7 +65,7 @@
         HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} >= {{ support }}
     )
 )
--- A row a class and one of these values in it: how many records.
+-- One row per class and one of these values: how many records.
 , {{ 'classes'|of(u) }} AS MATERIALIZED (
     SELECT r.class_id, c.vid, sum(r.size)::BIGINT AS size
     FROM released_values AS r
@@ -73,15 +73,15 @@
     GROUP BY r.class_id, c.vid
 )
 {% for q in quasi %}
--- A row a value of the one column and a value of the other that go together somewhere in the table.
+-- One row per pair of values of the two columns that occurs in the table.
 , {{ 'taken'|of(u, q) }} AS MATERIALIZED (
     SELECT c.vid, {% if q.is_number %}p.place{% else %}s.value{% endif %}
     FROM (SELECT DISTINCT {{ u.column }} AS carried, {{ q.column }} AS value FROM usable_records) AS s
     JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM s.carried
     {% if q.is_number %}LEFT JOIN {{ 'order'|of(q) }} AS p ON p.value = s.value{% endif %}
 )
--- A row a value of the one column and a published value of the other: the originals that it covers, and what remains
--- of them.
+-- One row per value of the one column and published value of the other: the originals that it covers, and those that
+-- remain possible.
 , {{ 'possible_values'|of(u, q) }} AS (
     {% if q.is_number %}
     SELECT

@@ -2,7 +2,7 @@
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
--- One row: what the random forests of the influence function say.
+-- One row: the scores of the random forests.
 clustering AS MATERIALIZED (
     SELECT dbanon_influence(
         (SELECT CASE WHEN failure IS NULL THEN {{ request }} ELSE error({{ message_text() }}) END

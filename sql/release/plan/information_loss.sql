@@ -2,7 +2,7 @@
     inner node of a hierarchy loses: edges, the height of its own subtree over that of the whole (k-member); leaves, its
     share of the leaves (NCP), 0 for a leaf. A number loses the same in both. NULLs as in path.sql. -#}
 {% if quasi|rejectattr('is_number')|list %}
--- A row a tree and a pair of least and greatest code: what its node loses, by edges and by leaves.
+-- One row per hierarchy and pair of codes: the loss of their common node, by edges and by leaves.
 node_losses AS MATERIALIZED (
     SELECT p.tree, p.low, p.high, {% if widens %}p.raised, {% endif %}coalesce(t.height::DOUBLE / nullif(root.height, 0), 0.0) AS edges, CASE WHEN t.height = 0 THEN 0.0 ELSE t.leaves::DOUBLE / root.leaves END AS leaves
     FROM range_nodes AS p
@@ -10,8 +10,7 @@ node_losses AS MATERIALIZED (
     JOIN nodes AS root ON root.tree = p.tree AND root.node = 0
 ),
 {% endif %}
--- A row a class: what a record of it loses in each column. Clusters that publish the same lose the same, so a class
--- says it all.
+-- One row per class: the loss of a record in each column. Clusters that publish the same values have the same loss.
 class_losses AS MATERIALIZED (
     SELECT
         g.class_id
@@ -31,7 +30,7 @@ class_losses AS MATERIALIZED (
     {% endfor %}
     GROUP BY g.class_id
 ),
--- One row: what all records lose, by each way of counting.
+-- One row: the loss of all records, by edges and by leaves.
 lost AS MATERIALIZED (
     SELECT
         {% for kind in ('edges', 'leaves', 'numbers') %}

@@ -1,6 +1,6 @@
 {#- What must hold before anything is clustered: one row, the first problem or NULL. Nothing here quotes a cell. -#}
 {%- from 'shared/messages.sql' import named_messages with context -%}
--- One row: how many records the source has, and how many values each column.
+-- One row: the number of records of the source, and of values in each column.
 source_counts AS MATERIALIZED (
     SELECT
         coalesce(sum(size), 0)::BIGINT AS records
@@ -8,14 +8,14 @@ source_counts AS MATERIALIZED (
         {% if q.is_number and q.family.has_infinity %}, coalesce(sum(size) FILTER (WHERE {{ q.column }} IS NOT NULL AND NOT isfinite({{ q.column }})), 0)::BIGINT AS {{ 'not finite'|of(q) }}{% endif %}{% endfor %}
     FROM source
 ),
--- One row: how many records are left to cluster.
+-- One row: the number of records that are clustered.
 usable_counts AS MATERIALIZED (
     SELECT coalesce(sum(size), 0)::BIGINT AS records{% if person %}, count(DISTINCT person) AS persons{% endif %} FROM tuples
 ),
 {% if trees %}
--- A row a tree: what its hierarchy and the values of its column are like.
+-- One row per hierarchy: properties of its nodes and of the values of its column.
 tree_facts AS MATERIALIZED (SELECT unnest((read).facts, max_depth := 2) FROM trees),
--- A row a tree: the first reason to refuse it, or NULL.
+-- One row per hierarchy: its first problem, or NULL.
 tree_problems AS (
     SELECT
         list_position([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}], tree) AS place,
@@ -52,7 +52,7 @@ tree_problems AS (
     FROM tree_facts
 ),
 {% endif %}
--- One row: the first reason to refuse the call, or NULL.
+-- One row: the first problem of the source or the call, or NULL.
 problem AS MATERIALIZED (
     SELECT coalesce(
         CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ messages.failure('policy changed', say.policy_changed) }} END,

@@ -1,14 +1,14 @@
 {#- A refresh that keeps classes: records that were published before stay in their clusters, only the others (fresh) are
     clustered. Records of a group are interchangeable, so it is enough to count them. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash, same_group, same_tuple with context -%}
--- A row a cluster of the version before and a hash of its records: how many it had.
+-- One row per cluster of the previous version and hash of its records: how many records it had.
 before AS MATERIALIZED (
     SELECT row_hash, cluster_id, sum(records)::BIGINT AS records
     FROM {{ kept_members }}
     WHERE cluster_id IS NOT NULL
     GROUP BY ALL
 ),
--- A row a group and the hash by which its records are known again: how many they are.
+-- One row per group and hash by which its records are recognized: how many records.
 hash_of AS MATERIALIZED (
     SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, sum(s.size)::BIGINT AS size
     FROM source AS s
@@ -17,7 +17,7 @@ hash_of AS MATERIALIZED (
     JOIN code_groups AS g ON {{ same_group() }}
     GROUP BY ALL
 ),
--- A row a group and a cluster that records of it stay in: how many, and which is the last of them.
+-- One row per group and cluster in which records of the group stay: how many, and the number of the last.
 kept_groups AS MATERIALIZED (
     SELECT gid, cluster_id, records, sum(records) OVER (PARTITION BY gid ORDER BY cluster_id ASC) AS last
     FROM (
@@ -33,15 +33,15 @@ kept_groups AS MATERIALIZED (
         GROUP BY gid, cluster_id
     )
 ),
--- A row a group that has more records than stay: how many came.
+-- One row per group that has more records than stay: how many were added.
 arrivals AS MATERIALIZED (
     SELECT g.* REPLACE ((g.size - coalesce(h.held, 0))::INTEGER AS size), coalesce(h.held, 0)::INTEGER AS held
     FROM code_groups AS g
     LEFT JOIN (SELECT gid, max(last) AS held FROM kept_groups GROUP BY gid) AS h USING (gid)
     WHERE g.size > coalesce(h.held, 0)
 ),
--- One row: how many records came, and whether they wait. Those that are too few for a class do, as far as records may
--- be left out; and those that were left out before, while nobody joins them.
+-- One row: how many records were added, and whether they are deferred: if they are too few for a class and records may
+-- be suppressed, or if they were suppressed before and no record is new.
 arrival AS MATERIALIZED (
     SELECT *, records <= budget AND (known < {{ k }} OR NOT newcomers) AS waits
     FROM (SELECT coalesce(sum(size), 0) AS records, {% if person %}count(DISTINCT person){% else %}coalesce(sum(size), 0){% endif %} AS known FROM arrivals) AS a
@@ -53,5 +53,5 @@ arrival AS MATERIALIZED (
     ) AS n
     CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM tuples) AS b
 ),
--- A row a group of records that came and do not wait: only these are clustered.
+-- One row per group of added records that are not deferred: only these are clustered.
 new_groups AS MATERIALIZED (SELECT * FROM arrivals WHERE NOT (SELECT waits FROM arrival)),

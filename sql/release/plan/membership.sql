@@ -4,8 +4,8 @@
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, same_tuple, tie with context -%}
 {% include 'release/plan/pipeline.sql' %},
--- A row a kind of record that is released and a cluster: its class, and how many of them. They are dealt out in the
--- order in which classes are (see placed), and those that are published alike by their keys.
+-- One row per kind of released record and cluster: its class and how many records. Records are assigned in the order of
+-- record_classes; those that publish the same values in the order of their keys.
 cluster_members AS MATERIALIZED (
     SELECT d.rid, p.cluster, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
     FROM (
@@ -28,8 +28,8 @@ cluster_members AS MATERIALIZED (
     ) AS p ON p.gid = d.gid AND p.first <= d.last AND p.last > d.last - d.size
     GROUP BY d.rid, p.cluster, p.class_id
 ),
--- A row a class: a hash of what it publishes, with dates in days: versions of which one names the months or years that
--- the other spelled out publish the same.
+-- One row per class: a hash of its published values with dates in days, so that 2020-03 and [2020-03-01, 2020-03-31]
+-- are equal.
 class_labels AS MATERIALIZED (
     SELECT DISTINCT class_id, md5_number_lower(to_json(struct_pack(format := 'dbanon 2'{% for c in quasi_output %}, n{{ loop.index }} := {{ c.label }}, v{{ loop.index }} := {% if c.is_dated %}{{ form.in_days(c.expression) }}{% else %}{{ c.expression }}{% endif %}{% endfor %}))::VARCHAR) AS label_hash
     FROM generalized_spans

@@ -1,7 +1,7 @@
 {#- What metrics and classes are computed from: classes as published, and the sensitive values in each. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 -- Chapter 5, measure: classes and metrics are computed from the checked rows.
--- A row an equivalence class: what it publishes, and how many records (persons) it has.
+-- One row per equivalence class: its published values, and its number of records (and persons).
 sized_classes AS MATERIALIZED (
     SELECT c.*, r.size{% if person %}, r.persons{% endif %}
     FROM {% if noise %}(SELECT DISTINCT class_id FROM released_values){% else %}published_classes{% endif %} AS c
@@ -14,15 +14,14 @@ sized_classes AS MATERIALIZED (
     ) AS r USING (class_id)
 )
 {% for u in unchanged if u.is_sensitive %}
--- A row a class and a sensitive value in it: how many records. Of values that compare equal and read differently one
--- stands for all, whatever their order.
+-- One row per class and sensitive value: how many records. Equal values with different texts count as one.
 , {{ 'in classes'|of(u) }} AS MATERIALIZED (
     {# Of values that compare equal and read differently one stands for all, whatever their order. #}
     SELECT class_id, {% if u.text_is_value %}{{ u.column }}{% else %}min_by({{ u.column }}, {{ 'text'|of(u) }}){% endif %} AS value, sum(size)::BIGINT AS size
     FROM released_values
     GROUP BY class_id, {{ u.column }}
 )
--- A row a sensitive value: how many records (persons) have it in all.
+-- One row per sensitive value: how many records or persons have it in the whole release.
 , {{ 'overall'|of(u) }} AS MATERIALIZED (
     {% if person %}
     SELECT {% if u.text_is_value %}s.{{ u.column }}{% else %}min_by(s.{{ u.column }}, s.{{ u.column }}::VARCHAR){% endif %} AS value, count(DISTINCT s.person) AS size

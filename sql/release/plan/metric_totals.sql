@@ -1,5 +1,5 @@
 {#- One row a measure; each measure is a file in metric/. -#}
--- One row: totals that every measure may read.
+-- One row: totals that the metrics read.
 run AS MATERIALIZED (
     SELECT
         (SELECT sum(size) FROM source) AS records_in,
@@ -10,7 +10,7 @@ run AS MATERIALIZED (
     FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM sized_classes) AS class,
         (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}sized_classes{% else %}cluster_spans{% endif %}) AS cluster
 ),
--- A row a measure: its value, and whether it may be published.
+-- One row per metric: its value, and whether it may be published.
 metric_rows AS MATERIALIZED (
     {% for m in metrics %}
     SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.description }} AS description, {{ m.is_publishable }} AS is_publishable

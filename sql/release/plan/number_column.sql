@@ -131,7 +131,7 @@
     sum): the published width over the width of all that is published. Values that nobody sees, of records that are left
     out or lie under `*`, do not count: the loss would tell of them. -#}
 {% macro published_intervals(q) %}
--- A row a pair of least and greatest code: the ends of the interval, its text, and its loss.
+-- One row per pair of least and greatest code: the bounds of the published interval, its text and its loss.
 {{ 'published'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT

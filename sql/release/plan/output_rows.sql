@@ -1,7 +1,7 @@
 {#- The rows that leave, as they leave: what the gate judges is this relation, and after the gate nothing is joined,
     computed or filtered. Rows that are alike are one row with a list of as many copies; `place` is their order, by what is
     published alone, so that order tells nothing the rows do not. -#}
--- The rows as they leave, a row a kind of them: how many copies there are, and its place in the order.
+-- One row per distinct published row: its number of copies, and its position in the order.
 published_rows AS MATERIALIZED (
     SELECT
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
@@ -18,7 +18,7 @@ published_rows AS MATERIALIZED (
         {% endif %}
     ) AS r
 ),
--- The same rows with the names of this statement: what the gate, classes and metrics read.
+-- One row per distinct published row: its class and unchanged values under the names of this statement.
 released_values AS (
     SELECT
         {{ class_id }} AS class_id

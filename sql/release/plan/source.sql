@@ -4,10 +4,10 @@
     before anything else, the source is what is left: within bounds, and of records alike in all that is published (of one
     person) only one. -#}
 {% if not rereads_source %}
--- The source as it came, a row a record: what cannot be read twice alike is read here and never again.
+-- One row per record of the source, which is read only here because a second reading could return other rows.
 source_copy AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
--- The source, read once: a row a kind of record, how many records are of it (size), and the number of the first (rid).
+-- One row per kind of record of the source: the number of equal records (size), and the number of the first (rid).
 {{ sql('whole_source') if bounds or distinct else sql('source') }} AS MATERIALIZED (
     SELECT
         {% for q in quasi %}{{ q.column }}, {% endfor %}
@@ -29,12 +29,12 @@ source_copy AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.
     GROUP BY ALL
 )
 {%- if bounds or distinct +%}
--- The records within the bounds of the call: a row a kind.
+-- One row per kind of record within the bounds of the call.
 , bounded_records AS MATERIALIZED (
     FROM whole_source
     {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ b.column }} IS NULL OR {{ b.column }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
 )
--- The records that count, a row a kind: of duplicates only one, where the call asks for that.
+-- One row per kind of record that is published: duplicates are dropped if the call asks for it.
 , source AS MATERIALIZED (
     {% if distinct %}
     SELECT * REPLACE (1::BIGINT AS size)

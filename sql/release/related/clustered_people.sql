@@ -1,15 +1,15 @@
 {#- People and the clusters that they were put in, of related tables: rid is the number of the person. -#}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {% include 'release/plan/clustered.sql' %}
--- A row a part of a group: the cluster, in the place of a class.
+-- One row per part of a group: its cluster, in the place of a class.
 part_classes AS MATERIALIZED (SELECT gid, first, last, cluster AS class_id FROM cluster_parts),
 {% include 'release/plan/classes_of_records.sql' %}
 {% if l %}
--- A row a person: the group of equal ones, and the cluster.
+-- One row per person: the group of equal persons, and the cluster.
 dealt AS MATERIALIZED (
     SELECT p.rid, t.gid, p.class_id AS cluster FROM record_classes AS p JOIN tuple_classes AS t ON t.tid = p.tid
 ),
--- One row: the clusters, merged until no sensitive value is held by too many of one.
+-- One row: the clusters, merged until no sensitive value is too frequent in one of them.
 diverse AS MATERIALIZED (
     SELECT dbanon_diversify(
         {{ diversify }},
@@ -24,7 +24,7 @@ diverse AS MATERIALIZED (
 SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).people ELSE error((answer).error) END, max_depth := 2)
 FROM diverse
 {% else %}
--- A row a person, and the cluster.
+-- One row per person: the cluster.
 dealt AS (SELECT rid, class_id AS cluster FROM record_classes)
 FROM dealt
 {% endif %}

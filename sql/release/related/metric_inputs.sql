@@ -36,7 +36,7 @@ metric_rows AS MATERIALIZED (
     {% endfor %}
     )
 ),
--- One row: true, or an error where a measure is not what the gate counts in the rows that leave.
+-- One row: true, or an error if a metric differs from what the gate counts in the published rows.
 stated_check AS MATERIALIZED (
     SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE NOT coalesce(abs(m.value - o.value) <= 1e-9 * greatest(1, o.value), false)) > 0 OR count(*) > count(DISTINCT o.metric) THEN error({{ gate_say.stated }}) ELSE true END AS passed
     FROM (

@@ -2,7 +2,7 @@
 {%- from 'release/plan/row_identity.sql' import same_group with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
--- A row a group and a cluster: how many rows of the one are in the other (last).
+-- One row per group and cluster: how many rows of the group are in the cluster (last).
 cluster_parts AS MATERIALIZED (
     SELECT g.gid, a.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM source AS s
@@ -13,7 +13,7 @@ cluster_parts AS MATERIALIZED (
     GROUP BY g.gid, a.cluster
 ),
 {% include 'release/plan/generalize.sql' %}
--- A row a row of the table: what it publishes.
+-- One row per row of the table: its published values.
 generalized_spans AS (
     SELECT s.key AS number{% for q in quasi %}, v.{{ 'published'|of(q) }}{% endfor %}{% for u in unchanged %}, s.{{ u.column }}{% endfor %}, {% if quasi %}({% for q in quasi %}{% if not loop.first %} + {% endif %}v.{{ 'loss'|of(q) }}{% endfor %}) / {{ quasi|length }}{% else %}0.0{% endif %} AS loss
     FROM source AS s

@@ -6,17 +6,17 @@
 {%- from 'release/related/published_values.sql' import byte, marks, told with context -%}
 WITH
 {% for t in tables if not t.source.is_read_twice %}
--- The rows as they came: what cannot be read twice alike is read here and never again.
+-- One row per row of the table, which is read only here because a second reading could return other rows.
 {{ 'as it came'|of(t) }} AS MATERIALIZED (
     SELECT {{ t.source.columns }}, row_number() OVER () - 1 AS {{ row }} FROM {{ t.source.table }}
 ),
 {% endfor %}
 {% for t in tables %}
--- The table, read once: a row a row of it, its number, and the key of the person that it is about.
+-- One row per row of the table: its number, and the key of its person.
 {{ 'rows'|of(t) }} AS MATERIALIZED (
     SELECT {{ t.source.columns }}, {{ t.key }} AS {{ person }}, {{ t.source.row_number }} AS {{ row }} FROM {{ t.source.origin }}
 ),
--- The same as values: quasi-identifiers (q), what is published unchanged (u), and a hash of all of it.
+-- One row per row of the table: its quasi-identifiers, its unchanged values, and a hash of them.
 {{ 'values'|of(t) }} AS MATERIALIZED (
     SELECT *, md5(row('dbanon 1'{% for q in t.quasi %}, {{ q.column }}{% endfor %}, {{ tie(sql(''), t.unchanged, false) }})::VARCHAR) AS content
     FROM (
@@ -28,7 +28,7 @@ WITH
     )
 ),
 {% endfor %}
--- One row: the first reason to refuse the keys, or NULL. Nothing here quotes a key.
+-- One row: the first problem of the keys, or NULL. No message quotes a key.
 key_problem AS MATERIALIZED (
     SELECT coalesce(
         {% for r in relations %}
@@ -47,8 +47,8 @@ key_problem AS MATERIALIZED (
     ) AS message
 ),
 {% for t in children %}
--- A row a person who has rows in the table: how many, a hash of all of them, and the least and greatest values, by which
--- people are clustered.
+-- One row per person with rows in the table: how many, a hash of all of them, and the least and greatest values, by
+-- which people are clustered.
 {{ 'summary'|of(t) }} AS MATERIALIZED (
     SELECT
         person, count(*) AS size, md5(string_agg(content, ',' ORDER BY content ASC)) AS content
@@ -57,8 +57,8 @@ key_problem AS MATERIALIZED (
     GROUP BY person
 ),
 {% endfor %}
--- A row a person, in the order of a hash of all that is read of them: the quasi-identifiers, and what rows of the other
--- tables add to these for the clustering: how many there are, their ends, and the categories that most of them have.
+-- One row per person, in the order of a hash of all values: the quasi-identifiers, and for each other table the number
+-- of rows, their least and greatest values, and their most frequent categories.
 persons AS MATERIALIZED (
     SELECT
         p.* EXCLUDE (content)
@@ -83,14 +83,14 @@ persons AS MATERIALIZED (
     WHERE (SELECT CASE WHEN message IS NULL THEN true ELSE error(message) END FROM key_problem)
 ),
 {% for t in children %}
--- A row a row of the table: its place among those of the person, which are sorted by their values.
+-- One row per row of the table: its position among the rows of its person, which are sorted by their values.
 {{ 'ranked'|of(t) }} AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY person ORDER BY {% for q in t.sort_columns %}{{ q.column }} ASC NULLS LAST, {% endfor %}content ASC, number ASC) AS place
     FROM {{ 'values'|of(t) }}
 ),
 {% endfor %}
 {% if l %}
--- A row a sensitive value (of the column with the number holding) of a row about a person, with the place of the row.
+-- One row per sensitive value (of column number `holding`) of a row: its person, and the position of the row.
 held AS MATERIALIZED (
     {% for h in holdings %}
     {% if not loop.first %}UNION ALL{% endif %}
@@ -101,11 +101,11 @@ held AS MATERIALIZED (
     {% endfor %}
 ),
 {% endif %}
--- A row a person, by number: the cluster.
+-- One row per person: the cluster.
 clusters AS MATERIALIZED (
 {{ clustered }}
 ),
--- A row a person: whose key it is, the cluster, and how many rows the person has in each table.
+-- One row per person: the key, the cluster, and the number of rows in each table.
 cluster_members AS MATERIALIZED (
     SELECT p.person, p.number, c.cluster::BIGINT AS cluster{% for t in children %}, p.{{ 'row count'|of(t) }}{% endfor +%}
     FROM persons AS p
@@ -113,11 +113,11 @@ cluster_members AS MATERIALIZED (
 ),
 {% for t in tables %}
 {% if loop.first %}
--- A row a row of the table: its cluster, that of the person.
+-- One row per row of the table: the cluster of its person.
 {{ 'assigned'|of(t) }} AS MATERIALIZED (SELECT number, cluster FROM cluster_members),
 {% else %}
--- A row a row of the table that is published: its cluster. Rows in the same place are published together, as far as
--- everybody of the cluster has a row there, and not beyond the cap.
+-- One row per published row of the table: its cluster. Rows in the same position are published together if every person
+-- of the cluster has a row in this position, up to max_children rows.
 {{ 'assigned'|of(t) }} AS MATERIALIZED (
     SELECT number, cluster * {{ cap }} + place - 1 AS cluster
     FROM (
@@ -129,12 +129,12 @@ cluster_members AS MATERIALIZED (
     WHERE place <= size
 ),
 {% endif %}
--- A row a row of the table that is published: what it publishes, by its number.
+-- One row per published row of the table: its number and its published values.
 {{ 'made'|of(t) }} AS MATERIALIZED (
 {{ t.clusters_sql }}
 ),
 {% endfor %}
--- A row a person: what is published of the person in all tables, of quasi-identifiers (seen) and of everything (told).
+-- One row per person: what all tables publish about the person, as quasi-identifiers (seen) and in all columns (told).
 published_classes AS MATERIALIZED (
     SELECT
         m.person, {{ marks(parent, sql('r.')) }} AS {{ 'seen'|of(parent) }}, {{ told(parent, sql('r.')) }} AS {{ 'told'|of(parent) }}
@@ -150,7 +150,7 @@ published_classes AS MATERIALIZED (
     ) AS {{ 'published'|of(t) }} ON {{ 'published'|of(t) }}.person = m.person
     {% endfor %}
 ),
--- A row a person: the class, and the pseudonym, a number that follows from what is published of the person alone.
+-- One row per person: the class, and the pseudonym, a number that depends only on published values.
 numbered AS MATERIALIZED (
     SELECT
         person,
@@ -159,7 +159,7 @@ numbered AS MATERIALIZED (
     FROM published_classes
 ),
 {% for t in tables %}
--- The rows as they leave, with the number of the row that each stands for and its place in the order.
+-- One row per published row of the table: the number of its row in the table, and its position in the order.
 {{ 'published rows'|of(t) }} AS MATERIALIZED (
     SELECT
         n.pseudonym AS {{ t.names.key }},

@@ -1,6 +1,6 @@
 {#- What arrived of the source of a stream: source, tuples, encoded, grouped -> arrived. -#}
 {%- from 'release/plan/row_identity.sql' import same_group, same_tuple with context -%}
--- A row a record: the group of those that codes, sensitive values and person do not tell apart.
+-- One row per record: its group of records with equal codes, sensitive values and person.
 arrivals AS MATERIALIZED (
     SELECT s.rid, g.gid
     FROM source AS s

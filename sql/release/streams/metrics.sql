@@ -2,7 +2,7 @@
 {%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
 {%- from 'release/streams/output.sql' import shown with context -%}
 {% include 'release/streams/pipeline.sql' %},
--- A row a class, and one for what is left out.
+-- One row per class, and one for suppressed records.
 seen AS MATERIALIZED (
 {% include 'release/streams/seen_ranges.sql' %}
 ),

@@ -7,7 +7,8 @@
 {% include 'release/plan/encoded.sql' %}
 {% include 'release/streams/arrivals.sql' %}
 -- Chapter 2, cluster: the algorithm forms clusters of records as they arrive. This is the only step that is not SQL.
--- One row: what left when. This is the one call of the stream; its first argument carries what must hold before it.
+-- One row: which records were published when, from the one call of the stream function. Its first argument is an error
+-- if the input has a problem.
 clustering AS MATERIALIZED (
     SELECT dbanon_stream(
         {{ asked(request) }},
@@ -21,13 +22,13 @@ clustering AS MATERIALIZED (
     ) AS answer
     {% if trees %}FROM tree_domains AS d{% endif +%}
 ),
--- A row a record: the cluster that it left with (-1: none, -2: it waits), how many had arrived then (step), and the class
--- where that was published before (again).
+-- One row per record: the cluster with which it was published (-1: none, -2: pending), how many records had arrived
+-- then (step), and its class if that was published before (again).
 departures AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).records ELSE error((answer).error) END, max_depth := 2)
     FROM clustering
 ),
--- A row a group and a cluster: how many records of the one left with the other (last).
+-- One row per group and cluster: how many records of the group were published with the cluster (last).
 cluster_parts AS MATERIALIZED (
     SELECT a.gid, l.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM departures AS l
@@ -37,7 +38,7 @@ cluster_parts AS MATERIALIZED (
 ),
 {% include 'release/plan/generalize.sql' %}
 {% if continuation is defined %}
--- A row a class that was published before, as readers have it.
+-- One row per class that was published before: its published values.
 known_classes AS MATERIALIZED (
     {% if continuation.classes %}
     SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}{% endfor +%}
@@ -47,8 +48,8 @@ known_classes AS MATERIALIZED (
     {% endif %}
 ),
 {% endif %}
--- A row a span and its class: those that publish the same are one equivalence class. Classes are numbered as they first
--- leave.
+-- One row per span: its published values and its class. Spans with equal published values are one equivalence class.
+-- Classes are numbered in the order of their first publication.
 generalized_spans AS MATERIALIZED (
     {% if continuation is defined %}
     SELECT
@@ -68,14 +69,14 @@ generalized_spans AS MATERIALIZED (
         ) AS c USING (span)
     )
 ),
--- A row a record: the class that it left with (-1: it is left out), and when.
+-- One row per record: the class with which it was published (-1: suppressed), and when.
 record_classes AS MATERIALIZED (
     SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE coalesce(l.again, c.class_id) END AS class_id, 1::BIGINT AS size, l.step
     FROM departures AS l
     LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_spans AS o JOIN generalized_spans AS g USING (span)) AS c USING (cluster)
     {% if continuation is defined %}WHERE l.cluster <> -2{% endif +%}
 ),
--- A row an equivalence class: what it publishes.
+-- One row per equivalence class: its published values.
 published_classes AS MATERIALIZED (
     {% if continuation is defined %}
     FROM known_classes WHERE class_id IN (SELECT again FROM departures)
@@ -89,7 +90,7 @@ published_classes AS MATERIALIZED (
     FROM generalized_spans AS g
     GROUP BY ALL
 ),
--- The rows as they leave, a row a record.
+-- One row per published record.
 published_rows AS MATERIALIZED (
     SELECT
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}

@@ -2,10 +2,10 @@
     the order of a hash of all that is read of them, so that the order in which they are stored tells nothing. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash with context -%}
 {% if not rereads_source %}
--- The source as it came, a row a record: what cannot be read twice alike is read here and never again.
+-- One row per record of the source, which is read only here because a second reading could return other rows.
 source_copy AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
 {% endif %}
--- The source, read once: a row a record, in the order of arrival (rid, from 1).
+-- One row per record of the source: its number in the order of arrival (rid, from 1).
 source AS MATERIALIZED (
     SELECT
         * EXCLUDE (tie), 1::BIGINT AS size,
