@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS dbanon.foreign_database (
 -- are spelled as in the policy.
 CREATE TABLE IF NOT EXISTS dbanon.relation (
     table_name     VARCHAR NOT NULL,                 -- the table with rows about people
-    entity_name    VARCHAR NOT NULL,                 -- the table with a row a person
+    entity_name    VARCHAR NOT NULL,                 -- the table with one row per person
     key            VARCHAR[] NOT NULL,               -- columns of the first that say who a row is about
     entity_key     VARCHAR[],                        -- what they are called in the second; NULL: the same
     schema_name    VARCHAR NOT NULL DEFAULT 'main',

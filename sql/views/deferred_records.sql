@@ -68,7 +68,8 @@ source_records AS MATERIALIZED (
 )
 SELECT
     t.person_key, NULL::BIGINT AS class_id, NULL::BIGINT AS cluster_id,
-    t.row_hash, t.value_hash, t.cells, t.quasi_cells, NULL::UBIGINT AS label_hash, t.records - coalesce(b.records, 0)::BIGINT AS records, true AS waiting
+    t.row_hash, t.value_hash, t.cells, t.quasi_cells, NULL::UBIGINT AS label_hash,
+    t.records - coalesce(b.records, 0)::BIGINT AS records, true AS waiting
 FROM source_records AS t
 LEFT JOIN (SELECT person_key, row_hash, sum(records) AS records FROM {{ kept_members }} GROUP BY ALL) AS b
     ON b.row_hash = t.row_hash AND b.person_key IS NOT DISTINCT FROM t.person_key
