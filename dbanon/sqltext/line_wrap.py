@@ -13,7 +13,7 @@ MAX_WIDTH = 120
 _INDENT = "    "
 _BREAK_BEFORE = frozenset({
     "and", "or", "when", "then", "else", "end", "from", "join", "where", "left", "full", "cross", "group", "order",
-    "having", "union", "on", "as", "||", "::",
+    "having", "union", "on", "as", "||", "::", "+", "-",
 })  # fmt: skip
 """Words before which a line may be broken."""
 
@@ -48,7 +48,7 @@ def _wrap_line(line: Sequence[tuple[str, str]], width: int) -> list[str]:
         width: The greatest length of a line.
     """
     whole_line = "".join(blank + word for blank, word in line)
-    if len(whole_line) <= width or "\n" in whole_line:
+    if max(map(len, whole_line.split("\n"))) <= width:
         return [whole_line]
     indent = re.match(r" *", whole_line)[0]  # type: ignore[index]
     if whole_line.lstrip().startswith("--"):
@@ -73,31 +73,53 @@ def _wrap_line(line: Sequence[tuple[str, str]], width: int) -> list[str]:
 
 
 def _fitting_tokens(tokens: Sequence[tuple[str, str]], width: int) -> int:
-    """Return how many tokens stay on a line: up to the least nested break that fits, or else the first break.
+    """Return how many tokens stay on a line: up to the best break that fits, or else up to the first break.
 
-    Between breaks of equal nesting the last wins. All tokens stay if they fit.
+    The least nested break is best; of equally nested ones a comma, then a keyword; of equal ones the last. All tokens
+    stay if they fit.
     """
-    depth, length, best, best_depth, first = 0, 0, 0, 1 << 30, 0
+    depth, length, best, best_rank, first = 0, 0, 0, (1 << 30, 0), 0
     for i, (blank, word) in enumerate(tokens):
-        is_break = i > 0 and (tokens[i - 1][1] in (",", "(", "[") or word.lower() in _BREAK_BEFORE)
-        if is_break and word != ")":
-            opened = tokens[i - 1][1] in ("(", "[")
+        rank = _break_rank(tokens[i - 1][1], word) if i > 0 else None
+        if rank is not None:
             first = first or i
-            if length <= width and depth + (100 if opened else 0) <= best_depth:
-                best, best_depth = i, depth + (100 if opened else 0)
-        length += len(blank) + len(word)
-        depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
-        depth += (word.lower() == "case") - (word.lower() == "end")
+            if length <= width and (depth + rank // 3, rank % 3) <= best_rank:
+                best, best_rank = i, (depth + rank // 3, rank % 3)
+        first_line, *other_lines = word.split("\n")  # of a literal
+        length += len(blank) + len(first_line)
         if length > width and (best or first):
             return best or first
+        length = len(other_lines[-1]) if other_lines else length
+        depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
+        depth += (word.lower() == "case") - (word.lower() == "end")
     return len(tokens)
+
+
+def _break_rank(previous: str, word: str) -> int | None:
+    """Return how bad a line break between two tokens is, from 0 (after a comma); None if there must not be one.
+
+    Breaks after an opening bracket have the worst rank.
+    """
+    if word == ")":
+        return None
+    if previous == ",":
+        return 0
+    if previous in ("(", "["):
+        return 300
+    if word.lower() in _BREAK_BEFORE:
+        return 1 if word.isalpha() and word.lower() != "as" else 2
+    return None
 
 
 def _split_literals(tokens: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
     """Return tokens in which a string literal longer than `width` is a call of concat with shorter ones."""
     result: list[tuple[str, str]] = []
     for i, (blank, word) in enumerate(tokens):
-        if len(word) <= width or word[0] != "'" or (i > 0 and tokens[i - 1][1].lower() in _LITERAL_PREFIXES):
+        if (
+            max(map(len, word.split("\n"))) <= width
+            or word[0] != "'"
+            or (i > 0 and tokens[i - 1][1].lower() in _LITERAL_PREFIXES)
+        ):
             result.append((blank, word))
             continue
         result += [(blank, "concat"), ("", "(")]
@@ -108,10 +130,12 @@ def _split_literals(tokens: Sequence[tuple[str, str]], width: int) -> list[tuple
 
 
 def _literal_pieces(value: str, size: int) -> list[str]:
-    """Cut a text into pieces of at most about `size` characters, after a blank or a comma where there is one."""
+    """Cut a text into pieces of at most about `size` characters, after a line break, or else a blank or comma."""
     pieces = []
-    while len(value) > size:
-        cut = max(value.rfind(" ", 1, size), value.rfind(",", 1, size)) + 1 or size
-        pieces.append(value[:cut])
-        value = value[cut:]
-    return [*pieces, value]
+    for line in value.splitlines(keepends=True):
+        while len(line) > size:
+            cut = max(line.rfind(" ", 1, size), line.rfind(",", 1, size)) + 1 or size
+            pieces.append(line[:cut])
+            line = line[cut:]
+        pieces.append(line)
+    return pieces

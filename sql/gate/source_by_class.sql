@@ -2,8 +2,8 @@
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'gate/checks.sql' import checksum with context -%}
 {%- from 'gate/reread_check.sql' import seal with context -%}
--- Chapter 4, check: the release gate compares the published rows with the source and the policy, which it
--- reads again. No row is published if a check fails.
+-- Chapter 4, check: the release gate checks the published rows against the policy, the stored hierarchies and the
+-- source, which it reads a second time. No row is published if a check fails.
 -- One row per class and combination of original values: how many records have it, a checksum of their unchanged values,
 -- and a checksum (seal) of all values that were read.
 class_originals AS MATERIALIZED (

@@ -7,8 +7,8 @@
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'gate/reread_check.sql' import seal with context -%}
 {%- from 'gate/stream_seen_ranges.sql' import reaches_beyond with context -%}
--- Chapter 4, check: the release gate compares the published rows with the source and the policy, which it
--- reads again. No row is published if a check fails.
+-- Chapter 4, check: the release gate checks the published rows against the policy, the stored hierarchies and the
+-- source, which it reads a second time. No row is published if a check fails.
 -- One row per published record, with its values in the source.
 replayed_records AS MATERIALIZED (
     SELECT

@@ -7,7 +7,7 @@
 {% include 'release/plan/kept_classes.sql' %}
 {% endif %}
 {% set clustered = sql('new_groups') if kept_members else sql('code_groups') %}
--- Chapter 2, cluster: the algorithm forms clusters of records. This is the only step that is not SQL.
+-- Chapter 2, cluster: the algorithm forms clusters of records. Only dbanon_trees (above) and dbanon_cluster are not SQL.
 -- One row: the clusters, from the one call of the clustering function. Its first argument is an error if the input has
 -- a problem.
 clustering AS MATERIALIZED (

@@ -6,7 +6,7 @@
 WITH RECURSIVE
 -- Chapter 1, read: the source is read once, what the call needs is checked, and every value gets a code.
 {% if order %}{% include 'release/streams/source.sql' %}{% else %}{% include 'release/plan/source.sql' %}{% endif %},
--- One row per kind of record that is clustered: with nulls = 'drop', those without a NULL.
+-- One row per kind of record that is clustered{% if nulls == 'drop' %}: those without a NULL{% endif %}.
 usable_records AS (
     SELECT * FROM source
     {% if nulls == 'drop' %}
@@ -86,7 +86,7 @@ ties AS MATERIALIZED (
     FROM (SELECT DISTINCT {% for u in tie_break_columns %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %} FROM tuples)
 ),
 {% endif %}
--- One row per tuple: the codes of its quasi-identifiers and sensitive values, and the hash that breaks ties.
+-- One row per tuple: the codes of its quasi-identifiers{% if model_columns %} and sensitive values{% endif %}, and what breaks ties.
 encoded_tuples AS MATERIALIZED (
     SELECT
         t.tid, t.size, {% if tie_break_mode == 'value' %}h.tie{% elif tie_break_mode == 'row' %}{{ tie(sql('t.'), tie_break_columns, person) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}

@@ -19,7 +19,7 @@ generalized_spans AS MATERIALIZED (
 cluster_classes AS MATERIALIZED (
     SELECT c.cluster, c.size, c.span, g.class_id FROM cluster_spans AS c JOIN generalized_spans AS g USING (span)
 ),
--- One row per part of a group: its class. Cluster -1 and class -1 are suppressed records.
+-- One row per part of a group: its class.{% if suppress %} Cluster -1 and class -1 are suppressed records.{% endif +%}
 part_classes AS MATERIALIZED (
     SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
     FROM cluster_parts AS p

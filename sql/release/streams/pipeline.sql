@@ -6,7 +6,7 @@
 {%- from 'release/streams/request.sql' import asked with context -%}
 {% include 'release/plan/encoded.sql' %}
 {% include 'release/streams/arrivals.sql' %}
--- Chapter 2, cluster: the algorithm forms clusters of records as they arrive. This is the only step that is not SQL.
+-- Chapter 2, cluster: the algorithm forms clusters of records as they arrive. Only dbanon_trees and dbanon_stream are not SQL.
 -- One row: which records were published when, from the one call of the stream function. Its first argument is an error
 -- if the input has a problem.
 clustering AS MATERIALIZED (
