@@ -277,7 +277,9 @@ def test_linked_counts_records_sharing_pseudonym(empty_con: Any, seed: int) -> N
     empty_con.execute(f"CREATE OR REPLACE TEMP TABLE released (size BIGINT, {names})")
     for size, links in rows:
         empty_con.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
-    query = fill("release/metrics/linked_records.sql", pseudonym_columns=[{"column": Sql(f"u{i}")} for i in range(columns)])
+    query = fill(
+        "release/metrics/linked_records.sql", pseudonym_columns=[{"column": Sql(f"u{i}")} for i in range(columns)]
+    )
     (row,) = empty_con.sql(query).fetchall()
     records = [tuple(links) for size, links in rows for _ in range(size)]
     assert row == (None, metrics.n_linked(records))
