@@ -21,6 +21,7 @@ from dbanon.source import missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import DeclaredColumn, Policy, Settings
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 from dbanon.sqltext.templates import fill
@@ -277,7 +278,10 @@ def anonymity_sql(
         fill(
             "audit/anonymity/all_models.sql" if function == _ALL else "audit/anonymity/worst_classes.sql",
             source=source.rows,
-            quasi=[{"name": identifier(n), "value": comparable_value(n, source.columns[n])} for n in columns.qi],
+            quasi=[
+                {"name": identifier(n), "column": column_reference(n), "value": comparable_value(n, source.columns[n])}
+                for n in columns.qi
+            ],
             sensitive=sensitive,
             person=_person_value(function, source, columns.person),
             joint=options.get("multi_sensitive") == "joint" and len(sensitive) > 1,
@@ -327,6 +331,7 @@ def _sensitive_values(source: Source, index: int, column: _SensitiveColumn) -> d
     return {
         "i": index,
         "raw_name": column.column,
+        "column": column_reference(column.column),
         "value": comparable_value(column.column, column.type),
         "rows": rows(column.hierarchy) if column.hierarchy else None,
         "say": hierarchy_messages(source.shown, column.column, column.label, column.requested),
@@ -398,7 +403,9 @@ def _measure_values(measure: _Measure, column: _SensitiveColumn, options: Option
     )
     better = table_measure.better or form.bound.better
     return {
+        "name": measure.name,
         "label": text(measure.name),
+        "raw_name": column.column,
         "file": measure.model.sql_file,
         "measure": table_measure.measure or form.name,
         "settings": {name: literal(value) for name, value in settings.items()},

@@ -13,6 +13,7 @@ from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import DeclaredColumn
+from dbanon.sqltext.column_labels import column_reference, derived_reference
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.table_functions.table_function import Call
 
@@ -295,12 +296,17 @@ def class_values(context: AuditContext, classes: object = "published") -> dict[s
     """
     function, release, person = context.function, context.release, context.person
     quasi = [
-        {"name": identifier(name), "value": Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")}
+        {
+            "name": identifier(name),
+            "raw_name": name,
+            "column": column_reference(name),
+            "value": Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX"),
+        }
         for name, value in ((n, _without_negative_zero(release, n, v)) for n, v in context.qi.items())
     ]
     if classes == "cluster":
         name = identifier(release.column(function, "class_id", "classes"))
-        quasi.append({"name": name, "value": name})
+        quasi.append({"name": name, "column": derived_reference("cluster", "class_id"), "value": name})
     value = None if person is None else person_value(identifier(person), release.columns[person])
     if person is not None and value is None:
         raise errors.UnsupportedPersonError(function, release.shown, person, release.columns[person])
@@ -311,6 +317,7 @@ def class_values(context: AuditContext, classes: object = "published") -> dict[s
             {
                 "i": i,
                 "raw_name": name,
+                "column": column_reference(name),
                 "value": anonymity.comparable_value(name, release.columns[name]),
                 "rows": None,
                 "label": text(name),
@@ -365,11 +372,12 @@ def people_table_pairs(
             name,
             published_value,
             hierarchies.get(column),
-            "other_cells",
-            "other_told",
+            "population_cells",
+            "classes",
             context.source,
         )
-        attributes.append(replace(column_pairs.pair_column(call, context.release, people, pair), qi_index=i))
+        paired_column = column_pairs.pair_column(call, context.release, people, pair)
+        attributes.append(replace(paired_column, qi_index=i, column=column_reference(column)))
     if not attributes:
         raise errors.NoCommonQuasiIdentifiersError(
             context.function, people.shown, context.release.shown, tuple(context.qi)

@@ -12,6 +12,7 @@ from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import DeclaredColumn
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.table_functions.options import Options
@@ -148,8 +149,8 @@ class PairSpec:
         column: Name of the column in the source table.
         published_value: SQL of the published value.
         hierarchy: Name of the hierarchy, and the name that the call gave (None: declared); None without a hierarchy.
-        source_cells: CTE of the source's values (v_i, records).
-        published_cells: CTE of the published texts (p_i).
+        source_cells: CTE of the source's values, named after its columns, with a column records.
+        published_cells: CTE of the published texts, named after the columns of the source.
         hierarchy_source: The source whose hierarchies apply, if `column` belongs to another table of people (a register
             or population); None if it belongs to the source itself.
     """
@@ -158,8 +159,8 @@ class PairSpec:
     column: str
     published_value: Sql
     hierarchy: tuple[str, str | None] | None
-    source_cells: str = "true_cells"
-    published_cells: str = "told_cells"
+    source_cells: str = "source_cells"
+    published_cells: str = "published_cells"
     hierarchy_source: Source | None = None
 
 
@@ -198,6 +199,7 @@ class PairedColumn(NumericReading):
         is_number: Whether it is read as a number.
         is_numeric: Whether its type is a number, date or time, even if a hierarchy applies.
         is_other_people: Whether it belongs to another table of people.
+        column: Its quoted name in statements, both for raw values and for published texts.
         say: SQL that raises each possible error.
     """
 
@@ -212,8 +214,14 @@ class PairedColumn(NumericReading):
     is_numeric: bool
     is_other_people: bool
     say: Mapping[str, Sql]
+    column: Sql
     qi_index: int | None = None
     influence: Sql | None = None
+
+    @property
+    def key(self) -> Sql:
+        """The value, as a SQL string literal, by which relations with one row per column and value refer to it."""
+        return text(self.raw_name)
 
 
 def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> PairedColumn:
@@ -260,7 +268,8 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
     }
     return PairedColumn(
         i=pair.index,
-        raw_name=column if pair.hierarchy_source is None else f"{identifier(column)} of others",
+        raw_name=column if pair.hierarchy_source is None else f"{identifier(column)} of other people",
+        column=column_reference(column),
         label=text(column),
         published_value=pair.published_value,
         source_cells=Sql(pair.source_cells),

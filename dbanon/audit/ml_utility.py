@@ -55,7 +55,7 @@ def ml_utility_sql(call: Call) -> Sql:
             source=source.rows,
             attributes=attributes,
             true_label=_label_text(source, target),
-            told_label=_label_text(release, target),
+            released_label=_label_text(release, target),
             request=as_json(request),
             most=MAX_LABELS,
             sources=[

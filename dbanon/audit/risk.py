@@ -74,20 +74,24 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
     source_pairs = (
         _source_pairs(call, context, hierarchies, weights) if any(g in _SOURCE_METRICS for g in groups) else []
     )
-    cell_relations = [cell_relation_values(context.source, source_pairs, "true_cells", None)] if source_pairs else []
+    cell_relations = [cell_relation_values(context.source, source_pairs, "source_cells", None)] if source_pairs else []
     population_pairs: list[PairedColumn] = []
     if population is not None:
         population_pairs = audit_context.people_table_pairs(call, context, population, hierarchies)
         cell_relations.append(
             cell_relation_values(
-                population, population_pairs, "other_cells", _declared_person_value(context, population)
+                population, population_pairs, "population_cells", _declared_person_value(context, population)
             )
         )
+    metrics = risk_metrics.metric_values(context, groups, population is not None, fraction is not None, sample < 1)
     return Sql(
         fill(
             "audit/risk/risk_metrics.sql",
             **audit_context.class_values(context, options.get("classes", "published")),
-            beside=[anonymity.comparable_value(name, context.release.columns[name]) for name in context.passthrough],
+            unchanged=[
+                {"raw_name": name, "value": anonymity.comparable_value(name, context.release.columns[name])}
+                for name in context.passthrough
+            ],
             attributes=source_pairs,
             others=population_pairs,
             raws=cell_relations,
@@ -97,10 +101,9 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
             sample=None if sample == 1 else literal(sample),
             seed=options.get("seed"),
             norm=bool(options.get("normalize_levels")),
-            w=literal(float(options.get("max_interval_share", 0.5))),
-            numbers=risk_metrics.metric_values(
-                context, groups, population is not None, fraction is not None, sample < 1
-            ),
+            max_interval_share=literal(float(options.get("max_interval_share", 0.5))),
+            metrics=metrics,
+            kinds=list({str(metric["kind"]): metric for metric in metrics}.values()),
             sources=[
                 {**column_pairs.source_check_values(function, s), **context.fingerprints}
                 for s in (context.source, context.release, *([population] if population else ()))
@@ -146,14 +149,16 @@ def _source_pairs(
 
     `hierarchies` are those of the columns, `weights` those that the call gives, by lower-case name (default 1).
     """
+    pairs = [
+        PairSpec(i, column, published_value, hierarchies.get(column), published_cells="classes")
+        for i, (column, published_value) in enumerate(context.qi.items())
+    ]
     return [
         replace(
-            column_pairs.pair_column(
-                call, context.release, context.source, PairSpec(i, column, published_value, hierarchies.get(column))
-            ),
-            influence=literal(weights.get(column.lower(), 1.0)),
+            column_pairs.pair_column(call, context.release, context.source, pair),
+            influence=literal(weights.get(pair.column.lower(), 1.0)),
         )
-        for i, (column, published_value) in enumerate(context.qi.items())
+        for pair in pairs
     ]
 
 

@@ -15,8 +15,9 @@ def metric_values(
 ) -> list[dict[str, object]]:
     """Return template values of the metrics of a call, numbered in the order in which they are shown.
 
-    In each, `of` is a relation of (class_id, value) in sql/audit/risk/risk_values.sql, `total` the aggregate of its
-    values, and `drives` the condition of the classes that cause it.
+    In each, `of` is a relation of (class_id, value) in sql/audit/risk/risk_values.sql; `kind` is this relation and its
+    sensitive column, if any, as a SQL string literal; `total` is the aggregate of its values, and `causes` the
+    condition of the classes that cause it.
 
     Args:
         context: The resolved context of the call.
@@ -42,10 +43,10 @@ def metric_values(
         rows.append(("uniqueness_sample", "single", "average", "positive", None, description))
         if with_population:
             description = "Share of records that fit exactly one person of the population."
-            rows.append(("uniqueness_population", "alone", "average", "positive", None, description))
+            rows.append(("uniqueness_population", "unique", "average", "positive", None, description))
     if "together" in groups:
         description = f"Least number of {unit} alike in everything that is published, unchanged columns too."
-        rows.append(("k_full_record", "alike", "lowest", "at_lowest", None, description))
+        rows.append(("k_full_record", "full_record", "lowest", "at_total", None, description))
     for i, _ in enumerate(context.sensitive):
         rows += _sensitive_metrics(groups, i, is_estimate)
     if "distortion" in groups:
@@ -63,11 +64,12 @@ def metric_values(
             "number": number,
             "name": text(name),
             "of": relation,
-            "total": aggregate,
-            "drives": driving_classes,
+            "kind": text(relation if i is None else f"{relation}: {context.sensitive[i]}"),
+            "total": text(aggregate),
+            "causes": text(driving_classes),
             "i": i,
             "sensitive": Sql("NULL") if i is None else text(context.sensitive[i]),
-            "what": text(description),
+            "description": text(description),
         }
         for number, (name, relation, aggregate, driving_classes, i, description) in enumerate(rows)
     ]
@@ -87,15 +89,15 @@ def _sensitive_metrics(
         description = (
             "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."
         )
-        rows.append(("disclosure_equation_13", "literal", "average", "above_average", i, description))
+        rows.append(("disclosure_equation_13", "mean_share", "average", "above_average", i, description))
         description = "Disclosure risk: chance of the class's most frequent value; average over records."
-        rows.append(("disclosure_majority", "dominant", "average", "above_average", i, description))
+        rows.append(("disclosure_majority", "dominant_share", "average", "above_average", i, description))
     if "exposure" in groups:
         description = (
             "Share of the records of the most frequent value that lie in classes where it is the most frequent"
         )
         description += ", estimated from a sample of the classes." if is_estimate else "."
-        rows.append(("exposure", "exposed", "sum", "positive", i, description))
+        rows.append(("exposure", "exposure", "sum", "positive", i, description))
     return rows
 
 
@@ -107,7 +109,7 @@ def _attacker_metrics(attacker: str, knowledge: str) -> list[tuple[str, str, str
     """
     description = f"risk from an attacker {knowledge}"
     return [
-        (f"{attacker}_highest", attacker, "highest", "at_highest", None, f"Highest {description}."),
+        (f"{attacker}_highest", attacker, "highest", "at_total", None, f"Highest {description}."),
         (f"{attacker}_average", attacker, "average", "above_average", None, f"Average {description}, over records."),
         (f"{attacker}_above", attacker, "share_above", "above_threshold", None, "Share of records whose "
          f"{description}, is above the threshold."),

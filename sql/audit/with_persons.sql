@@ -1,5 +1,5 @@
-{#- The rows of a release with who they are about, as the ledger knows it. Of rows of a class that are alike it does not
-    matter which is whose: nothing that is measured tells them apart. -#}
+{#- The rows of a release with the persons that the ledger knows. It does not matter which of the equal rows of a class
+    belongs to which person, because no measure distinguishes them. -#}
 {%- from 'release/plan/row_identity.sql' import value_hash with context -%}
 (
     SELECT k.* EXCLUDE ("dbanon hash"), m.person_key AS {{ person }}

@@ -11,6 +11,7 @@ from dbanon.sqltext.column_labels import FIXED_NAMES, column_label, column_refer
 from dbanon.sqltext.names import fold_case
 
 FOLDERS = (
+    "audit",
     "release",
     "gate",
     "privacy_models",

@@ -16,6 +16,7 @@ from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
+from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, literal, text
 from dbanon.sqltext.templates import fill
@@ -48,14 +49,13 @@ def attack_sql(call: Call) -> Sql:
     if kind.target == "sensitive" and not context.sensitive:
         raise errors.SensitiveColumnMissingError(function, kind.name, context.release.shown)
     hierarchies = audit_context.context_hierarchies(call, context, other_columns=context.sensitive)
-    attributes = [
-        replace(
-            column_pairs.pair_column(
-                call, context.release, context.source, PairSpec(i, column, published_value, hierarchies.get(column))
-            ),
-            qi_index=i,
-        )
+    pairs = [
+        PairSpec(i, column, published_value, hierarchies.get(column), published_cells="classes")
         for i, (column, published_value) in enumerate(context.qi.items())
+    ]
+    attributes = [
+        replace(column_pairs.pair_column(call, context.release, context.source, pair), qi_index=pair.index)
+        for pair in pairs
     ]
     values = audit_context.class_values(context)
     values["sensitive"] = _sensitive_values(call, context, kind.name, hierarchies)
@@ -65,7 +65,7 @@ def attack_sql(call: Call) -> Sql:
         "weighs_people": kind.weighs_people,
         "attributes": attributes,
         "people": context.source.rows,
-        "who": _identity_text(call, context, context.source, context.qi),
+        "identity": _identity_text(call, context, context.source, context.qi),
         "threshold": literal(_exposure_threshold(kind, options, constraint.alpha)),
         "above": kind.name == "minimality" and options["threshold"] is None,
         "alpha": literal(constraint.alpha),
@@ -78,7 +78,7 @@ def attack_sql(call: Call) -> Sql:
         ),
         "known_negatives": options["known_negatives"],
         "sample": options["sample"],
-        "tried": Sql("coded" if kind.name == "linkage" or options["sample"] is None else "drawn"),
+        "is_sampled": kind.name != "linkage" and options["sample"] is not None,
         "targets": _guess_targets(context, kind),
         "has_person": _has_person(call, context),
         "sources": [
@@ -116,8 +116,8 @@ def _register_values(
     """Return template values of the register, a table of other people that the call may name.
 
     `others` lists the columns of the register paired with the quasi-identifiers that it has. `other_of` has the pair of
-    each quasi-identifier, or None. `register` is SQL of its rows, `other_who` SQL of a person's identity. Without a
-    register only `others` and `other_of` are returned, as empty lists.
+    each quasi-identifier, or None. `register` is SQL of its rows, `other_identity` SQL of a person's identity. Without
+    a register only `others` and `other_of` are returned, as empty lists.
 
     `hierarchies` are those of the columns, as `audit_context.context_hierarchies` returns them.
     """
@@ -133,7 +133,7 @@ def _register_values(
         "others": pairs,
         "other_of": pairs_by_qi,
         "register": table.rows,
-        "other_who": _identity_text(call, context, table, shared),
+        "other_identity": _identity_text(call, context, table, shared),
     }
 
 
@@ -294,6 +294,7 @@ def _sensitive_values(
             {
                 "i": i,
                 "raw_name": name,
+                "column": column_reference(name),
                 "label": text(name),
                 "value": _comparable_text(context.release, name),
                 "true_value": Sql("NULL::VARCHAR")

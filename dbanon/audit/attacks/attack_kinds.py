@@ -14,7 +14,7 @@ class Attack:
         threshold: Default confidence from which a person counts as exposed (for skewness: gain in confidence).
         own_parameters: Parameters that this attack uses and not all others do.
         calls_python: Whether its SQL calls a Python function; the text of an error is then column `message` of a CTE
-            `failed`.
+            `computation_errors`.
         weighs_people: Whether a guess counts once per person that was tried, instead of once per record of its class.
     """
 

@@ -1,77 +1,110 @@
-{#- From a table to what its classes hold, shared by the measures:
-    cells -> classes -> placed -> for sensitive column j: part_j, held_j, overall_j. -#}
+{#- The classes of a table and the sensitive values in them, which all measures read: release_cells -> classes ->
+    class_cells -> for each sensitive column "disease: parts", "disease: class values" and "disease: values". -#}
 {%- from 'audit/anonymity/hierarchies.sql' import tree -%}
 {% macro count_people() -%}
     {% if person %}count(DISTINCT person){% else %}sum(records)::BIGINT{% endif %}
 {%- endmacro %}
-{% set known %}{% if person %}WHERE person IS NOT NULL{% endif %}{% endset %}
+{#- The columns of the classes, in a row of `alias` or unqualified; how they are ordered, and how they are equal. -#}
+{% macro class_columns(alias='') -%}
+    {% for q in quasi %}{{ sql(alias) }}{{ q.column }}{% if not loop.last %}, {% endif %}{% endfor %}
+{%- endmacro %}
+{% macro class_order(alias='') -%}
+    {% for q in quasi %}{{ sql(alias) }}{{ q.column }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}
+{%- endmacro %}
+{% macro class_struct(alias='') -%}
+    struct_pack({% for q in quasi %}{{ q.name }} := {{ sql(alias) }}{{ q.column }}{% if not loop.last %},
+        {% endif %}{% endfor %})
+{%- endmacro %}
+{% macro same_class() -%}
+    {% for q in quasi %}k.{{ q.column }} IS NOT DISTINCT FROM c.{{ q.column }}{% if not loop.last %}
+
+            AND {% endif %}{% endfor %}
+{%- endmacro %}
 WITH RECURSIVE
--- A row a combination of values of the release: how many records have it. The source is read once, and records that
--- nothing here tells apart are one row.
-cells AS MATERIALIZED (
+-- One row per combination of values of the release: its number of records. The source is read once, and records that
+-- do not differ in anything that is measured are one row.
+release_cells AS MATERIALIZED (
     SELECT
-        {% for q in quasi %}{{ q.value }} AS q{{ loop.index0 }}, {% endfor %}
-        {% for s in sensitive %}{{ s.value }} AS s{{ s.i }}, {% endfor %}
-        {% for u in beside | default([]) %}{{ u }} AS u{{ loop.index0 }}, {% endfor %}
-        {% if person %}{{ person }} AS person, {% endif %}
-        count(*) AS records
+        {% for q in quasi %}
+        {{ q.value }} AS {{ q.column }},
+        {% endfor %}
+        {% for s in sensitive %}
+        {{ s.value }} AS {{ s.column }},
+        {% endfor %}
+        {% for u in unchanged | default([]) %}
+        {{ u.value }} AS {{ 'unchanged'|of(u) }},
+        {% endfor %}
+        {% if person %}{{ person }} AS person, {% endif %}count(*) AS records
     FROM {{ source }}
     GROUP BY ALL
 ),
--- A row a class of equal quasi-identifiers: its records, and its size in records or persons.
+-- One row per class of equal quasi-identifiers: its records, and its size in records or persons.
 classes AS MATERIALIZED (
     SELECT row_number() OVER () AS class_id, *
     FROM (
-        SELECT {% for q in quasi %}q{{ loop.index0 }}, {% endfor %}sum(records)::BIGINT AS records, {{ count_people() }} AS size
-        FROM cells
-        GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}q{{ loop.index0 }}{% endfor %}
+        SELECT {{ class_columns() }}, sum(records)::BIGINT AS records, {{ count_people() }} AS size
+        FROM release_cells
+        GROUP BY {{ class_columns() }}
     )
 ),
 {% if sensitive %}
--- A row a class and a combination of sensitive values in it. A record of nobody known never counts.
-placed AS MATERIALIZED (
-    SELECT k.class_id{% for s in sensitive %}, c.s{{ s.i }}{% endfor %}, {% if person %}c.person{% else %}c.records{% endif %}
-    FROM cells AS c
+-- One row per class and combination of sensitive values in it. Records without a known person do not count.
+class_cells AS MATERIALIZED (
+    SELECT
+        k.class_id{% for s in sensitive %}, c.{{ s.column }}{% endfor %},
+        {% if person %}c.person{% else %}c.records{% endif +%}
+    FROM release_cells AS c
     JOIN classes AS k
-        ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}k.q{{ loop.index0 }} IS NOT DISTINCT FROM c.q{{ loop.index0 }}{% endfor %}
-    {{ known }}
+        ON {{ same_class() }}
+
+    {% if person %}
+    WHERE person IS NOT NULL
+    {% endif %}
 ),
 {% endif %}
 {% for s in sensitive %}
--- A row a class, or a part of one, that is judged alone: its size. What a model is judged in: the class, or its
--- records of equal other sensitive values.
-{{ 'part'|of(s) }} AS MATERIALIZED (
+{% if joint %}
+-- One row per class and combination of the other sensitive values in it, in which models are measured: its size.
+{% else %}
+-- One row per class with known persons, in which models are measured: its size.
+{% endif %}
+{{ 'parts'|of(s) }} AS MATERIALIZED (
     {% if joint %}
     SELECT row_number() OVER () AS class_id, *
     FROM (
-        SELECT class_id AS whole{% for o in sensitive if o.i != s.i %}, s{{ o.i }}{% endfor %}, {{ count_people() }} AS size
-        FROM placed
-        GROUP BY class_id{% for o in sensitive if o.i != s.i %}, s{{ o.i }}{% endfor %}
+        SELECT
+            class_id AS whole_class{% for o in sensitive if o.i != s.i %}, {{ o.column }}{% endfor %},
+            {{ count_people() }} AS size
+        FROM class_cells
+        GROUP BY class_id{% for o in sensitive if o.i != s.i %}, {{ o.column }}{% endfor +%}
     )
     {% else %}
-    SELECT class_id, class_id AS whole, size FROM classes WHERE size > 0
+    SELECT class_id, class_id AS whole_class, size FROM classes WHERE size > 0
     {% endif %}
 ),
--- A row a judged class and a sensitive value in it: how many records (persons).
-{{ 'held'|of(s) }} AS MATERIALIZED (
+-- One row per such part and sensitive value in it: its number of records (persons).
+{{ 'class values'|of(s) }} AS MATERIALIZED (
     {% if joint %}
-    SELECT p.class_id, c.s{{ s.i }} AS value, {{ count_people() }} AS size
-    FROM placed AS c
-    JOIN {{ 'part'|of(s) }} AS p
-        ON p.whole = c.class_id{% for o in sensitive if o.i != s.i %} AND p.s{{ o.i }} IS NOT DISTINCT FROM c.s{{ o.i }}{% endfor %}
-    GROUP BY p.class_id, c.s{{ s.i }}
+    SELECT p.class_id, c.{{ s.column }} AS value, {{ count_people() }} AS size
+    FROM class_cells AS c
+    JOIN {{ 'parts'|of(s) }} AS p
+        ON p.whole_class = c.class_id
+        {% for o in sensitive if o.i != s.i %}
+        AND p.{{ o.column }} IS NOT DISTINCT FROM c.{{ o.column }}
+        {% endfor %}
+    GROUP BY p.class_id, c.{{ s.column }}
     {% else %}
-    SELECT class_id, s{{ s.i }} AS value, {{ count_people() }} AS size
-    FROM placed
-    GROUP BY class_id, s{{ s.i }}
+    SELECT class_id, {{ s.column }} AS value, {{ count_people() }} AS size
+    FROM class_cells
+    GROUP BY class_id, {{ s.column }}
     {% endif %}
 ),
--- A row a sensitive value: how many records (persons) of the release have it.
-{{ 'overall'|of(s) }} AS MATERIALIZED (
+-- One row per sensitive value: the number of records (persons) of the release that have it.
+{{ 'values'|of(s) }} AS MATERIALIZED (
     {% if person %}
-    SELECT s{{ s.i }} AS value, count(DISTINCT person) AS size FROM placed GROUP BY s{{ s.i }}
+    SELECT {{ s.column }} AS value, count(DISTINCT person) AS size FROM class_cells GROUP BY {{ s.column }}
     {% else %}
-    SELECT value, sum(size)::BIGINT AS size FROM {{ 'held'|of(s) }} GROUP BY value
+    SELECT value, sum(size)::BIGINT AS size FROM {{ 'class values'|of(s) }} GROUP BY value
     {% endif %}
 ),
 {% if s.rows %}
@@ -79,7 +112,7 @@ placed AS MATERIALIZED (
 {% endif %}
 {% endfor %}
 -- One row: the first reason to refuse the call, or NULL.
-problem AS MATERIALIZED (
+problems AS MATERIALIZED (
     SELECT coalesce(
         CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ say.policy_changed }} END,
         {% if bare %}
@@ -90,12 +123,13 @@ problem AS MATERIALIZED (
         CASE WHEN NOT EXISTS (FROM classes) THEN {{ say.empty }} END,
         {% for s in sensitive if s.rows %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
-            WHEN count(*) <> (SELECT count(*) FROM {{ 'node'|of(s) }}) THEN {{ s.say.unreachable }}
+            WHEN count(*) <> (SELECT count(*) FROM {{ 'nodes'|of(s) }}) THEN {{ s.say.unreachable }}
             END FROM {{ 'hierarchy'|of(s) }}),
         (SELECT CASE WHEN max(n) > 1 THEN {{ s.say.siblings }} END
             FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(s) }} GROUP BY parent, label)),
-        (SELECT CASE WHEN uncovered > 0 THEN {{ s.say.uncovered }} END FROM (SELECT count(*) AS uncovered FROM {{ 'leaf'|of(s) }} WHERE hits = 0)),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.ambiguous }} END FROM {{ 'leaf'|of(s) }} WHERE hits > 1),
+        (SELECT CASE WHEN uncovered > 0 THEN {{ s.say.uncovered }} END
+            FROM (SELECT count(*) AS uncovered FROM {{ 'leaves'|of(s) }} WHERE n_leaves = 0)),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.ambiguous }} END FROM {{ 'leaves'|of(s) }} WHERE n_leaves > 1),
         {% endfor %}
         NULL
     ) AS message

@@ -1,13 +1,15 @@
-{#- drawn: `sample` records of a relation of combinations (v_i, s_i where there are some, who, records), or all, if these are
-    fewer. A hash of the seed and of what a record is draws them, so that the order of rows does not count. -#}
-{% macro drawn_of(of, columns, values) %}
--- A row a combination of which records were drawn: how many.
-drawn AS MATERIALIZED (
-    SELECT {% for c in columns %}v{{ c.i }}, {% endfor %}{% for s in values %}s{{ s.i }}, {% endfor %}who, count(*)::BIGINT AS records
+{#- sampled_cells: `sample` records of a relation of combinations (values of columns, sensitive values where there are
+    some, identity, records), or all if there are fewer. They are drawn by a hash of the seed and of the record, so that
+    the order of rows does not matter. -#}
+{% macro sample_of(relation, columns, values) %}
+{% set names %}{% for c in columns + values %}{{ c.column }}, {% endfor %}identity{% endset %}
+-- One row per combination of which records were drawn: their number.
+sampled_cells AS MATERIALIZED (
+    SELECT {{ names }}, count(*)::BIGINT AS records
     FROM (
-        SELECT {% for c in columns %}v{{ c.i }}, {% endfor %}{% for s in values %}s{{ s.i }}, {% endfor %}who
-        FROM (SELECT *, unnest(range(records)) AS copy FROM {{ of }})
-        ORDER BY md5_number_lower(row({{ seed }}, {% for c in columns %}v{{ c.i }}, {% endfor %}{% for s in values %}s{{ s.i }}, {% endfor %}who, copy)::VARCHAR) ASC
+        SELECT {{ names }}
+        FROM (SELECT *, unnest(range(records)) AS copy FROM {{ relation }})
+        ORDER BY md5_number_lower(row({{ seed }}, {{ names }}, copy)::VARCHAR) ASC
         LIMIT {{ sample }}
     )
     GROUP BY ALL

@@ -1,5 +1,5 @@
-{#- compare('table', ...): one row an algorithm, k, number of quasi-identifiers, size and metric. Each part is one encoding of
-    the source, on which all algorithms run. -#}
+{#- compare('table', ...): one row per algorithm, k, number of quasi-identifiers, size and metric. Each part is one
+    encoding of the source, on which all algorithms run. -#}
 SELECT algorithm, k, n_quasi_identifiers, sample_size, n, metric, mean, stddev, seconds, runs, problem
 FROM (
     {% for part, rows in parts %}

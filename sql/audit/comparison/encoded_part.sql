@@ -1,4 +1,4 @@
-{#- One encoding of the source, as a table or as a stream (`order`), and what all runs on it lose and leave at risk. -#}
+{#- One encoding of the source, as a table or as a stream (`order`), and the metrics of all runs on it. -#}
 {%- from 'release/plan/domains.sql' import domains, group, ends_of with context -%}
 {%- from 'release/streams/request.sql' import asked with context -%}
 (
@@ -6,8 +6,8 @@
 {% if order %}
 {% include 'release/streams/arrivals.sql' %}
 {% endif %}
--- One row: the figures of all runs.
-clustering AS MATERIALIZED (
+-- One row: the metrics of all runs, as the Python function returns them.
+answers AS MATERIALIZED (
     SELECT {% if order %}dbanon_compare_streams{% else %}dbanon_compare{% endif %}(
         {{ asked(runs) }},
         (SELECT list({{ group() }}) FROM code_groups)
@@ -19,12 +19,12 @@ clustering AS MATERIALIZED (
         , (SELECT {{ ends_of(q) }})
         {% endfor %}
         , (SELECT records FROM source_counts)
-    ) AS answer
+    ) AS answers
     {% if trees %}FROM tree_domains AS d{% endif +%}
 )
 SELECT {{ quasi|length }} AS n_quasi_identifiers, *
 FROM (
-    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).rows ELSE error((answer).error) END, max_depth := 2)
-    FROM clustering
+    SELECT unnest(CASE WHEN (answers).error IS NULL THEN (answers).rows ELSE error((answers).error) END, max_depth := 2)
+    FROM answers
 )
 )

@@ -1,17 +1,18 @@
-{#- tradeoffs('table', ...): one row a configuration. Figures are of one encoding; what is asked of a release is asked of the
-    release that the configuration's own statement makes. -#}
+{#- tradeoffs('table', ...): one row per configuration. Metrics are computed on one encoding of the table; attacks are
+    run on the release that the configuration's statement makes. -#}
 WITH
--- A row a configuration and metric.
-measured AS MATERIALIZED (FROM {{ figures }}),
--- A row a configuration: its figures.
+-- One row per configuration and metric.
+configuration_metrics AS MATERIALIZED (FROM {{ figures }}),
+-- One row per configuration: its metrics.
 figures AS (
     SELECT
         run, any_value(problem) AS problem,
-        {% for m in metrics %}any_value(mean) FILTER (WHERE metric = '{{ sql(m) }}') AS {{ sql(m) }}{{ sql(', ') if not loop.last }}{% endfor %}
-    FROM measured
+        {% for m in metrics %}any_value(mean)
+            FILTER (WHERE metric = '{{ sql(m) }}') AS {{ sql(m) }}{{ sql(', ') if not loop.last }}{% endfor %}
+    FROM configuration_metrics
     GROUP BY run
 ),
--- A row a configuration: what was asked of its release.
+-- One row per configuration: the results of attacks on its release.
 answers AS (
     {% for q in questions if q %}
     FROM (
@@ -21,19 +22,22 @@ answers AS (
         SELECT
             {{ q.number }} AS run,
             {% for a in q.attacks %}
-            {% if not loop.first %}, {% endif %}(SELECT max(value) FROM ({{ a.sql }}) WHERE name = {{ a.name }}) AS {{ sql(a.kind) }}
+            {% if not loop.first %},
+            {% endif %}(SELECT max(value) FROM ({{ a.sql }}) WHERE name = {{ a.name }}) AS {{ sql(a.kind) }}
             {% endfor %}
     )
     UNION ALL BY NAME
     {% endfor %}
     SELECT NULL::INTEGER AS run{% for a in attacks %}, NULL::DOUBLE AS {{ sql(a) }}{% endfor +%}
 ),
--- A row a configuration.
+-- One row per configuration: settings, metrics, results of attacks and the statement that makes the release.
 configurations AS MATERIALIZED (
     SELECT c.*, f.* EXCLUDE (run), a.* EXCLUDE (run), {{ sql(cost) }} AS cost
     FROM (
         {% for c in configurations %}
-        SELECT {{ loop.index0 }} AS place, {{ c.algorithm }} AS algorithm, {{ c.k }} AS k, {{ c.l }} AS l, {{ c.t }} AS t, {{ c.statement }} AS statement
+        SELECT
+            {{ loop.index0 }} AS place, {{ c.algorithm }} AS algorithm, {{ c.k }} AS k, {{ c.l }} AS l, {{ c.t }} AS t,
+            {{ c.statement }} AS statement
         {% if not loop.last %}UNION ALL{% endif +%}
         {% endfor %}
     ) AS c
@@ -41,7 +45,8 @@ configurations AS MATERIALIZED (
     LEFT JOIN answers AS a ON a.run = c.place
 )
 SELECT
-    algorithm, k, l, t, precision, ncp, query_error, risk_highest, risk_average, homogeneous_share{% for a in attacks %}, {{ sql(a) }}{% endfor %}, suppressed,
+    algorithm, k, l, t, precision, ncp, query_error, risk_highest, risk_average,
+    homogeneous_share{% for a in attacks %}, {{ sql(a) }}{% endfor %}, suppressed,
     CASE WHEN problem IS NULL THEN NOT EXISTS (
         FROM configurations AS o
         WHERE o.problem IS NULL AND o.place <> c.place

@@ -1,67 +1,106 @@
-{#- A category of query_error: leaf_i (value, place), the places of the leaves in their order, and names_i (name, low, high),
-    the places below what a node may be published as. Without a hierarchy the leaves are the source's values by their
-    text, and a published text is the run from the first to the last one that it covers. -#}
-{%- import 'table_functions/interval_text.sql' as form -%}
-{%- from 'release/plan/hierarchy_preorder.sql' import walk -%}
+{#- The categories of several columns as numbers: leaves (attribute, value, place), the place of each value in its
+    column's order, and published_names (attribute, name, low, high), the places that a published text stands for.
+    With a hierarchy values are in its order. Without one they are in the order of their texts, and a published text
+    stands for the places from the first to the last value that it covers. -#}
+{%- from 'release/plan/hierarchy_preorder.sql' import reach -%}
 {%- from 'table_functions/covering.sql' import covering -%}
-{% macro leaves(c) %}
-{% if c.rows %}
-{{ walk(c) }}
--- A row a node of the hierarchy, in preorder.
-{{ 'node'|of(c) }} AS MATERIALIZED (
-    SELECT * FROM {{ 'preorder'|of(c) }}
+{% macro keys_of(columns) -%}
+    ({% for c in columns %}{{ c.key }}{% if not loop.last %}, {% endif %}{% endfor %})
+{%- endmacro %}
+{% macro hierarchy_nodes(columns) %}
+-- One row per node of a hierarchy, as it is stored.
+hierarchies AS MATERIALIZED (
+    {% for c in columns %}
+    SELECT {{ c.key }} COLLATE POSIX AS tree, node, parent, label, ord FROM ({{ c.rows }})
+    {% if not loop.last %}UNION ALL{% endif +%}
+    {% endfor %}
 ),
--- A row a leaf: its place among the leaves.
-{{ 'placed'|of(c) }} AS MATERIALIZED (
-    SELECT label, line, row_number() OVER (ORDER BY places ASC) - 1 AS place FROM {{ 'node'|of(c) }} WHERE is_leaf
+{{ reach(sql('hierarchies'), sql('siblings'), sql('reachable_nodes')) }}
+-- One row per node that a root reaches; leaves have their place among the leaves of the hierarchy.
+placed_nodes AS MATERIALIZED (
+    SELECT
+        *,
+        CASE
+            WHEN is_leaf THEN row_number() OVER (PARTITION BY tree, is_leaf ORDER BY places ASC) - 1 END::DOUBLE
+                AS place
+    FROM reachable_nodes
 ),
--- A row a value: its place.
-{{ 'leaf'|of(c) }} AS MATERIALIZED (
-    SELECT label COLLATE POSIX AS value, place::DOUBLE AS place FROM {{ 'placed'|of(c) }}
+-- One row per node: the first and the last place below it.
+nodes AS MATERIALIZED (
+    SELECT n.tree AS attribute, n.* EXCLUDE (tree, place), r.low, r.high
+    FROM placed_nodes AS n
+    JOIN (
+        SELECT tree, node COLLATE POSIX AS node, min(place) AS low, max(place) AS high
+        FROM (SELECT tree, unnest(line) AS node, place FROM placed_nodes WHERE is_leaf)
+        GROUP BY ALL
+    ) AS r ON r.tree = n.tree AND r.node = n.node
 ),
--- A row a node: the first and the last place below it.
-{{ 'below'|of(c) }} AS MATERIALIZED (
-    SELECT node COLLATE POSIX AS node, min(place)::DOUBLE AS low, max(place)::DOUBLE AS high
-    FROM (SELECT unnest(line) AS node, place FROM {{ 'placed'|of(c) }})
-    GROUP BY ALL
+{% endmacro %}
+{% macro leaves(columns) %}
+{% set trees = columns|selectattr('rows')|list %}
+{% set flat = columns|rejectattr('rows')|list %}
+-- One row per distinct category of a column in its raw table: hierarchies must have it; without one it is a leaf.
+raw_categories AS MATERIALIZED (
+    {% for c in columns %}
+    SELECT DISTINCT {{ c.key }} COLLATE POSIX AS attribute, {{ c.column }} AS value
+    FROM {{ c.source_cells }}
+    WHERE {{ c.column }} IS NOT NULL
+    {% if not loop.last %}UNION ALL{% endif +%}
+    {% endfor %}
 ),
--- A row a published text: the first and the last place that it stands for. An inner node's label stands before a
--- leaf's: a value that has it is published with a backslash.
-{{ 'names'|of(c) }} AS MATERIALIZED (
-    SELECT name COLLATE POSIX AS name, min(low) AS low, max(high) AS high
+{% if trees %}
+{{ hierarchy_nodes(trees) }}
+{% endif %}
+-- One row per category of a column: its place in the order of the column.
+leaves AS MATERIALIZED (
+    {% if trees %}
+    SELECT attribute, label COLLATE POSIX AS value, low AS place FROM nodes WHERE is_leaf
+    {% endif %}
+    {% if trees and flat %}
+    UNION ALL
+    {% endif %}
+    {% if flat %}
+    SELECT attribute, value, (row_number() OVER (PARTITION BY attribute ORDER BY value ASC) - 1)::DOUBLE AS place
+    FROM raw_categories
+    WHERE attribute IN {{ keys_of(flat) }}
+    {% endif %}
+),
+-- One row per text that a category may be published as: the first and the last place that it stands for.
+{% if trees %}
+-- A label is that of an inner node first: a value that has the same one is published with a backslash.
+{% endif %}
+published_names AS MATERIALIZED (
+    SELECT attribute, name COLLATE POSIX AS name, min(low) AS low, max(high) AS high
     FROM (
-        SELECT unnest([n.label, array_to_string(n.labels[2:], ' > ')]) AS name, b.low, b.high
-        FROM {{ 'node'|of(c) }} AS n
-        JOIN {{ 'below'|of(c) }} AS b ON b.node = n.node
-        WHERE NOT n.is_leaf
+        {% if trees %}
+        SELECT attribute, unnest([label, array_to_string(labels[2:], ' > ')]) AS name, low, high
+        FROM nodes
+        WHERE NOT is_leaf
         UNION ALL
-        SELECT unnest([CASE WHEN value NOT IN (SELECT label FROM {{ 'node'|of(c) }} WHERE NOT is_leaf) THEN value END, '\' || value]), place, place
-        FROM {{ 'leaf'|of(c) }}
+        SELECT l.attribute, unnest([CASE WHEN n.label IS NULL THEN l.value END, '\' || l.value]), l.place, l.place
+        FROM leaves AS l
+        LEFT JOIN (SELECT DISTINCT attribute, label FROM nodes WHERE NOT is_leaf) AS n
+            ON n.attribute = l.attribute AND n.label = l.value
+        WHERE l.attribute IN {{ keys_of(trees) }}
+        {% endif %}
+        {% if trees and flat %}
+        UNION ALL
+        {% endif %}
+        {% if flat %}
+        SELECT attribute, value AS name, place AS low, place AS high FROM leaves WHERE attribute IN {{ keys_of(flat) }}
+        UNION ALL
+        SELECT attribute, published, place, place
+        FROM (
+            SELECT t.attribute, t.published
+            FROM published_texts AS t
+            ANTI JOIN leaves AS l ON l.attribute = t.attribute AND l.value = t.published
+            WHERE t.published <> '*' AND t.attribute IN {{ keys_of(flat) }}
+        )
+        JOIN leaves USING (attribute)
+        WHERE {{ covering() }}
+        {% endif %}
     )
     WHERE name IS NOT NULL
     GROUP BY ALL
 ),
-{% else %}
--- A row a value: its place.
-{{ 'leaf'|of(c) }} AS MATERIALIZED (
-    SELECT value, (row_number() OVER (ORDER BY value ASC) - 1)::DOUBLE AS place
-    FROM (SELECT DISTINCT v{{ c.i }} AS value FROM {{ c.source_cells }} WHERE v{{ c.i }} IS NOT NULL)
-),
--- A row a published text: the first and the last place that it stands for.
-{{ 'names'|of(c) }} AS MATERIALIZED (
-    SELECT value AS name, place AS low, place AS high FROM {{ 'leaf'|of(c) }}
-    UNION ALL
-    SELECT published, min(place), max(place)
-    FROM (
-        SELECT published, place
-        FROM (
-            SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.published_cells }}
-            WHERE p{{ c.i }} <> '*' AND p{{ c.i }} NOT IN (SELECT value FROM {{ 'leaf'|of(c) }})
-        )
-        CROSS JOIN {{ 'leaf'|of(c) }}
-        WHERE {{ covering() }}
-    )
-    GROUP BY published
-),
-{% endif %}
 {% endmacro %}

@@ -1,198 +1,262 @@
 {#- query_error('release', 'source', ...): relative error of random counts and averages, by number of predicates.
-    Every value is a number, every published value an interval of them: numbers and dates as they are, categories by
+    Every value is a number, every published value an interval of them: numbers and dates are themselves, categories are
     their place among the leaves. Missing values are -infinity, which no predicate selects. -#}
-{%- from 'audit/query_error/random_queries.sql' import reading, unfit, moved -%}
-{% macro chance() -%} (md5_number_lower(concat_ws(':', {{ seed }}, {{ varargs|join(', ') }})) >> 11)::DOUBLE / 9007199254740992 {%- endmacro %}
-{% macro columns(names) -%}
-    {% for c in attributes %}{% for name in names %}{{ sql(name, c.i) }}{% if not loop.last %}, {% endif %}{% endfor %}{% if not loop.last %}, {% endif %}{% endfor %}
-{%- endmacro %}
+{%- from 'audit/query_error/column_readings.sql' import column_problems, leaf_joins, ranges, readings -%}
+{%- from 'audit/query_error/column_readings.sql' import table_problems, value_of -%}
+{%- macro random_fraction() -%}
+    (md5_number_lower(concat_ws(':', {{ seed }}, {{ varargs|join(', ') }})) >> 11)::DOUBLE / 9007199254740992
+{%- endmacro -%}
+{%- macro averaged(step) -%}
+    {%- if averaging -%}
+    CASE q.averages
+        {%- for c in attributes if c.is_averaged %}
+
+            WHEN {{ c.i }} THEN t.{{ step|of(c) if step else c.column }}
+        {%- endfor %} END
+    {%- else -%}
+    NULL::DOUBLE
+    {%- endif -%}
+{%- endmacro -%}
 WITH RECURSIVE
--- A row a combination of values of the source: how many records have it.
-true_cells AS MATERIALIZED (
-    SELECT {% for c in attributes %}{{ c.value }} AS v{{ c.i }}, {% endfor %}count(*) AS records
+-- One row per combination of values of the source: its number of records.
+source_cells AS MATERIALIZED (
+    SELECT
+        {% for c in attributes %}
+        {{ c.value }} AS {{ c.column }},
+        {% endfor %}
+        count(*) AS records
     FROM {{ source }}
     GROUP BY ALL
 ),
--- A row a combination of published texts: how many records have it.
-told_cells AS MATERIALIZED (
-    SELECT {% for c in attributes %}CAST({{ c.published_value }} AS VARCHAR) COLLATE POSIX AS p{{ c.i }}, {% endfor %}count(*) AS records
+-- One row per combination of published texts: its number of records.
+published_cells AS MATERIALIZED (
+    SELECT
+        {% for c in attributes %}
+        CAST({{ c.published_value }} AS VARCHAR) COLLATE POSIX AS {{ c.column }},
+        {% endfor %}
+        count(*) AS records
     FROM {{ release }}
     GROUP BY ALL
 ),
-{% for c in attributes %}
-{{ reading(c) }}
--- A row a value: How many records stand before each value: a random one of them is where a predicate begins.
-{{ 'domain'|of(c) }} AS MATERIALIZED (
-    SELECT value, sum(records) OVER (ORDER BY value ASC) - records AS before, sum(records) OVER () AS filled
+{{ readings(attributes) }}
+{{ ranges(attributes) }}
+-- One row per combination of values of the source, as numbers: its number of records.
+source_tuples AS MATERIALIZED (
+    SELECT
+        {% for c in attributes %}
+        coalesce({{ value_of(c) }}, '-inf'::DOUBLE) AS {{ c.column }},
+        {% endfor %}
+        t.records::DOUBLE AS records
+    FROM source_cells AS t
+    {{ leaf_joins(attributes) }}
+),
+-- One row per value of a column: the number of records before it. A predicate begins at the value of a random record.
+domains AS MATERIALIZED (
+    SELECT
+        attribute, value, sum(records) OVER (PARTITION BY attribute ORDER BY value ASC) - records AS records_before,
+        sum(records) OVER (PARTITION BY attribute) AS not_null_records
     FROM (
-        SELECT {% if c.is_number %}t.v{{ c.i }}{% else %}l.place{% endif %} AS value, sum(t.records)::BIGINT AS records
-        FROM true_cells AS t
-        {% if not c.is_number %}JOIN {{ 'leaf'|of(c) }} AS l ON l.value = t.v{{ c.i }}{% endif %}
-        WHERE t.v{{ c.i }} IS NOT NULL
+        {% for c in attributes %}
+        SELECT {{ c.i }} AS attribute, {{ value_of(c) }} AS value, sum(t.records)::BIGINT AS records
+        FROM source_cells AS t
+        {{ leaf_joins([c]) }}
+        WHERE {{ value_of(c) }} IS NOT NULL
         GROUP BY ALL
+        {% if not loop.last %}UNION ALL{% endif +%}
+        {% endfor %}
     )
 ),
-{% endfor %}
--- A row a combination of values of the source, as numbers: how many records have it.
-true_tuples AS MATERIALIZED (
-    SELECT
-        {% for c in attributes %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}
-        t.records::DOUBLE AS records
-    FROM true_cells AS t
-    {% for c in attributes if not c.is_number %}
-    LEFT JOIN {{ 'leaf'|of(c) }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
-    {% endfor %}
-),
--- A row a combination of ranges of the release: how many records have it.
-told_tuples AS MATERIALIZED (
-    SELECT {{ columns(('low', 'high')) }}, {% for c in attributes if c.is_averaged %}mid{{ c.i }}, {% endfor %}sum(records)::DOUBLE AS records
+-- One row per combination of intervals of the release: its number of records.
+published_tuples AS MATERIALIZED (
+    SELECT * EXCLUDE (records), sum(records)::DOUBLE AS records
     FROM (
         SELECT
             {% for c in attributes %}
+            {% set reading = 'reading'|of(c) %}
+            {% set range = 'range'|of(c) %}
             {% for end in ('low', 'high') %}
-            coalesce(r{{ c.i }}.{{ sql(end) }}, CASE WHEN t.p{{ c.i }} IS NOT NULL THEN w{{ c.i }}.{{ sql(end) }} END, '-inf'::DOUBLE) AS {{ sql(end, c.i) }},
+            coalesce(
+                {{ reading }}.{{ sql(end) }},
+                CASE WHEN t.{{ c.column }} IS NOT NULL THEN {{ range }}.{{ sql(end) }} END,
+                '-inf'::DOUBLE
+            ) AS {{ end|of(c) }},
             {% endfor %}
-            {% if c.is_averaged %}r{{ c.i }}.low / 2 + r{{ c.i }}.high / 2 AS mid{{ c.i }},{% endif %}
+            {% if c.is_averaged %}
+            {{ reading }}.low / 2 + {{ reading }}.high / 2 AS {{ 'middle'|of(c) }},
+            {% endif %}
             {% endfor %}
             t.records
-        FROM told_cells AS t
+        FROM published_cells AS t
         {% for c in attributes %}
-        LEFT JOIN {{ 'read'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.published = t.p{{ c.i }}
-        CROSS JOIN {{ 'whole'|of(c) }} AS w{{ c.i }}
+        {% set reading = 'reading'|of(c) %}
+        {% set range = 'range'|of(c) %}
+        LEFT
+        JOIN readings AS {{ reading }}
+            ON {{ reading }}.attribute = {{ c.key }} AND {{ reading }}.published = t.{{ c.column }}
+        LEFT JOIN column_ranges AS {{ range }} ON {{ range }}.attribute = {{ c.key }}
         {% endfor %}
     )
     GROUP BY ALL
 ),
--- One row: how many records and published combinations there are.
-facts AS MATERIALIZED (
+-- One row: the number of records of the source, and of combinations in the release.
+sizes AS MATERIALIZED (
     SELECT
-        (SELECT coalesce(sum(records), 0) FROM true_cells) AS records,
-        (SELECT count(*) FROM told_cells) AS told
+        (SELECT coalesce(sum(records), 0) FROM source_cells) AS records,
+        (SELECT count(*) FROM published_cells) AS published_combinations
 ),
 -- One row: the first reason to refuse the call, or NULL.
-problem AS MATERIALIZED (
+problems AS MATERIALIZED (
     SELECT coalesce(
-        {{ moved(sources) }}
-        CASE WHEN facts.records = 0 THEN {{ say.empty }} WHEN facts.told = 0 THEN {{ say.empty_release }} END,
+        {{ table_problems(sources) }}
+        CASE
+            WHEN sizes.records = 0 THEN {{ say.empty }}
+            WHEN sizes.published_combinations = 0 THEN {{ say.empty_release }}
+        END,
         {% for c in attributes %}
-        {{ unfit(c) }}
-        CASE WHEN NOT EXISTS (FROM {{ 'domain'|of(c) }}) THEN {{ c.say.no_values }} END,
+        {{ column_problems([c]) }}
+        CASE WHEN NOT EXISTS (FROM domains WHERE attribute = {{ c.i }}) THEN {{ c.say.no_values }} END,
         {% endfor %}
         NULL
     ) AS message
-    FROM facts
+    FROM sizes
 ),
--- A row a query: how many predicates it has, and the columns in random order. Query n has 1 + (n - 1) % {{ most }}
--- predicates, on the columns whose hashes are least.
-drawn AS MATERIALIZED (
+-- One row per query: its number of predicates, and the columns in random order. Query n has
+-- 1 + (n - 1) % {{ most }} predicates, on the columns with the least hashes.
+column_orders AS MATERIALIZED (
     SELECT query, predicates, list_sort(list_transform(
         range({{ attributes|length }}), lambda j: [md5_number_lower(concat_ws(':', {{ seed }}, query, 'column', j)), j]
     ), 'ASC', 'NULLS LAST') AS columns
     FROM (SELECT n AS query, 1 + (n - 1) % {{ most }} AS predicates FROM range(1, {{ count }} + 1) AS numbers (n))
 ),
--- A row a query: the columns that it selects by, and the one it averages.
-asked AS MATERIALIZED (
+-- One row per query: the columns of its predicates, and the column that it averages, without a predicate if possible.
+query_columns AS MATERIALIZED (
     SELECT
         query, predicates, pow({{ selectivity }}, 1.0 / predicates) AS share,
-        list_transform(columns[:predicates], lambda z: z[2]) AS selects,
-        {# Averages are of a column without a predicate, where there is one. #}
+        list_transform(columns[:predicates], lambda z: z[2]) AS predicate_columns,
         list_filter(list_concat(
-            list_transform(columns[predicates + 1:], lambda z: z[2]), list_transform(columns[:predicates], lambda z: z[2])
-        ), lambda j: list_contains([{% for c in attributes if c.is_averaged %}{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}]::INTEGER[], j::INTEGER))[1] AS averages
-    FROM drawn
+            list_transform(columns[predicates + 1:], lambda z: z[2]),
+            list_transform(columns[:predicates], lambda z: z[2])
+        ),
+            lambda j: list_contains([{% for c in attributes if c.is_averaged %}{{ c.i }}{% if not loop.last %},
+                {% endif %}{% endfor %}]::INTEGER[], j::INTEGER))[1] AS averages
+    FROM column_orders
 ),
-{% for c in attributes %}
--- A row a query with a predicate on this column: its range. From the record at a random place to the one that lies a
--- share of all of them further.
-{{ 'range'|of(c) }} AS MATERIALIZED (
-    SELECT r.query, a.value AS low, b.value AS high
-    FROM (
-        SELECT query, floor(begins * (filled - width))::BIGINT AS first, floor(begins * (filled - width))::BIGINT + width - 1 AS last
-        FROM (
-            SELECT query, {{ chance(sql('query'), sql("'range'"), c.i) }} AS begins, filled, greatest(1, round(share * filled))::BIGINT AS width
-            FROM asked
-            CROSS JOIN (SELECT max(filled)::BIGINT AS filled FROM {{ 'domain'|of(c) }})
-            WHERE list_contains(selects, {{ c.i }})
-        )
-    ) AS r
-    ASOF JOIN {{ 'domain'|of(c) }} AS a ON r.first >= a.before
-    ASOF JOIN {{ 'domain'|of(c) }} AS b ON r.last >= b.before
-),
-{% endfor %}
--- A row a query: its ranges in all columns.
-queries AS MATERIALIZED (
-    SELECT
-        a.query, a.averages{% for c in attributes %},
-        coalesce(r{{ c.i }}.low, '-inf'::DOUBLE) AS a{{ c.i }}, coalesce(r{{ c.i }}.high, 'inf'::DOUBLE) AS b{{ c.i }}{% endfor %}
-    FROM asked AS a
-    {% for c in attributes %}
-    LEFT JOIN {{ 'range'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.query = a.query
-    {% endfor %}
-    {# Nothing is worth its time where nothing can be answered. #}
-    WHERE (SELECT message FROM problem) IS NULL
-),
-{% macro averaged(prefix) -%}
-    {% if averaging %}CASE q.averages {% for c in attributes if c.is_averaged %}WHEN {{ c.i }} THEN t.{{ sql(prefix, c.i) }} {% endfor %}END{% else %}NULL::DOUBLE{% endif %}
-{%- endmacro %}
--- A row a query: its answer on the source. CASE, as a join on many inequalities would sort; every query meets every
--- tuple, and most leave at once.
-true_answers AS MATERIALIZED (
-    SELECT query, sum(records) AS records, sum(records * x) FILTER (WHERE isfinite(x)) / sum(records) FILTER (WHERE isfinite(x)) AS average
-    FROM (
-        SELECT q.query, t.records, {{ averaged('v') }} AS x
-        FROM true_tuples AS t
-        CROSS JOIN queries AS q
-        WHERE {% for c in attributes %}{% if not loop.first %} AND {% endif %}CASE WHEN t.v{{ c.i }} >= q.a{{ c.i }} THEN t.v{{ c.i }} <= q.b{{ c.i }} ELSE false END{% endfor %}
-    )
-    GROUP BY query
-),
--- A row a query: its answer on the release.
-told_answers AS MATERIALIZED (
-    SELECT query, sum(records) AS records, sum(records * x) FILTER (WHERE x IS NOT NULL) / nullif(sum(records) FILTER (WHERE x IS NOT NULL), 0) AS average
+-- One row per predicate of a query: its interval, from the value of a random record to that of the record which lies a
+-- share of all records further.
+predicates AS MATERIALIZED (
+    SELECT r.query, r.attribute, a.value AS low, b.value AS high
     FROM (
         SELECT
-            q.query, {{ averaged('mid') }} AS x,
-            t.records{% for c in attributes %}
-            * CASE
-                WHEN t.high{{ c.i }} = t.low{{ c.i }} OR (q.a{{ c.i }} <= t.low{{ c.i }} AND t.high{{ c.i }} <= q.b{{ c.i }}) THEN 1
-                ELSE (least(t.high{{ c.i }}, q.b{{ c.i }}) / 2 - greatest(t.low{{ c.i }}, q.a{{ c.i }}) / 2 + {{ c.step }} / 2) / (t.high{{ c.i }} / 2 - t.low{{ c.i }} / 2 + {{ c.step }} / 2)
-            END{% endfor %} AS records
-        FROM told_tuples AS t
+            query, attribute, floor(start_fraction * (not_null_records - width))::BIGINT AS first_record,
+            floor(start_fraction * (not_null_records - width))::BIGINT + width - 1 AS last_record
+        FROM (
+            SELECT
+                q.query, d.attribute, d.not_null_records,
+                {{ random_fraction(sql('q.query'), sql("'range'"), sql('d.attribute')) }} AS start_fraction,
+                greatest(1, round(q.share * d.not_null_records))::BIGINT AS width
+            FROM query_columns AS q
+            JOIN (
+                SELECT attribute, max(not_null_records)::BIGINT AS not_null_records FROM domains GROUP BY attribute
+            ) AS d ON list_contains(q.predicate_columns, d.attribute)
+        )
+    ) AS r
+    ASOF JOIN domains AS a ON a.attribute = r.attribute AND r.first_record >= a.records_before
+    ASOF JOIN domains AS b ON b.attribute = r.attribute AND r.last_record >= b.records_before
+),
+-- One row per query: its intervals in all columns. There is none if a problem is found.
+queries AS MATERIALIZED (
+    SELECT
+        q.query, any_value(q.averages) AS averages,
+        {% for c in attributes %}
+        coalesce(any_value(p.low) FILTER (WHERE p.attribute = {{ c.i }}), '-inf'::DOUBLE) AS {{ 'low'|of(c) }},
+        coalesce(any_value(p.high) FILTER (WHERE p.attribute = {{ c.i }}), 'inf'::DOUBLE)
+            AS {{ 'high'|of(c) }}{% if not loop.last %},{% endif +%}
+        {% endfor %}
+    FROM query_columns AS q
+    LEFT JOIN predicates AS p ON p.query = q.query
+    WHERE (SELECT message FROM problems) IS NULL
+    GROUP BY q.query
+),
+-- One row per query: its answer on the source. CASE, because a join on many inequalities would sort; every query meets
+-- every tuple, and most are dropped at the first column.
+source_answers AS MATERIALIZED (
+    SELECT
+        query, sum(records) AS records,
+        sum(records * x) FILTER (WHERE isfinite(x)) / sum(records) FILTER (WHERE isfinite(x)) AS average
+    FROM (
+        SELECT q.query, t.records, {{ averaged(none) }} AS x
+        FROM source_tuples AS t
         CROSS JOIN queries AS q
-        WHERE {% for c in attributes %}{% if not loop.first %} AND {% endif %}CASE WHEN t.high{{ c.i }} >= q.a{{ c.i }} THEN t.low{{ c.i }} <= q.b{{ c.i }} ELSE false END{% endfor %}
+        WHERE
+            {% for c in attributes %}
+            {% if not loop.first %}AND {% endif %}CASE
+                WHEN t.{{ c.column }} >= q.{{ 'low'|of(c) }} THEN t.{{ c.column }} <= q.{{ 'high'|of(c) }}
+                    ELSE false END
+            {% endfor %}
     )
     GROUP BY query
 ),
--- A row a column that is averaged: its range, which errors of averages are measured by.
-scales AS MATERIALIZED (
-    SELECT * FROM (VALUES (-1, 0.0::DOUBLE){% for c in attributes if c.is_averaged %}, ({{ c.i }}, (SELECT max(value) - min(value) FROM {{ 'domain'|of(c) }})){% endfor %}) AS s (averages, width)
+-- One row per query: its answer on the release, where a record counts with the share of its intervals that is selected.
+published_answers AS MATERIALIZED (
+    SELECT
+        query, sum(records) AS records,
+        sum(records * x) FILTER (WHERE x IS NOT NULL) / nullif(sum(records) FILTER (WHERE x IS NOT NULL), 0) AS average
+    FROM (
+        SELECT
+            q.query, {{ averaged('middle') }} AS x,
+            t.records
+            {% for c in attributes %}
+            {% set low = 'low'|of(c) %}
+            {% set high = 'high'|of(c) %}
+            * CASE
+                WHEN t.{{ high }} = t.{{ low }} OR (q.{{ low }} <= t.{{ low }} AND t.{{ high }} <= q.{{ high }}) THEN 1
+                ELSE (least(t.{{ high }}, q.{{ high }}) / 2 - greatest(t.{{ low }}, q.{{ low }}) / 2 + {{ c.step }} / 2)
+                    / (t.{{ high }} / 2 - t.{{ low }} / 2 + {{ c.step }} / 2)
+            END
+            {% endfor %}
+            AS records
+        FROM published_tuples AS t
+        CROSS JOIN queries AS q
+        WHERE
+            {% for c in attributes %}
+            {% set low = 'low'|of(c) %}
+            {% set high = 'high'|of(c) %}
+            {% if not loop.first %}AND {% endif %}CASE WHEN t.{{ high }} >= q.{{ low }} THEN t.{{ low }} <= q.{{ high }}
+                ELSE false END
+            {% endfor %}
+    )
+    GROUP BY query
 ),
--- A row a query and a kind of answer: its relative error.
+-- One row per query and kind of answer: its relative error. The divisor of averages is at least a share of the range of
+-- the averaged column.
 errors AS MATERIALIZED (
-    SELECT a.predicates, e.kind, round(e.error, 9) AS error
-    FROM asked AS a
-    JOIN scales AS s ON s.averages = coalesce(a.averages, -1)
-    LEFT JOIN true_answers AS t ON t.query = a.query
-    LEFT JOIN told_answers AS o ON o.query = a.query
-    CROSS JOIN facts
+    SELECT q.predicates, e.kind, round(e.error, 9) AS error
+    FROM query_columns AS q
+    LEFT JOIN (SELECT attribute, max(value) - min(value) AS width FROM domains GROUP BY attribute) AS r
+        ON r.attribute = q.averages
+    LEFT JOIN source_answers AS s ON s.query = q.query
+    LEFT JOIN published_answers AS o ON o.query = q.query
+    CROSS JOIN sizes
     CROSS JOIN LATERAL (
-        SELECT 'count' AS kind, abs(coalesce(o.records, 0) - coalesce(t.records, 0)) / greatest(coalesce(t.records, 0), {{ error_floor }} * facts.records) AS error
+        SELECT
+            'count' AS kind, abs(coalesce(o.records, 0) - coalesce(s.records, 0))
+                / greatest(coalesce(s.records, 0), {{ error_floor }} * sizes.records) AS error
         UNION ALL
-        {# A question that the release does not answer is answered wrongly, not left out. #}
+        {# A question that the release does not answer counts as a wrong answer. #}
         SELECT 'average', CASE
             WHEN o.average IS NULL THEN 1
-            WHEN o.average = t.average THEN 0
-            ELSE abs(o.average - t.average) / greatest(abs(t.average), {{ error_floor }} * s.width)
+            WHEN o.average = s.average THEN 0
+            ELSE abs(o.average - s.average) / greatest(abs(s.average), {{ error_floor }} * r.width)
         END
-        WHERE t.average IS NOT NULL
+        WHERE s.average IS NOT NULL
     ) AS e
 )
 SELECT e.kind, e.predicates, e.queries, e.median, e.p95, e.mean
-FROM problem AS p
+FROM problems AS p
 LEFT JOIN (
     SELECT
-        kind, predicates, count(*) AS queries, round(quantile_cont(error, 0.5), 9) AS median, round(quantile_cont(error, 0.95), 9) AS p95,
-        round(avg(error), 9) AS mean
+        kind, predicates, count(*) AS queries, round(quantile_cont(error, 0.5), 9) AS median,
+        round(quantile_cont(error, 0.95), 9) AS p95, round(avg(error), 9) AS mean
     FROM errors
     GROUP BY kind, predicates
 ) AS e ON true

@@ -1,36 +1,55 @@
-{#- Raw tables beside classes: their cells, the classes' published values as intervals, and which cells lie inside. -#}
-
-{#- Records that nothing here tells apart: v_i of each column, who they are of where a person is known, how many. -#}
+{#- Raw tables next to classes: their cells, the published values of classes as intervals, and which cells lie inside.
+    Imported with context, because the columns of class_ends are named after `quasi`. -#}
+{%- from 'audit/query_error/column_readings.sql' import leaf_joins, value_of -%}
+{#- Records that do not differ in what is compared: their values, the person if one is known, and their number. -#}
 {% macro raw_cells(r) %}
--- A row a combination of raw values of a table: how many records have it.
+-- One row per combination of raw values of a table: its number of records.
 {{ r.name }} AS MATERIALIZED (
-    SELECT {% for c in r.attributes %}{{ c.value }} AS v{{ c.i }}, {% endfor %}{% if r.person %}{{ r.person }} AS person, {% endif %}count(*) AS records
+    SELECT
+        {% for c in r.attributes %}
+        {{ c.value }} AS {{ c.column }},
+        {% endfor %}
+        {% if r.person %}{{ r.person }} AS person, {% endif %}count(*) AS records
     FROM {{ r.source }}
     GROUP BY ALL
 ),
 {% endmacro %}
-{#- (class_id, low_i, high_i) of classes (class_id, q_n). * is everything, missing values too; these are -infinity. -#}
-{% macro ends_of(attributes, classes) %}
+{#- (class_id, "age: low", "age: high") of all classes. `*` is everything, missing values too, which are -infinity. -#}
+{% macro ends_of(attributes) %}
 SELECT
-    k.class_id{% for c in attributes %}{% for end in ('low', 'high') %}{% set end = sql(end) %},
+    k.class_id{% for c in attributes %}{% for end in ('low', 'high') %},
     CASE
-        WHEN k.q{{ c.qi_index }} = '*' THEN '{% if loop.first %}-{% endif %}inf'::DOUBLE
-        WHEN k.q{{ c.qi_index }} IS NULL THEN '-inf'::DOUBLE
+        WHEN k.{{ c.column }} = '*' THEN '{% if loop.first %}-{% endif %}inf'::DOUBLE
+        WHEN k.{{ c.column }} IS NULL THEN '-inf'::DOUBLE
         {% if c.is_number %}
         {% if loop.first %}
-        WHEN starts_with(k.q{{ c.qi_index }}, '<=') OR starts_with(k.q{{ c.qi_index }}, '[<=') THEN '-1e308'::DOUBLE
+        WHEN starts_with(k.{{ c.column }}, '<=') OR starts_with(k.{{ c.column }}, '[<=') THEN '-1e308'::DOUBLE
         {% else %}
-        WHEN regexp_matches(k.q{{ c.qi_index }}, '(?:^|, )>=') THEN 'inf'::DOUBLE
+        WHEN regexp_matches(k.{{ c.column }}, '(?:^|, )>=') THEN 'inf'::DOUBLE
         {% endif %}
         {% endif %}
-        ELSE coalesce(r{{ c.i }}.{{ end }}, 'nan'::DOUBLE)
-    END AS {{ end }}{{ c.i }}{% endfor %}{% endfor %}
-FROM {{ classes }} AS k
+        ELSE coalesce({{ 'reading'|of(c) }}.{{ sql(end) }}, 'nan'::DOUBLE)
+    END AS {{ end|of(quasi[c.qi_index]) }}{% endfor %}{% endfor %}
+
+FROM classes AS k
 {% for c in attributes %}
-LEFT JOIN {{ 'read'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.published = k.q{{ c.qi_index }}
+LEFT JOIN readings AS {{ 'reading'|of(c) }}
+    ON {{ 'reading'|of(c) }}.attribute = {{ c.key }} AND {{ 'reading'|of(c) }}.published = k.{{ c.column }}
 {% endfor %}
 {% endmacro %}
-{#- Whether the cell t lies in the class k. CASE, as a join on many inequalities would sort. -#}
+{#- Raw values as numbers; missing values are -infinity, which only `*` and NULL have. -#}
+{% macro values_as_numbers(attributes) -%}
+        {% for c in attributes %}
+        coalesce({{ value_of(c) }}, '-inf'::DOUBLE) AS {{ c.column }},
+        {% endfor %}
+{%- endmacro %}
+{#- Whether the cell t lies in the class k. CASE, because a join on many inequalities would sort. -#}
 {% macro inside(attributes) -%}
-    {% for c in attributes %}{% if not loop.first %} AND {% endif %}CASE WHEN t.v{{ c.i }} >= k.low{{ c.i }} THEN t.v{{ c.i }} <= k.high{{ c.i }} ELSE false END{% endfor %}
+    {% for c in attributes %}
+    {% set low = 'low'|of(quasi[c.qi_index]) %}
+    {% set high = 'high'|of(quasi[c.qi_index]) %}
+    CASE WHEN t.{{ c.column }} >= k.{{ low }} THEN t.{{ c.column }} <= k.{{ high }} ELSE false END
+    {%- if not loop.last %} AND
+    {% endif %}
+    {% endfor %}
 {%- endmacro %}

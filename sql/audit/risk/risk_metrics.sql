@@ -1,129 +1,152 @@
-{#- risk('release', ...) and its single functions: one row a number, with the classes that drive it. -#}
-{%- from 'audit/query_error/random_queries.sql' import reading, unfit, moved -%}
-{%- from 'audit/risk/published_cells.sql' import raw_cells, ends_of, inside -%}
-{%- from 'audit/risk/risk_values.sql' import value, shift with context -%}
+{#- risk('release', ...) and its single functions: one row per metric, with the classes that cause it. -#}
+{%- from 'audit/query_error/column_readings.sql' import column_problems, leaf_joins, readings, table_problems -%}
+{%- from 'audit/risk/published_cells.sql' import ends_of, inside, raw_cells, values_as_numbers with context -%}
+{%- from 'audit/risk/risk_values.sql' import distortions, value with context -%}
+{%- from 'audit/anonymity/inputs.sql' import class_order, class_struct with context -%}
 {% include 'audit/anonymity/inputs.sql' %},
-{% set told %}{% for q in quasi %}q{{ loop.index0 }} AS {{ sql('p', loop.index0) }}{% if not loop.last %}, {% endif %}{% endfor %}{% endset %}
-{% if attributes %}
--- A row a class: what it publishes.
-told_cells AS MATERIALIZED (SELECT {{ told }} FROM classes),
-{% endif %}
-{% if others %}
--- A row a class: what it publishes of the columns of the population.
-other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.qi_index }} AS p{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
-{% endif %}
 {% for r in raws %}
 {{ raw_cells(r) }}
 {% endfor %}
-{% for c in attributes %}
-{{ reading(c) }}
-{{ shift(c) }}
-{% endfor %}
+{% if attributes or others %}
+{{ readings(attributes + others) }}
+{% endif %}
+{% if attributes %}
+{{ distortions(attributes) }}
+{% endif %}
 {% if others %}
-{% for c in others %}
-{{ reading(c) }}
-{% endfor %}
--- A row a class: the least and the greatest value that each column may have.
-class_ends AS MATERIALIZED ({{ ends_of(others, sql('classes')) }}),
--- A row a combination of values in the population: how many people have it.
-other_tuples AS MATERIALIZED (
-    SELECT {% for c in others %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}{% if raws[-1].person %}t.person{% else %}sum(t.records)::BIGINT AS records{% endif %}
-    FROM other_cells AS t
+-- One row per class: the least and the greatest value that each column may have.
+class_ends AS MATERIALIZED (
+    {{ ends_of(others) }}
+),
+-- One row per combination of values in the population: the number of people who have it. Values that are missing from
+-- a hierarchy fit no node.
+population_tuples AS MATERIALIZED (
+    SELECT
+        {{ values_as_numbers(others) }}
+
+        {% if raws[-1].person %}t.person{% else %}sum(t.records)::BIGINT AS records{% endif +%}
+    FROM population_cells AS t
+    {{ leaf_joins(others) }}
+    WHERE true
     {% for c in others if not c.is_number %}
-    LEFT JOIN {{ 'leaf'|of(c) }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
+        AND (t.{{ c.column }} IS NULL OR {{ 'leaf'|of(c) }}.place IS NOT NULL)
     {% endfor %}
-    {# What is missing is missing; what no hierarchy knows fits no node. #}
-    WHERE true{% for c in others if not c.is_number %} AND (t.v{{ c.i }} IS NULL OR l{{ c.i }}.place IS NOT NULL){% endfor %}
     GROUP BY ALL
 ),
--- A row a class: how many people of the population may be in it.
-fits AS MATERIALIZED (
-    SELECT k.class_id, {% if raws[-1].person %}count(DISTINCT t.person){% else %}sum(t.records)::BIGINT{% endif %} AS people
-    FROM other_tuples AS t
+-- One row per class: the number of people of the population who may be in it.
+class_populations AS MATERIALIZED (
+    SELECT
+        k.class_id,
+        {% if raws[-1].person %}count(DISTINCT t.person){% else %}sum(t.records)::BIGINT{% endif %} AS people
+    FROM population_tuples AS t
     CROSS JOIN class_ends AS k
-    WHERE {{ inside(others) }}
+    WHERE
+        {{ inside(others) }}
 
     GROUP BY k.class_id
 ),
 {% endif %}
 {% if sample %}
--- A row a class that is looked at. The classes of least hash of what they publish: whatever the order of the rows,
--- and as many as are asked for.
-drawn AS MATERIALIZED (
+-- One row per class of the sample: those with the least hashes of what they publish, so that the order of rows does not
+-- matter and their number is as requested.
+sampled_classes AS MATERIALIZED (
     SELECT class_id
     FROM classes
     QUALIFY row_number() OVER (
-        ORDER BY md5_number_lower(row('dbanon 1', {{ seed }}{% for q in quasi %}, q{{ loop.index0 }}{% endfor %})::VARCHAR) ASC{% for q in quasi %}, q{{ loop.index0 }} ASC NULLS LAST{% endfor %}
+        ORDER BY md5_number_lower(row('dbanon 1', {{ seed }}{% for q in quasi %},
+            {{ q.column }}{% endfor %})::VARCHAR) ASC,
+            {{ class_order() }}
     ) <= greatest(ceil(round(count(*) OVER () * {{ sample }}, 9)), 1)
 ),
 {% endif %}
 -- One row: the first reason why the tables do not fit together, or NULL.
-misfit AS MATERIALIZED (
+misfits AS MATERIALIZED (
     SELECT coalesce(
-        {{ moved(sources) }}
+        {{ table_problems(sources) }}
         {% if attributes %}
-        CASE WHEN NOT EXISTS (FROM true_cells) THEN {{ say.empty_source }} END,
+        CASE WHEN NOT EXISTS (FROM source_cells) THEN {{ say.empty_source }} END,
         {% endif %}
-        {% for c in attributes %}
-        {{ unfit(c) }}
-        {% endfor %}
-        {% for c in others %}
-        {{ unfit(c) }}
-        {% endfor %}
-        (SELECT message FROM problem)
+        {{ column_problems(attributes + others) }}
+        (SELECT message FROM problems)
     ) AS message
 ),
-{% for n in numbers %}
--- A row a class: the number that is asked for.
-value_{{ n.number }} AS MATERIALIZED (
-    SELECT k.*, round({% if sample %}v.value{% else %}coalesce(v.value, 0){% endif %}, 12)::DOUBLE AS value
-    FROM classes AS k
-    LEFT JOIN ({{ value(n) }}) AS v USING (class_id)
-),
--- One row: that number over all classes.
-total_{{ n.number }} AS MATERIALIZED (
-    SELECT round(
-        {% if n.total == 'highest' %}max(value)
-        {% elif n.total == 'lowest' %}min(value)
-        {% elif n.total == 'average' %}sum(records * value) / sum(records)
-        {% elif n.total == 'share_above' %}coalesce(sum(records) FILTER (WHERE value > {{ threshold }}), 0) / sum(records)
-        {% else %}sum(value)
-        {% endif %}, 9)::DOUBLE AS value
-    FROM value_{{ n.number }}
-),
--- A row a class that the total comes from.
-driver_{{ n.number }} AS MATERIALIZED (
-    SELECT v.*
-    FROM value_{{ n.number }} AS v
-    CROSS JOIN total_{{ n.number }} AS t
-    WHERE {% if n.drives in ('at_highest', 'at_lowest') %}round(v.value, 9) = t.value
-        {%- elif n.drives == 'above_average' %}round(v.value, 9) >= t.value AND v.value > 0
-        {%- elif n.drives == 'above_threshold' %}v.value > {{ threshold }}
-        {%- else %}v.value > 0{% endif %}
-),
-{% endfor %}
--- A row a class and a number of it that is shown.
-shown AS (
-    {% for n in numbers %}
-    {% set by %}value DESC, records DESC{% for q in quasi %}, q{{ loop.index0 }} ASC NULLS LAST{% endfor %}{% endset %}
-    SELECT
-        {{ n.number }} AS number, {{ n.name }} AS name, {{ n.sensitive }}::VARCHAR AS sensitive,
-        (SELECT value FROM total_{{ n.number }}) AS value,
-        (SELECT count(*) FROM driver_{{ n.number }}) AS classes,
-        (SELECT coalesce(sum(records), 0)::BIGINT FROM driver_{{ n.number }}) AS records,
+-- One row per metric: how it is computed from the values of classes, and which classes cause it.
+metrics AS (
+    SELECT *
+    FROM (
+        VALUES
+        {% for m in metrics %}
         (
-            SELECT coalesce(list({
-                'class': struct_pack({% for q in quasi %}{{ q.name }} := q{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %}),
-                'records': records, 'value': value
-            } ORDER BY {{ by }}), [])
-            FROM (FROM driver_{{ n.number }} ORDER BY {{ by }} LIMIT 10)
-        ) AS worst,
-        {{ n.what }} AS description
-    {% if not loop.last %}UNION ALL{% endif %}
+            {{ m.number }}, {{ m.name }}, {{ m.sensitive }}::VARCHAR, {{ m.kind }}, {{ m.total }}, {{ m.causes }},
+            {{ m.description }}
+        ){% if not loop.last %},{% endif +%}
+        {% endfor %}
+    ) AS m (number, name, sensitive, kind, total, causes, description)
+),
+-- One row per kind of value and class: its value; classes without a row have the value 0.
+risk_values AS MATERIALIZED (
+    {% for kind in kinds %}
+    SELECT {{ kind.kind }} AS kind, class_id, value
+    FROM (
+{{ value(kind) }}
+    )
+    {% if not loop.last %}UNION ALL{% endif +%}
     {% endfor %}
+),
+-- One row per metric and class: the value of the class.
+class_values AS MATERIALIZED (
+    SELECT
+        m.number, m.causes, k.class_id, k.records,
+        round({% if sample %}v.value{% else %}coalesce(v.value, 0){% endif %}, 12)::DOUBLE AS value
+    FROM metrics AS m
+    CROSS JOIN classes AS k
+    LEFT JOIN risk_values AS v ON v.kind = m.kind COLLATE POSIX AND v.class_id = k.class_id
+),
+-- One row per metric: its value over all classes.
+totals AS MATERIALIZED (
+    SELECT
+        m.number,
+        round(CASE any_value(m.total)
+            WHEN 'highest' THEN max(v.value)
+            WHEN 'lowest' THEN min(v.value)
+            WHEN 'average' THEN sum(v.records * v.value) / sum(v.records)
+            WHEN 'share_above' THEN coalesce(sum(v.records) FILTER (WHERE v.value > {{ threshold }}), 0)
+                / sum(v.records)
+            ELSE sum(v.value)
+        END, 9)::DOUBLE AS value
+    FROM metrics AS m
+    JOIN class_values AS v USING (number)
+    GROUP BY m.number
+),
+-- One row per metric: the classes that cause its value, the ten worst of them in order.
+causes AS MATERIALIZED (
+    SELECT
+        v.number, count(*) AS classes, sum(k.records)::BIGINT AS records,
+        arg_min(
+            {'class': {{ class_struct('k.') }}, 'records': k.records, 'value': v.value},
+            {'value': -v.value, 'records': -k.records, 'class': {{ class_struct('k.') }}},
+            10
+        ) AS worst
+    FROM class_values AS v
+    JOIN totals AS t USING (number)
+    JOIN classes AS k USING (class_id)
+    WHERE CASE v.causes
+        WHEN 'at_total' THEN round(v.value, 9) = t.value
+        WHEN 'above_average' THEN round(v.value, 9) >= t.value AND v.value > 0
+        WHEN 'above_threshold' THEN v.value > {{ threshold }}
+        ELSE v.value > 0
+    END
+    GROUP BY v.number
 )
 SELECT s.name, s.sensitive, s.value, s.classes, s.records, s.worst, s.description
-FROM misfit AS p
-LEFT JOIN shown AS s ON true
+FROM misfits AS p
+LEFT JOIN (
+    SELECT
+        m.number, m.name, m.sensitive, t.value, coalesce(c.classes, 0) AS classes, coalesce(c.records, 0) AS records,
+        coalesce(c.worst, []) AS worst, m.description
+    FROM metrics AS m
+    LEFT JOIN totals AS t USING (number)
+    LEFT JOIN causes AS c USING (number)
+) AS s ON true
 WHERE CASE WHEN p.message IS NULL THEN true ELSE error(p.message) END
 ORDER BY s.number ASC

@@ -1,127 +1,204 @@
-{#- The value of each class for a number of risk(): a SELECT of (class_id, value); a class that is left out has 0. -#}
+{#- The value of each class for a kind of risk: a SELECT of (class_id, value); classes without a row have the value 0.
+    -#}
+{%- from 'audit/query_error/hierarchy_leaves.sql' import keys_of -%}
 {% macro value(n) %}
 {% if n.of == 'prosecutor' or (n.of == 'marketer' and not others and not fraction) %}
-{# Records of nobody known are those of one person, who may be anybody. #}
-SELECT class_id, 1.0::DOUBLE / greatest(size, 1) AS value FROM classes
+{# Records without a known person count as those of one person. #}
+        SELECT class_id, 1.0::DOUBLE / greatest(size, 1) AS value FROM classes
 {% elif n.of in ('journalist', 'marketer') and fraction %}
-SELECT class_id, {{ fraction }} / greatest(size, 1) AS value FROM classes
+        SELECT class_id, {{ fraction }} / greatest(size, 1) AS value FROM classes
 {% elif n.of in ('journalist', 'marketer') %}
-{# The released people are of the population, whatever the table says. #}
-SELECT k.class_id, 1.0::DOUBLE / greatest(k.size, coalesce(f.people, 0), 1) AS value
-FROM classes AS k
-LEFT JOIN fits AS f USING (class_id)
+{# The released people belong to the population, even if its table does not have them. #}
+        SELECT k.class_id, 1.0::DOUBLE / greatest(k.size, coalesce(p.people, 0), 1) AS value
+        FROM classes AS k
+        LEFT JOIN class_populations AS p USING (class_id)
 {% elif n.of == 'single' %}
-SELECT class_id, 1 AS value FROM classes WHERE size <= 1
-{% elif n.of == 'alone' %}
-SELECT k.class_id, 1 AS value
-FROM classes AS k
-LEFT JOIN fits AS f USING (class_id)
-WHERE greatest(k.size, coalesce(f.people, 0)) <= 1
-{% elif n.of in ('literal', 'dominant') %}
-SELECT h.class_id, {% if n.of == 'literal' %}avg{% else %}max{% endif %}(greatest(1, h.size) / k.size) AS value
-FROM {{ 'held'|of(sensitive[n.i]) }} AS h
-JOIN classes AS k USING (class_id)
-WHERE h.value IS NOT NULL
-GROUP BY h.class_id
-{% elif n.of == 'exposed' %}
-{# The dominant value is that of the whole table. Of a sample of the classes both sums are of its classes: every class is
-    as likely in it, so their ratio estimates that of all, with a bias that vanishes as the sample grows. #}
-SELECT
-    d.class_id,
-    CASE
-        WHEN d.size {% if ties %}={% else %}>{% endif %} (
-            SELECT {% if ties %}max(size){% else %}coalesce(list_sort(list(size), 'DESC', 'NULLS LAST')[2], 0){% endif %}
-            FROM {{ 'held'|of(sensitive[n.i]) }} AS h
-            WHERE h.class_id = d.class_id AND h.value IS NOT NULL
-        ) THEN d.size::DOUBLE / d.everywhere
-        ELSE 0
-    END AS value
-FROM (
-    SELECT h.class_id, h.size, sum(h.size) OVER () AS everywhere
-    FROM {{ 'held'|of(sensitive[n.i]) }} AS h
-    JOIN (SELECT value FROM {{ 'overall'|of(sensitive[n.i]) }} WHERE value IS NOT NULL ORDER BY size DESC, value ASC LIMIT 1) AS m
-        ON m.value = h.value
-    {% if sample %}SEMI JOIN drawn USING (class_id){% endif %}
-) AS d
-{% elif n.of == 'alike' %}
-SELECT class_id, min(size) AS value
-FROM (
-    SELECT k.class_id, {% if person %}greatest(count(DISTINCT c.person), 1){% else %}sum(c.records)::BIGINT{% endif %} AS size
-    FROM cells AS c
-    JOIN classes AS k
-        ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}k.q{{ loop.index0 }} IS NOT DISTINCT FROM c.q{{ loop.index0 }}{% endfor %}
-    GROUP BY k.class_id{% for u in beside %}, c.u{{ loop.index0 }}{% endfor %}
-)
-GROUP BY class_id
-{% elif n.of == 'distortion' %}
-SELECT k.class_id, 0.0::DOUBLE{% for c in attributes %} + {{ c.influence }} * coalesce(s{{ c.i }}.raised, 0){% endfor %} AS value
-FROM classes AS k
-{% for c in attributes %}
-LEFT JOIN {{ 'shift'|of(c) }} AS s{{ c.i }} ON s{{ c.i }}.published = k.q{{ c.i }}
-{% endfor %}
-{% else %}
-SELECT k.class_id, 1 AS value
-FROM classes AS k
-{% for c in attributes %}
-LEFT JOIN {{ 'shift'|of(c) }} AS s{{ c.i }} ON s{{ c.i }}.published = k.q{{ c.i }}
-{% endfor %}
-WHERE {% for c in attributes %}coalesce(s{{ c.i }}.is_vague OR s{{ c.i }}.width > {{ w }}, false){% if not loop.last %} OR {% endif %}{% endfor %}
-{% endif %}
-{% endmacro %}
-{#- shift_i (published, raised, width, is_vague): how far a published value is from an original one, as a share of levels;
-    how wide it is, as a share of the column's range (NULL where it is no number); whether it is *, the root or open.
-    A number without a hierarchy has no levels: its width stands for them. A category without one has two: the value, and
-    whatever stands for several. -#}
-{% macro shift(c) %}
-{{ 'shift'|of(c) }} AS MATERIALIZED (
-    {% if c.is_number %}
-    SELECT published, CASE WHEN published = '*' THEN 1 ELSE width END AS raised, width, is_vague
-    FROM (
+        SELECT class_id, 1 AS value FROM classes WHERE size <= 1
+{% elif n.of == 'unique' %}
+        SELECT k.class_id, 1 AS value
+        FROM classes AS k
+        LEFT JOIN class_populations AS p USING (class_id)
+        WHERE greatest(k.size, coalesce(p.people, 0)) <= 1
+{% elif n.of in ('mean_share', 'dominant_share') %}
+        SELECT v.class_id, {{ sql('avg' if n.of == 'mean_share' else 'max') }}(greatest(1, v.size) / k.size) AS value
+        FROM {{ 'class values'|of(sensitive[n.i]) }} AS v
+        JOIN classes AS k USING (class_id)
+        WHERE v.value IS NOT NULL
+        GROUP BY v.class_id
+{% elif n.of == 'exposure' %}
+{# The dominant value is that of the whole table. Of a sample of the classes both sums are of its classes: every class
+    is equally likely in it, so their ratio estimates that of all, with a bias that vanishes as the sample grows. #}
         SELECT
-            published, published = '*' OR is_below OR is_above AS is_vague,
-            {# An exact value has no width, whatever the range: of a constant column that is 0 too. #}
-            CASE WHEN interval_high = interval_low THEN 0.0 ELSE coalesce(least(1.0, (interval_high - interval_low) / nullif(column_high - column_low, 0)), 1.0) END AS width
+            d.class_id,
+            CASE
+                WHEN d.size {% if ties %}={% else %}>{% endif %} (
+                    SELECT
+                        {% if ties %}max(size){% else %}coalesce(list_sort(list(size), 'DESC', 'NULLS LAST')[2],
+                            0){% endif +%}
+                    FROM {{ 'class values'|of(sensitive[n.i]) }} AS v
+                    WHERE v.class_id = d.class_id AND v.value IS NOT NULL
+                ) THEN d.size::DOUBLE / d.total_size
+                ELSE 0
+            END AS value
+        FROM (
+            SELECT v.class_id, v.size, sum(v.size) OVER () AS total_size
+            FROM {{ 'class values'|of(sensitive[n.i]) }} AS v
+            JOIN (
+                SELECT value
+                FROM {{ 'values'|of(sensitive[n.i]) }}
+                WHERE value IS NOT NULL
+                ORDER BY size DESC, value ASC
+                LIMIT 1
+            ) AS m ON m.value = v.value
+            {% if sample %}
+            SEMI JOIN sampled_classes USING (class_id)
+            {% endif %}
+        ) AS d
+{% elif n.of == 'full_record' %}
+        SELECT class_id, min(size) AS value
         FROM (
             SELECT
-                r.published, r.is_below, r.is_above, d.low AS column_low, d.high AS column_high,
-                CASE WHEN is_below THEN least(r.low, d.low) ELSE r.low END AS interval_low,
-                CASE WHEN is_above THEN greatest(r.high, d.high) ELSE r.high END AS interval_high
+                k.class_id,
+                {% if person %}greatest(count(DISTINCT c.person), 1){% else %}sum(c.records)::BIGINT{% endif %} AS size
+            FROM release_cells AS c
+            JOIN classes AS k
+                ON {% for q in quasi %}k.{{ q.column }} IS NOT DISTINCT FROM c.{{ q.column }}{% if not loop.last %}
+
+                AND {% endif %}{% endfor +%}
+            GROUP BY k.class_id{% for u in unchanged %}, c.{{ 'unchanged'|of(u) }}{% endfor +%}
+        )
+        GROUP BY class_id
+{% elif n.of == 'distortion' %}
+        SELECT
+            k.class_id,
+            0.0::DOUBLE{% for c in attributes %} + {{ c.influence }} * coalesce({{ 'distortion'|of(c) }}.raised_share,
+                0){% endfor %} AS value
+        FROM classes AS k
+        {{ distortion_joins() }}
+{% else %}
+        SELECT k.class_id, 1 AS value
+        FROM classes AS k
+        {{ distortion_joins() }}
+        WHERE {% for c in attributes %}coalesce({{ 'distortion'|of(c) }}.is_vague
+            OR {{ 'distortion'|of(c) }}.width > {{ max_interval_share }}, false){% if not loop.last %}
+
+            OR {% endif %}{% endfor +%}
+{% endif %}
+{% endmacro %}
+{% macro distortion_joins() %}
+        {% for c in attributes %}
+        LEFT JOIN distortions AS {{ 'distortion'|of(c) }}
+            ON {{ 'distortion'|of(c) }}.attribute = {{ c.key }}
+                AND {{ 'distortion'|of(c) }}.published = k.{{ c.column }}
+        {% endfor %}
+{% endmacro %}
+{#- distortions (attribute, published, raised_share, width, is_vague): how far a published value is from an original
+    one, as a share of levels; its width as a share of the column's range (NULL if it is no number); whether it is
+    `*`, the root or open. A number without a hierarchy has no levels: its width is used instead. A category without
+    one has two: the value, and anything that stands for several. -#}
+{% macro distortions(columns) %}
+{% set numbers = columns|selectattr('is_number')|list %}
+{% set trees = columns|selectattr('rows')|list %}
+{% set flat = columns|rejectattr('is_number')|rejectattr('rows')|list %}
+{% set numeric_trees = trees|selectattr('is_numeric')|list %}
+{% if numbers or numeric_trees %}
+-- One row per column of numbers: the range of its values in the source.
+source_ranges AS MATERIALIZED (
+    {% for c in numbers %}
+    SELECT {{ c.key }} COLLATE POSIX AS attribute, min({{ c.column }}) AS low, max({{ c.column }}) AS high
+    FROM source_cells
+    {% if not loop.last or numeric_trees %}UNION ALL{% endif +%}
+    {% endfor %}
+    {% if numeric_trees %}
+    SELECT attribute, min(TRY_CAST(value AS DOUBLE)) AS low, max(TRY_CAST(value AS DOUBLE)) AS high
+    FROM raw_categories
+    WHERE attribute IN {{ keys_of(numeric_trees) }}
+    GROUP BY attribute
+    {% endif %}
+),
+{% endif %}
+{% if trees %}
+-- One row per text that a node of a hierarchy may be published as; the depth of an inner node is counted from the root.
+node_names AS MATERIALIZED (
+    SELECT
+        attribute, unnest([label, array_to_string(labels[2:], ' > ')]) AS name, len(labels) AS depth, false AS is_leaf
+    FROM nodes
+    WHERE NOT is_leaf
+    UNION ALL
+    SELECT l.attribute, unnest([CASE WHEN n.label IS NULL THEN l.value END, '\' || l.value]), 0, true
+    FROM leaves AS l
+    LEFT JOIN (SELECT DISTINCT attribute, label FROM nodes WHERE NOT is_leaf) AS n
+        ON n.attribute = l.attribute AND n.label = l.value
+    UNION ALL
+    {# Whatever the label of the root is, `*` means it. #}
+    SELECT attribute, CASE WHEN label <> '*' THEN '*' END, 1, false FROM nodes WHERE parent IS NULL
+),
+{% endif %}
+-- One row per published text of a column: how much it is generalized, which distortion and infeasible classes count.
+distortions AS MATERIALIZED (
+    {% if numbers %}
+    SELECT attribute, published, CASE WHEN published = '*' THEN 1 ELSE width END AS raised_share, width, is_vague
+    FROM (
+        SELECT
+            attribute, published, published = '*' OR is_open_below OR is_open_above AS is_vague,
+            {# An exact value has no width, even in a constant column, whose range is 0 too. #}
+            CASE
+                WHEN high = low THEN 0.0
+                ELSE coalesce(least(1.0, (high - low) / nullif(column_high - column_low, 0)), 1.0)
+            END AS width
+        FROM (
+            SELECT
+                r.attribute, r.published, r.is_open_below, r.is_open_above, s.low AS column_low, s.high AS column_high,
+                CASE WHEN is_open_below THEN least(r.low, s.low) ELSE r.low END AS low,
+                CASE WHEN is_open_above THEN greatest(r.high, s.high) ELSE r.high END AS high
             FROM (
-                SELECT *, starts_with(published, '<=') OR starts_with(published, '[<=') AS is_below, regexp_matches(published, '(?:^|, )>=') AS is_above
-                FROM {{ 'read'|of(c) }}
+                SELECT
+                    *, starts_with(published, '<=') OR starts_with(published, '[<=') AS is_open_below,
+                    regexp_matches(published, '(?:^|, )>=') AS is_open_above
+                FROM readings
+                WHERE attribute IN {{ keys_of(numbers) }}
             ) AS r
-            CROSS JOIN (SELECT min(v{{ c.i }}) AS low, max(v{{ c.i }}) AS high FROM {{ c.source_cells }}) AS d
+            JOIN source_ranges AS s ON s.attribute = r.attribute
         )
     )
-    {% elif c.rows %}
-    {# The level of an inner node is counted from the root: one step below it is the same whatever hangs there. #}
-    SELECT
-        r.published, any_value(CASE WHEN n.is_leaf THEN 0 ELSE t.levels - n.depth END::DOUBLE / {% if norm %}greatest(t.levels - 1, 1){% else %}t.levels{% endif %}) AS raised,
-        {% if c.is_numeric %}
-        any_value((TRY_CAST(b.value AS DOUBLE) - TRY_CAST(a.value AS DOUBLE)) / nullif(d.high - d.low, 0)){% else %}NULL::DOUBLE{% endif %} AS width,
-        r.published = '*' OR any_value(n.depth = 1 AND NOT n.is_leaf) AS is_vague
-    FROM {{ 'read'|of(c) }} AS r
-    JOIN (
-        SELECT unnest([label, array_to_string(labels[2:], ' > ')]) AS name, len(labels) AS depth, false AS is_leaf FROM {{ 'node'|of(c) }} WHERE NOT is_leaf
-        UNION ALL
-        SELECT unnest([CASE WHEN value NOT IN (SELECT label FROM {{ 'node'|of(c) }} WHERE NOT is_leaf) THEN value END, '\' || value]), 0, true FROM {{ 'leaf'|of(c) }}
-        UNION ALL
-        {# Whatever the root is called. #}
-        SELECT CASE WHEN label <> '*' THEN '*' END, 1, false FROM {{ 'node'|of(c) }} WHERE parent IS NULL
-    ) AS n ON n.name = r.published
-    {% if c.is_numeric %}
-    LEFT JOIN {{ 'leaf'|of(c) }} AS a ON a.place = r.low
-    LEFT JOIN {{ 'leaf'|of(c) }} AS b ON b.place = r.high
-    CROSS JOIN (SELECT min(TRY_CAST(v{{ c.i }} AS DOUBLE)) AS low, max(TRY_CAST(v{{ c.i }} AS DOUBLE)) AS high FROM {{ c.source_cells }}) AS d
     {% endif %}
-    CROSS JOIN (SELECT max(len(labels)) AS levels FROM {{ 'node'|of(c) }}) AS t
-    GROUP BY r.published
-    {% else %}
+    {% if numbers and trees %}
+    UNION ALL
+    {% endif %}
+    {% if trees %}
     SELECT
-        r.published, CASE WHEN l.value IS NULL THEN {% if norm %}1{% else %}0.5{% endif %} ELSE 0 END::DOUBLE AS raised,
+        r.attribute, r.published,
+        any_value(CASE WHEN n.is_leaf THEN 0
+            ELSE t.levels - n.depth END::DOUBLE / {% if norm %}greatest(t.levels - 1, 1){% else %}t.levels{% endif %})
+                AS raised_share,
+        {% if numeric_trees %}
+        any_value((TRY_CAST(b.value AS DOUBLE) - TRY_CAST(a.value AS DOUBLE)) / nullif(s.high - s.low, 0)) AS width,
+        {% else %}
+        NULL::DOUBLE AS width,
+        {% endif %}
+        r.published = '*' OR any_value(n.depth = 1 AND NOT n.is_leaf) AS is_vague
+    FROM readings AS r
+    JOIN node_names AS n ON n.attribute = r.attribute AND n.name = r.published
+    JOIN (SELECT attribute, max(len(labels)) AS levels FROM nodes GROUP BY attribute) AS t ON t.attribute = r.attribute
+    {% if numeric_trees %}
+    LEFT JOIN source_ranges AS s ON s.attribute = r.attribute
+    LEFT JOIN leaves AS a ON a.attribute = s.attribute AND a.place = r.low
+    LEFT JOIN leaves AS b ON b.attribute = s.attribute AND b.place = r.high
+    {% endif %}
+    WHERE r.attribute IN {{ keys_of(trees) }}
+    GROUP BY r.attribute, r.published
+    {% endif %}
+    {% if (numbers or trees) and flat %}
+    UNION ALL
+    {% endif %}
+    {% if flat %}
+    SELECT
+        r.attribute, r.published,
+        CASE WHEN l.value IS NULL THEN {% if norm %}1{% else %}0.5{% endif %} ELSE 0 END::DOUBLE AS raised_share,
         NULL::DOUBLE AS width, r.published = '*' AS is_vague
-    FROM {{ 'read'|of(c) }} AS r
-    LEFT JOIN {{ 'leaf'|of(c) }} AS l ON r.published IN (l.value, '\' || l.value)
+    FROM readings AS r
+    LEFT JOIN leaves AS l ON l.attribute = r.attribute AND r.published IN (l.value, '\' || l.value)
+    WHERE r.attribute IN {{ keys_of(flat) }}
     {% endif %}
 ),
 {% endmacro %}
