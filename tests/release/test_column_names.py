@@ -108,18 +108,21 @@ def results(con: Any, table: str, names: Sequence[str]) -> dict[str, list[Row]]:
             arguments.append(f"person := {literal['patient']}")
         rows = con.execute(f"FROM {function}({', '.join(arguments)})").fetchall()
         assert rows, title
-        plain_rows = [tuple(plain_text(value, name_of) for value in row) for row in rows]
+        plain_rows = [tuple(plain_text(value, name_of, function.endswith("_metrics")) for value in row) for row in rows]
         if title in ROW_PARTS:
             plain_rows = sorted((ROW_PARTS[title](row) for row in plain_rows), key=repr)
         rows_by_call[title] = plain_rows
     return rows_by_call
 
 
-def plain_text(value: Any, name_of: dict[str, str]) -> Any:
-    """Return a value with the plain name in place of a column's name, which is all of it or after a colon."""
+def plain_text(value: Any, name_of: dict[str, str], is_metric: bool) -> Any:
+    """Return a value with the plain name in place of a column's name, which is all of it or after a colon.
+
+    A metric such as `classes` may have the name of a column.
+    """
     if isinstance(value, str):
         for plain, name in name_of.items():
-            if value == name or value.endswith(f":{name}"):
+            if value.endswith(f":{name}") or (value == name and not is_metric):
                 return value[: len(value) - len(name)] + plain
     return value
 
