@@ -33,12 +33,14 @@
 {% set categories = columns|rejectattr('is_number')|list %}
 -- One row per distinct text that is published of a column.
 published_texts AS MATERIALIZED (
-    {% for c in columns %}
-    SELECT DISTINCT {{ c.key }} COLLATE POSIX AS attribute, {{ c.column }} AS published
-    FROM {{ c.published_cells }}
-    WHERE {{ c.column }} IS NOT NULL
-    {% if not loop.last %}UNION ALL{% endif +%}
-    {% endfor %}
+    SELECT attribute, published
+    FROM (
+        {% for c in columns %}
+        SELECT DISTINCT {{ c.key }} COLLATE POSIX AS attribute, {{ c.column }} AS published FROM {{ c.published_cells }}
+        {% if not loop.last %}UNION ALL{% endif +%}
+        {% endfor %}
+    )
+    WHERE published IS NOT NULL
 ),
 {% if categories %}
 {{ leaves(categories) }}

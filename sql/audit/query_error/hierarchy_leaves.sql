@@ -21,8 +21,8 @@ placed_nodes AS MATERIALIZED (
     SELECT
         *,
         CASE
-            WHEN is_leaf THEN row_number() OVER (PARTITION BY tree, is_leaf ORDER BY places ASC) - 1 END::DOUBLE
-                AS place
+            WHEN is_leaf THEN row_number() OVER (PARTITION BY tree, is_leaf ORDER BY places ASC) - 1
+        END::DOUBLE AS place
     FROM reachable_nodes
 ),
 -- One row per node: the first and the last place below it.
@@ -41,12 +41,14 @@ nodes AS MATERIALIZED (
 {% set flat = columns|rejectattr('rows')|list %}
 -- One row per distinct category of a column in its raw table: hierarchies must have it; without one it is a leaf.
 raw_categories AS MATERIALIZED (
-    {% for c in columns %}
-    SELECT DISTINCT {{ c.key }} COLLATE POSIX AS attribute, {{ c.column }} AS value
-    FROM {{ c.source_cells }}
-    WHERE {{ c.column }} IS NOT NULL
-    {% if not loop.last %}UNION ALL{% endif +%}
-    {% endfor %}
+    SELECT attribute, value
+    FROM (
+        {% for c in columns %}
+        SELECT DISTINCT {{ c.key }} COLLATE POSIX AS attribute, {{ c.column }} AS value FROM {{ c.source_cells }}
+        {% if not loop.last %}UNION ALL{% endif +%}
+        {% endfor %}
+    )
+    WHERE value IS NOT NULL
 ),
 {% if trees %}
 {{ hierarchy_nodes(trees) }}

@@ -1,7 +1,7 @@
 {#- risk('release', ...) and its single functions: one row per metric, with the classes that cause it. -#}
 {%- from 'audit/query_error/column_readings.sql' import column_problems, leaf_joins, readings, table_problems -%}
 {%- from 'audit/risk/published_cells.sql' import ends_of, inside, raw_cells, values_as_numbers with context -%}
-{%- from 'audit/risk/risk_values.sql' import distortions, value with context -%}
+{%- from 'audit/risk/risk_values.sql' import class_distortions, value with context -%}
 {%- from 'audit/anonymity/inputs.sql' import class_order, class_struct with context -%}
 {% include 'audit/anonymity/inputs.sql' %},
 {% for r in raws %}
@@ -11,7 +11,7 @@
 {{ readings(attributes + others) }}
 {% endif %}
 {% if attributes %}
-{{ distortions(attributes) }}
+{{ class_distortions(attributes) }}
 {% endif %}
 {% if others %}
 -- One row per class: the least and the greatest value that each column may have.
@@ -76,10 +76,8 @@ metrics AS (
     FROM (
         VALUES
         {% for m in metrics %}
-        (
-            {{ m.number }}, {{ m.name }}, {{ m.sensitive }}::VARCHAR, {{ m.kind }}, {{ m.total }}, {{ m.causes }},
-            {{ m.description }}
-        ){% if not loop.last %},{% endif +%}
+        ({{ m.number }}, {{ m.name }}, {{ m.sensitive }}::VARCHAR, {{ m.kind }}, {{ m.total }}, {{ m.causes }},
+            {{ m.description }}){% if not loop.last %},{% endif +%}
         {% endfor %}
     ) AS m (number, name, sensitive, kind, total, causes, description)
 ),

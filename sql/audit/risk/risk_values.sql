@@ -69,28 +69,37 @@
         )
         GROUP BY class_id
 {% elif n.of == 'distortion' %}
-        SELECT
-            k.class_id,
-            0.0::DOUBLE{% for c in attributes %} + {{ c.influence }} * coalesce({{ 'distortion'|of(c) }}.raised_share,
-                0){% endfor %} AS value
-        FROM classes AS k
-        {{ distortion_joins() }}
+        SELECT class_id, distortion AS value FROM class_distortions
 {% else %}
-        SELECT k.class_id, 1 AS value
-        FROM classes AS k
-        {{ distortion_joins() }}
-        WHERE {% for c in attributes %}coalesce({{ 'distortion'|of(c) }}.is_vague
-            OR {{ 'distortion'|of(c) }}.width > {{ max_interval_share }}, false){% if not loop.last %}
-
-            OR {% endif %}{% endfor +%}
+        SELECT class_id, 1 AS value FROM class_distortions WHERE is_infeasible
 {% endif %}
 {% endmacro %}
-{% macro distortion_joins() %}
-        {% for c in attributes %}
-        LEFT JOIN distortions AS {{ 'distortion'|of(c) }}
-            ON {{ 'distortion'|of(c) }}.attribute = {{ c.key }}
-                AND {{ 'distortion'|of(c) }}.published = k.{{ c.column }}
+{#- class_distortions (class_id, distortion, is_infeasible): the levels by which the values of a class were generalized,
+    and whether one of them is too vague or too wide to answer queries. -#}
+{% macro class_distortions(columns) %}
+{{ distortions(columns) }}
+-- One row per class: its distortion, and whether one of its values is too vague or too wide to answer queries.
+class_distortions AS MATERIALIZED (
+    SELECT
+        k.class_id,
+        0.0::DOUBLE
+        {% for c in columns %}
+            + {{ c.influence }} * coalesce({{ 'distortion'|of(c) }}.raised_share, 0)
         {% endfor %}
+        AS distortion,
+        false
+        {% for c in columns %}
+        {% set distortion = 'distortion'|of(c) %}
+            OR coalesce({{ distortion }}.is_vague OR {{ distortion }}.width > {{ max_interval_share }}, false)
+        {% endfor %}
+        AS is_infeasible
+    FROM classes AS k
+    {% for c in columns %}
+    {% set distortion = 'distortion'|of(c) %}
+    LEFT JOIN distortions AS {{ distortion }}
+        ON {{ distortion }}.attribute = {{ c.key }} AND {{ distortion }}.published = k.{{ c.column }}
+    {% endfor %}
+),
 {% endmacro %}
 {#- distortions (attribute, published, raised_share, width, is_vague): how far a published value is from an original
     one, as a share of levels; its width as a share of the column's range (NULL if it is no number); whether it is
@@ -168,9 +177,10 @@ distortions AS MATERIALIZED (
     {% if trees %}
     SELECT
         r.attribute, r.published,
-        any_value(CASE WHEN n.is_leaf THEN 0
-            ELSE t.levels - n.depth END::DOUBLE / {% if norm %}greatest(t.levels - 1, 1){% else %}t.levels{% endif %})
-                AS raised_share,
+        any_value(
+            CASE WHEN n.is_leaf THEN 0 ELSE t.levels - n.depth END::DOUBLE
+            / {% if norm %}greatest(t.levels - 1, 1){% else %}t.levels{% endif +%}
+        ) AS raised_share,
         {% if numeric_trees %}
         any_value((TRY_CAST(b.value AS DOUBLE) - TRY_CAST(a.value AS DOUBLE)) / nullif(s.high - s.low, 0)) AS width,
         {% else %}
