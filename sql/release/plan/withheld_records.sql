@@ -25,7 +25,7 @@ FROM (
     {% if version_constraints.withheld_members %}
     LEFT JOIN (
         SELECT mark, sum(records) AS records, list(row_hash) AS hashes
-        FROM (SELECT {{ mark(sql('cluster_members')) }} AS mark, row_hash, records FROM {{ version_constraints.withheld_members }})
+        FROM (SELECT {{ mark(sql('member')) }} AS mark, row_hash, records FROM {{ version_constraints.withheld_members }})
         GROUP BY mark
     ) AS h ON h.mark = r.mark
     {% endif %}
