@@ -35,7 +35,7 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
 
     >>> from dbanon.api.connection import connect
     >>> explain(connect(), "FROM algorithms()").splitlines()[0]
-    '-- What algorithms runs.'
+    '-- The statement of algorithms.'
     """
     current = session.find_session(getattr(connection, "raw", connection))
     current.explained_statements = []

@@ -1,10 +1,8 @@
 {#- Whether an interval of a class (c, its text parsed as t) reaches further than the least and greatest value (f) that had
     arrived when the class was first published: further than the grid, top and bottom put its ends. -#}
 {% macro reaches_beyond(r) -%}
-    {%- set end = sql('c.') if typed else sql('allowed'|of(r), '.') -%}
-    {%- set suffix = r.i if typed else sql('') -%}
-    {%- set low -%} {{ end }}low{{ suffix }} {%- endset -%}
-    {%- set high -%} {{ end }}high{{ suffix }} {%- endset -%}
+    {%- set low = sql('c.', 'low'|of(r)) if typed else sql('allowed'|of(r), '.low') -%}
+    {%- set high = sql('c.', 'high'|of(r)) if typed else sql('allowed'|of(r), '.high') -%}
     coalesce({{ is_below(r, low, limited(r, sql('f.', 'least'|of(r)))) }}, false) OR coalesce({{ is_above(r, high, limited(r, sql('f.', 'greatest'|of(r)))) }}, false)
 {%- endmacro %}
 {#- A value as its end is published: not beyond top and bottom. -#}

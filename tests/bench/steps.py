@@ -42,7 +42,7 @@ class Profile:
     """Seconds of a statement.
 
     `clock` and `cpu` are those of the whole statement, run without a profile; `planning` is by part; `steps` are in the
-    order of the plan; `clustering`: parts of the clustering function, which is most of the step `answer`.
+    order of the plan; `clustering`: parts of the clustering function, which is most of the step `clustering`.
     """
 
     clock: float

@@ -468,7 +468,7 @@ def test_hierarchy_of_other_zone_named_in_that_zone(zone: str, is_named: bool) -
 # --- order -------------------------------------------------------------------------------------------------
 
 CLAUSE = re.compile(r"ORDER BY\s+", re.IGNORECASE)
-GIVEN = re.compile(r"\{\{ (by|order|ordered)\b.*\}\}$")
+GIVEN = re.compile(r"\{\{ (by|order|ordered|class_order)\b.*\}\}$")
 """An order that was defined in another place."""
 
 
