@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from typing import Any
 
 import pytest
@@ -121,8 +122,8 @@ def test_dates_of_person_shifted_by_equal_nonzero_offset(con: Any) -> None:
 
 def _scope(con: Any, query: str) -> str:
     """Return the scope that a plan names."""
-    plan = dbanon.explain(con, query)
-    return str(json.loads(plan.split("dbanon_shift(")[1].split(", '")[1].split("')")[0])["scope"])
+    settings = re.sub(r"',\s+'", "", dbanon.explain(con, query).split("dbanon_shift(")[1])
+    return str(json.loads(re.findall(r'"scope": ("(?:[^"\\]|\\.)*")', settings)[0]))
 
 
 def test_dates_at_type_limits_reported_infinite_kept(con: Any) -> None:
