@@ -102,9 +102,9 @@ def _refusal_messages(function: str, checks: Mapping[str, tuple[str, str]]) -> d
     }
 
 
-def _violations(model: CheckedModel, *, linked: bool = False) -> Sql:
+def _violations(model: CheckedModel, *, is_linked: bool = False) -> Sql:
     """Return the name of the relation, or column, that counts the classes in which a privacy model does not hold."""
-    return derived_reference(f"{'linked ' if linked else ''}violations of {model.parameter}", model.column)
+    return derived_reference(f"{'linked ' if is_linked else ''}violations of {model.parameter}", model.column)
 
 
 def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict[str, Sql]:
@@ -146,7 +146,7 @@ def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict
             pseudonym_columns,
             m.parameter,
             m.column,
-            sql_placeholder(f"{_violations(m, linked=True)}.classes"),
+            sql_placeholder(f"{_violations(m, is_linked=True)}.classes"),
         )
         for m in models
     }

@@ -23,7 +23,7 @@ TABLE_CHECKS = {
     "uncovered": ("rows with published values that do not cover the original", "{judged}.uncovered"),
     "finer": ("values that the policy does not let out as they are", "{judged}.finer"),
     "order": ("rows that are not in the order of what they publish", "{ordered}.rows"),
-    "foreign": ("rows under the pseudonym of nobody or of another person", "{foreign}.rows"),
+    "foreign": ("rows under a pseudonym of no person or of another person", "{foreign}.rows"),
     "lost": ("classes with fewer or more rows of a person than all of the class have", "classes.{lost}"),
 }
 """The checks of one table; `{judged}` and so on stand for the names that the statement gives to what it counts."""

@@ -1,5 +1,6 @@
 """Name the columns of a statement after the columns of the user's table: `"age"`, `"age: code"`, `"age: low"`."""
 
+import re
 from functools import lru_cache
 
 from dbanon.sqltext.names import fold_case
@@ -10,7 +11,9 @@ _OWN_PREFIX = "dbanon "
 """The start of names of templates that are not a single word, such as `dbanon row`."""
 
 FIXED_NAMES = frozenset(
-    """
+    re.findall(
+        r"\w+",
+        """
     a above above_gap accuracy achieved achieved_values actual_accuracy added algorithm all_candidates all_people
     allowed_values ancestor_paths answer answers arrival arrivals arrived arrived_at asked atoms attribute
     attributes average averages b barred_hashes baseline_confidence before begins begun below below_gap better
@@ -74,7 +77,8 @@ FIXED_NAMES = frozenset(
     value_differences value_hash value_pairs value_places values values_trail variance version version_classes
     version_members version_rows version_values vid w waiting waits wanted weight whole whole_class wide width
     withheld_records worst worst_classes wrong x y
-    """.split()  # noqa: SIM905
+    """,
+    )
 )
 """Names that templates give to columns and relations of their own; a test compares this set with the templates."""
 

@@ -63,7 +63,8 @@ def split_steps(query: str) -> StatementSteps:
         end = _closing_bracket(words, words.index("(", start))
         lines = (space_before + spaced[start][0]).split("\n")
         heading, comments = _split_heading([line.strip()[2:].strip() for line in lines if line.strip()])
-        chapter = _HEADING.match(heading)["name"] if heading else chapter  # type: ignore[index]
+        heading_start = _HEADING.match(heading)
+        chapter = heading_start["name"] if heading_start else chapter
         name = spaced[start][1]
         unquoted = name[1:-1].replace('""', '"') if name[0] == '"' else name
         comment_lines = "".join(f"-- {line}\n" for line in comments)

@@ -1,6 +1,5 @@
 """Wrap the lines of a statement that people read, at commas and keywords, without changing what it means."""
 
-import re
 import textwrap
 from collections.abc import Sequence
 
@@ -17,8 +16,11 @@ _BREAK_BEFORE = frozenset({
 })  # fmt: skip
 """Words before which a line may be broken."""
 
-_LITERAL_PREFIXES = frozenset({"date", "time", "timestamp", "timestamptz", "interval", "as", "at"})
-"""Words after which a string literal is not split into several."""
+_AFTER_BRACKET = 3
+"""The rank of a line break after an opening bracket, which is worse than any other break, however nested."""
+
+_LITERAL_PREFIXES = frozenset({"date", "time", "timestamp", "timestamptz", "interval", "as", "at", "from", "join"})
+"""Words after which a string literal is not an expression: a typed literal, a name or a file. It is not split."""
 
 
 def wrap_lines(statement: str, width: int = MAX_WIDTH) -> str:
@@ -50,7 +52,7 @@ def _wrap_line(line: Sequence[tuple[str, str]], width: int) -> list[str]:
     whole_line = "".join(blank + word for blank, word in line)
     if max(map(len, whole_line.split("\n"))) <= width:
         return [whole_line]
-    indent = re.match(r" *", whole_line)[0]  # type: ignore[index]
+    indent = " " * (len(whole_line) - len(whole_line.lstrip(" ")))
     if whole_line.lstrip().startswith("--"):
         prefix = f"{indent}-- "
         content = whole_line.strip()[2:].strip()
@@ -75,16 +77,17 @@ def _wrap_line(line: Sequence[tuple[str, str]], width: int) -> list[str]:
 def _fitting_tokens(tokens: Sequence[tuple[str, str]], width: int) -> int:
     """Return how many tokens stay on a line: up to the best break that fits, or else up to the first break.
 
-    The least nested break is best; of equally nested ones a comma, then a keyword; of equal ones the last. All tokens
+    The least nested break is best; of equally nested ones that of the least rank; of equal ones the last. All tokens
     stay if they fit.
     """
-    depth, length, best, best_rank, first = 0, 0, 0, (1 << 30, 0), 0
+    depth, length, best, best_rank, first = 0, 0, 0, (False, 0, 0), 0
     for i, (blank, word) in enumerate(tokens):
         rank = _break_rank(tokens[i - 1][1], word) if i > 0 else None
         if rank is not None:
             first = first or i
-            if length <= width and (depth + rank // 3, rank % 3) <= best_rank:
-                best, best_rank = i, (depth + rank // 3, rank % 3)
+            break_rank = (rank == _AFTER_BRACKET, depth, rank)
+            if length <= width and (not best or break_rank <= best_rank):
+                best, best_rank = i, break_rank
         first_line, *other_lines = word.split("\n")  # of a literal
         length += len(blank) + len(first_line)
         if length > width and (best or first):
@@ -96,29 +99,33 @@ def _fitting_tokens(tokens: Sequence[tuple[str, str]], width: int) -> int:
 
 
 def _break_rank(previous: str, word: str) -> int | None:
-    """Return how bad a line break between two tokens is, from 0 (after a comma); None if there must not be one.
+    """Return the rank of a line break between two tokens, 0 for the best; None if there must not be a break.
 
-    Breaks after an opening bracket have the worst rank.
+    The ranks are: after a comma, before a keyword, before another word or operator, after an opening bracket.
     """
     if word == ")":
         return None
     if previous == ",":
         return 0
     if previous in ("(", "["):
-        return 300
+        return _AFTER_BRACKET
     if word.lower() in _BREAK_BEFORE:
         return 1 if word.isalpha() and word.lower() != "as" else 2
     return None
 
 
 def _split_literals(tokens: Sequence[tuple[str, str]], width: int) -> list[tuple[str, str]]:
-    """Return tokens in which a string literal longer than `width` is a call of concat with shorter ones."""
+    """Return tokens in which a string literal longer than `width` is a call of concat with shorter ones.
+
+    A literal that is no expression, such as the key of a struct, stays whole.
+    """
     result: list[tuple[str, str]] = []
     for i, (blank, word) in enumerate(tokens):
         if (
             max(map(len, word.split("\n"))) <= width
             or word[0] != "'"
             or (i > 0 and tokens[i - 1][1].lower() in _LITERAL_PREFIXES)
+            or (i + 1 < len(tokens) and tokens[i + 1][1] == ":")
         ):
             result.append((blank, word))
             continue
@@ -134,8 +141,8 @@ def _literal_pieces(value: str, size: int) -> list[str]:
     pieces = []
     for line in value.splitlines(keepends=True):
         while len(line) > size:
-            cut = max(line.rfind(" ", 1, size), line.rfind(",", 1, size)) + 1 or size
-            pieces.append(line[:cut])
-            line = line[cut:]
+            end = max(line.rfind(" ", 1, size), line.rfind(",", 1, size)) + 1 or size
+            pieces.append(line[:end])
+            line = line[end:]
         pieces.append(line)
     return pieces

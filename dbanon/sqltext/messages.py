@@ -61,7 +61,7 @@ class StatementMessages:
 
     def __init__(self) -> None:
         """Start without messages."""
-        self.named: dict[str, Message] = {}
+        self._messages_by_name: dict[str, Message] = {}
 
     def failure(self, name: str, message: Message) -> Fragment:
         """Return SQL of a struct with the name of a message and the counts that are inserted into it.
@@ -70,14 +70,14 @@ class StatementMessages:
             name: A short name of the failed check, such as `classes below k`. Equal names have equal messages.
             message: The message.
         """
-        self.named.setdefault(name, message)
+        self._messages_by_name.setdefault(name, message)
         return Fragment(f"{{'name': {text(name)}, 'counts': [{', '.join(message.expressions)}]}}")
 
     def take_rows(self) -> list[Fragment]:
         """Return SQL of the named messages, each with the list of the pieces of its text, and forget them."""
         rows = [
             Fragment(f"({text(name)}, [{', '.join(map(text, message.pieces))}])")
-            for name, message in self.named.items()
+            for name, message in self._messages_by_name.items()
         ]
-        self.named.clear()
+        self._messages_by_name.clear()
         return rows

@@ -18,7 +18,7 @@
 {{ 'judged'|of(t) }} AS MATERIALIZED (
 {{ t.gate.measures_sql }}
 ),
--- One row per published row: its pseudonym, its quasi-identifiers (seen) and all its values (told).
+-- One row per published row: its pseudonym, its quasi-identifiers (`seen`) and all its values (`told`).
 {{ 'shown'|of(t) }} AS MATERIALIZED (
     SELECT
         {{ t.names.key }} AS pseudonym, {{ t.names.class_id }} AS class_id, {{ row }} AS number, {{ place }} AS place,

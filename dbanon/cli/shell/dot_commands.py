@@ -273,11 +273,10 @@ def _is_variant(name: str) -> bool:
 def _plan(shell: Shell, words: list[str]) -> None:
     """Write the SQL of the table functions in a statement, with comments, or the chapter that the first word names."""
     from dbanon.api.explain import explain
-    from dbanon.sqltext.cte_steps import CHAPTERS
 
-    chapter, _, statement = words[0].partition(" ")
-    if chapter.lower() in CHAPTERS and statement.strip():
-        shell.code(explain(shell.connection, statement, chapter=chapter.lower()))
+    first_word, *rest = words[0].split(maxsplit=1)
+    if rest and re.match(r"(FROM|SELECT|WITH)\b", rest[0], re.IGNORECASE) and first_word.isalpha():
+        shell.code(explain(shell.connection, rest[0], chapter=first_word.lower()))
     else:
         shell.code(explain(shell.connection, words[0]))
 

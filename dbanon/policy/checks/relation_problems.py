@@ -243,8 +243,8 @@ def _key_problems(call: Call, database: str, child: _RelatedTable, entity: _Rela
             yield RelationProblem(database, child.schema, child.table, (child_column,), str(error))
             return
     keys = [
-        {"column": column_reference(column), "own": own, "theirs": theirs}
-        for column, own, theirs in zip(child.key, child.key_values, entity.key_values, strict=True)
+        {"column": column_reference(column), "own": own_value, "theirs": other_value}
+        for column, own_value, other_value in zip(child.key, child.key_values, entity.key_values, strict=True)
     ]
     count = sql_placeholder("repeated")
     for related_table, count_kind, problem in (

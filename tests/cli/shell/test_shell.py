@@ -751,6 +751,8 @@ def test_plan_command_shows_statement_of_function(shell: Any) -> None:
     chapter = shell_output(shell).removeprefix(message)
     assert chapter.startswith("-- The statement of kacpc.\n-- Chapter 4, check: ")
     assert "domain" not in chapter and "classes.small > 0" in chapter
+    shell.script([".plan chek FROM kacpc('patients', k=2);\n"])
+    assert "chapter must be one of 'read', 'cluster', 'generalize', 'check', got 'chek'" in error_output(shell)
     shell.script([".plan SELECT 1"])
     assert "a statement that calls a table function" in error_output(shell)
     shell.script([".plan"])

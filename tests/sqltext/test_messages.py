@@ -1,0 +1,43 @@
+"""Checks of a statement name error messages, whose texts are in a relation after the checks."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from dbanon import errors
+from dbanon.sqltext.messages import error_sql, sql_placeholder
+from dbanon.sqltext.templates import fill_text
+
+TEMPLATE = """
+{%- from 'shared/messages.sql' import message_text, named_messages with context -%}
+WITH counted AS (SELECT {{ size }} AS size),
+checks AS (
+    SELECT CASE WHEN size < 3 THEN {{ messages.failure('classes below k', small) }}
+        WHEN size = 7 THEN {'name': 'unnamed', 'counts': [7]} END AS failure
+    FROM counted
+),
+{{ named_messages('check_messages') }}
+gate AS (
+    SELECT CASE WHEN failure IS NULL THEN true ELSE error({{ message_text() }}) END AS passed
+    FROM checks LEFT JOIN check_messages AS m ON m.name = (failure).name
+)
+FROM gate
+"""
+
+
+def gate_result(size: int) -> list[tuple[bool]]:
+    """Return the rows of the gate of a class of this size."""
+    small = error_sql(errors.GateRefusedError("kacpc", "classes below k", sql_placeholder("counted.size")))
+    return duckdb.sql(fill_text(TEMPLATE, {"size": size, "small": small})).fetchall()
+
+
+def test_failed_check_raises_its_message_with_count() -> None:
+    assert gate_result(3) == [(True,)]
+    with pytest.raises(duckdb.Error, match=r"kacpc: .* classes below k \(2\)\. Nothing was released"):
+        gate_result(2)
+
+
+def test_failed_check_without_message_raises() -> None:
+    with pytest.raises(duckdb.Error, match="a check failed that has no message: unnamed"):
+        gate_result(7)
