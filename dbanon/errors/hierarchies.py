@@ -62,6 +62,7 @@ class UncoveredValueError(DbanonError):
         hierarchy: str,
         call_hierarchy: str | None,
         is_of_zone: bool = False,
+        values_call: str | None = None,
     ) -> None:
         """Build the message.
 
@@ -72,8 +73,9 @@ class UncoveredValueError(DbanonError):
             hierarchy: The name of the hierarchy.
             call_hierarchy: The hierarchy that the call names, if it is not the declared one; the hint repeats it.
             is_of_zone: Whether the hierarchy has timestamps as texts in the session's time zone, where UTC is needed.
+            values_call: The call that lists the values; None: as `uncovered_values_call` writes it.
         """
-        call = [text(table), text(column), *([f"hierarchy := {text(call_hierarchy)}"] if call_hierarchy else [])]
+        call = values_call or uncovered_values_call(table, column, call_hierarchy)
         super().__init__(
             f"{table}.{column}: {count} distinct values are missing from hierarchy '{hierarchy}'. "
             + (
@@ -82,8 +84,14 @@ class UncoveredValueError(DbanonError):
                 if is_of_zone
                 else "Hint: "
             )
-            + f"FROM uncovered_values({', '.join(call)}){' lists the values' if is_of_zone else ''}."
+            + f"FROM {call}{' lists the values' if is_of_zone else ''}."
         )
+
+
+def uncovered_values_call(table: str, column: str, hierarchy: str | None) -> str:
+    """Return the call that lists the values of a column that are missing from its hierarchy, or from the named one."""
+    named = [f"hierarchy := {text(hierarchy)}"] if hierarchy else []
+    return f"uncovered_values({', '.join([text(table), text(column), *named])})"
 
 
 class ReservedValueError(DbanonError):

@@ -35,7 +35,7 @@ _STEPS_WITH_TABLE_COLUMNS = ("source_copy", "published_rows", "class_rows", RESU
 
 _ROW = identifier("dbanon row")
 
-_ORDER_COLUMNS = ("rid", "tid", "gid", "cluster", "span", "class_id", "code", "preorder", "place")
+_ORDER_COLUMNS = ("rid", "gid", "cluster", "span", "class_id", "code", "preorder", "place")
 
 
 def _specialize(function: TableFunction, call_values: Mapping[str, object]) -> TableFunction:
@@ -141,13 +141,12 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
     classes = f"(SELECT class_id FROM record_classes WHERE rid IN {record_list})"
     wanted_numbers = {
         "rid": record_list,
-        "tid": f"(SELECT tid FROM record_classes WHERE rid IN {record_list})",
         "gid": f"(SELECT gid FROM part_classes WHERE class_id IN {classes})",
         "class_id": classes,
     }
     if "generalized_spans" in step_names:
         wanted_numbers["span"] = f"(SELECT span FROM generalized_spans WHERE class_id IN {classes})"
-        wanted_numbers["cluster"] = f"(SELECT cluster FROM cluster_classes WHERE class_id IN {classes})"
+        wanted_numbers["cluster"] = f"(SELECT cluster FROM cluster_spans JOIN generalized_spans USING (span) WHERE class_id IN {classes})"
     else:  # with noise, a class is a cluster
         wanted_numbers["cluster"] = f"(SELECT class_id - 1 FROM record_classes WHERE rid IN {record_list})"
     conditions = [
@@ -205,7 +204,7 @@ def _functions() -> tuple[TableFunction, ...]:
             ("function", "tbl", "step"),
             _STEP_PARAMETERS,
             "The first rows of one of these steps. For the custodian: it shows raw values.",
-            "FROM explain_step('kacpc', 'patients', 'encoded_tuples', k = 10, follow = [0, 1]);",
+            "FROM explain_step('kacpc', 'patients', 'encoded_records', k = 10, follow = [0, 1]);",
         ),
     )
 

@@ -13,6 +13,9 @@ _PLACEHOLDER_KEY = secrets.token_hex(16)
 
 _PLACEHOLDER = re.compile(f"<{_PLACEHOLDER_KEY}>(.*?)</{_PLACEHOLDER_KEY}>", re.DOTALL)
 
+_SIMPLE = re.compile(r"[\w.]+(\([^()]*\))?")
+"""A name, or a call of a function without nested calls: it can be cast without parentheses."""
+
 
 def sql_placeholder(expression: str) -> str:
     """Return a placeholder for a SQL expression, for use as an argument of an error's message.
@@ -28,6 +31,13 @@ def error_sql(error: Exception) -> Message:
     Expressions in it that `sql_placeholder` marked are evaluated when the statement runs; the rest is a string literal.
     """
     return Message.from_parts(_PLACEHOLDER.split(str(error)))
+
+
+def _text_value(expression: str) -> str:
+    """Return SQL of the text of an expression's value; a string literal stays as it is."""
+    if expression.startswith("'"):
+        return expression
+    return f"{expression if _SIMPLE.fullmatch(expression) else f'({expression})'}::VARCHAR"
 
 
 class Message(Fragment):
@@ -64,14 +74,14 @@ class StatementMessages:
         self._messages_by_name: dict[str, Message] = {}
 
     def failure(self, name: str, message: Message) -> Fragment:
-        """Return SQL of a struct with the name of a message and the counts that are inserted into it.
+        """Return SQL of a struct with the name of a message and the values that are inserted into it.
 
         Args:
             name: A short name of the failed check, such as `classes below k`. Equal names have equal messages.
             message: The message.
         """
         self._messages_by_name.setdefault(name, message)
-        return Fragment(f"{{'name': {text(name)}, 'counts': [{', '.join(message.expressions)}]}}")
+        return Fragment(f"{{'name': {text(name)}, 'values': [{', '.join(map(_text_value, message.expressions))}]}}")
 
     def take_rows(self) -> list[Fragment]:
         """Return SQL of the named messages, each with the list of the pieces of its text, and forget them."""

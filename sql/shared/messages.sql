@@ -1,6 +1,6 @@
 {#- Error messages that checks name (see dbanon/sqltext/messages.py): their relation, and the text of one of them. -#}
 {% macro named_messages(relation) %}
--- One row per error message that a check above names: the pieces of its text, between which counts are inserted.
+-- One row per error message that a check above names: the pieces of its text, between which values are inserted.
 {{ sql(relation) }} AS (
     SELECT col0 AS name, col1 AS pieces
     FROM (
@@ -15,7 +15,7 @@
 {% macro message_text() -%}
 coalesce(
         list_aggregate(
-            flatten(list_transform(m.pieces, lambda piece, i: [piece, coalesce((failure).counts[i]::VARCHAR, '')])),
+            flatten(list_transform(m.pieces, lambda piece, i: [piece, coalesce((failure).values[i], '')])),
             'string_agg', ''
         ),
         'a check failed that has no message: ' || (failure).name

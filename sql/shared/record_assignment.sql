@@ -22,3 +22,7 @@ SELECT sum(size)::BIGINT AS size, {% if person %}count(DISTINCT s.person) AS per
     ) AS s
     GROUP BY reason
 {%- endmacro %}
+{#- The records that are clustered. -#}
+{% macro usable() -%}
+    {% if nulls == 'drop' %}usable_records{% else %}source{% endif %}
+{%- endmacro %}

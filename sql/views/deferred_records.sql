@@ -3,6 +3,7 @@
     value too rare to publish. `back`: those that some version has published. `new`: the others. `everybody`: all. What
     must be true before anything is clustered must be true of them, too: errors of the source are reported, not
     deferred. -#}
+{%- from 'shared/record_assignment.sql' import usable with context -%}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash, cells, quasi_cells with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
@@ -14,7 +15,7 @@ EXISTS (
                     {{ u.column }},
                     {% endfor %}
                     {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS n_people
-                FROM usable_records
+                FROM {{ usable() }}
                 GROUP BY ALL
             ) AS r
             WHERE r.n_people < {{ k }}
@@ -63,7 +64,7 @@ source_records AS MATERIALIZED (
         OR {{ rare(unchanged|selectattr('check_rare')|list) }}
         {% endif %}
         ) AS is_rare
-    FROM usable_records AS s
+    FROM {{ usable() }} AS s
     GROUP BY ALL
 )
 SELECT

@@ -1,6 +1,7 @@
 """Error messages about hierarchies that do not fit their columns."""
 
 from dbanon import errors
+from dbanon.errors.hierarchies import uncovered_values_call
 from dbanon.sqltext.messages import Message, error_sql, sql_placeholder
 
 
@@ -16,6 +17,20 @@ def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str |
         hierarchy: The name of the hierarchy.
         requested: The hierarchy as the call named it; None if it is declared.
     """
+    return _messages(table, column, hierarchy, uncovered_values_call(table, column, requested))
+
+
+def shared_hierarchy_messages() -> dict[str, Message]:
+    """Return the messages of `hierarchy_messages` for all columns of a statement.
+
+    Their SQL also reads the names: from the columns table_name, column_name, hierarchy_name and values_call.
+    """
+    names = ("table_name", "column_name", "hierarchy_name", "values_call")
+    return _messages(*(sql_placeholder(name) for name in names))
+
+
+def _messages(table: str, column: str, hierarchy: str, values_call: str) -> dict[str, Message]:
+    """Return the messages of `hierarchy_messages`; `values_call` lists the values that the hierarchy lacks."""
     malformed = {
         "roots": "it must have exactly one root (a row without parent).",
         "unreachable": "some nodes are not reachable from the root.",
@@ -26,11 +41,13 @@ def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str |
     }
     return {key: error_sql(errors.MalformedHierarchyError(hierarchy, why)) for key, why in malformed.items()} | {
         "uncovered": error_sql(
-            errors.UncoveredValueError(table, column, sql_placeholder("uncovered"), hierarchy, requested)
+            errors.UncoveredValueError(
+                table, column, sql_placeholder("uncovered"), hierarchy, None, values_call=values_call
+            )
         ),
         "other_zone": error_sql(
             errors.UncoveredValueError(
-                table, column, sql_placeholder("uncovered"), hierarchy, requested, is_of_zone=True
+                table, column, sql_placeholder("uncovered"), hierarchy, None, is_of_zone=True, values_call=values_call
             )
         ),
         "reserved": error_sql(errors.ReservedValueError(table, column, sql_placeholder("reserved"))),

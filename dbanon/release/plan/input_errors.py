@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dbanon import errors
+from dbanon.policy.hierarchies.messages import shared_hierarchy_messages
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.messages import error_sql, sql_placeholder
@@ -18,7 +19,8 @@ def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColum
     selection_text = spec.run.preprocessing.description
     selected_table = f"{table}, {selection_text}," if selection_text else table
     table_without_outliers = f"{table} without its outliers"
-    records, persons = sql_placeholder("usable_counts.records"), sql_placeholder("usable_counts.persons")
+    usable = "(SELECT {} FROM usable_records)" if spec.options["nulls"] == "drop" else "{}"
+    records, persons = (sql_placeholder(usable.format(count)) for count in ("sum(size)", "count(DISTINCT person)"))
     rare = [u.raw_name for u in unchanged if u.check_rare]
     has_transformed = any(name in spec.transformed for name in rare)
     error_by_name = {
@@ -37,4 +39,4 @@ def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColum
         "few_records": errors.TooFewRecordsError(function, selected_table, records, "row"),
         "few_persons": errors.TooFewRecordsError(function, selected_table, persons, "person"),
     }
-    return {name: error_sql(error) for name, error in error_by_name.items()}
+    return {name: error_sql(error) for name, error in error_by_name.items()} | shared_hierarchy_messages()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dbanon import errors
+from dbanon.errors.hierarchies import uncovered_values_call
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies import hierarchy_sql
-from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.release.plan.named_column import HashedColumn
@@ -32,7 +32,9 @@ class TreeColumn(HashedColumn):
         tree: The number of its hierarchy; negative for a sensitive column.
         raw_name: Its name.
         source_value: SQL of the column with NULL for codes of missing values.
-        say: The error messages about it, as SQL, by name.
+        say: The error messages about its values, as SQL, by name.
+        message_names: SQL of the names that messages about its hierarchy mention: table, column, hierarchy, and the
+            call that lists values without a leaf.
         source_type: Its type.
         rows: SQL of the rows of the hierarchy; None: all values are below one root.
         min_level: The least level that may be published.
@@ -47,6 +49,7 @@ class TreeColumn(HashedColumn):
     raw_name: str
     source_value: Sql
     say: Mapping[str, Sql]
+    message_names: Sql
     source_type: str
     rows: Sql | None
     min_level: int = 0
@@ -223,20 +226,19 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
     column, settings = attribute.quasi.column, attribute.quasi.settings
     counted_name = column if statement_name is None else statement_name
     function, table = spec.function, spec.source.shown
-    n_nulls = sql_placeholder(f"(source_counts.records - source_counts.{derived_reference('filled', counted_name)})")
+    counted = column_reference(counted_name)
+    table_name, column_name = sql_placeholder(text(table)), sql_placeholder(text(column))
+    n_nulls, n_infinite = (
+        sql_placeholder(f"sum(size) FILTER (WHERE {condition})")
+        for condition in (f"{counted} IS NULL", f"NOT isfinite({counted})")
+    )
+    is_stream = bool(spec.reading.order_columns)
     messages = {
         "nulls": error_sql(
-            errors.UnexpectedNullError(function, table, column, n_nulls, is_stream=bool(spec.reading.order_columns))
+            errors.UnexpectedNullError(function, table_name, column_name, n_nulls, is_stream=is_stream)
         ),
-        "wild": error_sql(
-            errors.NonFiniteValueError(
-                function,
-                table,
-                column,
-                sql_placeholder(f"source_counts.{derived_reference('not finite', counted_name)}"),
-            )
-        ),
-        "no_values": error_sql(errors.ColumnAllNullError(function, table, column)),
+        "wild": error_sql(errors.NonFiniteValueError(function, table_name, column_name, n_infinite)),
+        "no_values": error_sql(errors.ColumnAllNullError(function, table_name, column_name)),
     }
     if attribute.family is not None:
         return number_column(
@@ -252,10 +254,8 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
         i,
         column,
         spec.column_sql(column),
-        messages
-        | hierarchy_messages(
-            table, column, settings.hierarchy or "none", spec.options.of_column("hierarchies", column)
-        ),
+        messages,
+        _message_names(spec, column, settings.hierarchy or "none"),
         source_type=attribute.quasi.type,
         rows=hierarchy_sql.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
@@ -354,11 +354,16 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
 
 def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """Return sensitive column number `i`, the column `name`, as a column of categories with its hierarchy."""
-    messages = hierarchy_messages(
-        spec.source.shown, name, spec.roles.sensitive_hierarchies[name], spec.options.of_column("hierarchies", name)
-    )
+    message_names = _message_names(spec, name, spec.roles.sensitive_hierarchies[name])
     type_, rows = spec.source.columns[name], hierarchy_sql.rows(hierarchy)
-    return TreeColumn(i, -1 - i, name, spec.column_sql(name), messages, type_, rows, is_sensitive=True)
+    return TreeColumn(i, -1 - i, name, spec.column_sql(name), {}, message_names, type_, rows, is_sensitive=True)
+
+
+def _message_names(spec: ReleaseSpec, column: str, hierarchy: str) -> Sql:
+    """Return SQL of the four names that messages about the hierarchy of a column mention (`TreeColumn`)."""
+    table = spec.source.shown
+    call = uncovered_values_call(table, column, spec.options.of_column("hierarchies", column))
+    return join_sql(map(text, (table, column, hierarchy, call)))
 
 
 def _magnitude(type_: str) -> Magnitude | None:

@@ -3,22 +3,19 @@
 {%- from 'release/streams/request.sql' import asked with context -%}
 (
 {% include 'release/plan/encoded.sql' %}
-{% if order %}
-{% include 'release/streams/arrivals.sql' %}
-{% endif %}
 -- One row: the metrics of all runs, as the Python function returns them.
 answers AS MATERIALIZED (
     SELECT {% if order %}dbanon_compare_streams{% else %}dbanon_compare{% endif %}(
         {{ asked(runs) }},
         (SELECT list({{ group() }}) FROM code_groups)
         {% if order %}
-        , (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrivals)
+        , (SELECT list(struct_pack(rid := rid, gid := gid)) FROM record_groups)
         {% endif %}
         {{ domains() }}
         {% for q in quasi if q.is_number %}
         , (SELECT {{ ends_of(q) }})
         {% endfor %}
-        , (SELECT records FROM source_counts)
+        , (SELECT coalesce(sum(size), 0)::BIGINT FROM source)
     ) AS answers
     {% if trees %}FROM tree_domains AS d{% endif +%}
 )

@@ -39,8 +39,9 @@ cluster_members AS MATERIALIZED (
     SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, {% if q.is_number %}{{ 'steps'|of(q) }}.step AS {{ 'value'|of(q) }}{% else %}e.{{ 'code'|of(q) }} AS {{ 'value'|of(q) }}{% endif %}{% endfor %}
     FROM cluster_parts AS p
     JOIN (
-        SELECT cluster, class_id
-        FROM cluster_classes
+        SELECT c.cluster, class_id
+        FROM cluster_spans AS c
+        JOIN generalized_spans USING (span)
         JOIN (
             SELECT g.class_id
             FROM span_ranges AS x

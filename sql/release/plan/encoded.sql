@@ -1,32 +1,19 @@
-{#- From the source to codes: source -> kept -> tuples -> encoded -> grouped. -#}
+{#- From the source to codes, and groups of records with equal codes. -#}
 {%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {%- from 'release/plan/number_column.sql' import gap, coded with context -%}
-{%- from 'release/plan/row_identity.sql' import tie with context -%}
+{%- from 'release/plan/row_identity.sql' import same_group, tie with context -%}
+{%- from 'shared/record_assignment.sql' import usable with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 WITH RECURSIVE
 -- Chapter 1, read: the source is read once, what the call needs is checked, and every value gets a code.
 {% if order %}{% include 'release/streams/source.sql' %}{% else %}{% include 'release/plan/source.sql' %}{% endif %},
--- One row per kind of record that is clustered{% if nulls == 'drop' %}: those without a NULL{% endif %}.
+{% if nulls == 'drop' %}
+-- One row per kind of record without NULL in a quasi-identifier: only these are clustered.
 usable_records AS (
-    SELECT * FROM source
-    {% if nulls == 'drop' %}
-    WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}
-    {% endif %}
+    FROM source
+    WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor +%}
 ),
--- One row per combination of the values that the clustering reads: its number (tid) and its number of records.
-tuples AS MATERIALIZED (
-    SELECT row_number() OVER () - 1 AS tid, *
-    FROM (
-        SELECT
-            {% for q in quasi %}{{ q.column }}, {% endfor %}
-            {% for u in tie_break_columns %}{{ u.column }}, {% if not u.text_is_value %}{{ 'text'|of(u) }}, {% endif %}{% endfor %}
-            {% for s in model_columns if s.tree %}{{ 'category'|of(s) }}, {% endfor %}
-            {% if person %}person, {% endif %}
-            sum(size)::BIGINT AS size
-        FROM usable_records
-        GROUP BY ALL
-    )
-),
+{% endif %}
 {% if whole_table %}
 -- One row per value of a column in the larger table that the source is a part of; for sensitive columns with its number
 -- of records or persons.
@@ -51,13 +38,13 @@ tuples AS MATERIALIZED (
         {{ gap(q, sql('value'), q.zero if order else sql('least_value')) }} AS position
     FROM (
         SELECT value, min(value) OVER () AS least_value
-        FROM (SELECT DISTINCT {{ coded(q, q.column) }} AS value FROM {{ 'larger'|of(q) if whole_table else sql('tuples') }} WHERE {{ q.column }} IS NOT NULL{% if q.family.has_infinity %} AND isfinite({{ q.column }}){% endif %})
+        FROM (SELECT DISTINCT {{ coded(q, q.column) }} AS value FROM {{ 'larger'|of(q) if whole_table else usable() }} WHERE {{ q.column }} IS NOT NULL{% if q.family.has_infinity %} AND isfinite({{ q.column }}){% endif %})
     )
     {{ end_few() }}
 ),
 {% endfor %}
 {% if trees %}
-{{ all_trees(trees, sql('tuples'), whole_table) }}
+{{ all_trees(trees, usable(), whole_table) }}
 {% endif %}
 {# Sensitive values that models are about or that the algorithm reads, in their order. #}
 {% for s in model_columns %}
@@ -66,13 +53,13 @@ tuples AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
     SELECT DISTINCT k.{{ s.column }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.', s.column), sql('l.value')) }} AS position{% endif %}
-    FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }} AS k JOIN value_codes AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.{{ 'category'|of(s) }}
-    {% if s.number %}CROSS JOIN (SELECT min({{ s.column }}) AS value FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }}) AS l{% endif %}
+    FROM {{ 'larger'|of(s) if whole_table else usable() }} AS k JOIN value_codes AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.{{ 'category'|of(s) }}
+    {% if s.number %}CROSS JOIN (SELECT min({{ s.column }}) AS value FROM {{ 'larger'|of(s) if whole_table else usable() }}) AS l{% endif %}
     {% else %}
     SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
     FROM (
         SELECT value{% if s.number %}, min(value) OVER () AS least_value{% endif %}
-        FROM (SELECT DISTINCT {{ s.column }} AS value FROM {{ 'larger'|of(s) if whole_table else sql('tuples') }} WHERE {{ s.column }} IS NOT NULL)
+        FROM (SELECT DISTINCT {{ s.column }} AS value FROM {{ 'larger'|of(s) if whole_table else usable() }} WHERE {{ s.column }} IS NOT NULL)
     )
     {% endif %}
     {{ end_few() }}
@@ -83,25 +70,25 @@ tuples AS MATERIALIZED (
 -- One row per combination of unchanged values: the hash that orders records with equal codes.
 ties AS MATERIALIZED (
     SELECT *, {{ tie(sql(''), tie_break_columns, false) }} AS tie
-    FROM (SELECT DISTINCT {% for u in tie_break_columns %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %} FROM tuples)
+    FROM (SELECT DISTINCT {% for u in tie_break_columns %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %} FROM {{ usable() }})
 ),
 {% endif %}
--- One row per tuple: the codes of its quasi-identifiers{% if model_columns %} and sensitive values{% endif %}, and what breaks ties.
-encoded_tuples AS MATERIALIZED (
+-- One row per kind of record: the codes of its quasi-identifiers{% if model_columns %} and sensitive values{% endif %}, and what breaks ties.
+encoded_records AS MATERIALIZED (
     SELECT
-        t.tid, t.size, {% if tie_break_mode == 'value' %}h.tie{% elif tie_break_mode == 'row' %}{{ tie(sql('t.'), tie_break_columns, person) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
+        s.rid, s.size, {% if tie_break_mode == 'value' %}h.tie{% elif tie_break_mode == 'row' %}{{ tie(sql('s.'), tie_break_columns, person) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
         {% for q in quasi %}, {{ 'domain'|of(q) }}.code AS {{ 'code'|of(q) }}{% endfor %}
         {% for s in model_columns %}, {{ 'sensitive codes'|of(s) }}.code AS {{ 'code'|of(s) }}{% endfor %}
-        {% if person %}, CASE WHEN t.person IS NOT NULL THEN md5_number_lower(t.person::VARCHAR) END AS person{% endif %}
-    FROM tuples AS t
+        {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) END AS person{% endif %}
+    FROM {{ usable() }} AS s
     {% for q in quasi %}
-    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = {{ coded(q, sql('t.', q.column)) }}{% else %}(FROM value_codes WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = t.{{ q.column }}{% endif %}
+    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = {{ coded(q, sql('s.', q.column)) }}{% else %}(FROM value_codes WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = s.{{ q.column }}{% endif %}
     {% endfor %}
     {% for f in model_columns %}
-    LEFT JOIN {{ 'sensitive codes'|of(f) }} AS {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value = t.{{ f.column }}
+    LEFT JOIN {{ 'sensitive codes'|of(f) }} AS {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value = s.{{ f.column }}
     {% endfor %}
     {% if tie_break_mode == 'value' %}
-    JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.{{ u.column }} IS NOT DISTINCT FROM t.{{ u.column }}{% endfor %}
+    JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.{{ u.column }} IS NOT DISTINCT FROM s.{{ u.column }}{% endfor %}
     {% endif %}
 ),
 -- One row per group of records with equal codes, which the clustering cannot distinguish: its number of records.
@@ -109,7 +96,13 @@ code_groups AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (
         SELECT tie{% for q in quasi %}, {{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %}, {{ 'code'|of(s) }}{% endfor %}{% if person %}, person{% endif %}, sum(size)::BIGINT AS size
-        FROM encoded_tuples
+        FROM encoded_records
         GROUP BY ALL
     )
+),
+-- One row per kind of record: its group.
+record_groups AS MATERIALIZED (
+    SELECT e.rid, e.size, g.gid
+    FROM encoded_records AS e
+    JOIN code_groups AS g ON {{ same_group() }}
 ),

@@ -3,6 +3,7 @@
     Two sets are compared for a value v of an unchanged column and a class that publishes v: the original values that lie
     within what the class publishes, and those of them that records with v have anywhere in the table. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
+{%- from 'shared/record_assignment.sql' import usable with context -%}
 {%- from 'release/plan/number_column.sql' import width, interval_text with context -%}
 {% include 'release/plan/pipeline.sql' %}
 {% for q in quasi %}
@@ -10,7 +11,7 @@
 -- One row per value of the number: its rank, and the key that is compared with interval bounds.
 , {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, value::{{ q.ends.type }} AS key, row_number() OVER (ORDER BY value ASC) AS place
-    FROM (SELECT DISTINCT {{ q.column }} AS value FROM usable_records WHERE {{ q.column }} IS NOT NULL)
+    FROM (SELECT DISTINCT {{ q.column }} AS value FROM {{ usable() }} WHERE {{ q.column }} IS NOT NULL)
 )
 -- One row per class: the ranks of the first and last value that its interval covers. A class without an interval covers
 -- all values and NULL.
@@ -50,7 +51,7 @@
         ) AS v
         JOIN nodes AS t ON t.tree = {{ q.tree }} AND t.node = v.node
         UNION
-        SELECT '*' COLLATE POSIX, {{ q.column }} FROM usable_records
+        SELECT '*' COLLATE POSIX, {{ q.column }} FROM {{ usable() }}
     )
     WHERE published IN (SELECT {{ 'published'|of(q) }} FROM published_classes WHERE {{ 'published'|of(q) }} IS NOT NULL)
 )
@@ -61,7 +62,7 @@
 , {{ 'common values'|of(u) }} AS MATERIALIZED (
     SELECT row_number() OVER () AS vid, value
     FROM (
-        SELECT {{ u.column }} AS value FROM usable_records GROUP BY {{ u.column }}
+        SELECT {{ u.column }} AS value FROM {{ usable() }} GROUP BY {{ u.column }}
         HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} >= {{ support }}
     )
 )
@@ -76,7 +77,7 @@
 -- One row per pair of values of the two columns that occurs in the table.
 , {{ 'taken'|of(u, q) }} AS MATERIALIZED (
     SELECT c.vid, {% if q.is_number %}p.place{% else %}s.value{% endif %}
-    FROM (SELECT DISTINCT {{ u.column }} AS carried, {{ q.column }} AS value FROM usable_records) AS s
+    FROM (SELECT DISTINCT {{ u.column }} AS carried, {{ q.column }} AS value FROM {{ usable() }}) AS s
     JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM s.carried
     {% if q.is_number %}LEFT JOIN {{ 'order'|of(q) }} AS p ON p.value = s.value{% endif %}
 )
@@ -93,7 +94,7 @@
     FROM (
         SELECT
             x.*, low.key AS low_key, high.key AS high_key, low.value::VARCHAR AS low_value, high.value::VARCHAR AS high_value,
-            x.last - x.first + 1 + (x.is_open AND (SELECT count({{ q.column }}) < count(*) FROM usable_records))::BIGINT AS n_covered_values,
+            x.last - x.first + 1 + (x.is_open AND (SELECT count({{ q.column }}) < count(*) FROM {{ usable() }}))::BIGINT AS n_covered_values,
             coalesce(x.high_place - x.low_place + 1, 0) + x.has_null::BIGINT AS n_possible_values
         FROM (
             SELECT p.*, a.place AS low_place, b.place AS high_place, p.is_open AND n.vid IS NOT NULL AS has_null

@@ -1,6 +1,6 @@
 {#- A refresh that keeps classes: records that were published before stay in their clusters, only the others (fresh) are
     clustered. Records of a group are interchangeable, so it is enough to count them. -#}
-{%- from 'release/plan/row_identity.sql' import row_hash, same_group, same_tuple with context -%}
+{%- from 'release/plan/row_identity.sql' import row_hash with context -%}
 -- One row per cluster of the previous version and hash of its records: how many records it had.
 before AS MATERIALIZED (
     SELECT row_hash, cluster_id, sum(records)::BIGINT AS records
@@ -12,9 +12,7 @@ before AS MATERIALIZED (
 hash_of AS MATERIALIZED (
     SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, sum(s.size)::BIGINT AS size
     FROM source AS s
-    JOIN tuples AS t ON {{ same_tuple() }}
-    JOIN encoded_tuples AS e ON e.tid = t.tid
-    JOIN code_groups AS g ON {{ same_group() }}
+    JOIN record_groups AS g ON g.rid = s.rid
     GROUP BY ALL
 ),
 -- One row per group and cluster in which records of the group stay: how many, and the number of the last.
@@ -51,7 +49,7 @@ arrival AS MATERIALIZED (
         LEFT JOIN (SELECT row_hash, sum(records) AS records FROM {{ kept_members }} GROUP BY ALL) AS b USING (row_hash)
         WHERE h.size > coalesce(b.records, 0)
     ) AS n
-    CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM tuples) AS b
+    CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM record_groups) AS b
 ),
 -- One row per group of added records that are not deferred: only these are clustered.
 new_groups AS MATERIALIZED (SELECT * FROM arrivals WHERE NOT (SELECT waits FROM arrival)),

@@ -2,7 +2,7 @@
     Of records that are published alike it is not told, and does not matter, which is which; where classes are kept, people
     are said to be where they were. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
-{%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, same_tuple, tie with context -%}
+{%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, tie with context -%}
 {% include 'release/plan/pipeline.sql' %},
 -- One row per kind of released record and cluster: its class and how many records. Records are assigned in the order of
 -- record_classes; those that publish the same values in the order of their keys.
@@ -11,9 +11,9 @@ cluster_members AS MATERIALIZED (
     FROM (
         SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, {% if key %}{% if kept_members %}cluster_id ASC NULLS LAST, {% endif %}key ASC, {% endif %}rid ASC ROWS UNBOUNDED PRECEDING) AS last
         FROM (
-            SELECT s.rid, s.size, t.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie{% if key %}, s.key{% if kept_members %}, b.cluster_id{% endif %}{% endif +%}
+            SELECT g.rid, g.size, g.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie{% if key %}, s.key{% if kept_members %}, b.cluster_id{% endif %}{% endif +%}
             FROM source AS s
-            JOIN tuple_classes AS t ON {{ same_tuple() }}
+            JOIN record_groups AS g ON g.rid = s.rid
             {% if key and kept_members %}
             LEFT JOIN (
                 SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ kept_members }} WHERE cluster_id IS NOT NULL GROUP BY ALL
@@ -24,7 +24,7 @@ cluster_members AS MATERIALIZED (
     JOIN (
         SELECT p.gid, p.first, p.last, g.cluster, g.class_id
         FROM cluster_parts AS p
-        LEFT JOIN cluster_classes AS g USING (cluster)
+        LEFT JOIN (FROM cluster_spans JOIN generalized_spans USING (span)) AS g USING (cluster)
     ) AS p ON p.gid = d.gid AND p.first <= d.last AND p.last > d.last - d.size
     GROUP BY d.rid, p.cluster, p.class_id
 ),

@@ -15,15 +15,12 @@ generalized_spans AS MATERIALIZED (
         ) AS class_id
     FROM span_values
 ),
--- One row per cluster: its size, its span and its class.
-cluster_classes AS MATERIALIZED (
-    SELECT c.cluster, c.size, c.span, g.class_id FROM cluster_spans AS c JOIN generalized_spans AS g USING (span)
-),
 -- One row per part of a group: its class.{% if suppress %} Cluster -1 and class -1 are suppressed records.{% endif +%}
 part_classes AS MATERIALIZED (
     SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
     FROM cluster_parts AS p
-    {% if suppress %}LEFT {% endif %}JOIN cluster_classes AS g USING (cluster)
+    {% if suppress %}LEFT {% endif %}JOIN cluster_spans AS c USING (cluster)
+    {% if suppress %}LEFT {% endif %}JOIN generalized_spans AS g USING (span)
 ),
 {% include 'release/plan/classes_of_records.sql' %}
 -- One row per equivalence class: its published values, and the loss of a record.

@@ -33,13 +33,7 @@
 {% macro tie(from, columns, of_person) -%}
     md5_number_lower(row('dbanon 1'{% for u in columns %}, {% if u.is_zoned %}epoch_us({{ from }}{{ u.column }}){% else %}{{ from }}{{ u.column }}{% endif %}{% if u.is_tagged %}, hash({{ from }}{{ u.column }}){% endif %}{% endfor %}{% if of_person %}, {{ from }}person{% endif %})::VARCHAR)
 {%- endmacro %}
-{#- Tuples e of a group g. -#}
+{#- Encoded records e of a group g. -#}
 {% macro same_group() -%}
     e.tie = g.tie{% for q in quasi %} AND e.{{ 'code'|of(q) }} IS NOT DISTINCT FROM g.{{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %} AND e.{{ 'code'|of(s) }} IS NOT DISTINCT FROM g.{{ 'code'|of(s) }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
-{%- endmacro %}
-{#- Kinds of records s of a tuple t. -#}
-{% macro same_tuple() -%}
-    {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.{{ q.column }} IS NOT DISTINCT FROM t.{{ q.column }}{% endfor %}
-    {%- for u in tie_break_columns %} AND {% if u.text_is_value %}s.{{ u.column }} IS NOT DISTINCT FROM t.{{ u.column }}{% else %}s.{{ 'text'|of(u) }} IS NOT DISTINCT FROM t.{{ 'text'|of(u) }}{% if u.is_tagged %} AND hash(s.{{ u.column }}) = hash(t.{{ u.column }}){% endif %}{% endif %}{% endfor %}
-    {%- if person %} AND s.person IS NOT DISTINCT FROM t.person{% endif %}
 {%- endmacro %}

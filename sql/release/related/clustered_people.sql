@@ -7,7 +7,7 @@ part_classes AS MATERIALIZED (SELECT gid, first, last, cluster AS class_id FROM 
 {% if l %}
 -- One row per person: the group of equal persons, and the cluster.
 dealt AS MATERIALIZED (
-    SELECT p.rid, t.gid, p.class_id AS cluster FROM record_classes AS p JOIN tuple_classes AS t ON t.tid = p.tid
+    SELECT rid, g.gid, p.class_id AS cluster FROM record_classes AS p JOIN record_groups AS g USING (rid)
 ),
 -- One row: the clusters, merged until no sensitive value is too frequent in one of them.
 diverse AS MATERIALIZED (

@@ -1,5 +1,4 @@
 {#- What rows of one of several related tables publish whose clusters are known (`assigned`). -#}
-{%- from 'release/plan/row_identity.sql' import same_group with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 -- One row per group and cluster: how many rows of the group are in the cluster (last).
@@ -7,9 +6,7 @@ cluster_parts AS MATERIALIZED (
     SELECT g.gid, a.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM source AS s
     JOIN {{ assigned }} AS a ON a.number = s.key
-    JOIN tuples AS t ON true{% for q in quasi %} AND s.{{ q.column }} IS NOT DISTINCT FROM t.{{ q.column }}{% endfor +%}
-    JOIN encoded_tuples AS e ON e.tid = t.tid
-    JOIN code_groups AS g ON {{ same_group() }}
+    JOIN record_groups AS g ON g.rid = s.rid
     GROUP BY g.gid, a.cluster
 ),
 {% include 'release/plan/generalize.sql' %}

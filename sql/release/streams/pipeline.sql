@@ -5,7 +5,6 @@
 {%- from 'release/plan/number_column.sql' import exact_text with context -%}
 {%- from 'release/streams/request.sql' import asked with context -%}
 {% include 'release/plan/encoded.sql' %}
-{% include 'release/streams/arrivals.sql' %}
 -- Chapter 2, cluster: the algorithm forms clusters of records as they arrive. Only dbanon_trees and dbanon_stream are not SQL.
 -- One row: which records were published when, from the one call of the stream function. Its first argument is an error
 -- if the input has a problem.
@@ -13,7 +12,7 @@ clustering AS MATERIALIZED (
     SELECT dbanon_stream(
         {{ asked(request) }},
         (SELECT list({{ group() }}) FROM code_groups),
-        (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrivals)
+        (SELECT list(struct_pack(rid := rid, gid := gid)) FROM record_groups)
         {{ domains() }}
         {% if continuation is defined %}
         {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}d.{{ 'names'|of(q) }}{% endif %}{% endfor +%}
@@ -32,7 +31,7 @@ departures AS MATERIALIZED (
 cluster_parts AS MATERIALIZED (
     SELECT a.gid, l.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM departures AS l
-    JOIN arrivals AS a USING (rid)
+    JOIN record_groups AS a USING (rid)
     {% if continuation is defined %}WHERE l.cluster <> -2 AND l.again IS NULL{% endif +%}
     GROUP BY a.gid, l.cluster
 ),
