@@ -3,6 +3,8 @@
 It reports no errors: it counts what may be wrong, and sql/release/plan/input_errors.sql decides.
 """
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -21,10 +23,10 @@ from dbanon.udf.cluster_input import as_array, list_array
 _INT, _TEXT, _INTS = pa.int32(), pa.string(), pa.list_(pa.int32())
 NODES = pa.struct(
     [("tree", _INT), ("node", _INT), ("parent", _INT), ("depth", _INT), ("height", _INT), ("leaves", _INT),
-     ("is_leaf", pa.bool_()), ("label", _TEXT), ("published", _TEXT), ("line", _INTS)]
+     ("is_leaf", pa.bool_()), ("code", _INT), ("label", _TEXT), ("published", _TEXT), ("line", _INTS)]
 )  # fmt: skip
 CODES = pa.struct([("tree", _INT), ("value", _TEXT), ("code", _INT), ("node", _INT), ("own", _INT)])
-DOMAIN = pa.struct([("parents", _INTS), ("places", _INTS), ("names", pa.list_(_TEXT))])
+DOMAIN = pa.struct([("parent", _INTS), ("value", _INTS), ("names", pa.list_(_TEXT))])
 FACT = pa.struct(
     [("tree", _INT), ("roots", _INT), ("stored", _INT), ("reached", _INT), ("same_labels", pa.bool_()),
      ("inner_nodes", _INT), ("inner_names", _INT), ("inner_stars", _INT), ("reserved", _INT), ("uncovered", _INT),
@@ -48,15 +50,15 @@ def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
             or NULL. A tree without rows gets a root `*` over its values.
 
     Returns:
-        STRUCT(nodes STRUCT(tree, node, parent, depth, height, leaves, is_leaf, label, published, line)[], codes
-        STRUCT(tree, value, code, node, own)[], domains STRUCT(parents[], places[], names[])[], facts STRUCT(...)[]).
+        STRUCT(nodes STRUCT(tree, node, parent, depth, height, leaves, is_leaf, code, label, published, line)[], codes
+        STRUCT(tree, value, code, node, own)[], domains STRUCT(parent[], value[], names[])[], facts STRUCT(...)[]).
         Domains and facts are in the order of the request.
 
         - A node is its position in preorder. `line` is the path of nodes from the root to it, `height` the number of
-          edges to its deepest leaf, `leaves` the number of leaves below it.
+          edges to its deepest leaf, `leaves` the number of leaves below it, `code` the code that has the node, or NULL.
         - A value that is the label of exactly one node has a code. `own` is that node, and `node` its ancestor
           min_level steps above, as which it is clustered. Codes ascend with `node`.
-        - `parents` has the parent of each node, `places` the node of each code.
+        - In a domain, `parent` has the parent of each node and `value` the node of each code.
         - Facts count what a hierarchy must have exactly once, or must not have.
 
     O(nodes * depth + values) time and memory.
@@ -90,7 +92,7 @@ def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
         tree = HierarchyTree(rows, preorder_tree(rows.parent), request["escape"], not has_rows)
         trees.append((number, tree, _match_values(tree, tree_values, min_level)))
     columns = (
-        (_node_rows(number, tree) for number, tree, _ in trees),
+        (_node_rows(*each) for each in trees),
         (_code_rows(number, matched) for number, _, matched in trees),
         (_domain_row(tree, matched, request["names"]) for _, tree, matched in trees),
         (_fact_row(*each) for each in trees),
@@ -221,15 +223,18 @@ class HierarchyTree:
         return f"\\{label}" if label.startswith("\\") or label in self.inner_names else label
 
 
-def _node_rows(number: int, tree: HierarchyTree) -> Any:
+def _node_rows(number: int, tree: HierarchyTree, matched: MatchedValues) -> Any:
     """Return an Arrow array of NODES with one row per node of tree number `number`."""
     order, n_nodes = tree.order, len(tree.order.source_row)
+    node_codes = np.full(n_nodes, -1)
+    node_codes[matched.code_nodes] = np.arange(len(matched.code_nodes))
     path_nodes, path_ends = order.root_paths()
     lines = pa.ListArray.from_arrays(_integer_column(np.concatenate([[0], path_ends])), _integer_column(path_nodes))
     arrays = [
         _integer_column(np.full(n_nodes, number)), _integer_column(np.arange(n_nodes)), _nullable_column(order.parent),
         _integer_column(order.depth), _integer_column(order.height), _integer_column(order.leaves),
-        boolean_column(tree.is_leaf), text_column(tree.labels), text_column(tree.published_labels), lines,
+        boolean_column(tree.is_leaf), _nullable_column(node_codes), text_column(tree.labels),
+        text_column(tree.published_labels), lines,
     ]  # fmt: skip
     return pa.StructArray.from_arrays(arrays, fields=list(NODES))
 

@@ -51,9 +51,9 @@ ARROW_FUNCTIONS = (
     (
         _lazy_function("hierarchies", "dbanon_trees", "requests values stored"),
         "STRUCT(nodes STRUCT(tree INTEGER, node INTEGER, parent INTEGER, depth INTEGER, height INTEGER, "
-        "leaves INTEGER, is_leaf BOOLEAN, label VARCHAR, published VARCHAR, line INTEGER[])[], "
+        "leaves INTEGER, is_leaf BOOLEAN, code INTEGER, label VARCHAR, published VARCHAR, line INTEGER[])[], "
         "codes STRUCT(tree INTEGER, value VARCHAR, code INTEGER, node INTEGER, own INTEGER)[], "
-        "domains STRUCT(parents INTEGER[], places INTEGER[], names VARCHAR[])[], "
+        "domains STRUCT(parent INTEGER[], value INTEGER[], names VARCHAR[])[], "
         "facts STRUCT(tree INTEGER, roots INTEGER, stored INTEGER, reached INTEGER, same_labels BOOLEAN, "
         "inner_nodes INTEGER, inner_names INTEGER, inner_stars INTEGER, reserved INTEGER, uncovered INTEGER, "
         "ambiguous INTEGER, "

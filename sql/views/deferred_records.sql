@@ -35,7 +35,7 @@ clustering AS MATERIALIZED (
         {{ domains() }}
     ) AS answer
     {% if trees %}
-    FROM tree_domains AS d
+    FROM trees
     {% endif %}
 ),
 -- One row per group of equal records: its cluster, -1 if it cannot be clustered now.

@@ -9,7 +9,7 @@ from dbanon.sqltext.templates import fill
 def rows(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
     """Return SQL of the rows (node, parent, label, ord) of a hierarchy; a stored one is read when the query runs."""
     if isinstance(hierarchy, StoredHierarchy):
-        table = qualified(hierarchy.database, SCHEMA, "hierarchy")
+        table = stored_table(hierarchy)
         columns = (
             "node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label, "
             "COLUMNS('^(position|ord)$') AS ord"
@@ -18,12 +18,21 @@ def rows(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
     return rows_from_paths(paths(hierarchy))
 
 
+def stored_table(hierarchy: StoredHierarchy) -> Sql:
+    """Return the qualified name of the table with the rows of a stored hierarchy."""
+    return qualified(hierarchy.database, SCHEMA, "hierarchy")
+
+
+def path_lists(hierarchy: InlineHierarchy) -> Sql:
+    """Return SQL of the paths of labels from the root to all leaves of an inline hierarchy: VARCHAR[][]."""
+    return Sql(f"from_json({as_json([list(p) for p in hierarchy.paths])}, '[[\"VARCHAR\"]]')")
+
+
 def paths(hierarchy: InlineHierarchy) -> Sql:
     """Return SQL of the paths of labels of an inline hierarchy: rows (path from the root to a leaf, place from 1)."""
-    document = as_json([list(p) for p in hierarchy.paths])
     return Sql(
         "SELECT unnest(paths) AS path, generate_subscripts(paths, 1) AS place "
-        f"FROM (SELECT from_json({document}, '[[\"VARCHAR\"]]') AS paths)"
+        f"FROM (SELECT {path_lists(hierarchy)} AS paths)"
     )
 
 

@@ -8,7 +8,7 @@ from dbanon import errors
 from dbanon.errors.hierarchies import uncovered_values_call
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies import hierarchy_sql
-from dbanon.policy.hierarchies.storage import Hierarchy
+from dbanon.policy.hierarchies.storage import Hierarchy, InlineHierarchy, StoredHierarchy
 from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.release.plan.named_column import HashedColumn
 from dbanon.release.plan.number_column import NumberColumn, number_column
@@ -36,7 +36,7 @@ class TreeColumn(HashedColumn):
         message_names: SQL of the names that messages about its hierarchy mention: table, column, hierarchy, and the
             call that lists values without a leaf.
         source_type: Its type.
-        rows: SQL of the rows of the hierarchy; None: all values are below one root.
+        hierarchy: The hierarchy; None: all values are below one root.
         min_level: The least level that may be published.
         round: The step between levels that may be published: with 2, every second one.
         has_magnitudes: Its values are numbers or dates.
@@ -51,7 +51,7 @@ class TreeColumn(HashedColumn):
     say: Mapping[str, Sql]
     message_names: Sql
     source_type: str
-    rows: Sql | None
+    hierarchy: Hierarchy | None
     min_level: int = 0
     round: int = 1
     has_magnitudes: bool = False
@@ -72,6 +72,26 @@ class TreeColumn(HashedColumn):
         It has a binary collation. Codes for missing values are NULL.
         """
         return Sql(f"{label_text(self.source_value, self.source_type)} COLLATE POSIX")
+
+    @property
+    def rows(self) -> Sql | None:
+        """SQL of the rows of the hierarchy, or None."""
+        return None if self.hierarchy is None else hierarchy_sql.rows(self.hierarchy)
+
+    @property
+    def stored_table(self) -> Sql | None:
+        """The table that stores the hierarchy, or None."""
+        return hierarchy_sql.stored_table(self.hierarchy) if isinstance(self.hierarchy, StoredHierarchy) else None
+
+    @property
+    def stored_name(self) -> Sql | None:
+        """The name of a stored hierarchy, as a SQL string literal, or None."""
+        return text(self.hierarchy.name) if isinstance(self.hierarchy, StoredHierarchy) else None
+
+    @property
+    def inline_paths(self) -> Sql | None:
+        """SQL of the paths of labels of a hierarchy that is part of the call, or None."""
+        return hierarchy_sql.path_lists(self.hierarchy) if isinstance(self.hierarchy, InlineHierarchy) else None
 
     @property
     def is_zoned(self) -> bool:
@@ -257,7 +277,7 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
         messages,
         _message_names(spec, column, settings.hierarchy or "none"),
         source_type=attribute.quasi.type,
-        rows=hierarchy_sql.rows(attribute.hierarchy) if attribute.hierarchy else None,
+        hierarchy=attribute.hierarchy,
         min_level=settings.min_level or 0,
         round=attribute.round,
         has_magnitudes=_is_plain_number(attribute.quasi.type),
@@ -355,8 +375,8 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
 def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """Return sensitive column number `i`, the column `name`, as a column of categories with its hierarchy."""
     message_names = _message_names(spec, name, spec.roles.sensitive_hierarchies[name])
-    type_, rows = spec.source.columns[name], hierarchy_sql.rows(hierarchy)
-    return TreeColumn(i, -1 - i, name, spec.column_sql(name), {}, message_names, type_, rows, is_sensitive=True)
+    type_ = spec.source.columns[name]
+    return TreeColumn(i, -1 - i, name, spec.column_sql(name), {}, message_names, type_, hierarchy, is_sensitive=True)
 
 
 def _message_names(spec: ReleaseSpec, column: str, hierarchy: str) -> Sql:

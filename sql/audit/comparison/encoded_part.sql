@@ -17,7 +17,7 @@ answers AS MATERIALIZED (
         {% endfor %}
         , (SELECT coalesce(sum(size), 0)::BIGINT FROM source)
     ) AS answers
-    {% if trees %}FROM tree_domains AS d{% endif +%}
+    {% if trees %}FROM trees{% endif +%}
 )
 SELECT {{ quasi|length }} AS n_quasi_identifiers, *
 FROM (

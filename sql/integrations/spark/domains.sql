@@ -3,4 +3,4 @@
 {% include 'release/plan/encoded.sql' %}
 asked AS (SELECT {{ request }} AS request)
 SELECT request {{ domains() }}
-FROM asked{% if trees %}, tree_domains AS d{% endif +%}
+FROM asked{% if trees %}, trees{% endif +%}

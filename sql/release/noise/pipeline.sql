@@ -1,6 +1,7 @@
 {#- The path of a release of noise, shared by its three statements:
     source -> kept -> tuples -> encoded -> grouped -> parts -> placed -> drawn, seated -> hidden -> alike -> leaving -> gate.
     A class is a cluster: its records are not alike. -#}
+{%- from 'release/plan/span_values.sql' import span_values_relation with context -%}
 {%- from 'release/plan/number_column.sql' import coded, low_end, value_at with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
@@ -8,7 +9,7 @@
 -- Chapter 3, generalize: the values of each cluster are replaced by the values that were drawn for it.
 {% if generalized %}
 {% include 'release/plan/generalize.sql' %}
-{% endif %}
+{{ span_values_relation() }}{% endif %}
 -- One row per part of a group: its class. Cluster -1 and class -1 are suppressed records.
 part_classes AS MATERIALIZED (
     SELECT gid, first, last, CASE WHEN cluster = -1 THEN -1 ELSE cluster::BIGINT + 1 END AS class_id FROM cluster_parts

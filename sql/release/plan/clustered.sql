@@ -17,7 +17,7 @@ clustering AS MATERIALIZED (
         (SELECT list({{ group() }}) FROM {{ clustered }})
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM tree_domains AS d{% endif +%}
+    {% if trees %}FROM trees{% endif +%}
 ),
 -- One row per part of a group of equal records: the cluster of its records number `first` to `last`.
 {{ sql('new_parts') if kept_members else sql('cluster_parts') }} AS MATERIALIZED (

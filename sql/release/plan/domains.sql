@@ -19,7 +19,10 @@ struct_pack(
             )
         ){% endif -%}
 {%- endmacro %}
-{#- Those of trees are columns of d, the one row of tree_domain. -#}
+{#- Those of trees are in the one row of relation trees, in the order of the request. -#}
+{% macro tree_domain(q) -%}
+(read).domains[{{ (trees|map(attribute='tree')|list).index(q.tree) + 1 }}]
+{%- endmacro %}
 {% macro domains() %}
         {% for q in quasi %}
         {% set snapped = q.is_number and q.is_snapped %}
@@ -50,20 +53,22 @@ struct_pack(
         {% elif q.is_number %}
         , (SELECT list(position ORDER BY code ASC) FROM {{ 'domain'|of(q) }})
         {% else %}
+        {% if magnitudes and q.has_magnitudes %}
         , struct_pack(
-            parent := d.{{ 'parents'|of(q) }}, value := d.{{ 'nodes'|of(q) }}
-            {%- if magnitudes and q.has_magnitudes %},
+            parent := {{ tree_domain(q) }}.parent, value := {{ tree_domain(q) }}.value,
             magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
                 SELECT code, min(value::DOUBLE) AS magnitude FROM value_codes WHERE tree = {{ q.tree }} GROUP BY code
             ))
-            {%- endif %}
         )
+        {% else %}
+        , {{ tree_domain(q) }}
+        {% endif %}
         {% endif %}
         {% endfor %}
         {% for s in model_columns %}
         {% if s.tree %}
         , struct_pack(
-            parent := d.{{ 'parents'|of(s) }}, value := d.{{ 'nodes'|of(s) }}{% if s.number %},
+            parent := {{ tree_domain(s.tree) }}.parent, value := {{ tree_domain(s.tree) }}.value{% if s.number %},
             place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}{{ counted(s) }}
         )
         {% else %}

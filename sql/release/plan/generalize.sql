@@ -1,5 +1,5 @@
 {#- What each cluster publishes of the columns that are published as ranges: extent -> published -> values_of. -#}
-{%- from 'release/plan/number_column.sql' import has_values, is_star, published_intervals with context -%}
+{%- from 'release/plan/number_column.sql' import published_intervals with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
 {% if not noise %}
 -- Chapter 3, generalize: each cluster gets values that cover its records; equal ones become one class.
@@ -50,27 +50,3 @@ span_ranges AS MATERIALIZED (
         {% endset %}
 {{ published_nodes(ranged_trees, pairs, widens) }}
 {% endif %}
--- One row per span: its published values and the loss of a record. A span of NULLs publishes NULL and loses nothing;
--- one with NULLs and values publishes `*` and loses everything. Typed bounds are NULL in both cases.
-span_values AS (
-    SELECT
-        x.span
-        {% for q in generalized %}
-        {% if q.is_number %}
-        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'range'|of(q) }}.low_value END AS {{ 'low'|of(q) }}
-        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'range'|of(q) }}.high_value END AS {{ 'high'|of(q) }}
-        {% endif %}
-        {% if not (q.is_number and typed) %}
-        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'range'|of(q) }}.published WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS {{ 'published'|of(q) }}
-        {% endif %}
-        , CASE
-            WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'range'|of(q) }}.loss
-            WHEN {{ is_star(sql('x.'), q) }} THEN 1.0
-            ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
-        END AS {{ 'loss'|of(q) }}
-        {% endfor %}
-    FROM span_ranges AS x
-    {% for q in generalized %}
-    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM range_nodes WHERE tree = {{ q.tree }}){% endif %} AS {{ 'range'|of(q) }} ON {{ 'range'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'range'|of(q) }}.high = x.{{ 'high'|of(q) }}{% if widens and not q.is_number %} AND {{ 'range'|of(q) }}.raised = x.{{ 'raised'|of(q) }}{% endif +%}
-    {% endfor %}
-),

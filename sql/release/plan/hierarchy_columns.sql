@@ -5,16 +5,6 @@
 {% macro all_trees(trees, from, whole_table=none) %}
 {% set stored = trees|selectattr('rows')|list %}
 {% set flat = trees|rejectattr('rows')|list %}
--- One row per hierarchy and value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.raw_name|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
-categories AS MATERIALIZED (
-    {% for q in trees %}
-    SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT {{ q.column }} AS value FROM {{ 'larger'|of(q) if whole_table else from }} WHERE {{ q.column }} IS NOT NULL)
-    {% if continuation is defined and not q.rows and not q.is_sensitive %}
-    UNION SELECT {{ q.tree }}, value COLLATE POSIX FROM (SELECT unnest({{ continuation.values[q.i] }}) AS value)
-    {% endif %}
-    {% if not loop.last %}UNION ALL{% endif %}
-    {% endfor %}
-),
 {% if stored %}
 {{ hierarchies(stored) }}
 {% endif %}
@@ -22,14 +12,26 @@ categories AS MATERIALIZED (
 trees AS MATERIALIZED (
     SELECT dbanon_trees(
         '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else sql('false') }}, {{ q.min_level or 0 }}]{{ sql(', ') if not loop.last }}{% endfor %}]}',
-        (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC) FROM categories),
-        {% if stored %}(SELECT list(struct_pack(tree := tree, node := node, parent := parent, label := label) ORDER BY tree ASC, ord ASC NULLS LAST, node ASC) FROM hierarchy){% else %}NULL{% endif +%}
+        (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC)
+            FROM (
+                {% for q in trees %}
+                SELECT DISTINCT {{ q.tree }} AS tree, {{ q.column }} AS value
+                FROM {{ 'larger'|of(q) if whole_table else from }} WHERE {{ q.column }} IS NOT NULL
+                {% if continuation is defined and not q.rows and not q.is_sensitive %}
+                UNION SELECT {{ q.tree }}, value COLLATE POSIX FROM (SELECT unnest({{ continuation.values[q.i] }}) AS value)
+                {% endif %}
+                {% if not loop.last %}UNION ALL{% endif +%}
+                {% endfor %}
+            )),
+        {% if stored %}(SELECT list(struct_pack(tree := tree, node := node, parent := parent, label := label)
+            ORDER BY tree ASC, ord ASC NULLS LAST, node ASC) FROM hierarchy){% else %}NULL{% endif +%}
     ) AS read
 ),
 -- One row per node: its position in preorder (node), the nodes from the root to it (line), its depth and height, the
--- number of leaves below it, and the text that it is published as.
+-- number of leaves below it, the code of its values, and the text that it is published as.
 nodes AS MATERIALIZED (
-    SELECT tree, node, parent, depth, height, leaves, is_leaf, label COLLATE POSIX AS label, published COLLATE POSIX AS published, line
+    SELECT
+        tree, node, parent, depth, height, leaves, is_leaf, code, label COLLATE POSIX AS label, published COLLATE POSIX AS published, line
     FROM (SELECT unnest((read).nodes, max_depth := 2) FROM trees)
 ),
 -- One row per value: its code, in the order of the leaves, the node as which it is clustered (raised to min_level), and
@@ -40,20 +42,6 @@ value_codes AS MATERIALIZED (
     FROM (SELECT unnest((read).codes, max_depth := 2) FROM trees)
     {{ end_few() }}
 ),
--- One row per code: its node, and the nodes from the root to it.
-code_nodes AS MATERIALIZED (
-    SELECT d.tree, d.code, t.node, t.line
-    FROM (SELECT DISTINCT tree, code, node FROM value_codes) AS d
-    JOIN nodes AS t ON t.tree = d.tree AND t.node = d.node
-),
--- One row: for each hierarchy the parents of its nodes in preorder, and the nodes of the codes.
-tree_domains AS MATERIALIZED (
-    SELECT
-        {% for q in trees %}
-        (read).domains[{{ loop.index }}].parents AS {{ 'parents'|of(q) }}, (read).domains[{{ loop.index }}].places AS {{ 'nodes'|of(q) }}{% if continuation is defined %}, (read).domains[{{ loop.index }}].names AS {{ 'names'|of(q) }}{% endif %}{% if not loop.last %},{% endif +%}
-        {% endfor %}
-    FROM trees
-),
 {% endmacro %}
 {#- What is published of codes between low and high, pairs (tree, low, high) of a relation: their least common ancestor (codes
     ascend in leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an
@@ -61,46 +49,46 @@ tree_domains AS MATERIALIZED (
     or a negative number (raised). -#}
 {% macro published_nodes(trees, pairs, is_raised=false) %}
 {% set is_rounded = trees|map(attribute='round')|max > 1 %}
--- One row per hierarchy and pair of codes: the nodes from the root to the node of the least code. It is materialized
--- because DuckDB, which expects all relations of codes to be small, would join the codes with each other first.
-low_nodes AS MATERIALIZED (
-    SELECT p.tree, p.low, p.high, {% if is_raised %}p.raised, {% endif %}{% if is_rounded %}{{ setting(trees, 'round', 1, sql('p.tree')) }} AS round, {% endif %}a.line
-    FROM ({{ pairs }}) AS p
-    JOIN code_nodes AS a ON a.tree = p.tree AND a.code = p.low
-),
--- One row per hierarchy and pair of least and greatest code: their lowest common ancestor, its published text and its
--- loss.
+-- One row per hierarchy and pair of least and greatest code: their lowest common ancestor, and its published text.
 range_nodes AS MATERIALIZED (
     {{ few() }}
     SELECT
-        pair.tree, pair.low, pair.high, {% if is_raised %}pair.raised, {% endif %}t.node, t.published,
+        pair.tree, pair.low, pair.high, {% if is_raised %}pair.raised, {% endif %}t.node, t.published
+        {%- if without_losses is not defined %},
         CASE
             WHEN t.is_leaf OR size.levels = 1 THEN 0.0
-            {% if sub_heights -%}
+            {% if sub_heights %}
             ELSE t.height::DOUBLE / (size.levels - 1)
-            {%- else -%}
+            {% else %}
             ELSE (size.levels - t.depth - 1)::DOUBLE / (size.levels - 1)
-            {%- endif %}
+            {% endif %}
         END AS loss
+        {%- endif +%}
     FROM (
         {% if is_rounded %}
         SELECT
             c.tree, c.low, c.high, {% if is_raised %}c.raised,{% endif +%}
-            CASE WHEN t.is_leaf THEN t.node ELSE t.line[t.depth - t.depth % c.round + 1] END AS node
+            CASE WHEN t.is_leaf THEN t.node ELSE t.line[t.depth - t.depth % {{ setting(trees, 'round', 1, sql('c.tree')) }} + 1] END AS node
         FROM (
         {% endif %}
         SELECT
-            a.tree, a.low, a.high, {% if is_raised %}a.raised, {% endif %}{% if is_rounded %}a.round, {% endif %}
-            {% if is_raised %}CASE WHEN a.raised >= 0 THEN a.raised ELSE {% endif %}a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2]))]{% if is_raised %} END{% endif %} AS node
-        FROM low_nodes AS a
-        JOIN code_nodes AS b ON b.tree = a.tree AND b.code = a.high
+            p.*,
+            {% if is_raised %}CASE WHEN p.raised >= 0 THEN p.raised ELSE {% endif %}a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2]))]{% if is_raised %} END{% endif %} AS node
+        FROM (
+            {{ pairs }}
+        ) AS p
+        {# Left joins are not reordered: DuckDB, which expects few codes, would join them with each other first. #}
+        LEFT JOIN nodes AS a ON a.tree = p.tree AND a.code = p.low
+        LEFT JOIN nodes AS b ON b.tree = p.tree AND b.code = p.high
         {% if is_rounded %}
         ) AS c
         JOIN nodes AS t ON t.tree = c.tree AND t.node = c.node
         {% endif %}
     ) AS pair
     JOIN nodes AS t ON t.tree = pair.tree AND t.node = pair.node
+    {% if without_losses is not defined %}
     JOIN (SELECT tree, max(depth) + 1 AS levels FROM nodes GROUP BY tree) AS size ON size.tree = pair.tree
+    {% endif %}
     {{ end_few() }}
 ),
 {% endmacro %}

@@ -10,7 +10,7 @@ clustering AS MATERIALIZED (
         (SELECT list({{ group() }}) FROM code_groups)
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM tree_domains AS d{% endif +%}
+    {% if trees %}FROM trees{% endif +%}
 )
 SELECT sensitive, attribute, influence, rank, zeta, sigma, accuracy, test_accuracy
 FROM (

@@ -3,6 +3,7 @@
     are said to be where they were. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, tie with context -%}
+{% set without_losses = true %}
 {% include 'release/plan/pipeline.sql' %},
 -- One row per kind of released record and cluster: its class and how many records. Records are assigned in the order of
 -- record_classes; those that publish the same values in the order of their keys.

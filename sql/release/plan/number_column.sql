@@ -131,9 +131,18 @@
     sum): the published width over the width of all that is published. Values that nobody sees, of records that are left
     out or lie under `*`, do not count: the loss would tell of them. -#}
 {% macro published_intervals(q) %}
--- One row per pair of least and greatest code: the bounds of the published interval, its text and its loss.
+-- One row per pair of least and greatest code: the bounds of the published interval, and its text.
 {{ 'published'|of(q) }} AS MATERIALIZED (
     {{ few() }}
+    {% if without_losses is defined %}
+    SELECT *{% if not typed %}, {{ interval_text(q, sql('low_value'), sql('high_value')) }} AS published{% endif +%}
+    FROM (
+        SELECT p.low, p.high, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
+        FROM (SELECT DISTINCT {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high FROM span_ranges) AS p
+        JOIN {{ 'domain'|of(q) }} AS a ON a.code = p.low
+        JOIN {{ 'domain'|of(q) }} AS b ON b.code = p.high
+    )
+    {% else %}
     SELECT
         pair.* EXCLUDE (seen_low, seen_high),
         {% if not typed %}{{ interval_text(q, sql('low_value'), sql('high_value')) }} AS published,{% endif %}
@@ -152,6 +161,7 @@
             JOIN {{ 'domain'|of(q) }} AS b ON b.code = p.high
         )
     ) AS pair
+    {% endif %}
     {{ end_few() }}
 ),
 {% endmacro %}

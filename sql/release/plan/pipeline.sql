@@ -1,6 +1,6 @@
 {#- The path of a published query, shared by NAME, NAME_classes and NAME_metrics:
-    source -> kept -> tuples -> encoded -> grouped -> parts -> extent -> generalized -> placed -> alike -> leaving -> gate.
-    None has a row a record: all count records that are alike. -#}
+    from source to gate. No relation has a row per record: all count equal records. -#}
+{%- from 'release/plan/span_values.sql' import span_values with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {% include 'release/plan/clustered.sql' %}
 {% include 'release/plan/generalize.sql' %}
@@ -13,7 +13,9 @@ generalized_spans AS MATERIALIZED (
             {% if q.is_number %}{{ 'low'|of(q) }} ASC NULLS LAST, {{ 'high'|of(q) }} ASC NULLS LAST{% if not typed %}, {{ 'published'|of(q) }} ASC NULLS LAST{% endif %}
             {% else %}{{ 'published'|of(q) }} ASC NULLS LAST{% endif %}{% endfor %}
         ) AS class_id
-    FROM span_values
+    FROM (
+        {{ span_values() }}
+    )
 ),
 -- One row per part of a group: its class.{% if suppress %} Cluster -1 and class -1 are suppressed records.{% endif +%}
 part_classes AS MATERIALIZED (
@@ -23,15 +25,17 @@ part_classes AS MATERIALIZED (
     {% if suppress %}LEFT {% endif %}JOIN generalized_spans AS g USING (span)
 ),
 {% include 'release/plan/classes_of_records.sql' %}
--- One row per equivalence class: its published values, and the loss of a record.
+-- One row per equivalence class: its published values{% if without_losses is not defined %}, and the loss of a record{% endif %}.
 published_classes AS MATERIALIZED (
     SELECT
         g.class_id
         {% for q in quasi %}
         {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, g.{{ 'published'|of(q) }}{% endif %}
         {% endfor %}
-        , any_value(g.loss) AS loss
-    FROM (SELECT *, {% for q in quasi %}{% if not loop.first %} + {% endif %}{{ 'loss'|of(q) }}{% endfor %} AS loss FROM generalized_spans) AS g
+        {% if without_losses is not defined %}
+        , any_value({% for q in quasi %}{% if not loop.first %} + {% endif %}g.{{ 'loss'|of(q) }}{% endfor %}) AS loss
+        {% endif %}
+    FROM generalized_spans AS g
     GROUP BY ALL
 ),
 -- One row per distinct published row: its class, its unchanged values, and the number of records. Equal values with

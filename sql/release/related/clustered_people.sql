@@ -19,7 +19,7 @@ diverse AS MATERIALIZED (
         (SELECT coalesce(list(struct_pack(rid := rid, holding := holding, place := place, value := value)), []) FROM held)
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM tree_domains AS d{% endif +%}
+    {% if trees %}FROM trees{% endif +%}
 )
 SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).people ELSE error((answer).error) END, max_depth := 2)
 FROM diverse

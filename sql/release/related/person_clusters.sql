@@ -1,4 +1,5 @@
 {#- What rows of one of several related tables publish whose clusters are known (`assigned`). -#}
+{%- from 'release/plan/span_values.sql' import span_values_relation with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 -- One row per group and cluster: how many rows of the group are in the cluster (last).
@@ -10,7 +11,7 @@ cluster_parts AS MATERIALIZED (
     GROUP BY g.gid, a.cluster
 ),
 {% include 'release/plan/generalize.sql' %}
--- One row per row of the table: its published values.
+{{ span_values_relation() }}-- One row per row of the table: its published values.
 generalized_spans AS (
     SELECT s.key AS number{% for q in quasi %}, v.{{ 'published'|of(q) }}{% endfor %}{% for u in unchanged %}, s.{{ u.column }}{% endfor %}, {% if quasi %}({% for q in quasi %}{% if not loop.first %} + {% endif %}v.{{ 'loss'|of(q) }}{% endfor %}) / {{ quasi|length }}{% else %}0.0{% endif %} AS loss
     FROM source AS s

@@ -1,7 +1,8 @@
 {#- The path of a stream, shared by NAME, NAME_classes and NAME_metrics:
     source -> kept -> tuples -> encoded -> grouped -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed
     -> leaving -> gate. A row of `leaving` is a record. -#}
-{%- from 'release/plan/domains.sql' import domains, group with context -%}
+{%- from 'release/plan/span_values.sql' import span_values_relation with context -%}
+{%- from 'release/plan/domains.sql' import domains, group, tree_domain with context -%}
 {%- from 'release/plan/number_column.sql' import exact_text with context -%}
 {%- from 'release/streams/request.sql' import asked with context -%}
 {% include 'release/plan/encoded.sql' %}
@@ -15,11 +16,11 @@ clustering AS MATERIALIZED (
         (SELECT list(struct_pack(rid := rid, gid := gid)) FROM record_groups)
         {{ domains() }}
         {% if continuation is defined %}
-        {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}d.{{ 'names'|of(q) }}{% endif %}{% endfor +%}
+        {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}{{ tree_domain(q) }}.names{% endif %}{% endfor +%}
         {% for s in model_columns %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
         {% endif %}
     ) AS answer
-    {% if trees %}FROM tree_domains AS d{% endif +%}
+    {% if trees %}FROM trees{% endif +%}
 ),
 -- One row per record: the cluster with which it was published (-1: none, -2: pending), how many records had arrived
 -- then (step), and its class if that was published before (again).
@@ -36,7 +37,7 @@ cluster_parts AS MATERIALIZED (
     GROUP BY a.gid, l.cluster
 ),
 {% include 'release/plan/generalize.sql' %}
-{% if continuation is defined %}
+{{ span_values_relation() }}{% if continuation is defined %}
 -- One row per class that was published before: its published values.
 known_classes AS MATERIALIZED (
     {% if continuation.classes %}
