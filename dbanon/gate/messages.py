@@ -25,7 +25,7 @@ RELEASE_CHECKS = {
         "classes that publish the same values under several class_ids, or several under one",
         "classes.confused",
     ),
-    "uncovered": ("published values that do not cover the original", "counted.uncovered"),
+    "uncovered": ("published values that do not cover the original", "covered.uncovered"),
 }
 """The checks of a release by name: the problem that each reports, and SQL that counts its cases."""
 
@@ -42,7 +42,6 @@ _STREAM_COUNT_SQL = {
     "stated": "(SELECT count(*) FROM published_rows)",
     "untrue": "counted.untrue",
     "unknown": "counted.unknown",
-    "uncovered": "covered.uncovered",
 }
 """SQL that counts, in a stream, the cases of checks that it shares with a release."""
 

@@ -1,36 +1,45 @@
-{#- Whether what is published of a class (c) stands for an original record (r), by what texts say (published_texts joins them). -#}
-{% macro is_covered(maybe) -%}
-true
-                {% for q in rules %}
-        {% if q.is_number and typed %}
-        AND CASE
-            WHEN c.{{ 'low'|of(q) }} IS NULL AND c.{{ 'high'|of(q) }} IS NULL THEN true
-            WHEN r.{{ q.column }} IS NULL THEN {% if maybe %}true{% else %}false{% endif %}
-            ELSE (r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %} >= c.{{ 'low'|of(q) }}{% if q.bottom %} OR c.{{ 'low'|of(q) }} <= {{ q.bottom }}{% endif %})
-                AND (r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %} <= c.{{ 'high'|of(q) }}{% if q.top %} OR c.{{ 'high'|of(q) }} >= {{ q.top }}{% endif %})
-            END
-        {% elif q.is_number %}
-        AND CASE
-            WHEN c.{{ 'published'|of(q) }} IS NULL{% if maybe %} OR r.{{ q.column }} IS NULL{% endif %} THEN r.{{ q.column }} IS NULL
-            WHEN c.{{ 'published'|of(q) }} = '*' THEN true
-            ELSE (r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %} >= {{ 'allowed'|of(q) }}.low OR {{ 'allowed'|of(q) }}.unbounded_low)
-                AND (r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %} <= {{ 'allowed'|of(q) }}.high OR {{ 'allowed'|of(q) }}.unbounded_high)
-            END
-        {% else %}
-        AND CASE
-            WHEN c.{{ 'published'|of(q) }} IS NULL{% if maybe %} OR r.{{ q.column }} IS NULL{% endif %} THEN r.{{ q.column }} IS NULL
-            WHEN c.{{ 'published'|of(q) }} = '*' AND r.{{ q.column }} IS NULL THEN true
-            ELSE {{ 'allowed'|of(q) }}.published IS NOT NULL
-            END
-        {% endif %}
+{#- How many original values (of records r, `size` each) are not covered by what is published for their class (c), by what texts
+    say. `records` is SQL of the pairs of r and c. A value is compared in a row of its own, so that the cost grows with the
+    number of columns and not with its square. `maybe`: NULL is covered by what covers values. -#}
+{% macro uncovered_values(records, size, maybe) -%}
+SELECT coalesce(sum(size) FILTER (WHERE NOT coalesce(is_covered, false)), 0) AS uncovered
+        FROM (
+            {% set climbing = rules|rejectattr('is_number')|list %}
+            {% if climbing %}
+            SELECT v.size, CASE
+                WHEN v.published IS NULL{% if maybe %} OR v.value IS NULL{% endif %} THEN v.value IS NULL
+                WHEN v.published = '*' AND v.value IS NULL THEN true
+                ELSE a.published IS NOT NULL
+            END AS is_covered
+            FROM (
+                {% for q in climbing %}
+                SELECT {{ q.tree }} AS tree, r.{{ q.column }} AS value, c.{{ 'published'|of(q) }} AS published, {{ size }} AS size
+                FROM {{ records }}
+                {% if not loop.last %}UNION ALL{% endif +%}
                 {% endfor %}
-{%- endmacro %}
-{% macro published_texts() -%}
-        {% for q in rules %}
-        {% if not q.is_number %}
-        LEFT JOIN (FROM allowed_values WHERE tree = {{ q.tree }}) AS {{ 'allowed'|of(q) }} ON {{ 'allowed'|of(q) }}.value = r.{{ q.column }} AND {{ 'allowed'|of(q) }}.published = c.{{ 'published'|of(q) }}
-        {% elif not typed %}
-        LEFT JOIN {{ 'parsed'|of(q) }} AS {{ 'allowed'|of(q) }} ON {{ 'allowed'|of(q) }}.published = c.{{ 'published'|of(q) }}
-        {% endif %}
-        {% endfor %}
+            ) AS v
+            LEFT JOIN allowed_values AS a ON a.tree = v.tree AND a.value = v.value AND a.published = v.published
+            {% endif %}
+            {% for q in rules if q.is_number %}
+            {% if climbing or not loop.first %}UNION ALL{% endif +%}
+            {% set value %}r.{{ q.column }}{% if q.ends.whole_days %}::DATE{% endif %}{% endset %}
+            {% if typed %}
+            SELECT {{ size }} AS size, CASE
+                WHEN c.{{ 'low'|of(q) }} IS NULL AND c.{{ 'high'|of(q) }} IS NULL THEN true
+                WHEN r.{{ q.column }} IS NULL THEN {% if maybe %}true{% else %}false{% endif +%}
+                ELSE ({{ value }} >= c.{{ 'low'|of(q) }}{% if q.bottom %} OR c.{{ 'low'|of(q) }} <= {{ q.bottom }}{% endif %})
+                    AND ({{ value }} <= c.{{ 'high'|of(q) }}{% if q.top %} OR c.{{ 'high'|of(q) }} >= {{ q.top }}{% endif %})
+            END AS is_covered
+            FROM {{ records }}
+            {% else %}
+            SELECT {{ size }} AS size, CASE
+                WHEN c.{{ 'published'|of(q) }} IS NULL{% if maybe %} OR r.{{ q.column }} IS NULL{% endif %} THEN r.{{ q.column }} IS NULL
+                WHEN c.{{ 'published'|of(q) }} = '*' THEN true
+                ELSE ({{ value }} >= a.low OR a.unbounded_low) AND ({{ value }} <= a.high OR a.unbounded_high)
+            END AS is_covered
+            FROM {{ records }}
+            LEFT JOIN {{ 'parsed'|of(q) }} AS a ON a.published = c.{{ 'published'|of(q) }}
+            {% endif %}
+            {% endfor %}
+        )
 {%- endmacro %}

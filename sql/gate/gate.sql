@@ -5,7 +5,7 @@
     checks. `passed` is read where rows leave, so none does before all have been checked. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
 {%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes, untrue with context -%}
-{%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
+{%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'shared/messages.sql' import message_text, named_messages with context -%}
 {%- from 'gate/reread_check.sql' import reread with context -%}
@@ -37,7 +37,7 @@ checks AS MATERIALIZED (
         WHEN classes.small > 0 THEN {{ messages.failure('classes below k', gate_say.small) }}
         {{ refuse_links() }}
         WHEN classes.confused > 0 THEN {{ messages.failure('equal classes', gate_say.confused) }}
-        WHEN counted.uncovered > 0 THEN {{ messages.failure('values that do not cover the original', gate_say.uncovered) }}
+        WHEN covered.uncovered > 0 THEN {{ messages.failure('values that do not cover the original', gate_say.uncovered) }}
         WHEN classes.finer > 0 THEN {{ messages.failure('values finer than the policy', gate_say.finer) }}
         {{ refuse_models() }}
     END AS failure
@@ -46,12 +46,13 @@ checks AS MATERIALIZED (
             {# The left joins keep every record, so as many as there are means each of them once. #}
             {{ records_due() }} AS rows_in,
             coalesce(sum(r.size), 0) AS rows_out,
-            coalesce(sum(r.size) FILTER (WHERE c.class_id IS NULL), 0) AS unknown,
-            coalesce(sum(r.size) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)), 0) AS uncovered
+            coalesce(sum(r.size) FILTER (WHERE c.class_id IS NULL), 0) AS unknown
         FROM class_originals AS r
         LEFT JOIN regrouped_classes AS c ON c.class_id = r.class_id
-        {{ published_texts() }}
     ) AS counted,
+    (
+        {{ uncovered_values(sql('class_originals AS r LEFT JOIN regrouped_classes AS c USING (class_id)'), sql('r.size'), false) }}
+    ) AS covered,
     {{ reread() }},
     {{ out_of_order() }},
     {{ untrue() }},

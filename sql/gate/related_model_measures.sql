@@ -1,6 +1,6 @@
 {#- Whether each row of a related table that leaves stands for the row of the source that it is said to stand for: one row of
     counts. The gate parses texts of numbers back and climbs the stored hierarchies, as in a release of one table. -#}
-{%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
+{%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'shared/hierarchies.sql' import hierarchies with context -%}
 WITH RECURSIVE
 {% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
@@ -23,10 +23,11 @@ counted AS (
         count(*) AS rows,
         count(*) FILTER (WHERE r.number IS NULL) + count(*) - count(DISTINCT c.number) AS unknown,
         count(*) FILTER (WHERE false{% for u in unchanged %} OR encode(c.{{ u.column }}::VARCHAR) IS DISTINCT FROM encode(r.{{ u.column }}::VARCHAR){% if u.is_tagged %} OR hash(c.{{ u.column }}) <> hash(r.{{ u.column }}){% endif %}{% endfor %}) AS untrue,
-        count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered,
+        (
+        {{ uncovered_values(sql('regrouped_classes AS c LEFT JOIN class_originals AS r ON r.number = c.number'), sql('1'), false) }}
+        ) AS uncovered,
         0{% for r in rules if r.is_number %} + (SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endfor %} AS finer
     FROM regrouped_classes AS c
     LEFT JOIN class_originals AS r ON r.number = c.number
-    {{ published_texts() }}
 )
 FROM counted

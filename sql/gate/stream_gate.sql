@@ -3,7 +3,7 @@
     record of the source leaves once, in time, as one that its class stands for, or is left out with all of its values.
     The order of arrival, the values and the policy are read anew, and no step is shared with the code that made the
     rows. -#}
-{%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
+{%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'gate/reread_check.sql' import seal with context -%}
 {%- from 'gate/stream_seen_ranges.sql' import reaches_beyond with context -%}
@@ -162,10 +162,7 @@ gate AS MATERIALIZED (
         )
     ) AS shown,
     (
-        SELECT coalesce(sum(r.size) FILTER (WHERE NOT coalesce({{ is_covered(stream.maybe_match) }}, false)), 0) AS uncovered
-        FROM class_originals AS r
-        LEFT JOIN regrouped_classes AS c ON c.class_id = r.class_id
-        {{ published_texts() }}
+        {{ uncovered_values(sql('class_originals AS r LEFT JOIN regrouped_classes AS c USING (class_id)'), sql('r.size'), stream.maybe_match) }}
     ) AS covered,
     {% if numbers %}
     (

@@ -1,7 +1,7 @@
 {#- For who holds parts of a release against their source: of rows as they came (relation `source`) and what is published of
     each (`shown`, the same rows in the same order), how many are not covered by it, and how many published values are finer
     than the policy allows. It is read as the gate reads, and shares no step with the code that made them. -#}
-{%- from 'gate/covered_values.sql' import is_covered, published_texts with context -%}
+{%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'shared/hierarchies.sql' import hierarchies with context -%}
 {% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
@@ -24,11 +24,12 @@ regrouped_classes AS MATERIALIZED (
 {% include 'gate/parsed_intervals.sql' %}
 counted AS (
     SELECT
-        count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered
+        (
+        {{ uncovered_values(sql('class_originals AS r JOIN regrouped_classes AS c USING (class_id)'), sql('1'), false) }}
+        ) AS uncovered
         {% if typed %}{% for r in rules if r.is_number %}, count(*) FILTER (WHERE NOT coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'finer'|of(r) }}{% endfor %}{% endif %}
     FROM class_originals AS r
     JOIN regrouped_classes AS c ON c.class_id = r.class_id
-    {{ published_texts() }}
 )
 SELECT
     uncovered::BIGINT AS uncovered,
