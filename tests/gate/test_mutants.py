@@ -165,13 +165,13 @@ LEAVING = {
     ),
     "a record is there twice and another not at all": (
         "release/plan/classes_of_records.sql",
-        "SELECT s.rid, t.tid, t.class_id, s.size\n",
-        "SELECT s.rid, t.tid, t.class_id, s.size + (s.rid = 0)::INTEGER - (s.rid = 5)::INTEGER AS size\n",
+        "SELECT r.rid, g.class_id, r.size\n",
+        "SELECT r.rid, g.class_id, r.size + (r.rid = 0)::INTEGER - (r.rid = 5)::INTEGER AS size\n",
     ),
     "records change their class": (
         "release/plan/classes_of_records.sql",
-        "SELECT s.rid, t.tid, t.class_id, s.size\n",
-        "SELECT (s.rid + 1) % 40 AS rid, t.tid, t.class_id, s.size\n",
+        "SELECT r.rid, g.class_id, r.size\n",
+        "SELECT (r.rid + 1) % 40 AS rid, g.class_id, r.size\n",
     ),
 }
 

@@ -57,7 +57,7 @@ _FAULTS = {
     ),
     "the gate does not ask whether values are covered": Fault(
         "sql/gate/gate.sql",
-        "WHEN counted.uncovered > 0 THEN "
+        "WHEN covered.uncovered > 0 THEN "
         "{{ messages.failure('values that do not cover the original', gate_say.uncovered) }}",
         "",
         ("tests/gate/test_gate.py", "tests/gate/test_mutants.py"),

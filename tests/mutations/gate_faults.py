@@ -31,7 +31,7 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "NULL beside values is NULL": Fault(
-        "sql/release/plan/generalize.sql",
+        "sql/release/plan/span_values.sql",
         "WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS {{ 'published'|of(q) }}",
         "WHEN {{ is_star(sql('x.'), q) }} THEN NULL END AS {{ 'published'|of(q) }}",
         ("tests/gate/test_recomputed_rows.py",),
@@ -44,8 +44,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "round one step down": Fault(
         "sql/release/plan/hierarchy_columns.sql",
-        "t.line[t.depth - t.depth % c.round + 1]",
-        "t.line[least(t.depth, t.depth - t.depth % c.round + 2) + 1]",
+        "t.line[t.depth - t.depth % {{ setting(trees, 'round', 1, sql('c.tree')) }} + 1]",
+        "t.line[least(t.depth, t.depth - t.depth % {{ setting(trees, 'round', 1, sql('c.tree')) }} + 2) + 1]",
         ("tests/policy/test_coarsening.py",),
     ),
     "codes of a tree are those of its neighbour": Fault(
@@ -110,8 +110,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "persons of the clustering are groups": Fault(
         "sql/release/plan/encoded.sql",
-        "THEN md5_number_lower(t.person::VARCHAR) END AS person",
-        "THEN md5_number_lower(t.tid::VARCHAR) END AS person",
+        "THEN md5_number_lower(s.person::VARCHAR) END AS person",
+        "THEN md5_number_lower(s.rid::VARCHAR) END AS person",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "classes are spans": Fault(
@@ -143,7 +143,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "a value without a node is no problem (shared)": Fault(
         "sql/release/plan/input_errors.sql",
-        "            WHEN uncovered > 0 THEN {{ messages.failure(q.raw_name ~ ': values without a leaf', q.say.uncovered) }}\n",
+        "                    WHEN uncovered > 0 THEN {{ messages.failure('values without a leaf', say.uncovered) }}\n",
         "",
         ("tests/policy/hierarchies/test_hierarchy.py",),
     ),

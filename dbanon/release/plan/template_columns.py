@@ -254,9 +254,7 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
     )
     is_stream = bool(spec.reading.order_columns)
     messages = {
-        "nulls": error_sql(
-            errors.UnexpectedNullError(function, table_name, column_name, n_nulls, is_stream=is_stream)
-        ),
+        "nulls": error_sql(errors.UnexpectedNullError(function, table_name, column_name, n_nulls, is_stream=is_stream)),
         "wild": error_sql(errors.NonFiniteValueError(function, table_name, column_name, n_infinite)),
         "no_values": error_sql(errors.ColumnAllNullError(function, table_name, column_name)),
     }

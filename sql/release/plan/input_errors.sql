@@ -32,8 +32,7 @@
                     )
                     THEN {{ messages.failure('labels of another time zone', say.other_zone) }}
                     {% endfor %}
-                    WHEN uncovered > 0
-                    THEN {{ messages.failure('values without a leaf', say.uncovered) }}
+                    WHEN uncovered > 0 THEN {{ messages.failure('values without a leaf', say.uncovered) }}
                     WHEN ambiguous > 0 THEN {{ messages.failure('values with several leaves', say.ambiguous) }}
                     {% if escape %}
                     WHEN several_nodes > 0
