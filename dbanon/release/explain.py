@@ -146,9 +146,7 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
     }
     if "generalized_spans" in step_names:
         wanted_numbers["span"] = f"(SELECT span FROM generalized_spans WHERE class_id IN {classes})"
-        wanted_numbers["cluster"] = (
-            f"(SELECT cluster FROM cluster_spans JOIN generalized_spans USING (span) WHERE class_id IN {classes})"
-        )
+        wanted_numbers["cluster"] = f"(SELECT cluster FROM cluster_spans WHERE span IN {wanted_numbers['span']})"
     else:  # with noise, a class is a cluster
         wanted_numbers["cluster"] = f"(SELECT class_id - 1 FROM record_classes WHERE rid IN {record_list})"
     conditions = [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from dbanon.sqltext.quote import Fragment, text
 
@@ -83,11 +85,50 @@ class StatementMessages:
         self._messages_by_name.setdefault(name, message)
         return Fragment(f"{{'name': {text(name)}, 'values': [{', '.join(map(_text_value, message.expressions))}]}}")
 
-    def take_rows(self) -> list[Fragment]:
-        """Return SQL of the named messages, each with the list of the pieces of its text, and forget them."""
-        rows = [
-            Fragment(f"({text(name)}, [{', '.join(map(text, message.pieces))}])")
-            for name, message in self._messages_by_name.items()
-        ]
+    def take_texts(self) -> MessageTexts:
+        """Return the texts of the named messages, and forget them."""
+        pieces_by_name = {name: message.pieces for name, message in self._messages_by_name.items()}
         self._messages_by_name.clear()
-        return rows
+        mark = _unused_mark([piece for pieces in pieces_by_name.values() for piece in pieces])
+        texts = [mark.join(pieces) for pieces in pieces_by_name.values()]
+        prefix, suffix = _common_ends(texts) if len(texts) >= _MIN_SHARED else ("", "")
+        rows = [
+            Fragment(f"({text(name)}, {text(message[len(prefix) : len(message) - len(suffix)])})")
+            for name, message in zip(pieces_by_name, texts, strict=True)
+        ]
+        ends = [text(prefix)] * bool(prefix), [text(suffix)] * bool(suffix)
+        return MessageTexts(rows, Fragment(" || ".join([*ends[0], "col1", *ends[1]])), Fragment(text(mark)))
+
+
+class MessageTexts(NamedTuple):
+    """SQL of the texts of messages.
+
+    Attributes:
+        rows: For each message its name and the part of its text that differs from those of others, as a row of VALUES.
+        whole_text: SQL of the whole text, from the second column `col1` of a row.
+        mark: The mark, as a literal, that stands in texts for an inserted value.
+    """
+
+    rows: list[Fragment]
+    whole_text: Fragment
+    mark: Fragment
+
+
+_MIN_SHARED = 3
+"""From so many messages on, the beginning and the end that all have in common are written once."""
+
+
+def _unused_mark(pieces: Sequence[str]) -> str:
+    """Return a mark of an inserted value that no piece of text contains: `{}`, or braces with underscores in them."""
+    n_underscores = 0
+    while any("{" + "_" * n_underscores + "}" in piece for piece in pieces):
+        n_underscores += 1
+    return "{" + "_" * n_underscores + "}"
+
+
+def _common_ends(texts: Sequence[str]) -> tuple[str, str]:
+    """Return the longest common beginning, up to a blank, and end, from a blank on, of texts; "" for none."""
+    prefix = os.path.commonprefix(texts)
+    prefix = prefix[: prefix.rfind(" ") + 1]
+    suffix = os.path.commonprefix([t[len(prefix) :][::-1] for t in texts])[::-1]
+    return prefix, suffix[suffix.find(" ") :] if " " in suffix else ""

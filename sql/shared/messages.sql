@@ -1,11 +1,12 @@
 {#- Error messages that checks name (see dbanon/sqltext/messages.py): their relation, and the text of one of them. -#}
 {% macro named_messages(relation) %}
+{% set texts = messages.take_texts() %}
 -- One row per error message that a check above names: the pieces of its text, between which values are inserted.
 {{ sql(relation) }} AS (
-    SELECT col0 AS name, col1 AS pieces
+    SELECT col0 AS name, string_split({{ texts.whole_text }}, {{ texts.mark }}) AS pieces
     FROM (
         VALUES
-        {% for row in messages.take_rows() %}
+        {% for row in texts.rows %}
         {{ row }}{% if not loop.last %},{% endif +%}
         {% endfor %}
     )

@@ -14,7 +14,7 @@ TEMPLATE = """
 WITH counted AS (SELECT {{ size }} AS size),
 checks AS (
     SELECT CASE WHEN size < 3 THEN {{ messages.failure('classes below k', small) }}
-        WHEN size = 7 THEN {'name': 'unnamed', 'counts': [7]} END AS failure
+        WHEN size = 7 THEN {'name': 'unnamed', 'values': ['7']} END AS failure
     FROM counted
 ),
 {{ named_messages('check_messages') }}
@@ -41,3 +41,27 @@ def test_failed_check_raises_its_message_with_count() -> None:
 def test_failed_check_without_message_raises() -> None:
     with pytest.raises(duckdb.Error, match="a check failed that has no message: unnamed"):
         gate_result(7)
+
+
+def test_texts_are_inserted_as_they_are() -> None:
+    table, count = sql_placeholder("'a{}b'"), sql_placeholder("7")
+    errors_by_name = {
+        "nulls": errors.UnexpectedNullError("kacpc", table, "{_}", count),
+        "no values": errors.ColumnAllNullError("kacpc", table, "x {} y"),
+        "NaN": errors.NonFiniteValueError("kacpc", table, "z", count),
+    }
+    template = """
+    {%- from 'shared/messages.sql' import message_text, named_messages with context -%}
+    WITH checks AS (
+        SELECT [{% for name, error in errors.items() %}{{ messages.failure(name, error) }}{{ sql(', ') if not loop.last }}{% endfor %}] AS failures
+    ),
+    {{ named_messages('check_messages') }}
+    FROM (
+        SELECT {{ message_text() }} AS message
+        FROM (SELECT unnest(failures) AS failure FROM checks)
+        LEFT JOIN check_messages AS m ON m.name = (failure).name
+    )
+    """
+    values = {"errors": {name: error_sql(error) for name, error in errors_by_name.items()}}
+    messages = {row[0] for row in duckdb.sql(fill_text(template, values)).fetchall()}
+    assert messages == {str(error).replace(table, "a{}b").replace(count, "7") for error in errors_by_name.values()}

@@ -1,6 +1,6 @@
 """Write error messages about source, policy and call as SQL, which completes them while the statement runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dbanon import errors
 from dbanon.policy.hierarchies.messages import shared_hierarchy_messages
@@ -10,7 +10,7 @@ from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql
 
 
-def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
+def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> Mapping[str, Sql]:
     """Return the error messages about source, policy and call by name, such as 'empty', as SQL expressions.
 
     Nothing is checked here. Numbers in the messages are computed when the statement runs.
