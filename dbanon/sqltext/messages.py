@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from collections.abc import Sequence
@@ -128,7 +127,14 @@ def _unused_mark(pieces: Sequence[str]) -> str:
 
 def _common_ends(texts: Sequence[str]) -> tuple[str, str]:
     """Return the longest common beginning, up to a blank, and end, from a blank on, of texts; "" for none."""
-    prefix = os.path.commonprefix(texts)
-    prefix = prefix[: prefix.rfind(" ") + 1]
-    suffix = os.path.commonprefix([t[len(prefix) :][::-1] for t in texts])[::-1]
-    return prefix, suffix[suffix.find(" ") :] if " " in suffix else ""
+    n_first = _n_common(texts)
+    n_first = texts[0].rfind(" ", 0, n_first) + 1
+    n_last = _n_common([message[n_first:][::-1] for message in texts])
+    suffix = texts[0][len(texts[0]) - n_last :]
+    return texts[0][:n_first], suffix[suffix.find(" ") :] if " " in suffix else ""
+
+
+def _n_common(texts: Sequence[str]) -> int:
+    """Return the number of characters at the beginning that all texts have in common."""
+    columns = enumerate(zip(*texts, strict=False))
+    return next((place for place, characters in columns if len(set(characters)) > 1), min(map(len, texts)))

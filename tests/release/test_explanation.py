@@ -106,7 +106,7 @@ def test_explain_release_lists_steps_of_named_function(six: Any) -> None:
     assert names[0] == "source"
     assert names[-1] == "result"
     assert {"age: domain", "disease: measured l", "gate", "metric_rows"} < set(names)
-    assert names.index("encoded_tuples") < names.index("code_groups") < names.index("gate")
+    assert names.index("encoded_records") < names.index("code_groups") < names.index("gate")
     holds = dict(row[2:4] for row in rows)
     assert holds["source"].endswith("and the number of the first (rid).")
     second_query = "WITH RECURSIVE\n" + ",\n".join(row[4] for row in rows[:-1]) + "\n" + rows[-1][4]
@@ -119,7 +119,7 @@ def test_ten_records_traceable_from_source_to_release(six: Any) -> None:
 
     assert step("source").fetchall() == [(27, "State-gov", "Flu", 1, 1), (46, "Private", "Cancer", 1, 4)]
     assert {row[1:3] for row in step("tuples").fetchall()} == {(27, "State-gov"), (46, "Private")}
-    assert len(step("encoded_tuples").fetchall()) == 2
+    assert len(step("encoded_records").fetchall()) == 2
     placed_class_ids_by_rid = {
         rid: class_id for rid, _, class_id, size in step("record_classes").fetchall() if size == 1
     }

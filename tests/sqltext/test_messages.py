@@ -53,7 +53,11 @@ def test_texts_are_inserted_as_they_are() -> None:
     template = """
     {%- from 'shared/messages.sql' import message_text, named_messages with context -%}
     WITH checks AS (
-        SELECT [{% for name, error in errors.items() %}{{ messages.failure(name, error) }}{{ sql(', ') if not loop.last }}{% endfor %}] AS failures
+        SELECT [
+            {% for name, error in errors.items() %}
+            {{ messages.failure(name, error) }}{{ sql(', ') if not loop.last }}
+            {% endfor %}
+        ] AS failures
     ),
     {{ named_messages('check_messages') }}
     FROM (
