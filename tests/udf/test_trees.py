@@ -65,7 +65,7 @@ def test_tree_nodes_equal_hierarchy_node_view(con: Any, seed: int) -> None:
     ] == expected  # fmt: skip
     place = {name: node for node, name in enumerate(names)}
     parents = {name: None if parent is None else place[parent] for name, parent, _, _ in rows}
-    assert [n["parent"] for n in nodes] == [parents[name] for name in names] == content["domains"][0]["parents"]
+    assert [n["parent"] for n in nodes] == [parents[name] for name in names] == content["domains"][0]["parent"]
     facts = content["facts"][0]
     assert (facts["tree"], facts["roots"], facts["stored"], facts["reached"]) == (7, 1, len(rows), len(rows))
     assert (facts["same_labels"], facts["inner_nodes"]) == (False, sum(not n["is_leaf"] for n in nodes))
@@ -116,7 +116,7 @@ def test_codes_belong_to_values_of_single_node(con: Any, seed: int, escape: bool
     }
     assert {value: c["node"] for value, c in codes.items()} == raised_values_by_value
     places = sorted(set(raised_values_by_value.values()))
-    assert content["domains"][0]["places"] == places
+    assert content["domains"][0]["value"] == places
     assert {value: c["code"] for value, c in codes.items()} == {
         v: places.index(n) for v, n in raised_values_by_value.items()
     }
@@ -133,7 +133,7 @@ def test_values_without_hierarchy_have_one_root(con: Any, values: list[str]) -> 
     assert [n["line"] for n in content["nodes"]] == [[0], *([0, i + 1] for i in range(len(values)))]
     assert [n["is_leaf"] for n in content["nodes"]] == [False, *(True for _ in values)]
     assert content["domains"][0]["names"] == ["", *(f"={v}" for v in sorted(values))]
-    assert content["domains"][0]["places"] == list(range(1, len(values) + 1))
+    assert content["domains"][0]["value"] == list(range(1, len(values) + 1))
     assert read(con, values, stored=False)["facts"][0]["reserved"] == ("*" in values)
 
 

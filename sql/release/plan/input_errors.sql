@@ -102,5 +102,8 @@ problem AS MATERIALIZED (
         NULL
     ) AS failure
     FROM source
+    {% if continuation is defined %}
+    HAVING count(*) >= 0 -- There is one row even if no check counts records.
+    {% endif %}
 ),
 {{ named_messages('input_messages') }}
