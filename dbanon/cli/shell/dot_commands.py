@@ -430,12 +430,8 @@ COMMANDS = {
             takes_sql=True,
         ),
         DotCommandEntry(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
-        DotCommandEntry(
-            ".read", ".read FILE", "Runs a file, up to the first error.", _read, 1, 1
-        ),
-        DotCommandEntry(
-            ".rows", ".rows auto|N|all", "Most rows of a result; auto: what fits.", _rows, 0, 1
-        ),
+        DotCommandEntry(".read", ".read FILE", "Runs a file, up to the first error.", _read, 1, 1),
+        DotCommandEntry(".rows", ".rows auto|N|all", "Most rows of a result; auto: what fits.", _rows, 0, 1),
         DotCommandEntry(
             ".schema", ".schema [NAME]", "CREATE statements of one or all tables and views.", _schema, 0, 1
         ),
