@@ -93,7 +93,7 @@ def tradeoffs(data: Any, table: str | None = None, **parameters: Any) -> pd.Data
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
     >>> tradeoffs(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
-    [0.5, 0.333]
+    [0.333, 0.333]
     """
     return query_table_function("tradeoffs", data, table, parameters)
 

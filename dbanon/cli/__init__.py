@@ -28,7 +28,7 @@ from dbanon.cli.terminal.command_group import JsonErrorGroup
 from dbanon.runtime.version import __version__
 
 
-@click.group(cls=JsonErrorGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=JsonErrorGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="dbanon")
 def main() -> None:
     """Anonymization that lives in the database.

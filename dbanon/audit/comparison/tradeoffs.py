@@ -243,7 +243,7 @@ def _parameters() -> Iterator[Parameter]:
         "algorithms",
         Identifiers("algorithms", "['kacpc', 'best']"),
         "Names of algorithms, each with its own defaults; 'all': every one.",
-        ("kacpc",),
+        ("best",),
     )
     for name in (*algorithm_runs.SHARED_PARAMETERS[:5], *model_parameters, *algorithm_runs.SHARED_PARAMETERS[5:]):
         yield common_parameters[name]

@@ -49,7 +49,7 @@ def draw_comparison(rows: Sequence[Row]) -> Drawing:
         if len(values[x_axis]) > 1:
             _draw_lines(panel, points, styles, AXES[x_axis])
         else:
-            _draw_bars(panel, points, styles)
+            _draw_bars(panel, points, styles, 2 if metric == SECONDS else 4)
         if metric == SECONDS and len(values[x_axis]) > 1:
             panel.set_ylim(bottom=0)
         panel.set_title("seconds of clustering" if metric == SECONDS else metric.replace("_", " "), loc="left")
@@ -122,18 +122,21 @@ def _draw_lines(
 
 
 def _draw_bars(
-    panel: Any, bars: Mapping[str, list[tuple[float, float, float]]], styles: Mapping[str, dict[str, str]]
+    panel: Any,
+    bars: Mapping[str, list[tuple[float, float, float]]],
+    styles: Mapping[str, dict[str, str]],
+    n_digits: int,
 ) -> None:
     """Draw one horizontal bar per name in `bars`, from top to bottom, with value as text and standard deviation.
 
     Only the first point (position, value, standard deviation) of each name is drawn. `styles` are those of the bars by
-    name; only the colour is used.
+    name; only the colour is used. The text has `n_digits` significant digits.
     """
     names = list(bars)[::-1]
     for y, name in enumerate(names):
         for _, value, deviation in bars[name][:1]:
             panel.barh(y, value, xerr=deviation or None, color=styles[name]["color"], height=0.7)
-            panel.text(value, y, f" {value:.4g}", va="center", ha="left", fontsize=8)
+            panel.text(value, y, f" {value:.{n_digits}g}", va="center", ha="left", fontsize=8)
     panel.set_yticks(range(len(names)), names)
     panel.grid(axis="y", visible=False)
     panel.margins(x=0.18)

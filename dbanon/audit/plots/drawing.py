@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -58,8 +59,8 @@ class Drawing:
         return file
 
     def _repr_svg_(self) -> str:
-        """Return the plot as SVG text, which notebooks show."""
-        return self._render("svg").decode()
+        """Return the plot as SVG text, which notebooks show; it is as wide as the notebook, up to its own width."""
+        return re.sub(r"<svg\b[^>]*>", _scalable_tag, self._render("svg").decode(), count=1)
 
     def _render(self, format_: str) -> bytes:
         """Return the plot as bytes of an image format: svg, png or pdf; without the date."""
@@ -75,6 +76,13 @@ class Drawing:
                 metadata={} if format_ == "png" else _without_date(format_),
             )
         return buffer.getvalue()
+
+
+def _scalable_tag(match: re.Match[str]) -> str:
+    """Return the opening tag of an SVG with its width as the greatest width, instead of a fixed width and height."""
+    width = re.search(r' width="([^"]+)"', match[0])
+    tag = re.sub(r' (?:width|height)="[^"]*"', "", match[0])
+    return f'{tag[:-1]} style="width: 100%; max-width: {width[1] if width else "none"}; height: auto">'
 
 
 def check_plot_path(path: str | Path) -> Path:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.audit.plots.drawing import Drawing, Row, add_legend, make_panels, series_styles
+from dbanon.audit.plots.drawing import Drawing, Row, make_panels, series_styles
 
 RISKS = {
     "risk_highest": "highest risk of re-identification",
@@ -62,10 +62,40 @@ def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
             line.set_in_layout(False)
         panel.set_xlabel("precision (higher keeps more)")
         panel.set_title(RISKS[risk], loc="left")
+        panel.margins(x=0.12, y=0.2)  # labels fit above the highest marker
         panel.set_ylim(bottom=0)
-        panel.margins(x=0.12, y=0.12)
-    add_legend(figure, axes[0], len(names))
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(
+        [*handles, *_frontier_handles()], [*labels, "frontier", "on the frontier", "not on the frontier"],
+        loc="outside lower center", ncols=4, frameon=False,
+    )  # fmt: skip
     return Drawing(figure)
+
+
+def _frontier_handles() -> list[Any]:
+    """Return legend entries for the line of the frontier, and for filled and hollow markers."""
+    from matplotlib.lines import Line2D
+
+    marker: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": "#555555", "markersize": 6}
+    return [
+        Line2D([], [], color="#999999", linewidth=0.8),
+        Line2D([], [], fillstyle="full", **marker),
+        Line2D([], [], fillstyle="none", **marker),
+    ]
+
+
+def _setting_text(rows: Sequence[Row], axes: Sequence[str]) -> str:
+    """Return the settings of configurations with equal results as one label.
+
+    >>> _setting_text([{"k": 5, "l": 1}, {"k": 5, "l": 2}, {"k": 5, "l": 3}], ("k", "l"))
+    'k = 5, l = 1 to 3'
+    """
+    parts = []
+    for axis in axes:
+        values = sorted({row[axis] for row in rows})
+        text = f"{values[0]:g}" if len(values) == 1 else f"{values[0]:g} to {values[-1]:g}"
+        parts.append(f"{axis} = {text}")
+    return ", ".join(parts)
 
 
 def _label_frontier(panel: Any, rows: Sequence[Row], risk: str, varying_axes: Sequence[str]) -> None:
@@ -92,9 +122,11 @@ def _label_frontier(panel: Any, rows: Sequence[Row], risk: str, varying_axes: Se
     for row in frontier:
         is_left = row["precision"] > middle
         annotation = panel.annotate(
-            ", ".join(f"{axis} = {row[axis]:g}" for axis in varying_axes),
+            _setting_text(
+                [r for r in rows if (r["precision"], r.get(risk)) == (row["precision"], row[risk])], varying_axes
+            ),
             (row["precision"], row[risk]),
-            xytext=(-6 if is_left else 6, 4),
+            xytext=(-7 if is_left else 7, 6),
             ha="right" if is_left else "left",
             textcoords="offset points",
             fontsize=7,

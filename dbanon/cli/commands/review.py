@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
+from dbanon.cli.terminal.common import text_width
 from dbanon.policy.checks import review
 from dbanon.source import catalog, stored_policy
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import one_line, qualified, text
-
-WIDTH = 80
 
 _STATEMENT_LINE = re.compile(r" {4}\S")
 """A line of a review that is a statement."""
@@ -76,5 +75,5 @@ def print_review(rows: Iterable[review.ReviewRow], title: str, statements: bool 
     With `statements` false, SQL statements that change a role are omitted, too.
     """
     shown_rows = [row for row in rows if row[0] != "problem"]
-    click.echo("\n".join(review.format_review(shown_rows, title, WIDTH, statements)))
+    click.echo("\n".join(review.format_review(shown_rows, title, text_width(), statements)))
     click.echo(one_line(f"  FROM policy_review({text(title)}) has a statement that changes each."))

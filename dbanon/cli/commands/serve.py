@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,9 +77,15 @@ def serve(
 
             reader_supervisor.serve(serving, _reader_limits(statement_timeout, max_rows), _log_message, ready)
         else:
-            from dbanon.integrations.quack import custodian_server
+            from rich.console import Console
 
-            custodian_server.serve(serving, memory_arguments(), _log_message, ready)
+            from dbanon.cli.terminal.compiling import ServerCompilation
+            from dbanon.integrations.quack import custodian_server
+            from dbanon.kernels import compile_events
+
+            notice = ServerCompilation(Console(stderr=True, highlight=False))
+            with contextlib.closing(notice), compile_events.listen(notice.report):
+                custodian_server.serve(serving, memory_arguments(), _log_message, ready)
 
 
 def _reader_limits(timeout_s: float, max_rows: int) -> StatementLimits:

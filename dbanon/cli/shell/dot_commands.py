@@ -2,14 +2,19 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.table import Table
+from rich.text import Text
+
 from dbanon import errors
+from dbanon.algorithms import streams
 from dbanon.cli.manual import function_page, metric_page
 from dbanon.cli.shell.shell import Shell
-from dbanon.cli.terminal.result_table import MODES
+from dbanon.cli.terminal.result_table import MODES, TABLE_LINES
+from dbanon.cli.terminal.value_format import format_number, format_value
 from dbanon.release.key_metrics import key_metric_positions, shorten_description
 from dbanon.runtime import csv_formulas
 from dbanon.sqltext.qualify_builtins import qualify_builtins
@@ -17,6 +22,10 @@ from dbanon.table_functions.registry import table_functions
 
 MAX_NESTED_SCRIPTS = 16
 """Most `.read` within each other."""
+
+
+BORDERS_WIDTH = 10
+"""Width of the borders and blanks of a table with three columns."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,7 @@ def _rows(shell: Shell, words: list[str]) -> None:
     """
     word = words[0].lower() if words else ""
     if not words:
-        limit = shell.page.limit
+        limit = shell.page.max_rows(TABLE_LINES)
         shell.say(f"{'All rows are' if limit is None else f'At most {limit:,} rows are'} shown.")
     elif word in ("all", "auto"):
         shell.rows, shell.all_rows = None, word == "all"
@@ -229,10 +238,14 @@ def _format_create_table(sql: str) -> str:
 def _help(shell: Shell, words: list[str]) -> None:
     """Write the manual's page of a function, metric or dot command, or without a word the list of dot commands.
 
+    `functions` instead of a name writes the list of all functions.
+
     Raises:
         UnknownCommandError: There is nothing of that name.
     """
-    if words and words[0].lower() not in function_page.function_names():
+    if words and words[0].lower() == "functions":
+        shell.print(_definition_list(_function_groups()))
+    elif words and words[0].lower() not in function_page.function_names():
         name = ALIASES.get(words[0], words[0])
         entry = COMMANDS.get(name if name.startswith(".") else f".{name}")
         measures = metric_page.page() if words[0].lower() == "metrics" else metric_page.metric_section(words[0])
@@ -247,27 +260,49 @@ def _help(shell: Shell, words: list[str]) -> None:
     elif words:
         _page(shell, function_page.page(words[0].lower(), alone=True))
     else:
-        width = max(len(c.usage) for c in COMMANDS.values())
-        shell.say("\n".join(f"{c.usage:{width}}  {c.doc}" for c in COMMANDS.values()))
+        shell.print(_definition_list((c.usage, c.doc) for c in COMMANDS.values()))
         shell.say(
-            "\nA statement ends with a semicolon and may have many lines. Tab completes; Ctrl-R searches what was "
-            "typed before; a line that begins with a blank is not kept. Ctrl-C stops a statement, Ctrl-D leaves.\n"
-            f"Functions (.help kacpc): {', '.join(f for f in function_page.function_names() if not _is_variant(f))}.\n"
-            "Measures: .help metrics."
+            "\nStatements end with a semicolon. Tab completes, Ctrl-R searches the history, Ctrl-C stops a statement. "
+            "A line that begins with a blank is not kept.\n"
+            ".help functions lists all functions, .help metrics all metrics, .help best is the page of one."
         )
+
+
+def _definition_list(entries: Iterable[tuple[str, str]]) -> Table:
+    """Return (term, text) as a table without borders, whose texts are wrapped and aligned next to the terms."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(overflow="fold", min_width=12)
+    grid.add_column(overflow="fold")
+    for term, words in entries:
+        grid.add_row(Text(term, style="bold"), Text(words))
+    return grid
+
+
+def _function_groups() -> Iterator[tuple[str, str]]:
+    """Yield the titles of groups of functions, with the names of the functions, without `_classes` and `_metrics`."""
+    names = [name for name in function_page.function_names() if not _is_variant(name)]
+    stream_names = {system.name for system in streams.streams()}
+    publishing = [name for name in names if (f := table_functions().get(name)) is not None and f.kind == "release"]
+    reading = [name for name in names if name in function_page.SCALARS]
+    named = {*stream_names, *publishing, *reading}
+    yield "releases", ", ".join(publishing)
+    yield "streams", ", ".join(sorted(stream_names))
+    yield "data, policy, audits", ", ".join(name for name in names if name not in named)
+    yield "published values", ", ".join(reading)
+    yield "", "Releases and streams have two more functions each, such as best_classes and best_metrics."
 
 
 def _page(shell: Shell, text: str) -> None:
     """Write a text in Markdown."""
-    from rich.markdown import Markdown  # imports pygments, which only a page needs
+    from dbanon.cli.shell.markdown_page import MarkdownPage  # imports pygments, which only a page needs
 
-    shell.print(Markdown(text))
+    shell.print(MarkdownPage(text))
 
 
 def _is_variant(name: str) -> bool:
-    """Return whether a function returns the classes or the metrics of a release, rather than the release."""
-    function = table_functions().get(name)
-    return function is not None and function.kind in ("classes", "metrics")
+    """Return whether a function returns the classes or the metrics of a release or stream, rather than its rows."""
+    base, _, ending = name.rpartition("_")
+    return ending in ("classes", "metrics") and base in table_functions()
 
 
 def _plan(shell: Shell, words: list[str]) -> None:
@@ -306,7 +341,9 @@ def _metrics(shell: Shell, words: list[str]) -> None:
     names, types, rows = shell.rows_of(f"SELECT metric, value, description {query}")
     key_metrics = [rows[i] for i in key_metric_positions([str(row[0]) for row in rows])]
     if shell.mode == "table" and shell.watched:
-        room = max(shell.console.width - max((len(str(row[0])) for row in key_metrics), default=0) - 26, 20)
+        name_width = max((len(str(row[0])) for row in key_metrics), default=0)
+        value_width = max((len(format_value(row[1], format_number)) for row in key_metrics), default=0)
+        room = max(shell.console.width - name_width - max(value_width, len("double")) - BORDERS_WIDTH, 20)
         key_metrics = [
             (metric, value, shorten_description(str(description), room)) for metric, value, description in key_metrics
         ]
@@ -359,8 +396,8 @@ COMMANDS = {
     for c in (
         DotCommandEntry(
             ".help",
-            ".help [NAME]",
-            "This list, or all about a function, command or metric.",
+            ".help [functions|NAME]",
+            "This list, or about a function, command, metric.",
             _help,
             0,
             1,
@@ -368,7 +405,7 @@ COMMANDS = {
         DotCommandEntry(
             ".metrics",
             ".metrics FUNCTION(...)|RELEASE",
-            "The eight measures to see first, of a call or a release.",
+            "The eight metrics to read first.",
             _metrics,
             1,
             1,
@@ -377,7 +414,7 @@ COMMANDS = {
         DotCommandEntry(
             ".csv_formulas",
             f".csv_formulas {'|'.join(csv_formulas.CHOICES)}",
-            "What CSV does with text cells that a spreadsheet would execute.",
+            "Escape or keep text that a spreadsheet executes.",
             _csv_formulas,
             0,
             1,
@@ -386,21 +423,17 @@ COMMANDS = {
         DotCommandEntry(
             ".plan",
             ".plan [CHAPTER] SELECT ...",
-            "The commented SQL of the functions in a statement, or one chapter of it, such as check.",
+            "The commented SQL of a statement or a chapter.",
             _plan,
             1,
             1,
             takes_sql=True,
         ),
         DotCommandEntry(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
+        DotCommandEntry(".read", ".read FILE", "Runs a file, up to the first error.", _read, 1, 1),
+        DotCommandEntry(".rows", ".rows auto|N|all", "Most rows of a result; auto: what fits.", _rows, 0, 1),
         DotCommandEntry(
-            ".read", ".read FILE", "Runs a file: statements and dot commands, up to the first error.", _read, 1, 1
-        ),
-        DotCommandEntry(
-            ".rows", ".rows auto|N|all", "Most rows of a table; auto: as many as fit the screen.", _rows, 0, 1
-        ),
-        DotCommandEntry(
-            ".schema", ".schema [NAME]", "The CREATE statements of a table or view, or of all.", _schema, 0, 1
+            ".schema", ".schema [NAME]", "CREATE statements of one or all tables and views.", _schema, 0, 1
         ),
         DotCommandEntry(".tables", ".tables [PART]", "Tables and views (whose name has a part).", _tables, 0, 1),
         DotCommandEntry(".timer", ".timer on|off", "How long each statement took.", _timer, 0, 1),

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
@@ -39,6 +39,9 @@ STYLE = Style.from_dict(
         "continuation": "ansibrightblack",
     }
 )
+
+MAX_MENU_LINES = 8
+"""Most lines below the input that are reserved for the menu of completions."""
 
 
 class Lexer(PostgresLexer):
@@ -137,7 +140,7 @@ def prompt_session(
         source: Replaces the keyboard, in tests.
         screen: Replaces the terminal, in tests.
     """
-    return PromptSession(
+    session: PromptSession[str] = PromptSession(
         lexer=PygmentsLexer(Lexer),
         completer=SqlCompleter(get_catalog),
         complete_while_typing=True,
@@ -149,12 +152,20 @@ def prompt_session(
         prompt_continuation=_continuation,
         style=STYLE,
         include_default_pygments_style=False,
-        reserve_space_for_menu=8,
+        reserve_space_for_menu=0,
         enable_history_search=False,
         enable_open_in_editor=True,
         input=source,
         output=screen,
     )
+
+    def reserve_menu_lines(application: Application[str]) -> None:
+        """Reserve lines below the input only for a menu that is open, so that a result above stays on the screen."""
+        menu = application.current_buffer.complete_state
+        session.reserve_space_for_menu = 0 if menu is None else min(len(menu.completions), MAX_MENU_LINES)
+
+    session.app.before_render += reserve_menu_lines
+    return session
 
 
 def _continuation(width: int, line: int, wrapped: int) -> StyleAndTextTuples:

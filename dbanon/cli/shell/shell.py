@@ -8,11 +8,12 @@ from typing import TextIO
 
 import duckdb
 from rich.console import Console, RenderableType
+from rich.progress import Progress
 from rich.text import Text
 
 from dbanon.api.connection import Connection
 from dbanon.cli.shell import script as shell_script
-from dbanon.cli.terminal.compiling import COMPILING_MESSAGE
+from dbanon.cli.terminal.compiling import COMPILING_MESSAGE, compiling_text, statement_progress
 from dbanon.cli.terminal.result_table import QueryResult, ResultPage, Row, render
 from dbanon.cli.terminal.worker import Worker
 from dbanon.errors import DbanonError
@@ -87,7 +88,7 @@ class Shell:
         self.console = Console(file=out, width=width, highlight=False, soft_wrap=not watched, markup=False)
         self.errors = self.console if watched else Console(file=err, highlight=False, markup=False, soft_wrap=True)
         self._worker = Worker(connection.interrupt, self._running)
-        self._waiting = False
+        self._bar: Progress | None = None
         self._done: float | None = None
         self._current = session.find_session(connection.raw)
         self._compiled: list[str] = []
@@ -106,10 +107,10 @@ class Shell:
 
         Unless a number of rows is set, tables have as many rows as fit the screen, or all if the output is no terminal.
         """
-        fits = max(5, self.console.height - 9)
-        return ResultPage(
-            self.console, None if self.all_rows else self.rows or fits, self.watched, self.csv_formulas == "escape"
-        )
+        prompt_lines = 2 + self.timer  # the statement above the result, the next prompt below it
+        lines = None if self.all_rows or self.rows else self.console.height - prompt_lines
+        limit = None if self.all_rows else self.rows
+        return ResultPage(self.console, limit, self.watched, self.csv_formulas == "escape", lines)
 
     # --- statements ------------------------------------------------------------------------------------------
 
@@ -265,27 +266,39 @@ class Shell:
         self._done = fraction_done
 
     def _running(self, seconds: float | None) -> None:
-        """Write a line with the running time of a statement and its progress, from its first second on.
+        """Write a line with a bar, the running time of a statement and its progress, from its first second on.
 
         `seconds` is the running time; None means that the statement is complete and erases the line. The line is
         written only to a terminal. Before it, a message is written once if kernels are being compiled.
         """
         if self._compiled and not self._said_compiling:
             self._said_compiling = True
-            if self._waiting:
-                self.console.file.write("\r\x1b[K")
             self.errors.print(Text(COMPILING_MESSAGE, style="dim" if self.watched else ""), soft_wrap=True)
-        if not self.watched or not self.console.is_terminal or (seconds is None and not self._waiting):
+        if not self.watched or not self.console.is_terminal:
             return
         if seconds is None:
-            self.console.file.write("\r\x1b[K")
-            self._done = None
-        elif seconds >= 1:
-            from dbanon.algorithms.base.progress import remaining_text
-
-            done = "" if self._done is None else f", {self._done:.0%} done{remaining_text(seconds, self._done)}"
-            self.console.file.write(f"\r\x1b[K{seconds:.0f} s{done}, Ctrl-C stops it ")
-        else:
+            if self._bar is not None:
+                self._bar.stop()
+            self._bar = self._done = None
+            self._compiled.clear()
             return
-        self.console.file.flush()
-        self._waiting = seconds is not None
+        if seconds < 1:
+            return
+        if self._bar is None:
+            self._bar = statement_progress(self.console)
+            self._bar.add_task("", total=None)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], description=self._running_text(seconds), completed=self._done or 0,
+                         total=None if self._done is None else 1)  # fmt: skip
+        self._bar.refresh()
+
+    def _running_text(self, seconds: float) -> str:
+        """Return the running time of a statement, what is complete of it or being compiled, and how to stop it."""
+        from dbanon.algorithms.base.progress import remaining_text
+
+        parts = [f"{seconds:.0f} s"]
+        if self._done is not None:
+            parts.append(f"{self._done:.0%} done{remaining_text(seconds, self._done)}")
+        elif self._compiled:
+            parts.append(compiling_text(len(self._compiled)))
+        return ", ".join([*parts, "Ctrl-C stops it"])

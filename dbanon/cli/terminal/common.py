@@ -1,6 +1,8 @@
 """Functions shared by commands: open a database, report errors, print results as text, tables or JSON."""
 
 import contextlib
+import shutil
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from dbanon.cli.options.attach_options import attach, attach_options
 from dbanon.cli.options.memory_options import memory_arguments
 from dbanon.cli.options.message_options import with_option_names
 from dbanon.cli.terminal.command_group import JSON
-from dbanon.cli.terminal.compiling import COMPILING_MESSAGE
+from dbanon.cli.terminal.compiling import BAR_WIDTH, COMPILING_MESSAGE, compiling_text
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.cli.terminal.value_format import as_json as json_text
 from dbanon.errors import DbanonError, UnreadableValueError, redaction
@@ -136,7 +138,12 @@ def print_query(
 
 
 WIDTH = 80
-"""Default width of a terminal, in columns."""
+"""Width of texts where there is no terminal, in columns."""
+
+
+def text_width() -> int:
+    """Return the width of the terminal, or WIDTH where the output is no terminal."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
 
 
 def key_metric_lines(metric_rows: Sequence[Mapping[str, Any]], rest: str) -> str:
@@ -149,7 +156,7 @@ def key_metric_lines(metric_rows: Sequence[Mapping[str, Any]], rest: str) -> str
     key_metrics = [metric_rows[i] for i in key_metric_positions([row["metric"] for row in metric_rows])]
     name = max(len(row["metric"]) for row in key_metrics)
     value = max(len(_cell_text(row["value"])) for row in key_metrics)
-    room = WIDTH - name - value - 6
+    room = text_width() - name - value - 6
     lines = [
         f"  {row['metric']:{name}}  {_cell_text(row['value']):>{value}}  "
         f"{shorten_description(row['description'], room)}"
@@ -178,7 +185,8 @@ def print_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0),
     )  # fmt: skip
     for name in (n for n in names if n not in same):
-        numbers = all(isinstance(row[name], (int, float)) or row[name] is None for row in rows)
+        values = [row[name] for row in rows if row[name] is not None]
+        numbers = bool(values) and all(isinstance(value, (int, float)) for value in values)
         rich_table.add_column(name, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         rich_table.add_row(*(_cell_text(value) for name, value in row.items() if name not in same))
@@ -201,33 +209,41 @@ def _cell_text(value: object) -> str:
 
 @contextlib.contextmanager
 def show_progress(quiet: bool) -> Iterator[Any]:
-    """Show a line with the current step and its running time on a terminal during the block.
+    """Show a line with a bar, the current step and its running time on a terminal during the block.
 
-    Yields a function that sets the text of the step. The first time that a kernel is compiled, a message is printed on
-    stderr, also if it is no terminal. With `quiet` nothing is shown.
+    Yields a function that sets the text of the step, and optionally the fraction of it that is complete. The first
+    time that a kernel is compiled, a message is printed on stderr, also if it is no terminal. With `quiet` nothing is
+    shown.
     """
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     compiled: list[str] = []
 
     def compiles(kernel: str) -> None:
-        """Note a compiled kernel; print a message the first time."""
+        """Note a compiled kernel, and show how many there are; print a message the first time."""
         if not compiled and not quiet:
             console.print(COMPILING_MESSAGE)
         compiled.append(kernel)
+        bar.update(bar.task_ids[0], description=compiling_text(len(compiled)).capitalize())
 
     bar = Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
+        BarColumn(BAR_WIDTH), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
         disable=quiet or not console.is_terminal,
     )  # fmt: skip
     with bar, compile_events.listen(compiles):
-        task = bar.add_task("")
-        yield lambda what: bar.update(task, description=what)
+        task = bar.add_task("", total=None)
+
+        def show_step(what: str, fraction_done: float | None = None) -> None:
+            """Show the text of the step, with the fraction of it that is complete, or a moving bar if it is None."""
+            total = None if fraction_done is None else 1
+            bar.update(task, description=what, completed=fraction_done or 0, total=total)
+
+        yield show_step
 
 
-def search_progress(step: Callable[[str], None]) -> Callable[[float, float], None]:
+def search_progress(step: Callable[[str, float], None]) -> Callable[[float, float], None]:
     """Return a callback that shows the progress of clustering and the estimated remaining time.
 
     `step` sets the text of the progress line. The callback takes the fraction of the work that is complete, and the
@@ -241,6 +257,6 @@ def search_progress(step: Callable[[str], None]) -> Callable[[float, float], Non
         """Set the text of the progress line."""
         loss_text = f", {loss_removed:.1%} less loss" if loss_removed > 0 else ""
         remaining = remaining_text(time.monotonic() - began, fraction_done)
-        step(f"Clustering: {fraction_done:.0%} of the work{remaining}{loss_text}")
+        step(f"Clustering: {fraction_done:.0%} of the work{remaining}{loss_text}", fraction_done)
 
     return on_progress

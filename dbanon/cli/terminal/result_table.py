@@ -23,6 +23,18 @@ MAX_COLUMN_WIDTH = 60
 MIN_COLUMN_WIDTH = 12
 """A column is not cut below this; if that is not enough, columns are omitted."""
 
+MIN_ROWS = 5
+"""Rows that a table has on a screen of any height."""
+
+TABLE_LINES = 7
+"""Lines of a table that are not rows: four with borders and header, one border below, and two of the footer."""
+
+LEADING_COLUMNS = (
+    (("column_name", "proposed_role"), ("reason", "proposed_hierarchy", "problems", "repairs")),
+    (("metric", "value"), ("detail", "description")),
+)
+"""Columns that are never cut, and those that follow them, in results that have all of the former."""
+
 _NUMBER_TYPES = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL")
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
@@ -72,6 +84,14 @@ class ResultPage:
     watched: bool = True
     is_escaped: bool = True
     """Whether text cells of CSV that a spreadsheet would execute are escaped."""
+    lines: int | None = None
+    """The lines of the screen that a result may take, with header and footer; None if `limit` says how many rows."""
+
+    def max_rows(self, n_other_lines: int, lines_per_row: int = 1) -> int | None:
+        """Return the number of rows to write, given the lines of header and footer; None for all."""
+        if self.lines is None:
+            return self.limit
+        return max(MIN_ROWS if lines_per_row == 1 else 1, (self.lines - n_other_lines) // lines_per_row)
 
     def write(self, text: str) -> None:
         """Write text; if the output is a terminal (`watched`), control characters are escaped."""
@@ -95,7 +115,7 @@ def _write_table(result: QueryResult, page: ResultPage) -> None:
 
     On a screen, columns are truncated or omitted (`…`) so that it fits, and quasi-identifiers come first.
     """
-    rows, total = result.first(page.limit)
+    rows, total = result.first(page.max_rows(TABLE_LINES))
     numeric = [_is_number(t) for t in result.types]
     number = format_number if page.watched else str
     cells = [[single_line(format_value(v, number)) for v in row] for row in rows]
@@ -106,9 +126,9 @@ def _write_table(result: QueryResult, page: ResultPage) -> None:
         for h, t, column in zip(heads, types, zip(*cells, strict=True) if cells else [()] * len(heads), strict=True)
     ]
     screen = page.console.width if page.watched else None
-    first = [result.names.index(name) for name in result.quasi] if page.watched else []
+    first, following = leading_columns(result) if page.watched else ([], [])
     visible_columns, widths = (
-        fit_with_pinned_columns(natural_widths, first, screen)
+        fit_with_pinned_columns(natural_widths, first, screen, following)
         if first and screen
         else fit_columns(natural_widths, screen)
     )
@@ -213,13 +233,27 @@ def fit_columns(natural_widths: Sequence[int], screen: int | None) -> tuple[list
     return visible, widths
 
 
+def leading_columns(result: QueryResult) -> tuple[list[int], list[int]]:
+    """Return the positions of the columns that come first on a screen and are not cut, and of those that follow them.
+
+    These are the quasi-identifiers of a release, or the columns of LEADING_COLUMNS. Both are empty for other results.
+    """
+    if result.quasi:
+        return [result.names.index(name) for name in result.quasi], []
+    for pinned, following in LEADING_COLUMNS:
+        if set(pinned) <= set(result.names):
+            positions = [[result.names.index(n) for n in names if n in result.names] for names in (pinned, following)]
+            return positions[0], positions[1]
+    return [], []
+
+
 def fit_with_pinned_columns(
-    natural_widths: Sequence[int], pinned: Sequence[int], screen: int
+    natural_widths: Sequence[int], pinned: Sequence[int], screen: int, following: Sequence[int] = ()
 ) -> tuple[list[int | None], list[int]]:
     """Return the columns of a table that fit a screen, pinned ones first, and the width of every column.
 
-    Pinned columns are not truncated. Other columns follow in their order, as many as fit, from MIN_COLUMN_WIDTH on. If
-    not even the pinned columns fit, the result is that of `fit_columns`.
+    Pinned columns are not truncated. `following` come next, then other columns in their order, as many as fit, from
+    MIN_COLUMN_WIDTH on. If not even the pinned columns fit, the result is that of `fit_columns`.
 
     >>> fit_with_pinned_columns([30, 9, 8, 30, 30], [1, 2], 60)
     ([1, 2, 0, 3], [18, 9, 8, 12, 12])
@@ -229,7 +263,7 @@ def fit_with_pinned_columns(
     if spare < 0:
         return fit_columns(natural_widths, screen)
     widths = [w if i in pinned else min(w, MIN_COLUMN_WIDTH) for i, w in enumerate(natural_widths)]
-    others = [i for i in range(len(natural_widths)) if i not in pinned]
+    others = [*following, *(i for i in range(len(natural_widths)) if i not in {*pinned, *following})]
     fit = 0
     while fit < len(others) and spare >= 3 + widths[others[fit]]:
         spare -= 3 + widths[others[fit]]
@@ -294,7 +328,7 @@ def _write_markdown(result: QueryResult, page: ResultPage) -> None:
         """Return a text as a cell of a Markdown table: on one line, with `|` escaped."""
         return single_line(text).replace("|", "\\|")
 
-    rows, total = result.first(page.limit)
+    rows, total = result.first(page.max_rows(4))
     page.write(line(map(cell, result.names)))
     page.write(line("--:" if _is_number(t) else "---" for t in result.types))
     for row in rows:
@@ -308,7 +342,7 @@ def _write_lines(result: QueryResult, page: ResultPage) -> None:
 
     At most the rows of the page's limit are written.
     """
-    rows, total = result.first(page.limit)
+    rows, total = result.first(page.max_rows(2, len(result.names) + 1))
     names = [single_line(n) for n in result.names]
     width = max(map(cell_len, names), default=0)
     for number, row in enumerate(rows):

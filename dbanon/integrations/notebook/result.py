@@ -57,12 +57,26 @@ class NotebookResult:
 
     def _repr_html_(self) -> str:
         """Return the first MAX_ROWS rows as an HTML table, with the number of rows below."""
-        heads = "".join(f"<th>{html.escape(name)}</th>" for name in self.rows.column_names)
+        styles = [f' style="text-align: {"right" if number else "left"}"' for number in self._is_number]
+        heads = "".join(
+            f'<th scope="col"{style}>{html.escape(name)}</th>'
+            for name, style in zip(self.rows.column_names, styles, strict=True)
+        )
         rows = zip(*map(duckdb_relations.display_values, self.rows.slice(0, MAX_ROWS).columns), strict=True)
         lines = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(format_cell(v))}</td>" for v in row) + "</tr>" for row in rows
+            "<tr>"
+            + "".join(f"<td{s}>{html.escape(format_cell(v))}</td>" for v, s in zip(row, styles, strict=True))
+            + "</tr>"
+            for row in rows
         )
         return f'<div class="{NO_MATH_CLASSES}"><table><tr>{heads}</tr>{lines}</table><p>{self._caption}</p></div>'
+
+    @property
+    def _is_number(self) -> list[bool]:
+        """For each column, whether it has numbers, which are aligned to the right."""
+        return [
+            pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) for t in self.rows.schema.types
+        ]
 
     @cached_property
     def _head(self) -> Any:

@@ -65,7 +65,7 @@ def count_histogram(points: Sequence[tuple[int, int]], x_label: str, y_label: st
         """Draw the bars."""
         middle = [low + place * width + (width - 1) / 2 for place in heights]
         axes.bar(middle, list(heights.values()), width=width * 0.85, color=_ROLES["first"])
-        axes.set_xlim(low - width, high + width)
+        axes.set_xlim(low - width if len(heights) > 1 else 0, high + width)
         _use_whole_number_ticks(axes.xaxis)
         _style_vertical_bars(axes, x_label, y_label)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -172,3 +173,32 @@ def test_plot_names_invalid_files_and_missing_extra(tmp_path: Path, monkeypatch:
         dbanon.plot([run_row("mdav", 5, "ncp", 1.0)])
     with pytest.raises(errors.MissingExtraError):
         drawing.check_plot_path(tmp_path / "out.svg")
+
+
+def test_svg_plot_is_as_wide_as_its_page() -> None:
+    tag = re.search(r"<svg\b[^>]*>", dbanon.plot([run_row("mdav", 5, "ncp", 1.0)])._repr_svg_())
+    assert tag is not None and not re.search(r' (width|height)="', tag[0])
+    assert re.search(r'style="width: 100%; max-width: [\d.]+pt; height: auto"', tag[0])
+
+
+def test_equal_results_share_one_label() -> None:
+    found = [
+        {"algorithm": "best", "k": 5, "l": diversity, "t": 1, "precision": 0.8, "risk_highest": 0.2, "frontier": True,
+         "statement": ""}
+        for diversity in (1, 2, 3)
+    ]  # fmt: skip
+    found.append({**found[0], "l": 4, "precision": 0.5, "risk_highest": 0.1})
+    figure = dbanon.plot(found).figure
+    assert sorted(text.get_text() for text in figure.axes[0].texts) == ["l = 1 to 3", "l = 4"]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[-3:] == ["frontier", "on the frontier", "not on the frontier"]
+    top = figure.axes[0].get_ylim()[1]
+    assert top > 0.2
+
+
+def test_seconds_have_two_digits() -> None:
+    texts = [
+        t.get_text() for panel in dbanon.plot([run_row("mdav", 5, "ncp", 1.2345)]).figure.axes for t in panel.texts
+    ]
+    assert " 1.234" in texts or " 1.235" in texts
+    assert any(re.fullmatch(r" \d(\.\d)?|\s0\.0*\d{1,2}", text) for text in texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import io
 import json
@@ -28,7 +29,7 @@ from dbanon.cli.shell.completion import completions
 from dbanon.cli.shell.dot_commands import COMMANDS, LeaveShellError, run_dot_command as run_dot_command
 from dbanon.cli.shell.script import script_steps, split_statements
 from dbanon.cli.shell.shell import Shell
-from dbanon.cli.terminal.compiling import COMPILING_MESSAGE
+from dbanon.cli.terminal.compiling import COMPILING_MESSAGE, ServerCompilation
 from dbanon.cli.terminal.result_table import (
     MODES,
     QueryResult,
@@ -544,6 +545,74 @@ def test_help_of_kacpc_names_algorithm_of_paper(shell: Any) -> None:
     assert "Did you mean 'kacpc'?" in error_output(shell)
 
 
+def screen_shell(con: Any, width: int, height: int) -> Shell:
+    """Return a shell on a screen of a given size, whose output is text."""
+    shell = memory_shell(con, mode="table", watched=True)
+    shell.console = Console(file=io.StringIO(), width=width, height=height, highlight=False, markup=False)
+    return shell
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 45)])
+def test_auto_rows_leave_header_on_screen(width: int, height: int) -> None:
+    with dbanon.connect() as con:
+        shell = screen_shell(con, width, height)
+        con.execute("CREATE TABLE wide AS SELECT range AS n, " + ", ".join(f"'x{i}' AS c{i}" for i in range(40))
+                    + " FROM range(200)")  # fmt: skip
+        for mode in ("table", "markdown", "line"):
+            assert shell.run(f".mode {mode}") and shell.run("SELECT n, c1, c2 FROM wide")
+            lines = shell_output(shell).splitlines()
+            assert height - 6 <= len(lines) <= height - 2, mode  # below the statement, above the next prompt
+        assert shell.run(".mode table") and shell.run("FROM wide")
+        assert len(shell_output(shell).splitlines()) == height - 2
+        shell.close()
+
+
+def test_profile_and_metrics_show_role_and_names_first() -> None:
+    names = ("column_name", "type", *(f"n{i}" for i in range(12)), "proposed_role", "reason", "repairs")
+    page = ResultPage(Console(file=io.StringIO(), width=80, highlight=False))
+    row = ("patient_number", "BIGINT", *range(12), "identifier", "its name says patient number", "")
+    render(QueryResult(names, ("VARCHAR",) * len(names), iter([[row]])), "table", page)
+    assert "│ column_name    │ proposed_role │ reason" in page.console.file.getvalue()
+    page = ResultPage(Console(file=io.StringIO(), width=60, highlight=False))
+    row = ("total_information_loss_of_all_classes", 1.5, "lower", "What is lost in all classes together, summed up")
+    columns = ("metric", "value", "better", "description")
+    render(QueryResult(columns, ("VARCHAR", "DOUBLE", "VARCHAR", "VARCHAR"), iter([[row]])), "table", page)
+    assert "total_information_loss_of_all_classes │" in page.console.file.getvalue()
+
+
+def test_help_fits_screen_and_names_second_level() -> None:
+    with dbanon.connect() as con:
+        shell = screen_shell(con, 80, 24)
+        assert shell.run(".help")
+        text = shell_output(shell)
+        assert len(text.splitlines()) < 24 and ".help functions" in text and "r_gather" not in text
+        assert shell.run(".help functions")
+        text = shell_output(shell)
+        assert "r_gather" in text and "best_metrics" in text and "castle_metrics" not in text
+        assert max(map(cell_len, text.splitlines())) <= 80
+        shell.close()
+
+
+def test_page_texts_use_whole_width() -> None:
+    with dbanon.connect() as con:
+        shell = screen_shell(con, 80, 24)
+        assert shell.run(".help best")
+        texts = [line.rstrip() for line in shell_output(shell).splitlines() if re.match(r" {4}\S", line)]
+        assert len(texts) > 20 and max(map(cell_len, texts)) > 70
+        shell.close()
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_server_announces_compilation_once(is_terminal: bool) -> None:
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=80, highlight=False)
+    with contextlib.closing(ServerCompilation(console)) as notice:
+        for kernel in ("find", "merge"):
+            notice.report(kernel)
+    text = console.file.getvalue()
+    assert text.count(COMPILING_MESSAGE) == 1
+    assert ("compiling (2 kernels)" in text) is is_terminal
+
+
 # --- the prompt ------------------------------------------------------------------------------------------
 
 
@@ -563,6 +632,28 @@ def test_enter_runs_complete_statement_only(names: Any) -> None:
             ".tables",
             "FROM (SELECT 1\n) -- done;\n;",
         ]
+
+
+def test_prompt_reserves_lines_only_for_open_menu(names: Any) -> None:
+    pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
+    from prompt_toolkit.buffer import CompletionState
+    from prompt_toolkit.completion import Completion
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.history import InMemoryHistory
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    from dbanon.cli.shell.prompt import prompt_session
+
+    with create_pipe_input() as keys:
+        session = prompt_session(lambda: names, InMemoryHistory(), source=keys, screen=DummyOutput())
+        session.app.before_render.fire()
+        assert session.reserve_space_for_menu == 0
+        for n_completions, n_lines in ((3, 3), (20, 8)):
+            menu = CompletionState(Document("b"), [Completion(f"b{i}") for i in range(n_completions)])
+            session.default_buffer.complete_state = menu
+            session.app.before_render.fire()
+            assert session.reserve_space_for_menu == n_lines
 
 
 def test_history_private_and_skips_leading_blank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -736,10 +827,17 @@ def test_long_statement_reports_progress() -> None:
         con.on_progress(0.4, 0.0)
         shell._running(3.0)
         shell._running(None)
+        shell._compiled += ["find", "merge"]
         shell._running(2.0)
+        shell._running(None)
         shell.close()
-    lines = screen.getvalue().split("\r\x1b[K")
-    assert lines[1:] == ["2 s, Ctrl-C stops it ", "3 s, 40% done, Ctrl-C stops it ", "", "2 s, Ctrl-C stops it "]
+    assert re.findall(r"\d s, [^\x1b\n]*", screen.getvalue()) == [
+        "2 s, Ctrl-C stops it",
+        "3 s, 40% done, Ctrl-C stops it",
+        "2 s, compiling (2 kernels), Ctrl-C stops it",
+    ]
+    assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in screen.getvalue()
+    assert screen.getvalue().count(COMPILING_MESSAGE) == 1
 
 
 def test_plan_command_shows_statement_of_function(shell: Any) -> None:

@@ -59,6 +59,9 @@ def test_magic_displays_release_with_metrics(shell: Any, capsys: pytest.CaptureF
     assert "<th>age</th>" in output._repr_html_() and "<td>classes</td>" in output._repr_html_()
     rows = shell.run_line_magic("dbanon", f"SELECT age, disease FROM ({RELEASE}) ORDER BY ALL")
     assert isinstance(rows, NotebookResult) and len(rows) == 12
+    numbers = shell.run_line_magic("dbanon", "SELECT 1 AS n, 'a' AS word")._repr_html_()
+    for cell in ('<th scope="col" style="text-align: left">word', '<td style="text-align: right">1<'):
+        assert cell in numbers
     assert "<p>12 rows, 10 shown</p>" in rows._repr_html_() and "12 rows, 10 shown" in repr(rows)
     assert rows.df()["age"][0] == "[20, 22]" and rows.arrow().num_rows == 12
 
