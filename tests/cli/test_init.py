@@ -18,7 +18,7 @@ PROPOSED = [
     ("age", "quasi", None),
     ("sex", "quasi", "sex"),
     ("disease", "sensitive", None),
-    ("ward", "insensitive", None),
+    ("ward", "quasi", None),
 ]
 
 
