@@ -34,6 +34,12 @@ def main() -> None:
     """Anonymization that lives in the database.
 
     \b
+    From a file to one to hand out:
+      dbanon init visits.csv
+      dbanon anonymize visits.duckdb -k 10
+      dbanon publish visits.duckdb visits_release -o visits_safe.csv
+
+    \b
     Exit codes:
       0    done
       1    failed, or something was found to be wrong (doctor, policy, verify)

@@ -3,13 +3,22 @@
 It also lists conspicuous values. The session has the function that receives it; see `Session.on_review`.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from dbanon.policy.checks import review
+from dbanon.release import search_budget
 from dbanon.release.plan import plan
+from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.runtime import session
 from dbanon.source import stored_policy
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import one_line, text
+from dbanon.table_functions.dispatch import make_call
+from dbanon.table_functions.registry import check_algorithm
 from dbanon.table_functions.table_function import Call
+from dbanon.views import target as release_target
 
 WITHHOLD_IN_CALL = "withhold = ['{}'] in the call"
 """The remedy for a column that only the call publishes."""
@@ -45,6 +54,26 @@ def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
         qualify_builtins(review.review_sql(call, spec.cleaned_source, columns))
     ).fetchall()
     return rows
+
+
+def planned_rows(connection: Any, algorithm: str, source: str, parameters: Mapping[str, Any]) -> list[review.ReviewRow]:
+    """Return the rows of the review of a release that is not made; nothing is clustered or written.
+
+    Args:
+        connection: A connection of `dbanon.connect`.
+        algorithm: The algorithm.
+        source: The table.
+        parameters: The parameters of the call.
+
+    Raises the errors of a call of the table function that do not need its result.
+    """
+    check_algorithm("anonymize", algorithm)
+    current_session = session.find_session(connection.raw)
+    with current_session.cursor() as cursor:
+        limited_parameters = search_budget.replace_time_limit("anonymize", parameters)
+        location = release_target.current_location(connection)
+        call = make_call(current_session, cursor, algorithm, {"tbl": source}, limited_parameters, location)
+        return review_rows(call, resolve.resolve_spec(call))
 
 
 def review_lines(call: Call, spec: ReleaseSpec, target: tuple[str, str, str]) -> list[str]:

@@ -229,7 +229,12 @@ def test_database_table_uses_its_policy(clinic: str, tmp_path: Path) -> None:
     out = tmp_path / "safe.parquet"
     successful_output("anonymize", clinic, "--table", "patients", "-k", "4", "-o", str(out), "--quiet")
     assert [d[0] for d in duckdb.sql(f"FROM '{out}'").description] == ["age", "zip", "d", "class_id"]
-    assert "name the table" in usage_error("anonymize", clinic, "-k", "4", "-o", str(tmp_path / "x.csv"))
+    successful_output("anonymize", clinic, "-k", "4", "-o", str(tmp_path / "x.csv"), "--quiet")
+    with duckdb.connect(clinic) as con:
+        con.execute("CREATE TABLE other AS SELECT 1 AS n")
+    assert "--table names one of other, patients." in usage_error(
+        "anonymize", clinic, "-k", "4", "-o", str(tmp_path / "y.csv")
+    )
 
 
 @pytest.mark.parametrize(

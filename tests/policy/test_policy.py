@@ -846,6 +846,15 @@ def test_hint_explains_names_repeating_by_chance(stays: Any) -> None:
     assert "names repeat by chance" in row[4]
 
 
+def test_names_that_repeat_by_chance_not_reported(stays: Any) -> None:
+    stays.execute("UPDATE stays SET name = 'N' || stay % 58")
+    stays.execute("DELETE FROM dbanon.policy WHERE column_name = 'patient'")
+    dbanon.declare(stays, "stays", name="identifier")
+    assert repeats(stays) == []
+    stays.execute("UPDATE stays SET name = 'N' || stay % 50")
+    assert repeats(stays) == [("stays", "name", True)]
+
+
 def test_null_identifier_values_are_not_repeats(stays: Any) -> None:
     stays.execute("UPDATE stays SET patient = CASE WHEN stay % 10 = 0 THEN patient END")
     assert problems(stays) == []

@@ -1,12 +1,21 @@
-"""`dbanon anonymize`: read a file, write the release to files, and store nothing else."""
+"""`dbanon anonymize`: store a release in a database, or read a file and write the release to files."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dbanon.cli.commands.anonymize_input import INPUT_TABLE, LoadedInput, load_input
+from dbanon.cli.commands.anonymize_input import (
+    INPUT_TABLE,
+    LoadedInput,
+    check_input_ending,
+    is_database,
+    load_input,
+)
+from dbanon.cli.commands.input_tables import chosen_table, identifier_text, private_database
+from dbanon.cli.commands.next_command import next_command, print_next_command
 from dbanon.cli.commands.review import print_file_review
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
 from dbanon.cli.options.parameters import (
@@ -36,15 +45,19 @@ from dbanon.cli.terminal.common import (
     OVERWRITE,
     errors_as_messages,
     key_metric_lines,
+    open_database,
     print_result,
     query_rows,
     search_progress,
     show_progress,
 )
+from dbanon.policy.checks import review
 from dbanon.runtime import output_files
+from dbanon.source import catalog, stored_policy
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import identifier
+from dbanon.sqltext.quote import identifier, qualified
 from dbanon.views import warnings
+from dbanon.views.pre_release_review import planned_rows
 
 DEFAULT = "best"
 """The algorithm, where none is named: the least loss."""
@@ -52,11 +65,13 @@ DEFAULT = "best"
 
 @click.command("anonymize")
 @click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", required=True, help="A .parquet, .csv or .duckdb file, or a folder.")
+@click.option("-o", "--output", help="A .parquet, .csv or .duckdb file, or a folder; required where INPUT is a file.")
 @parameter_options
-@click.option("--table", help="The table, where INPUT is a DuckDB database.")
+@click.option("--table", help="The table, where INPUT is a database of several.")
 @click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT}.")
 @role_options
+@click.option("--dry-run", is_flag=True, help="Print what would be published and withheld, and make nothing.")
+@click.option("--replace", is_flag=True, help="Make the next version of the release in the database.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
 @OVERWRITE
@@ -65,7 +80,7 @@ DEFAULT = "best"
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def anonymize(
     source: Path,
-    output: str,
+    output: str | None,
     k: int | None,
     l: int | None,  # noqa: E741
     t: float | None,
@@ -79,52 +94,222 @@ def anonymize(
     person: str | None,
     identifiers: Sequence[str],
     insensitive: Sequence[str],
+    dry_run: bool,
+    replace: bool,
     storage_version: str | None,
     csv_formulas: str,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Anonymize INPUT (CSV, Parquet, JSON, or a table of a DuckDB database) into files.
+    """Anonymize INPUT: a DuckDB database, or a file (CSV, Parquet, JSON).
 
-    Writes the release to OUTPUT and beside it its classes, metrics and certificate; each file appears whole or not at
-    all. Columns without a role are withheld. INPUT is only read.
+    \b
+    From a file to one to hand out:
+      dbanon init visits.csv
+      dbanon anonymize visits.duckdb -k 10
+      dbanon publish visits.duckdb visits_release -o visits_safe.csv
+
+    In a database, the release of the table visits is stored as visits_release, by the policy of the database, and no
+    file is written. With -o, or from a file, the release is written to OUTPUT and beside it its classes, metrics and
+    certificate; each file appears whole or not at all, and INPUT is only read. Columns without a role are withheld.
+    """
+    roles = role_parameters(qi, sensitive, person, identifiers, insensitive)
+    algorithm, given = _split_algorithm(algorithm, given)
+    with errors_as_messages():
+        call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve), **roles)
+    check_input_ending(source)
+    is_stored = output is None and is_database(source)
+    if output is None and not is_stored and not dry_run:
+        raise click.UsageError(
+            f"Missing option '-o' / '--output'. Hint: -o names the file to write; or {next_command('init', source)} "
+            "loads this one into a database, which can store the release."
+        )
+    if is_stored and policy is not None:
+        raise click.BadParameter("a release in a database follows the policy of the database; or give -o.",
+                                 param_hint="--policy")  # fmt: skip
+    if replace and not is_stored:
+        raise click.BadParameter("only a release in a database has versions; --overwrite replaces files.",
+                                 param_hint="--replace")  # fmt: skip
+    options = options_not_assigned(roles, given)
+    if is_stored:
+        store = _StoreRequest(source, table, algorithm, call_parameters, options, dry_run, replace)
+        _store_release(store, as_json, quiet)
+        return
+    files = _FileRequest(source, table, algorithm, call_parameters, options, policy, output, dry_run)
+    how = {"storage_version": storage_version, "overwrite": overwrite, "csv_formulas": csv_formulas}
+    _write_release(files, how, as_json, quiet)
+
+
+@dataclass(frozen=True)
+class _StoreRequest:
+    """A release to be stored in the database of its source.
+
+    Attributes:
+        source: The database.
+        table: The value of --table; None if it is not given.
+        algorithm: The algorithm.
+        parameters: All parameters of the call.
+        options: The parameters that options for roles give.
+        is_dry_run: Whether nothing is made.
+        is_replacing: Whether the next version of an existing release is made.
+    """
+
+    source: Path
+    table: str | None
+    algorithm: str
+    parameters: Mapping[str, Any]
+    options: Mapping[str, Any]
+    is_dry_run: bool
+    is_replacing: bool
+
+
+@dataclass(frozen=True)
+class _FileRequest:
+    """A release to be written to files.
+
+    Attributes:
+        source: The file or database.
+        table: The value of --table; None if it is not given.
+        algorithm: The algorithm.
+        parameters: All parameters of the call.
+        options: The parameters that options for roles give.
+        policy: The policy file; None without one.
+        output: The path of the release; None only for a dry run.
+        is_dry_run: Whether nothing is made.
+    """
+
+    source: Path
+    table: str | None
+    algorithm: str
+    parameters: Mapping[str, Any]
+    options: Mapping[str, Any]
+    policy: Path | None
+    output: str | None
+    is_dry_run: bool
+
+
+# --- a release in the database -----------------------------------------------------------------------------------
+
+
+def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
+    """Store the release of a table in its database, and print its summary, its warnings and the next command.
+
+    A dry run prints the review of the release instead.
+    """
+    from dbanon.views.materialize import create_release
+
+    database = request.source
+    with errors_as_messages(), private_database(database), show_progress(quiet) as step:
+        step("Reading")
+        with open_database(database, read_only=request.is_dry_run) as con:
+            table = chosen_table(con, database, request.table)
+            resolved = catalog.resolve_source(
+                "anonymize", table, con.cursor(), catalog.SearchPath.from_connection(con), {}
+            )
+            roles = [(row.declared.column, row.declared.role) for row in stored_policy.policy_rows(resolved, con)]
+            parameters = with_declared_columns(request.parameters, request.options, roles, list(resolved.columns))
+            name = f"{resolved.table}_release"
+            release = release_text(resolved.schema, name)
+            if request.is_dry_run:
+                rows = planned_rows(con, request.algorithm, table, parameters)
+            else:
+                step("Clustering and checking")
+                created = create_release(
+                    con,
+                    release,
+                    request.algorithm,
+                    table,
+                    replace=request.is_replacing,
+                    progress=search_progress(step),
+                    **parameters,
+                )
+                metrics_table = qualified(resolved.schema, f"{name}_metrics")
+                metric_rows = query_rows(con, f"SELECT metric, value, description FROM {metrics_table}")
+    if request.is_dry_run:
+        _print_plan(table, rows, as_json, quiet, next_command(*_anonymize_words(request)))
+        return
+    command = next_command("publish", database, release, "-o", database.with_name(f"{resolved.table}_safe.csv"))
+    metrics = {row["metric"]: row["value"] for row in metric_rows}
+    if as_json:
+        summary = {"release": release, "version": created.version, "metrics": metrics, "next": command}
+        print_result(summary, as_json)
+    elif not quiet:
+        click.echo(f"{release} version {created.version} is stored in {database}.")
+        _print_summary(metrics, ())
+        click.echo(key_metric_lines(metric_rows, f"FROM {release_text(resolved.schema, f'{name}_metrics')}"))
+        print_next_command(command)
+
+
+def release_text(schema: str, name: str) -> str:
+    """Return the name of a table as commands take it: with its schema unless that is main, quoted where it must be."""
+    return identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
+
+
+def _anonymize_words(request: _StoreRequest) -> list[str | Path]:
+    """Return the words of the command that makes what a dry run showed, as far as its main options go."""
+    context = click.get_current_context()
+    words: list[str | Path] = ["anonymize", request.source]
+    for option, name in (("--table", "table"), ("-k", "k"), ("-l", "l"), ("-t", "t"), ("--algorithm", "algorithm")):
+        value = context.params.get(name)
+        words += [] if value is None else [option, str(value)]
+    return words
+
+
+def _print_plan(table: str, rows: Sequence[review.ReviewRow], as_json: bool, quiet: bool, command: str | None) -> None:
+    """Print what a release would publish and withhold, and the command that makes it, where there is one."""
+    if as_json:
+        print_result({"table": table, "review": review.review_objects(rows), "next": command}, as_json)
+    elif not quiet:
+        click.echo("\n".join(review.format_review(rows, f"{table}, if it is released", with_statements=False)))
+        click.echo("Nothing was made.")
+        if command is not None:
+            print_next_command(command)
+
+
+# --- a release in files ------------------------------------------------------------------------------------------
+
+
+def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
+    """Write the release of a file, or of a table of a database, to files, and print its summary and the next command.
+
+    A dry run prints the review of the release instead. `how` are options of `publish`.
     """
     from dbanon.api.connection import connect
     from dbanon.api.publish import publish
     from dbanon.publishing import release_files as handouts
     from dbanon.views.materialize import create_release
 
+    source, policy, output, algorithm = request.source, request.policy, request.output or "", request.algorithm
     name = _release_name(output)
-    roles = role_parameters(qi, sensitive, person, identifiers, insensitive)
-    algorithm, given = _split_algorithm(algorithm, given)
     with errors_as_messages():
-        call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve), **roles)
-        read = [source, *([policy] if policy else []), *_hierarchy_files(call_parameters)]
-        output_paths = handouts.output_paths(output, name)
+        read = [source, *([policy] if policy else []), *_hierarchy_files(request.parameters)]
+        output_paths = handouts.output_paths(output, name) if request.output is not None else []
         output_files.check_not_source("anonymize", output_paths, read)
     with errors_as_messages(), connect(**memory_arguments()) as con, show_progress(quiet) as step:
         step("Reading")
-        loaded = load_input(con, source, table)
+        loaded = load_input(con, source, request.table)
         columns = policy_columns(policy, loaded.table_name, loaded.is_about)
         output_files.check_not_source(
             "anonymize", output_paths, [*loaded.read, *hierarchy_files(hierarchies_of(columns))]
         )
         file = None if policy is None or columns is None else (policy, columns)
-        call_parameters = _parameters_under_policy(
-            con, loaded, file, call_parameters, options_not_assigned(roles, given)
-        )
-        step("Clustering and checking")
-        con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, output_paths)))
-        create_release(con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters)
-        step("Writing")
-        how: dict[str, Any] = {
-            "storage_version": storage_version, "overwrite": overwrite, "csv_formulas": csv_formulas,
-        }  # fmt: skip
-        files = publish(con, identifier(name), output, classes=True, **how)
-        metric_rows = query_rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
-        unnamed = _columns_without_role(con, call_parameters)
-    if as_json or not quiet:
+        call_parameters = _parameters_under_policy(con, loaded, file, request.parameters, request.options)
+        if request.is_dry_run:
+            rows = planned_rows(con, algorithm, INPUT_TABLE, call_parameters)
+        else:
+            step("Clustering and checking")
+            con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, output_paths)))
+            create_release(
+                con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters
+            )
+            step("Writing")
+            files = publish(con, identifier(name), output, classes=True, **how)
+            metric_rows = query_rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
+            unnamed = _columns_without_role(con, call_parameters)
+    if request.is_dry_run:
+        _print_plan(loaded.table_name, rows, as_json, quiet, None)
+    elif as_json or not quiet:
         _report(name, files, metric_rows, unnamed, as_json, quiet)
 
 
@@ -154,6 +339,8 @@ def _report(
     else:
         _print_summary(metrics, files)
         click.echo(key_metric_lines(metric_rows, _other_metrics_hint(files, name)))
+        if not quiet and files[0].suffix != ".duckdb":
+            print_next_command(next_command("verify", files[0]))
 
 
 def _report_unnamed(unnamed: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from dbanon import errors
+from dbanon.cli.commands.input_tables import FILE_ENDINGS, chosen_table, ending
 from dbanon.cli.options.role_options import name_predicate
 from dbanon.policy.policy_files import IsAboutTable
 from dbanon.runtime import input_files, output_files, storage_version
@@ -23,7 +24,9 @@ from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified, text
 
-INPUT_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
+DATABASE_ENDINGS = (".duckdb", ".db")
+
+INPUT_ENDINGS = (*FILE_ENDINGS, *DATABASE_ENDINGS)
 
 INPUT_TABLE = "input"
 """The table that the rows become."""
@@ -57,17 +60,11 @@ def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:
         table: The value of --table; None if it is not given.
 
     Raises:
-        click.BadParameter: The file has an unknown ending, or --table is missing, names no table, or has no effect.
+        click.UsageError: The file has an unknown ending, or --table is missing, names no table, or has no effect.
         DbanonError: A table function would raise it for the same source.
     """
-    suffix = path.suffix.lower()
-    if path.name.lower().endswith((".gz", ".zst")):
-        suffix = Path(path.stem).suffix.lower()
-    if suffix not in INPUT_ENDINGS:
-        raise click.BadParameter(f"{path} is none of {', '.join(INPUT_ENDINGS)}.", param_hint="INPUT")
-    if suffix in (".duckdb", ".db"):
-        if table is None:
-            raise click.BadParameter("name the table of the database.", param_hint="--table")
+    check_input_ending(path)
+    if is_database(path):
         return _load_table(con, path, table)
     if table is not None:
         raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
@@ -75,16 +72,32 @@ def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:
     return LoadedInput(path.name, [path], (), name_predicate(INPUT_TABLE, path.stem, path.name))
 
 
-def _load_table(con: Any, path: Path, table: str) -> LoadedInput:
-    """Copy a table of a database, the policy rows that apply to it, and the stored hierarchies into memory.
-
-    Returns what was loaded; `table` is the value of --table.
+def check_input_ending(path: Path) -> None:
+    """Check that the input has an ending of a file of rows or of a database.
 
     Raises:
-        click.BadParameter: The database has no such table or view.
+        click.BadParameter: It has another one.
+    """
+    if ending(path) not in INPUT_ENDINGS:
+        raise click.BadParameter(f"{path} is none of {', '.join(INPUT_ENDINGS)}.", param_hint="INPUT")
+
+
+def is_database(path: Path) -> bool:
+    """Return whether the input is a database by its ending."""
+    return ending(path) in DATABASE_ENDINGS
+
+
+def _load_table(con: Any, path: Path, table: str | None) -> LoadedInput:
+    """Copy a table of a database, the policy rows that apply to it, and the stored hierarchies into memory.
+
+    Returns what was loaded; `table` is the value of --table, without which the database must have one table.
+
+    Raises:
+        click.UsageError: The database has no such table or view, or several tables without --table.
         ConflictingRolesError: The policy names a column twice.
     """
     with _attach_read_only(con, path) as database:
+        table = chosen_table(con, path, table, database)
         with con.raw.cursor() as cursor:
             source = _resolve_table(cursor, path, database, table)
             places = SearchPath(database, "main")

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,15 +12,20 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.options.attach_options import attach
-from dbanon.cli.terminal.common import AS_JSON, database_argument, print_result
+from dbanon.cli.commands import input_tables
+from dbanon.cli.commands.next_command import next_command, print_next_command
+from dbanon.cli.options.attach_options import attach, attach_options
+from dbanon.cli.terminal.common import AS_JSON, print_result, query_rows
 from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.errors import redaction
+from dbanon.errors.display import single_line
 from dbanon.errors.exit_codes import error_outcome
 from dbanon.policy import column_roles
+from dbanon.policy.column_names.hints import hints_from_name
 from dbanon.policy.profiling import thresholds
 from dbanon.policy.profiling.suggestions import SuggestedHierarchy, Suggestions, suggest_settings
 from dbanon.source import attached_databases, catalog, schema, stored_policy
-from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, one_line, qualified, text
 
 SKIP = "skip"
 NONE = "-"
@@ -43,6 +49,8 @@ class Proposal:
         covered: The number of its values that the hierarchy contains.
         missing: Its codes for missing values.
         problems: Problems of its values.
+        repairs: The statement that repairs each of them; None for one without a statement.
+        is_key: Whether its values may distinguish persons: it is no name, no free text, and its name says a key.
         offers: Ways to generalize it; None if it is no quasi-identifier.
         build: The hierarchy among these that will be built under the name `hierarchy`.
         top: The value from which on values are published as one.
@@ -60,6 +68,8 @@ class Proposal:
     covered: int | None
     missing: tuple[str, ...]
     problems: tuple[str, ...]
+    repairs: tuple[str | None, ...] = ()
+    is_key: bool = False
     offers: Suggestions | None = None
     build: SuggestedHierarchy | None = None
     top: str | None = None
@@ -77,80 +87,214 @@ class _InitContext:
 
 
 @click.command("init")
-@database_argument
-@click.argument("table")
+@click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("table", required=False)
+@click.option(
+    "--table",
+    "named_table",
+    metavar="NAME",
+    help="The table, as TABLE names it. Of a file: the name that its table gets.",
+)
+@attach_options
 @click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE_RECORDS, show_default=True, help=_K_HELP)
 @click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
-@click.option("--replace", "is_replacing", is_flag=True, help="Replace the policy that the table has.")
+@click.option(
+    "--replace", "is_replacing", is_flag=True, help="Replace the policy of the table; with a file, the table, too."
+)
 @AS_JSON
-def init(database: Path, table: str, k: int, yes: bool, is_replacing: bool, as_json: bool) -> None:
-    """Propose a policy for TABLE of DATABASE, column by column, and write it.
+def init(
+    source: Path,
+    table: str | None,
+    named_table: str | None,
+    k: int,
+    yes: bool,
+    is_replacing: bool,
+    as_json: bool,
+) -> None:
+    """Propose a policy for a table, column by column, and write it.
 
-    Enter takes the proposal. A role is identifier, person, quasi, sensitive or insensitive; skip leaves a column
-    without one, so that it is withheld. Columns of which neither the name nor the values say what they are, are listed
-    for review and withheld unless you say what they are. Codes for missing values, the beginnings of codes such as zip
-    codes, intervals, a calendar, a top and a grid are offered where they fit. Nothing is written before the last
-    question, and then all of it at once.
+    INPUT is a file (CSV, Parquet, JSON) or a DuckDB database. A file is loaded into a table of the database beside it,
+    which only you can read: visits.csv into visits.duckdb. A database of several tables needs TABLE.
 
-    --yes builds no hierarchy: values would be published more closely than as they are or as *. With --json questions
-    and what they are about go to stderr.
+    \b
+    From a file to one to hand out:
+      dbanon init visits.csv
+      dbanon anonymize visits.duckdb -k 10
+      dbanon publish visits.duckdb visits_release -o visits_safe.csv
+
+    Enter takes the proposal, and ? explains the roles. A role is identifier, person, quasi, sensitive or insensitive;
+    skip leaves a column without one, so that it is withheld. Columns of which neither the name nor the values say what
+    they are, are listed for review and withheld unless you say what they are. Codes for missing values, the beginnings
+    of codes such as zip codes, intervals, a calendar, a top and a grid are offered where they fit. Nothing is written
+    before the last question, and then all of it at once.
+
+    --yes builds no hierarchy: values would be published more closely than as they are or as *. It withholds columns
+    until the policy has no problem. With --json questions and what they are about go to stderr.
     """
+    if table is not None and named_table is not None and table != named_table:
+        raise click.BadParameter("the table is given twice, and differently.", param_hint="--table")
+    request = _InitRequest(source, named_table or table, k, yes, is_replacing)
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
-        summary = _propose_and_write(database, table, k, yes, is_replacing)
+        summary = _propose_and_write(request)
     print_result(summary, as_json)
+    if not as_json and summary["written"]:
+        print_next_command(summary["next"])
 
 
-def _propose_and_write(database: Path, table: str, k: int, yes: bool, is_replacing: bool) -> dict[str, Any]:
-    """Propose a policy, ask the user unless `yes`, print the policy and write it.
+@dataclass(frozen=True)
+class _InitRequest:
+    """What the command was called with.
+
+    Attributes:
+        source: The file or database.
+        table: The table, or the name that the table gets; None if none is given.
+        k: The k of later releases.
+        accepts_proposals: Whether nothing is asked.
+        is_replacing: Whether a policy, and the table of a file, is replaced.
+    """
+
+    source: Path
+    table: str | None
+    k: int
+    accepts_proposals: bool
+    is_replacing: bool
+
+
+def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
+    """Load the file, if it is one, propose a policy, ask the user unless --yes is given, print the policy and write it.
 
     Returns:
-        A summary: the table ("table"), the columns that get a role ("written"), the withheld columns ("withheld"), and
-        the problems that policy_problems() finds afterwards ("problems"). If no column gets a role, nothing is written.
+        A summary: the database ("database"), the table ("table"), the columns that get a role ("written"), the withheld
+        columns ("withheld"), the problems that policy_problems() finds afterwards ("problems"), and the next command
+        ("next"). If no column gets a role, nothing is written.
 
     Raises:
-        click.ClickException: The table has a policy, and `is_replacing` is false.
-        click.Abort: The user does not want it to be written.
+        click.ClickException: The table has a policy, or the database of a file such a table, and `is_replacing` is
+            false.
+        click.Abort: The user does not want it to be written. Then nothing is loaded.
     """
-    with _open_writable(database) as con:
-        source = catalog.resolve_source(
-            "init", table, con.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
-        )
-        old = stored_policy.policy_rows(source, con)
-        if old and not is_replacing:
-            raise click.ClickException(
-                f"{source.shown} has a policy already ({len(old)} columns). Hint: --replace replaces it; "
-                "FROM dbanon.policy shows it."
+    source = request.source
+    database = input_tables.default_database(source) if input_tables.is_row_file(source) else source
+    with input_tables.private_database(database) as is_new, _open_writable(database) as con:
+        if database == source:
+            name = input_tables.chosen_table(con, source, request.table)
+            summary = _write_proposals(con, request, name)
+            return summary | {"database": str(database), "next": _next_step(con, request, database, name)}
+        table = request.table or input_tables.default_table(source)
+        with input_tables.table_from_file(con, database, source, table, request.is_replacing) as name:
+            (n_records,) = con.raw.execute(f"SELECT system.main.count(*) FROM {name}").fetchone()
+            click.echo(
+                f"{source} is loaded into the table {name} of {database}: {n_records:,} records."
+                + (" Only you can read the file." if is_new else "")
             )
-        proposals = _profile_proposals(con, table)
-        hierarchy_names = {row[0] for row in con.execute("SELECT name FROM hierarchies()").fetchall()}
-        asking = _InitContext(con, source, frozenset(hierarchy_names), k)
-        proposals = _accept_defaults(proposals, asking) if yes else _ask_user(proposals, asking)
-        declared = [p for p in proposals if p.role is not None]
-        _print_policy(source, declared, len(proposals) - len(declared), len(old))
-        if yes:
-            _print_review(con, source, [p for p in proposals if p.role is None])
-            _print_unbuilt_hierarchies(con, source, declared)
-        summary = {
-            "table": source.shown,
-            "written": [{"column_name": p.column, "role": p.role, "hierarchy": p.hierarchy} for p in declared],
-            "withheld": [p.column for p in proposals if p.role is None],
-            "problems": [],
-        }
-        if not declared:
-            click.echo("Nothing to write.")
-            return summary
-        if not yes:
-            click.confirm("Write it?", default=True, abort=True)
-        _write_policy(con, source, old, declared)
-        click.echo(f"The policy of {source.shown} is written to dbanon.policy: {_count_columns(len(declared))}.")
-        problem_rows = con.execute(
-            "SELECT problem FROM policy_problems() "
-            "WHERE database_name = ? AND schema_name = ? AND system.main.lower(table_name) = system.main.lower(?)",
-            [source.database, source.schema, source.table],
-        ).fetchall()
-        for (problem,) in problem_rows:
-            click.echo(click.wrap_text(f"Problem: {problem}", _WIDTH, subsequent_indent="  "))
-        return summary | {"problems": [problem for (problem,) in problem_rows]}
+            summary = _write_proposals(con, request, name)
+        return summary | {"database": str(database), "next": _next_step(con, request, database, name)}
+
+
+def _write_proposals(con: Any, request: _InitRequest, table: str) -> dict[str, Any]:
+    """Propose a policy for a table of an open database, and write it; see `_propose_and_write`.
+
+    The summary is returned without the next command.
+    """
+    yes = request.accepts_proposals
+    source = catalog.resolve_source(
+        "init", table, con.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
+    )
+    old = stored_policy.policy_rows(source, con)
+    if old and not request.is_replacing:
+        raise exit_error(
+            f"{source.shown} has a policy already ({len(old)} columns). Hint: --replace replaces it; "
+            "FROM dbanon.policy shows it."
+        )
+    proposals = _profile_proposals(con, table)
+    hierarchy_names = {row[0] for row in con.execute("SELECT name FROM hierarchies()").fetchall()}
+    asking = _InitContext(con, source, frozenset(hierarchy_names), request.k)
+    proposals = _accept_defaults(proposals, asking) if yes else _ask_user(proposals, asking)
+    declared = [p for p in proposals if p.role is not None]
+    _print_policy(source, declared, len(proposals) - len(declared), len(old))
+    if yes:
+        _print_review(source, [p for p in proposals if p.role is None])
+    _print_repairs(source, proposals, with_hierarchies=yes)
+    summary = {
+        "table": source.shown,
+        "written": [],
+        "withheld": [p.column for p in proposals],
+        "problems": [],
+    }
+    if not declared:
+        click.echo("Nothing to write.")
+        return summary
+    if not yes:
+        click.confirm("Write it?", default=True, abort=True)
+    _write_policy(con, source, old, declared)
+    if yes:
+        declared = _withhold_problems(con, source, declared)
+    click.echo(f"The policy of {source.shown} is written to dbanon.policy: {_count_columns(len(declared))}.")
+    problems = _policy_problems(con, source)
+    for _, problem, statement in problems:
+        click.echo(click.wrap_text(f"Problem: {problem}", _WIDTH, subsequent_indent="  "))
+        if statement:
+            click.echo(f"    {statement};")
+    written = {p.column for p in declared}
+    return summary | {
+        "written": [{"column_name": p.column, "role": p.role, "hierarchy": p.hierarchy} for p in declared],
+        "withheld": [p.column for p in proposals if p.column not in written],
+        "problems": [problem for _, problem, _ in problems],
+    }
+
+
+def _next_step(con: Any, request: _InitRequest, database: Path, table: str) -> str:
+    """Return the command that anonymizes a table; it has --table if the database has several."""
+    is_only_table = len(input_tables.source_tables(con)) == 1
+    named_table = [] if is_only_table else ["--table", table]
+    return next_command("anonymize", database, *named_table, "-k", str(request.k))
+
+
+def _policy_problems(con: Any, source: catalog.Source) -> list[tuple[str, str, str | None]]:
+    """Return column, problem and statement of the problems in the policy of a table."""
+    rows: list[tuple[str, str, str | None]] = con.execute(
+        "SELECT column_name, problem, statement FROM policy_problems() "
+        "WHERE database_name = ? AND schema_name = ? AND system.main.lower(table_name) = system.main.lower(?)",
+        [source.home, *stored_policy.policy_key(source)],
+    ).fetchall()
+    return rows
+
+
+def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal]) -> list[Proposal]:
+    """Fix the problems of a policy with their statements, until there are none, and return the columns that remain.
+
+    A statement withholds a column, or declares a key whose values repeat as the person. Columns of names, of free text
+    or with values of nearly one record each are no such key: they are withheld without a role. The user is told what
+    has changed.
+    """
+    remaining = list(declared)
+    for _ in declared:
+        problems = [problem for problem in _policy_problems(con, source) if problem[2] is not None]
+        if not problems:
+            break
+        column, problem, statement = problems[0]
+        p = next((p for p in remaining if p.column == column), None)
+        if p is not None and p.role == "identifier" and not p.is_key:
+            _withhold(con, source, p)
+            remaining.remove(p)
+            change = f"{column} is withheld without a role"
+        else:
+            con.execute(statement)
+            rows = {row.declared.column: row.declared.role for row in stored_policy.policy_rows(source, con)}
+            changed = [q for q in remaining if rows.get(q.column) != q.role]
+            remaining = [replace(q, role=rows[q.column]) if q in changed else q for q in remaining if q.column in rows]
+            change = "; ".join(f"{q.column} is {'the person' if q.column in rows else 'withheld'}" for q in changed)
+        _print_wrapped(f"{change}, because of {problem}")
+    return remaining
+
+
+def _withhold(con: Any, source: catalog.Source, p: Proposal) -> None:
+    """Delete the policy row of a column."""
+    con.execute(
+        f"DELETE FROM {qualified(source.home, catalog.SCHEMA, 'policy')} "
+        "WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
+        [*stored_policy.policy_key(source), p.column],
+    )
 
 
 @contextlib.contextmanager
@@ -174,7 +318,10 @@ def _open_writable(database: Path) -> Iterator[Any]:
         except (click.ClickException, click.Abort):
             raise
         except Exception as error:
-            raise exit_error(str(error).removeprefix("Invalid Input Error: "), error_outcome(error)) from None
+            kind = redaction.quoting_error_kind(error)
+            shown = error if kind is None else errors.UnreadableValueError("init", ["the input"], kind)
+            message = str(shown).split("\n")[0].removeprefix("Invalid Input Error: ")
+            raise exit_error(message, error_outcome(error)) from None
 
 
 def _profile_proposals(con: Any, table: str) -> list[Proposal]:
@@ -182,13 +329,27 @@ def _profile_proposals(con: Any, table: str) -> list[Proposal]:
 
     A hierarchy that lacks values is not proposed, because a release would be refused. The role WITHHELD becomes None.
     """
-    rows = con.execute(
-        "SELECT column_name, type, distinct_values, missing, unique_alone, "
-        f"CASE WHEN proposed_role <> {text(column_roles.WITHHELD)} THEN proposed_role END, reason, "
-        "CASE WHEN system.main.contains(statement, ', hierarchy') THEN proposed_hierarchy END, covered_values, "
-        f"coalesce(missing_codes, []), problems FROM profile({text(table)})"
-    ).fetchall()
-    return [Proposal(*(*row[:9], tuple(row[9]), tuple(row[10]))) for row in rows]
+    rows = query_rows(
+        con,
+        "SELECT column_name AS column, type, distinct_values AS distinct, missing AS missing_values, "
+        "unique_alone AS alone, "
+        f"CASE WHEN proposed_role <> {text(column_roles.WITHHELD)} THEN proposed_role END AS role, reason, "
+        "CASE WHEN system.main.contains(statement, ', hierarchy') THEN proposed_hierarchy END AS hierarchy, "
+        "covered_values AS covered, coalesce(missing_codes, []) AS missing, problems, repairs "
+        f"FROM profile({text(table)})",
+    )
+    return [Proposal(**_with_tuples(row), is_key=_names_key(row["column"])) for row in rows]
+
+
+def _with_tuples(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row in which lists are tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+
+
+def _names_key(column: str) -> bool:
+    """Return whether the name of a column says a number or a key."""
+    hints = hints_from_name(column)
+    return bool(hints.number or hints.subject or hints.key) and not (hints.direct or hints.prose)
 
 
 # --- questions -------------------------------------------------------------------------------------------
@@ -231,12 +392,40 @@ def _ask_user(proposals: list[Proposal], init_context: _InitContext) -> list[Pro
         click.echo(
             f"  distinct values: {p.distinct:,}, missing: {p.missing_values:,}, unique by it alone: {p.alone:.1%}"
         )
+        _print_sample_values(init_context, p.column)
         for sentence in (p.reason, *p.problems):
             _print_wrapped(sentence)
         person = next((d.column for d in decided if d.role == "person"), None)
         proposal = _add_suggestions(_ask_role(p, person), person, init_context)
         decided.append(_ask_settings(_ask_hierarchy(_ask_missing_codes(proposal), init_context), person))
     return decided
+
+
+N_SAMPLE_VALUES = 5
+"""Number of values of a column that are shown."""
+
+
+def _print_sample_values(init_context: _InitContext, column: str) -> None:
+    """Print the most frequent values of a column on one line of the screen, if the output is a terminal.
+
+    They are printed nowhere else: output that is redirected, to a log for instance, has none.
+    """
+    if not _is_terminal():
+        return
+    value = identifier(column)
+    rows = init_context.con.raw.execute(
+        f"SELECT CAST({value} AS VARCHAR) FROM {init_context.source.sql} WHERE {value} IS NOT NULL "
+        f"GROUP BY {value} ORDER BY system.main.count(*) DESC, {value} ASC LIMIT {N_SAMPLE_VALUES}"
+    ).fetchall()
+    if rows:
+        line = f"  values: {', '.join(single_line(shown) for (shown,) in rows)}"
+        width = shutil.get_terminal_size().columns
+        click.echo(line if len(line) <= width else f"{line[: width - 1]}…")
+
+
+def _is_terminal() -> bool:
+    """Return whether the output is a terminal."""
+    return sys.stdout.isatty()
 
 
 def _print_wrapped(sentence: str) -> None:
@@ -267,7 +456,7 @@ def _ask_settings(p: Proposal, person: str | None) -> Proposal:
     offered = p.offers
     if offered.top is not None:
         unit = "persons" if person else "records"
-        _print_wrapped(f"top: few {unit} have the greatest values; from {offered.top} on all are published alike")
+        _print_wrapped(f"top: few {unit} have the greatest values; from {offered.top} on, all are published as one")
         p = replace(p, top=_none_if_dash(click.prompt(f"  top ({NONE}: none)", default=offered.top)))
     if offered.grid is not None:
         units = click.Choice([*_GRIDS, NONE])
@@ -284,19 +473,35 @@ def _none_if_dash(reply: str) -> str | None:
     return None if reply == NONE else reply
 
 
+ROLE_EXPLANATIONS = {
+    "identifier": "names a person: a name, a number, an address. It is withheld.",
+    "person": "distinguishes people with several records. It is withheld; k counts people.",
+    "quasi": "may be known to others: age, sex, place, a date. It is generalized.",
+    "sensitive": "what no one should learn about a person. It is published as it is.",
+    "insensitive": "none of these. It is published as it is; rare values are refused.",
+    SKIP: "no role: the column is withheld until you give it one.",
+}
+"""The roles that `?` explains."""
+
+
 def _ask_role(proposal: Proposal, person: str | None) -> Proposal:
     """Ask for the role of a column and return the proposal with it; the reply "skip" withholds the column.
 
-    `person` is the column that was given the role person before, None if there is none. With one, the reply "person" is
-    asked again, and a column proposed as person is proposed as identifier.
+    The reply "?" explains the roles. `person` is the column that was given the role person before, None if there is
+    none. With one, the reply "person" is asked again, and a column proposed as person is proposed as identifier.
     """
-    roles = click.Choice([*column_roles.ROLES, SKIP], case_sensitive=False)
     proposed = "identifier" if person and proposal.role == "person" else proposal.role or SKIP
     while True:
-        role = click.prompt("  role", default=proposed, type=roles)
-        if role != "person" or person is None:
+        role = click.prompt("  role (? explains)", default=proposed).strip().lower()
+        if role == "?":
+            for name, explanation in ROLE_EXPLANATIONS.items():
+                click.echo(click.wrap_text(explanation, _WIDTH, f"    {name:<12}", " " * 16))
+        elif role not in (*column_roles.ROLES, SKIP):
+            _print_wrapped(f"'{role}' is no role. Roles: {', '.join(ROLE_EXPLANATIONS)}.")
+        elif role == "person" and person is not None:
+            click.echo(f"  {person} is the person already; a table has one.")
+        else:
             break
-        click.echo(f"  {person} is the person already; a table has one.")
     if role == SKIP:
         return replace(proposal, role=None, hierarchy=None)
     return replace(proposal, role=role)
@@ -369,38 +574,50 @@ def _proposal_line(head: str, p: Proposal) -> str:
     return click.wrap_text("; ".join(settings), _WIDTH, f"{head}  ", indent).rstrip() if settings else head.rstrip()
 
 
-def _print_unbuilt_hierarchies(con: Any, source: catalog.Source, declared: list[Proposal]) -> None:
-    """Print the statements that would build hierarchies of prefixes, and problems of values to be fixed."""
-    for p in declared:
+def _print_repairs(source: catalog.Source, proposals: list[Proposal], with_hierarchies: bool) -> None:
+    """Print the statements that build hierarchies of prefixes, if wanted, and the problems of values, with repairs.
+
+    A problem that several columns have is printed once, with the statements of all of them.
+    """
+    for p in proposals if with_hierarchies else ():
         built = p.offers.hierarchy if p.offers is not None and p.hierarchy is None else None
-        if built is not None and built.builder == "prefix":
+        if p.role is not None and built is not None and built.builder == "prefix":
             rows = built.rows(p.column, source, p.column)
             click.echo(f"\n{p.column} is published as it is or as *. To build a hierarchy of its beginnings:")
             _print_wrapped(built.preview)
-            click.echo(f"  INSERT INTO {qualified(source.database, catalog.SCHEMA, 'hierarchy')}\n  {rows};")
-            place = join_sql(text(part) for part in (source.schema, source.table, p.column))
+            click.echo(f"  INSERT INTO {qualified(source.home, catalog.SCHEMA, 'hierarchy')}\n  {rows};")
+            place = join_sql(text(part) for part in (*stored_policy.policy_key(source), p.column))
             click.echo(
-                f"  UPDATE {qualified(source.database, catalog.SCHEMA, 'policy')}\n  SET hierarchy = {text(p.column)}\n"
+                f"  UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')}\n  SET hierarchy = {text(p.column)}\n"
                 f"  WHERE (schema_name, table_name, column_name) = ({place});"
             )
-    problems = [(p.column, problem) for p in declared for problem in p.problems if not problem.startswith("codes for")]
-    if problems:
-        click.echo(f"\nTo be mended, with the statements in FROM profile({text(source.shown)}):")
-        for column, problem in problems:
-            _print_wrapped(f"{column}: {problem}")
+    columns_by_problem: dict[str, list[str]] = {}
+    repairs_by_problem: dict[str, list[str]] = {}
+    for p in proposals:
+        for problem, repair in zip(p.problems, p.repairs, strict=True):
+            if not problem.startswith("codes for"):
+                columns_by_problem.setdefault(problem, []).append(p.column)
+                repairs_by_problem.setdefault(problem, []).extend([repair] if repair else [])
+    if columns_by_problem:
+        click.echo("\nTo be repaired, then run init again with --replace:")
+    for problem, columns in columns_by_problem.items():
+        _print_wrapped(f"{', '.join(columns)}: {problem}")
+        for repair in dict.fromkeys(repairs_by_problem[problem]):
+            click.echo(f"    {one_line(repair)};")
 
 
-def _print_review(con: Any, source: catalog.Source, withheld: list[Proposal]) -> None:
-    """Print the columns that have no role, why, and how to publish them; nothing if there are none."""
+def _print_review(source: catalog.Source, withheld: list[Proposal]) -> None:
+    """Print the columns that have no role, by the reason, and how to publish them; nothing if there are none."""
     if not withheld:
         return
     click.echo("\nTo be reviewed, and withheld until then:")
-    width = max(len(p.column) for p in withheld)
+    columns_by_reason: dict[str, list[str]] = {}
     for p in withheld:
-        head = f"  {p.column:<{width}}  "
-        click.echo(click.wrap_text(p.reason.removeprefix("review: "), _WIDTH, head, " " * len(head)))
-    place = join_sql(text(part) for part in (source.schema, source.table, withheld[0].column))
-    policies = qualified(source.database, catalog.SCHEMA, "policy")
+        columns_by_reason.setdefault(p.reason.removeprefix("review: "), []).append(p.column)
+    for reason, columns in columns_by_reason.items():
+        _print_wrapped(f"{', '.join(columns)}: {reason}")
+    place = join_sql(text(part) for part in (*stored_policy.policy_key(source), withheld[0].column))
+    policies = qualified(source.home, catalog.SCHEMA, "policy")
     click.echo(
         "To publish one, state its role (quasi: generalized; sensitive, insensitive:\nunchanged), here or with\n"
         f"  INSERT INTO {policies}\n    (schema_name, table_name, column_name, role)\n  VALUES ({place}, 'quasi');"

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dbanon.cli.commands.next_command import next_command, print_next_command
 from dbanon.cli.commands.review import policy_reviews, print_release_review, print_review as show_review
 from dbanon.cli.options.memory_options import memory_options
 from dbanon.cli.options.parameters import merge_parameters, parameter_options, parse_improve
@@ -25,6 +26,7 @@ from dbanon.cli.terminal.common import (
     show_progress,
 )
 from dbanon.policy.checks.review import review_objects
+from dbanon.sqltext.names import table_parts
 from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
@@ -99,6 +101,9 @@ def create_release(
             **call_parameters,
         )
     _print_release(created, as_json)
+    if not as_json and not quiet:
+        file = database.with_name(f"{(table_parts(name) or (name,))[-1]}_safe.csv")
+        print_next_command(next_command("publish", database, name, "-o", file))
 
 
 @click.command()
@@ -244,7 +249,14 @@ def publish(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Write the release NAME to files of its own, to hand out."""
+    """Write the release NAME to files of its own, to hand out.
+
+    \b
+    From a file to one to hand out:
+      dbanon init visits.csv
+      dbanon anonymize visits.duckdb -k 10
+      dbanon publish visits.duckdb visits_release -o visits_safe.csv
+    """
     from dbanon.api import publish as publishing
 
     with errors_as_messages():
@@ -258,6 +270,8 @@ def publish(
             csv_formulas=csv_formulas,
         )
     print_result({"files": [str(path) for path in paths]}, as_json, "\n".join(map(str, paths)))
+    if not as_json and paths[0].suffix != ".duckdb":
+        print_next_command(next_command("verify", paths[0]))
 
 
 @click.command()

@@ -323,7 +323,8 @@ def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_s
     """Return the review of a table's policy as lines of text: a title with the number of records, then the findings.
 
     The findings are in the order of TOPICS. The columns that are unchanged, generalized or withheld are one paragraph
-    per topic. Each other finding is its own paragraph, followed by the statement that would resolve it, if any.
+    per topic. Each other finding is its own paragraph, with all columns that have it, followed by the statements that
+    would resolve it, if any.
 
     Args:
         rows: The rows of the review.
@@ -341,12 +342,21 @@ def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_s
             findings = "; ".join(one_line(f"{column} ({finding})") for _, column, finding, _ in topic_rows)
             lines += _wrap(topic, findings or "nothing", width)
             continue
-        for _, column, finding, statement in topic_rows:
-            prefix = f"{column}: " if column is not None and topic == "flat" else ""
+        for finding, rows_of_finding in _by_finding(topic_rows).items():
+            columns = ", ".join(column for _, column, _, _ in rows_of_finding if column is not None)
+            prefix = f"{columns}: " if columns and topic == "flat" else ""
             lines += _wrap(topic, one_line(prefix + finding), width)
-            if with_statements and statement is not None:
-                lines.append(f"    {one_line(statement)}")
+            statements = (statement for _, _, _, statement in rows_of_finding if statement is not None)
+            lines += [f"    {one_line(statement)}" for statement in statements if with_statements]
     return lines
+
+
+def _by_finding(rows: Iterable[ReviewRow]) -> dict[str, list[ReviewRow]]:
+    """Return rows by their finding, in the order in which findings first occur."""
+    grouped_rows: dict[str, list[ReviewRow]] = {}
+    for row in rows:
+        grouped_rows.setdefault(row[2], []).append(row)
+    return grouped_rows
 
 
 def _wrap(topic: str, finding: str, width: int) -> list[str]:

@@ -3,12 +3,17 @@
 from collections.abc import Iterable
 
 from dbanon import errors
-from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
+from dbanon.policy.profiling.repeated_identifiers import (
+    DeclaredRelation,
+    StoredPolicyRow,
+    can_plan,
+    withhold_statement,
+)
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import person_columns
 from dbanon.sqltext.messages import error_sql, sql_placeholder
-from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
 MIN_UNIQUE_SHARE = 0.1
@@ -19,6 +24,8 @@ def problem_values(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
 ) -> dict[str, Sql] | None:
     """Return template values of policy_problems.sql that count records unique by the unchanged columns of a relation.
+
+    The statement withholds the column among them that has most values.
 
     Unchanged are columns with the role sensitive or insensitive, compared together. Persons are counted instead of
     records if a person column is declared.
@@ -63,6 +70,6 @@ def problem_values(
         "problem": error_sql(
             errors.UniqueByUnchangedColumnsError(first.table, names, sql_placeholder("repeated"), person is not None)
         ),
-        "statement": Sql("NULL"),
+        "statement": Sql(f"[{join_sql(text(withhold_statement(row)) for row in unchanged)}][most_values]"),
         "count": count_sql,
     }

@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from dbanon import errors
 from dbanon.policy.attribute import DEFAULT_DATE_GRID
 from dbanon.policy.hierarchies.storage import Hierarchy, InlineHierarchy
-from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
+from dbanon.policy.profiling.repeated_identifiers import (
+    DeclaredRelation,
+    StoredPolicyRow,
+    can_plan,
+    withhold_statement,
+)
 from dbanon.source import catalog
 from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
-from dbanon.sqltext.quote import Sql, identifier, literal_rows, one_line, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, one_line, qualified, text
 from dbanon.sqltext.templates import fill
 
 MAX_SAMPLE = 20_000
@@ -140,6 +145,7 @@ def problem_values(
                 "generalized" if column.declared.role.lower() == "quasi" else "as it is" for column in published_columns
             ),
             "limits": _text_list(_describe_limit(column) for column in published_columns),
+            "statements": Sql(f"[{join_sql(text(withhold_statement(c.declared)) for c in published_columns)}]"),
             "count": count_sql,
         }
     ]  # fmt: skip

@@ -43,50 +43,54 @@ VOCABULARY = IDENTIFYING_WORDS | {
         """,
     # Sensitive values.
     "sensitive": """
-        en: icd icd9 icd10 diag diags dx hiv aids drug* lab labs glu *result* wage wages pay payment payroll bonus
-            debt* credit* loan* balance capital party crime* offence* offense* verdict* cause reason readmi*
-            outcome* insulin *disease* *diagnos* reasoncode reasondesc* *illness* *disorder* *symptom* *condition*
-            *medication* *prescription* *treatment* *therap* *procedure* *surgery* *allerg* *genetic* *genotype*
-            pregnan* mental* *salar* *income* *earning* *religi* belief* *politic* orientation convict* *abuse*
-            addict* medicine* *diabet* cancer* tumor* tumour* covid* asthma* hypertens* cholesterol* glucose blood
-            pressure bmi vaccin* disab* claim* premium* payout* grade grades gpa score scores mark marks rating exam
-            exams examination test tests rent mortgage net gross revenue turnover smok* alcohol* depress* suicid*
-            sexual* union ideology
+        en: icd icd9 icd10 diag diags dx hiv aids drug* lab labs glu *result* wage wages pay payment payroll bonus debt*
+            credit* loan* balance capital party crime* offence* offense* verdict* cause reason readmi* outcome* insulin
+            *disease* *diagnos* reasoncode reasondesc* *illness* *disorder* *symptom* *condition* *medication*
+            *prescription* *treatment* *therap* *procedure* *surgery* *allerg* *genetic* *genotype* pregnan* mental*
+            *salar* *income* *earning* *religi* belief* *politic* orientation convict* *abuse* addict* medicine*
+            *diabet* cancer* tumor* tumour* covid* asthma* hypertens* cholesterol* glucose blood pressure bmi vaccin*
+            disab* claim* premium* payout* grade grades gpa score scores mark marks rating exam exams examination test
+            tests rent mortgage net gross revenue turnover smok* alcohol* depress* suicid* sexual* union ideology price
+            prices amount* cost costs discount* tax fare fares attrition churn* survived survival arm arms treat trt
+            satisfaction* involvement* rate rates habit
         de: *krankheit* *medika* *befund* *gehalt* *lohn* *einkommen* *schulden* *vorerkrankung* *behandlung*
             *operation* *arznei* *wirkstoff* *glaube* *konfession* *partei* *straf* *vermogen* *kredit* *zensur*
             *punkte* *schaden* *beitrag* *blutdruck* *laborwert* *impf* *behinder* *schwanger* *ergebnis* *prufung*
-            *miete*
+            *miete* *preis* *betrag* *rabatt* *zufrieden* *umsatz*
         fr: *maladie* *medicament* *traitement* *salaire* *revenu* *ordonnance* *dette* *pathologie* *chirurgie*
-            *grossesse* motif resultat*
+            *grossesse* motif resultat* prix montant* *satisfaction*
         es: *enfermedad* *medicament* *tratamient* *salario* *sueldo* *ingreso* *receta* *deuda* *padecimiento*
-            *cirugia* *embaraz* resultado* calificacion* farmaco* motivo
+            *cirugia* *embaraz* resultado* calificacion* farmaco* motivo precio* importe* *satisfaccion*
         pt: *doenca* *medicament* *tratament* *salario* *renda* *receita* *divida* *cirurgia* *gravidez* resultado*
-            motivo
-        it: *malatti* *farmac* *trattament* *stipendi* *reddit* *terapi* *patologi* *intervento* *gravidanza* esito
-            voto voti motivo
-        nl: *ziekte* *medicijn* *behandeling* *salaris* *loon* *inkomen* *schuld* *aandoening* *geneesmiddel*
-            *uitslag* cijfer
-        pl: *chorob* *rozpozn* *leki* lek *leczeni* *wynagrodz* *zarobk* *dochod* *pensja* *wynik* ocena oceny
+            motivo preco*
+        it: *malatti* *farmac* *trattament* *stipendi* *reddit* *terapi* *patologi* *intervento* *gravidanza* esito voto
+            voti motivo prezzo* importo* *soddisfazion*
+        nl: *ziekte* *medicijn* *behandeling* *salaris* *loon* *inkomen* *schuld* *aandoening* *geneesmiddel* *uitslag*
+            cijfer prijs* bedrag*
+        pl: *chorob* *rozpozn* *leki* lek *leczeni* *wynagrodz* *zarobk* *dochod* *pensja* *wynik* ocena oceny cena*
+            kwota*
         nordic: *sjukdom* *sygdom* *sykdom* *lakemedel* *laegemid* *legemid* *inkomst* *indkomst* *inntekt* lon lonn
-            karakter
+            karakter pris* belopp*
         ru: *диагноз* *болезн* *заболев* *лекарств* *зарплат* *доход* *лечен* *препарат* *результат* оценка оценки
-            diagnoz* bolezn* zarplat* dohod* lekarstv*
-        tr: *hastaligi* hastalik* tani teshis* *ilac* *tedavi* *maas* *gelir* *ucret* borc* sonuc* puan*
-        id: penyakit* diagnosa obat* pengobatan* gaji* pendapatan* penghasilan* utang* hasil nilai
+            diagnoz* bolezn* zarplat* dohod* lekarstv* *цена* *сумма* tsena
+        tr: *hastaligi* hastalik* tani teshis* *ilac* *tedavi* *maas* *gelir* *ucret* borc* sonuc* puan* fiyat* tutar*
+        id: penyakit* diagnosa obat* pengobatan* gaji* pendapatan* penghasilan* utang* hasil nilai harga*
         vi: chandoan luong
         zh: 诊断 診斷 疾病 症状 药 藥 收入 工资 薪 病名 手术 治疗 检查结果 成绩 贷款 宗教 zhenduan jibing shouru
-            gongzi
-        ja: 診断 病名 疾患 症状 薬 処方 収入 給与 年収 手術 治療 検査 成績 shindan byomei shunyu kyuyo
-        ko: 진단 질병 질환 증상 약물 처방 소득 급여 연봉 수술 치료 성적 jindan sodeuk
-        ar: *تشخيص* *مرض* *دواء* *راتب* *دخل* *علاج* tashkhis*
-        hi: *निदान* *बीमारी* *रोग* *दवा* *वेतन* *आय* bimari vetan
+            gongzi 价格 金额
+        ja: 診断 病名 疾患 症状 薬 処方 収入 給与 年収 手術 治療 検査 成績 shindan byomei shunyu kyuyo 価格 金額
+        ko: 진단 질병 질환 증상 약물 처방 소득 급여 연봉 수술 치료 성적 jindan sodeuk 가격 금액
+        ar: *تشخيص* *مرض* *دواء* *راتب* *دخل* *علاج* tashkhis* *سعر*
+        hi: *निदान* *बीमारी* *रोग* *दवा* *वेतन* *आय* bimari vetan *मूल्य*
         """,
     # Values that someone may know about a person: numbers and few words.
     "trait": """
         en: age ages *birth* born dob yob sex *gender* race ethnic* *marital* relationship* household* height weight
             death* died deceas* veteran* children* child kids native tall hours working dependents insurer payer
-            insurance tenure seniority plan tariff browser useragent agent os platform inpatient outpatient
-            emergency length
+            insurance tenure seniority plan tariff browser useragent agent os platform inpatient outpatient emergency
+            length mage fage mature premie gained waist* distance* travel* overtime
+            sib sibs sibsp siblings childs parch pclass
+            embarked wtkg
         de: alter *alter *geburt* geb gebdat* gebdatum *geschlecht* *familienstand* *groesse* korpergrosse* grosse
             *gewicht* *verstorben* *todes* *kinder* *haushalt* *krankenkasse* *versicherung* *tarif* zivilstand*
         fr: age *naissance* naiss sexe genre *matrimonial* *taille* *poids* *deces* enfant* civil
@@ -169,36 +173,34 @@ VOCABULARY = IDENTIFYING_WORDS | {
         """,
     # Establishments, things and their measurements: neither identifying nor sensitive.
     "neutral": """
-        en: hospital* ward wards clinic clinics department* dept specialty speciality specialties branch store
-            stores shop shops warehouse* product* article* item items sku category categories brand brands currency
-            quantity qty price prices amount* cost costs discount* tax unit units sensor* temperature* humidity
-            voltage* current power flow speed http https method protocol bytes channel* course courses semester*
-            subjectname vehicle line machine* firmware
+        en: hospital* ward wards clinic clinics department* dept specialty speciality specialties branch store stores
+            shop shops warehouse* product* article* item items sku category categories brand brands currency quantity
+            qty unit units sensor* temperature* humidity voltage* current power flow speed http https method protocol
+            bytes channel* course courses semester* subjectname vehicle line machine* firmware
         de: *krankenhaus* *klinik* *abteilung* *station* fachabteilung* *filiale* *produkt* *artikel* *kategorie*
-            *marke* *wahrung* *menge* *preis* *betrag* *anzahl* *rabatt* *einheit* *temperatur* *feuchte* *spannung*
-            *leistung* *maschine* *kurs* fach facher warengruppe*
-        fr: hopital* clinique* service services produit* article* categorie* marque* devise* quantite* prix montant*
-            magasin* capteur* temperature* humidite* matiere*
-        es: hospital* clinica* departamento* servicio* producto* articulo* categoria* marca* moneda* cantidad*
-            precio* importe* tienda* sensor* temperatura* humedad* asignatura*
-        pt: hospital* clinica* departamento* servico* produto* categoria* marca* moeda* quantidade* preco* valor
-            loja* sensor* temperatura* umidade* disciplina*
-        it: ospedale* clinica* reparto* prodotto* prodotti categoria* marca* valuta* quantita* prezzo* importo*
-            negozio* sensore* temperatura* umidita* materia
-        nl: ziekenhuis* kliniek* afdeling* product* artikel* categorie* merk* valuta aantal* prijs* bedrag* winkel*
-            sensor* temperatuur* vak
-        pl: szpital* klinika* oddzial* produkt* kategoria* marka* waluta* ilosc* cena* kwota* sklep* czujnik*
-            temperatura* przedmiot*
-        nordic: sjukhus* sykehus* avdelning* avdeling* produkt* kategori* antal* pris* belopp* butik*
-        ru: *больниц* *клиник* *отделени* *товар* *продукт* *категори* *бренд* *валют* *количеств* *цена* *сумма*
-            *магазин* *датчик* *температур* bolnits* otdeleni* tovar* kolichestv* tsena
-        tr: hastane* klinik* bolum* urun* kategori* marka* miktar* fiyat* tutar* magaza* sensor* sicaklik*
-        id: rumahsakit* klinik* departemen* poli produk* barang* kategori* merek* jumlah* harga* toko* sensor* suhu*
-        zh: 医院 醫院 科室 病房 产品 商品 类别 品牌 数量 价格 金额 门店 传感器 温度 湿度 yiyuan keshi chanpin
-        ja: 病院 診療科 病棟 商品 製品 分類 数量 価格 金額 店舗 センサー 温度 湿度 byoin
-        ko: 병원 진료과 병동 상품 제품 분류 수량 가격 금액 매장 센서 온도 습도 byeongwon
-        ar: *مستشفى* *قسم* *منتج* *كمية* *سعر* mustashfa
-        hi: *अस्पताल* *विभाग* *उत्पाद* *मात्रा* *मूल्य* aspatal
+            *marke* *wahrung* *menge* *anzahl* *einheit* *temperatur* *feuchte* *spannung* *leistung* *maschine* *kurs*
+            fach facher warengruppe*
+        fr: hopital* clinique* service services produit* article* categorie* marque* devise* quantite* magasin* capteur*
+            temperature* humidite* matiere*
+        es: hospital* clinica* departamento* servicio* producto* articulo* categoria* marca* moneda* cantidad* tienda*
+            sensor* temperatura* humedad* asignatura*
+        pt: hospital* clinica* departamento* servico* produto* categoria* marca* moeda* quantidade* valor loja* sensor*
+            temperatura* umidade* disciplina*
+        it: ospedale* clinica* reparto* prodotto* prodotti categoria* marca* valuta* quantita* negozio* sensore*
+            temperatura* umidita* materia
+        nl: ziekenhuis* kliniek* afdeling* product* artikel* categorie* merk* valuta aantal* winkel* sensor*
+            temperatuur* vak
+        pl: szpital* klinika* oddzial* produkt* kategoria* marka* waluta* ilosc* sklep* czujnik* temperatura* przedmiot*
+        nordic: sjukhus* sykehus* avdelning* avdeling* produkt* kategori* antal* butik*
+        ru: *больниц* *клиник* *отделени* *товар* *продукт* *категори* *бренд* *валют* *количеств* *магазин* *датчик*
+            *температур* bolnits* otdeleni* tovar* kolichestv*
+        tr: hastane* klinik* bolum* urun* kategori* marka* miktar* magaza* sensor* sicaklik*
+        id: rumahsakit* klinik* departemen* poli produk* barang* kategori* merek* jumlah* toko* sensor* suhu*
+        zh: 医院 醫院 科室 病房 产品 商品 类别 品牌 数量 门店 传感器 温度 湿度 yiyuan keshi chanpin
+        ja: 病院 診療科 病棟 商品 製品 分類 数量 店舗 センサー 温度 湿度 byoin
+        ko: 병원 진료과 병동 상품 제품 분류 수량 매장 센서 온도 습도 byeongwon
+        ar: *مستشفى* *قسم* *منتج* *كمية* mustashfa
+        hi: *अस्पताल* *विभाग* *उत्पाद* *मात्रा* aspatal
         """,
     # Types of things, for which a list has one code each.
     "category": """

@@ -92,7 +92,6 @@ def profile_sql(call: Call) -> Sql:
             postal=text(thresholds.POSTAL_WORDS),
             places=text(thresholds.HOUSE_WORDS),
             plain_id=person_spellings.NORMALIZED_VALUE,
-            neutral=[c for c in columns if c["is_neutral"]],
             withheld=Sql(WITHHELD),
             leaves=_leaf_relations(call, hierarchies),
             affinities=_shared_name_words(source, [name for _, name in hierarchies]),
@@ -153,9 +152,8 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
         "is_position": hints.coordinate is not None and kind in _CODE_LISTS and kind not in _CALENDAR_FAMILIES,
         "is_named": any((hints.quasi, hints.sensitive)) and kind not in _CALENDAR_FAMILIES,
         "coded_as": _CODE_LISTS.get(kind or ""),
-        "is_neutral": hints.neutral is not None,
         "may_be_person": any((hints.number, hints.subject, hints.key)),
-        "may_be_unchanged": any((hints.neutral, hints.sensitive)),
+        "may_be_unchanged": hints.sensitive is not None,
         "hints": {hint: text(word) for hint in column_names_hints.HINTS if (word := getattr(hints, hint))},
     }
 

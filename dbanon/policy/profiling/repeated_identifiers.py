@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dbanon import errors
+from dbanon.policy.column_names.hints import hints_from_name
+from dbanon.policy.profiling import thresholds
 from dbanon.source import catalog
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.messages import error_sql, sql_placeholder
@@ -71,7 +73,8 @@ def repeated_identifiers(
     """Yield the declared identifiers of a relation, each with a query that counts its repeated values.
 
     Nothing is yielded if a person or pseudonym is declared. Columns that do not exist are skipped; an identifier whose
-    query cannot be planned is yielded as unreadable. Nothing is counted here.
+    query cannot be planned is yielded as unreadable. Nothing is counted here. Of names and free text of which nearly
+    every record has its own, none is counted, because some of them are equal by chance.
 
     `rows` are the policy rows about the relation.
     """
@@ -85,7 +88,10 @@ def repeated_identifiers(
             continue
         name, type_ = columns[row.column.lower()]
         value = person_value(identifier(name), type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
-        count_sql = Sql(fill("policy/profiling/repeated_values.sql", source=relation.sql, value=value))
+        by_chance = Sql(str(thresholds.NEARLY_ALL_SHARE if names_people(name) else 1))
+        count_sql = Sql(
+            fill("policy/profiling/repeated_values.sql", source=relation.sql, value=value, by_chance=by_chance)
+        )
         yield (
             RepeatedIdentifier(row, type_, count_sql)
             if (not relation.is_visible or can_plan(cursor, count_sql))
@@ -125,8 +131,30 @@ def problem_values(candidate: RepeatedIdentifier) -> dict[str, Sql]:
 
 def _declare_person_statement(row: StoredPolicyRow) -> str:
     """Return the statement that changes the role in a policy row to person."""
+    return f"UPDATE {_policy_table(row)} SET role = 'person' WHERE {_row_condition(row)}"
+
+
+def withhold_statement(row: StoredPolicyRow) -> str:
+    """Return the statement that withholds a column: it deletes its policy row."""
+    return f"DELETE FROM {_policy_table(row)} WHERE {_row_condition(row)}"
+
+
+def _policy_table(row: StoredPolicyRow) -> Sql:
+    """Return the SQL name of the table that has a policy row."""
+    return qualified(row.database, catalog.SCHEMA, "policy")
+
+
+def _row_condition(row: StoredPolicyRow) -> str:
+    """Return the SQL condition that selects a policy row."""
     key = ", ".join(text(part) for part in (row.schema, row.table, row.column))
-    return (
-        f"UPDATE {qualified(row.database, catalog.SCHEMA, 'policy')} SET role = 'person' "
-        f"WHERE (schema_name, table_name, column_name) = ({key})"
-    )
+    return f"(schema_name, table_name, column_name) = ({key})"
+
+
+def names_people(column: str) -> bool:
+    """Return whether the name of a column says that it names or describes people and is no number or key.
+
+    >>> names_people("Surname"), names_people("patient_id")
+    (True, False)
+    """
+    hints = hints_from_name(column)
+    return bool(hints.direct or hints.prose) and not (hints.number or hints.subject or hints.key)

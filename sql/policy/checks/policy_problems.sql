@@ -15,10 +15,11 @@ UNION ALL
 SELECT
     {{ c.database }}, {{ c.schema }}, {{ c.table }}, column_names[limited_place + 1],
     {{ c.problem }},
-    NULL
+    statements[place + 1]
 FROM (
     SELECT
         *,
+        {{ c.statements }} AS statements,
         {{ c.names }} AS column_names,
         {{ c.roles }} AS roles,
         {{ c.limits }} AS limits

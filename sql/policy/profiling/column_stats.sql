@@ -193,11 +193,12 @@ column_counts AS MATERIALIZED (
         false AS is_in_degrees, false AS is_coarse, false AS is_integral,
         {% endif %}
         {% if c.number %}
+        coalesce(bool_and({{ c.number }} IN (0, 1)), false) AS is_zero_or_one,
         (SELECT middle_percent FROM {{ 'outliers'|of(c) }}) AS middle_percent,
         (SELECT n_not_finite FROM {{ 'outliers'|of(c) }}) AS n_not_finite,
         (SELECT n_outliers FROM {{ 'outliers'|of(c) }}) AS n_outliers
         {% else %}
-        NULL::INTEGER AS middle_percent, 0 AS n_not_finite, NULL::BIGINT AS n_outliers
+        false AS is_zero_or_one, NULL::INTEGER AS middle_percent, 0 AS n_not_finite, NULL::BIGINT AS n_outliers
         {% endif %}
     FROM {{ 'values'|of(c) }}
     {% if not loop.last %}

@@ -50,6 +50,9 @@ column_shares AS (
             by chance. #}
         f.is_text AND f.max_length <= {{ limits.MAX_POSTAL_LENGTH }}
             AND regexp_matches(f.named_quasi, {{ postal }}) AS is_postal,
+        {# Two persons can have the numbers 0 and 1. #}
+        (f.is_zero_or_one OR f.type = 'BOOLEAN') AND f.named_subject IS NULL AND f.distinct_values > 0
+            AND n_filled >= {{ limits.MIN_UNIQUENESS_RECORDS }} AS is_flag,
         is_nearly_unique AND NOT coalesce(is_postal, false) AND NOT coalesce(f.is_text AND is_covered, false)
             AND NOT coalesce(
                 f.max_length <= {{ limits.MAX_SHORT_LENGTH }} AND n_filled < {{ limits.MIN_INTEGER_KEY_RECORDS }}, false
@@ -63,7 +66,7 @@ person_keys AS (
     SELECT
         *,
         CASE
-            WHEN distinct_values < 2 OR distinct_values >= {{ limits.NEARLY_ALL_SHARE }} * n_filled
+            WHEN distinct_values < 2 OR is_flag OR distinct_values >= {{ limits.NEARLY_ALL_SHARE }} * n_filled
                 OR NOT can_identify_persons THEN NULL
             WHEN named_subject IS NOT NULL AND (
                 distinct_share >= {{ limits.MIN_KEY_DISTINCT_SHARE }}
@@ -103,30 +106,6 @@ source_records AS NOT MATERIALIZED (
         {% endif %}
     FROM source
 ),
-{% set count_people %}
-CASE WHEN EXISTS (FROM person_columns) THEN count(DISTINCT person_key) ELSE count(*) END
-{%- endset %}
--- One row per column that could be published unchanged: how many records have values of few persons, or of few records
--- if no persons are known.
-rare_record_counts AS MATERIALIZED (
-    {% for c in neutral %}
-    SELECT
-        {{ c.i }} AS place,
-        coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE_RECORDS }}), 0)::BIGINT AS n_rare_records
-    FROM (
-        SELECT
-            count(*) AS records,
-            {{ count_people }} AS people
-        FROM source_records
-        GROUP BY {{ c.column }}
-    )
-    {% if not loop.last %}
-    UNION ALL
-    {% endif %}
-    {% else %}
-    SELECT NULL::INTEGER AS place, 0 AS n_rare_records WHERE false
-    {% endfor %}
-),
 -- One row per column that its name would publish: whether nearly all of its values belong to one person each.
 value_owners AS MATERIALIZED (
     SELECT NULL::INTEGER AS place, false AS is_one_person_each WHERE false
@@ -147,8 +126,16 @@ value_owners AS MATERIALIZED (
 -- One row per column: a proposal for it alone, which is a list of the role and the reason.
 single_proposals AS MATERIALIZED (
     SELECT
-        r.*, n_rare_records,
+        r.*,
         CASE
+            {# Two values identify no one, whatever the name says: has_email, phone_verified. #}
+            WHEN is_flag AND coalesce(named_number, named_direct, named_prose, named_key) IS NOT NULL THEN
+                CASE
+                    WHEN named_sensitive IS NOT NULL THEN ['sensitive', 'its name says ' || named_sensitive]
+                    ELSE ['{{ withheld }}', 'review: its name says ' || coalesce(
+                        named_number, named_direct, named_prose, named_key
+                    ) || ', but it has no values other than yes and no']
+                END
             WHEN is_person THEN [
                 'person',
                 'its name says ' || coalesce(named_subject, named_number, named_key)
@@ -248,23 +235,9 @@ single_proposals AS MATERIALIZED (
                 'review: the table has no records'
                     || CASE WHEN named_neutral IS NULL THEN ', and its name says nothing that is known' ELSE '' END
             ]
-            WHEN named_neutral IS NOT NULL AND n_groups <= {{ limits.MAX_UNCHANGED_VALUES }}
-                AND n_rare_records = 0 THEN [
-                'insensitive',
-                'its name says ' || named_neutral || ', and each of its ' || n_groups
-                    || ' values belongs to {{ limits.RARE_RECORDS }} '
-                    || CASE WHEN EXISTS (FROM person_columns) THEN 'persons' ELSE 'records' END || ' or more'
-            ]
             WHEN named_neutral IS NOT NULL AND is_identifying_alone THEN
                 ['identifier', 'its name says ' || named_neutral || ', but nearly every record has a value of its own']
-            WHEN named_neutral IS NOT NULL AND can_be_generalized THEN [
-                'quasi',
-                'its name says ' || named_neutral || CASE
-                    WHEN n_rare_records > 0 THEN '; records with values of fewer than {{ limits.RARE_RECORDS }}'
-                        || CASE WHEN EXISTS (FROM person_columns) THEN ' persons' ELSE '' END
-                        || ': ' || n_rare_records
-                    ELSE ', and it has ' || n_groups || ' values' END
-            ]
+            WHEN named_neutral IS NOT NULL AND can_be_generalized THEN ['quasi', 'its name says ' || named_neutral]
             ELSE [
                 '{{ withheld }}',
                 'review: ' || CASE
@@ -274,37 +247,13 @@ single_proposals AS MATERIALIZED (
             ]
         END AS proposal
     FROM ranked_columns AS r
-    LEFT JOIN rare_record_counts USING (place)
     LEFT JOIN value_owners USING (place)
-),
--- One row: how many records are singled out by the columns together that alone would be published unchanged.
-joint_rare_records AS MATERIALIZED (
-    {% if neutral %}
-    SELECT coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE_RECORDS }}), 0)::BIGINT AS n_joint_rare_records
-    FROM (
-        SELECT
-            count(*) AS records,
-            {{ count_people }} AS people
-        FROM source_records, (
-            SELECT list(proposal[1] = 'insensitive' ORDER BY place ASC) AS is_unchanged FROM single_proposals
-        ) AS proposals
-        GROUP BY
-            {% for c in neutral %}
-            CASE WHEN proposals.is_unchanged[{{ c.i + 1 }}] THEN hash({{ c.column }}) END{{ sql(',') if not loop.last }}
-            {% endfor %}
-    )
-    {% else %}
-    SELECT 0 AS n_joint_rare_records
-    {% endif %}
 ),
 -- One row per column: the role that is finally proposed, the hierarchy, and the reason.
 proposed_roles AS MATERIALIZED (
     SELECT
         *,
-        proposal[1] = 'insensitive' AND n_joint_rare_records > 0 AS is_identifying_jointly,
-        CASE
-            WHEN NOT is_identifying_jointly THEN proposal[1] WHEN can_be_generalized THEN 'quasi' ELSE '{{ withheld }}'
-        END AS role,
+        proposal[1] AS role,
         role IN ('quasi', 'sensitive') AND near_hierarchy IS NOT NULL AS has_hierarchy,
         CASE WHEN has_hierarchy THEN near_hierarchy END AS hierarchy,
         CASE WHEN has_hierarchy THEN n_covered END AS covered_values,
@@ -322,12 +271,7 @@ proposed_roles AS MATERIALIZED (
             WHEN is_text AND role NOT IN ('identifier', 'person')
             THEN 'values of fewer than {{ limits.RARE_RECORDS }} records'
         END || CASE WHEN n_not_finite > 0 THEN ', or not finite' ELSE '' END AS outliers_by,
-        CASE
-            WHEN is_identifying_jointly THEN CASE WHEN role = 'quasi' THEN '' ELSE 'review: ' END
-                || 'its name says ' || named_neutral
-                || ', but with others like it, it singles out records: ' || n_joint_rare_records
-            ELSE proposal[2]
-        END || CASE
+        proposal[2] || CASE
             WHEN role = 'quasi' AND n_not_finite > 0
             THEN '; NaN or infinite values, to be replaced before a release: ' || n_not_finite
             ELSE ''
@@ -344,5 +288,5 @@ proposed_roles AS MATERIALIZED (
             WHEN is_date THEN '; its texts are dates, which are published as ranges once they are mended'
             ELSE '; no known hierarchy covers it'
         END AS reason
-    FROM single_proposals, joint_rare_records
+    FROM single_proposals
 )

@@ -96,7 +96,7 @@ CONTROLS = {
     "birth_date": ("DATE '1940-01-01' + (i * 37)::INTEGER", "quasi"), "birth_year": ("1940 + i % 60", "quasi"),
     "income": ("10000 + i % 60 * 500", "sensitive"), "Geschlecht": ("['m', 'w'][i % 2 + 1]", "quasi"),
     "admission_type_id": ("1 + i % 8", "quasi"), "job": ("['nurse', 'teacher', 'cook'][i % 3 + 1]", "quasi"),
-    "hospital": ("['North', 'South'][i % 2 + 1]", "insensitive"),
+    "hospital": ("['North', 'South'][i % 2 + 1]", "quasi"),
     "policy_start_date": ("DATE '2020-01-01' + (i % 90)::INTEGER", "quasi"),
     "marital_status": ("['single', 'married'][i % 2 + 1]", "quasi"), "thyroid": ("i % 3", "withheld"),
     "calendar": ("i % 3", "withheld"), "learning_style": ("i % 3", "withheld"), "balloon": ("i % 3", "withheld"),

@@ -191,7 +191,7 @@ def test_profile_proposes_every_role(clinic: Any) -> None:
     assert roles(clinic) == {
         "name": "identifier", "patient_nbr": "person", "visit": "identifier", "sex": "quasi", "whence": "quasi",
         "age": "quasi", "zip": "quasi", "reach": "identifier", "code": "sensitive", "measured": "withheld",
-        "flag": "withheld", "department": "insensitive", "token": "identifier", "note": "identifier",
+        "flag": "withheld", "department": "quasi", "token": "identifier", "note": "identifier",
         "list": "withheld",
         "birth_date": "quasi", "salary": "sensitive",
     }  # fmt: skip

@@ -1,0 +1,203 @@
+"""The table that a command reads: a table of a database, or a file loaded into a database beside it."""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.ledger.releases import TABLES
+from dbanon.runtime import input_files
+from dbanon.source import catalog
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import identifier, qualified
+
+FILE_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl")
+"""Endings of files of rows."""
+
+COMPRESSED_ENDINGS = (".gz", ".zst")
+"""Endings that may follow them."""
+
+
+def ending(path: Path) -> str:
+    """Return the ending of a file in lower case, without that of its compression.
+
+    >>> ending(Path("visits.CSV.gz")), ending(Path("clinic.duckdb"))
+    ('.csv', '.duckdb')
+    """
+    plain = Path(path.stem) if path.suffix.lower() in COMPRESSED_ENDINGS else path
+    return plain.suffix.lower()
+
+
+def is_row_file(path: Path) -> bool:
+    """Return whether a file is one of rows by its ending, and not a database."""
+    return ending(path) in FILE_ENDINGS
+
+
+def default_database(path: Path) -> Path:
+    """Return the path of the database beside a file of rows.
+
+    >>> default_database(Path("data/visits.csv.gz")).as_posix()
+    'data/visits.duckdb'
+    """
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED_ENDINGS else path
+    return plain.with_suffix(".duckdb")
+
+
+def default_table(path: Path) -> str:
+    """Return the name of the table that a file of rows becomes.
+
+    >>> default_table(Path("data/visits.csv.gz"))
+    'visits'
+    """
+    return default_database(path).stem
+
+
+# --- tables of a database ----------------------------------------------------------------------------------------
+
+
+def source_tables(con: Any, database: str | None = None) -> list[str]:
+    """Return the tables and views of a database that can be a source, as SQL names without the database.
+
+    The tables of releases and the schema `dbanon` are omitted. The default is the current database.
+    """
+    raw = getattr(con, "raw", con)
+    if database is None:
+        database = str(raw.execute("SELECT system.main.current_database()").fetchone()[0])
+    released = set()
+    if catalog.has_table(raw, database, "release"):
+        ledger, related_ledger = (qualified(database, catalog.SCHEMA, name) for name in ("release", "related_release"))
+        queries = [f"SELECT schema_name, name FROM {ledger} WHERE status = 'published'"]
+        if catalog.has_table(raw, database, "related_release"):
+            queries.append(
+                "SELECT schema_name, name || system.main.unnest(system.main.map_keys(tables)) "
+                f"FROM {related_ledger} WHERE status = 'published'"
+            )
+        releases = [row for query in queries for row in raw.execute(query).fetchall()]
+        released = {(schema, f"{name}{suffix}") for schema, name in releases for suffix in TABLES}
+    return [
+        identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
+        for _, schema, name in sorted(catalog.relations(raw, database))
+        if schema != catalog.SCHEMA and (schema, name) not in released
+    ]
+
+
+def identifier_text(name: str) -> str:
+    """Return a name as it is typed in SQL: quoted only if it must be.
+
+    >>> identifier_text("visits"), identifier_text("my visits")
+    ('visits', '"my visits"')
+    """
+    parts = names.table_parts(name)
+    return name if parts == (name,) and name == name.strip() else str(identifier(name))
+
+
+def chosen_table(con: Any, path: Path, table: str | None, database: str | None = None) -> str:
+    """Return the table that a command reads: that of --table, otherwise the only one of the database.
+
+    Args:
+        con: A connection.
+        path: The path of the database, for messages.
+        table: The value of --table; None if it is not given.
+        database: The name of the database; by default the current one.
+
+    Raises:
+        click.UsageError: --table is not given, and the database has several tables, or none.
+    """
+    if table is not None:
+        return table
+    tables = source_tables(con, database)
+    if len(tables) == 1:
+        return tables[0]
+    raise no_single_table(path, tables)
+
+
+def no_single_table(path: Path, tables: Sequence[str]) -> click.UsageError:
+    """Return the error about a database that has several tables, or none, and no --table that names one."""
+    if not tables:
+        return click.UsageError(f"{path} has no table. Hint: dbanon init FILE loads a file into one.")
+    return click.UsageError(f"{path} has {len(tables)} tables. Hint: --table names one of {', '.join(tables)}.")
+
+
+# --- a file as a table -------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def private_database(database: Path) -> Iterator[bool]:
+    """Return a context in which DuckDB creates files that only their owner can read, and yield if `database` is new.
+
+    The database and what DuckDB writes beside it (its log and temporary files) are such files where the database does
+    not exist yet, or is one already. A database that is created in a block that fails is removed.
+    """
+    is_new = not database.exists()
+    is_private = is_new or not database.stat().st_mode & 0o077
+    earlier_mask = os.umask(0o077) if is_private else None
+    try:
+        yield is_new
+    except BaseException:
+        if is_new:
+            for file in (database, database.with_name(f"{database.name}.wal")):
+                with contextlib.suppress(OSError):
+                    file.unlink()
+        raise
+    finally:
+        if earlier_mask is not None:
+            os.umask(earlier_mask)
+
+
+@contextlib.contextmanager
+def table_from_file(con: Any, database: Path, file: Path, table: str, is_replacing: bool) -> Iterator[str]:
+    """Create a table of the current database from a file for a block, and yield its name in SQL.
+
+    The table remains if the block ends without an error. Otherwise it is dropped, and a table that it replaced is there
+    again.
+
+    Args:
+        con: A connection of `dbanon.connect`.
+        database: The path of the database, for messages.
+        file: The file of rows.
+        table: The name of the table.
+        is_replacing: Whether a table that has this name is replaced.
+
+    Raises:
+        click.ClickException: There is such a table, and `is_replacing` is false; or it is part of a release.
+    """
+    (current,) = con.execute("SELECT system.main.current_database()").fetchone()
+    place, backup = qualified(current, "main", table), identifier(f"{table} before init")
+    existing = next(
+        (name for _, schema, name in catalog.relations(con, current) if schema == "main" and _same(name, table)), None
+    )
+    if existing is not None and identifier_text(existing) not in source_tables(con):
+        raise exit_error(f"{existing} in {database} is part of a release. Hint: --table gives the new table a name.")
+    if existing is not None and not is_replacing:
+        raise exit_error(
+            f"{database} has a table {existing} already. Hint: --replace loads {file.name} in its place, with a new "
+            "policy; --table gives the new table another name."
+        )
+    con.raw.execute("BEGIN")
+    try:
+        if existing is not None:
+            con.raw.execute(f"ALTER TABLE {qualified(current, 'main', existing)} RENAME TO {backup}")
+        con.raw.execute(f"CREATE TABLE {place} AS FROM {input_files.file_relation(str(file))}")
+        con.raw.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(Exception):
+            con.raw.execute("ROLLBACK")
+        raise
+    try:
+        yield identifier_text(table)
+    except BaseException:
+        con.raw.execute(f"DROP TABLE {place}")
+        if existing is not None:
+            con.raw.execute(f"ALTER TABLE {qualified(current, 'main')}.{backup} RENAME TO {identifier(existing)}")
+        raise
+    if existing is not None:
+        con.raw.execute(f"DROP TABLE {qualified(current, 'main')}.{backup}")
+
+
+def _same(first: str, second: str) -> bool:
+    """Return whether DuckDB takes two names for the same."""
+    return names.fold_case(first) == names.fold_case(second)
