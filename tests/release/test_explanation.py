@@ -216,7 +216,8 @@ def test_explained_text_has_short_lines_and_same_result(six: Any, call: str) -> 
 
 def test_explained_statement_has_no_numbered_names(six: Any) -> None:
     query = dbanon.explain(six, "FROM kacpc_metrics('six', k=3, l := 2)")
-    assert not re.search(r"\b[cpqu]\d", query)
+    without_literals = re.sub(r"'(?:[^']|'')*'", "''", query)
+    assert not re.search(r"\b[cpqu]\d", without_literals)
     assert '"age: code"' in query and '"workclass: published"' in query
 
 
