@@ -54,8 +54,12 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
         )
     texts = [(function, _readable_text(statement, chapter)) for function, statement in statements]
     if not any(text for _, text in texts):
-        found = [name for name in CHAPTERS if any(chapter_sql(statement, name) for _, statement in statements)]
-        accepted = f"one of {', '.join(map(repr, found))}" if found else "omitted, as this statement has no chapters"
+        chapter_names = [name for name in CHAPTERS if any(chapter_sql(statement, name) for _, statement in statements)]
+        accepted = (
+            f"one of {', '.join(map(repr, chapter_names))}"
+            if chapter_names
+            else "omitted, as this statement has no chapters"
+        )
         raise errors.InvalidArgumentError("explain", "chapter", accepted, format_value(chapter))
     return "\n".join(f"-- The statement of {function}.\n{text}" for function, text in texts if text)
 

@@ -90,8 +90,8 @@ class UncoveredValueError(DbanonError):
 
 def uncovered_values_call(table: str, column: str, hierarchy: str | None) -> str:
     """Return the call that lists the values of a column that are missing from its hierarchy, or from the named one."""
-    named = [f"hierarchy := {text(hierarchy)}"] if hierarchy else []
-    return f"uncovered_values({', '.join([text(table), text(column), *named])})"
+    hierarchy_argument = [f"hierarchy := {text(hierarchy)}"] if hierarchy else []
+    return f"uncovered_values({', '.join([text(table), text(column), *hierarchy_argument])})"
 
 
 class ReservedValueError(DbanonError):

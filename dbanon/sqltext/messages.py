@@ -105,7 +105,7 @@ class MessageTexts(NamedTuple):
     Attributes:
         rows: For each message its name and the part of its text that differs from those of others, as a row of VALUES.
         whole_text: SQL of the whole text, from the second column `col1` of a row.
-        mark: The mark, as a literal, that stands in texts for an inserted value.
+        mark: The mark, as a literal, of the places in texts where values are inserted.
     """
 
     rows: list[Fragment]

@@ -92,7 +92,7 @@ def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
         tree = HierarchyTree(rows, preorder_tree(rows.parent), request["escape"], not has_rows)
         trees.append((number, tree, _match_values(tree, tree_values, min_level)))
     columns = (
-        (_node_rows(*each) for each in trees),
+        (_node_rows(*read_tree) for read_tree in trees),
         (_code_rows(number, matched) for number, _, matched in trees),
         (_domain_row(tree, matched, request["names"]) for _, tree, matched in trees),
         (_fact_row(*each) for each in trees),

@@ -111,7 +111,7 @@ def anonymize(
       dbanon publish visits.duckdb visits_release -o visits_safe.csv
 
     In a database, the release of the table visits is stored as visits_release, by the policy of the database, and no
-    file is written. With -o, or from a file, the release is written to OUTPUT and beside it its classes, metrics and
+    file is written. With -o, or from a file, the release is written to OUTPUT and next to it its classes, metrics and
     certificate; each file appears whole or not at all, and INPUT is only read. Columns without a role are withheld.
     """
     roles = role_parameters(qi, sensitive, person, identifiers, insensitive)

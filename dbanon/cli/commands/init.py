@@ -113,7 +113,7 @@ def init(
 ) -> None:
     """Propose a policy for a table, column by column, and write it.
 
-    INPUT is a file (CSV, Parquet, JSON) or a DuckDB database. A file is loaded into a table of the database beside it,
+    INPUT is a file (CSV, Parquet, JSON) or a DuckDB database. A file is loaded into a table of the database next to it,
     which only you can read: visits.csv into visits.duckdb. A database of several tables needs TABLE.
 
     \b
@@ -143,7 +143,7 @@ def init(
 
 @dataclass(frozen=True)
 class _InitRequest:
-    """What the command was called with.
+    """The arguments of a call of the command.
 
     Attributes:
         source: The file or database.
@@ -235,10 +235,10 @@ def _write_proposals(con: Any, request: _InitRequest, table: str) -> dict[str, A
         click.echo(click.wrap_text(f"Problem: {problem}", _WIDTH, subsequent_indent="  "))
         if statement:
             click.echo(f"    {statement};")
-    written = {p.column for p in declared}
+    declared_names = {p.column for p in declared}
     return summary | {
         "written": [{"column_name": p.column, "role": p.role, "hierarchy": p.hierarchy} for p in declared],
-        "withheld": [p.column for p in proposals if p.column not in written],
+        "withheld": [p.column for p in proposals if p.column not in declared_names],
         "problems": [problem for _, problem, _ in problems],
     }
 
@@ -264,8 +264,7 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
     """Fix the problems of a policy with their statements, until there are none, and return the columns that remain.
 
     A statement withholds a column, or declares a key whose values repeat as the person. Columns of names, of free text
-    or with values of nearly one record each are no such key: they are withheld without a role. The user is told what
-    has changed.
+    or with values of nearly one record each are no such key: they are withheld without a role. Each change is printed.
     """
     remaining = list(declared)
     for _ in declared:
@@ -281,9 +280,13 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
         else:
             con.execute(statement)
             rows = {row.declared.column: row.declared.role for row in stored_policy.policy_rows(source, con)}
-            changed = [q for q in remaining if rows.get(q.column) != q.role]
-            remaining = [replace(q, role=rows[q.column]) if q in changed else q for q in remaining if q.column in rows]
-            change = "; ".join(f"{q.column} is {'the person' if q.column in rows else 'withheld'}" for q in changed)
+            changed_proposals = [q for q in remaining if rows.get(q.column) != q.role]
+            remaining = [
+                replace(q, role=rows[q.column]) if q in changed_proposals else q for q in remaining if q.column in rows
+            ]
+            change = "; ".join(
+                f"{q.column} is {'the person' if q.column in rows else 'withheld'}" for q in changed_proposals
+            )
         _print_wrapped(f"{change}, because of {problem}")
     return remaining
 
@@ -319,8 +322,8 @@ def _open_writable(database: Path) -> Iterator[Any]:
             raise
         except Exception as error:
             kind = redaction.quoting_error_kind(error)
-            shown = error if kind is None else errors.UnreadableValueError("init", ["the input"], kind)
-            message = str(shown).split("\n")[0].removeprefix("Invalid Input Error: ")
+            safe_error = error if kind is None else errors.UnreadableValueError("init", ["the input"], kind)
+            message = str(safe_error).split("\n")[0].removeprefix("Invalid Input Error: ")
             raise exit_error(message, error_outcome(error)) from None
 
 
@@ -418,7 +421,7 @@ def _print_sample_values(init_context: _InitContext, column: str) -> None:
         f"GROUP BY {value} ORDER BY system.main.count(*) DESC, {value} ASC LIMIT {N_SAMPLE_VALUES}"
     ).fetchall()
     if rows:
-        line = f"  values: {', '.join(single_line(shown) for (shown,) in rows)}"
+        line = f"  values: {', '.join(single_line(sample) for (sample,) in rows)}"
         width = shutil.get_terminal_size().columns
         click.echo(line if len(line) <= width else f"{line[: width - 1]}…")
 

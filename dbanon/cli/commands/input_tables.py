@@ -1,4 +1,4 @@
-"""The table that a command reads: a table of a database, or a file loaded into a database beside it."""
+"""The table that a command reads: a table of a database, or a file loaded into a database next to it."""
 
 import contextlib
 import os
@@ -28,8 +28,8 @@ def ending(path: Path) -> str:
     >>> ending(Path("visits.CSV.gz")), ending(Path("clinic.duckdb"))
     ('.csv', '.duckdb')
     """
-    plain = Path(path.stem) if path.suffix.lower() in COMPRESSED_ENDINGS else path
-    return plain.suffix.lower()
+    uncompressed_path = Path(path.stem) if path.suffix.lower() in COMPRESSED_ENDINGS else path
+    return uncompressed_path.suffix.lower()
 
 
 def is_row_file(path: Path) -> bool:
@@ -38,13 +38,13 @@ def is_row_file(path: Path) -> bool:
 
 
 def default_database(path: Path) -> Path:
-    """Return the path of the database beside a file of rows.
+    """Return the path of the database next to a file of rows.
 
     >>> default_database(Path("data/visits.csv.gz")).as_posix()
     'data/visits.duckdb'
     """
-    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED_ENDINGS else path
-    return plain.with_suffix(".duckdb")
+    uncompressed_path = path.with_suffix("") if path.suffix.lower() in COMPRESSED_ENDINGS else path
+    return uncompressed_path.with_suffix(".duckdb")
 
 
 def default_table(path: Path) -> str:
@@ -67,7 +67,7 @@ def source_tables(con: Any, database: str | None = None) -> list[str]:
     raw = getattr(con, "raw", con)
     if database is None:
         database = str(raw.execute("SELECT system.main.current_database()").fetchone()[0])
-    released = set()
+    release_tables = set()
     if catalog.has_table(raw, database, "release"):
         ledger, related_ledger = (qualified(database, catalog.SCHEMA, name) for name in ("release", "related_release"))
         queries = [f"SELECT schema_name, name FROM {ledger} WHERE status = 'published'"]
@@ -77,11 +77,11 @@ def source_tables(con: Any, database: str | None = None) -> list[str]:
                 f"FROM {related_ledger} WHERE status = 'published'"
             )
         releases = [row for query in queries for row in raw.execute(query).fetchall()]
-        released = {(schema, f"{name}{suffix}") for schema, name in releases for suffix in TABLES}
+        release_tables = {(schema, f"{name}{suffix}") for schema, name in releases for suffix in TABLES}
     return [
         identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
         for _, schema, name in sorted(catalog.relations(raw, database))
-        if schema != catalog.SCHEMA and (schema, name) not in released
+        if schema != catalog.SCHEMA and (schema, name) not in release_tables
     ]
 
 
@@ -129,7 +129,7 @@ def no_single_table(path: Path, tables: Sequence[str]) -> click.UsageError:
 def private_database(database: Path) -> Iterator[bool]:
     """Return a context in which DuckDB creates files that only their owner can read, and yield if `database` is new.
 
-    The database and what DuckDB writes beside it (its log and temporary files) are such files where the database does
+    The database and what DuckDB writes next to it (its log and temporary files) are such files where the database does
     not exist yet, or is one already. A database that is created in a block that fails is removed.
     """
     is_new = not database.exists()

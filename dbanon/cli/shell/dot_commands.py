@@ -284,10 +284,10 @@ def _function_groups() -> Iterator[tuple[str, str]]:
     stream_names = {system.name for system in streams.streams()}
     publishing = [name for name in names if (f := table_functions().get(name)) is not None and f.kind == "release"]
     reading = [name for name in names if name in function_page.SCALARS]
-    named = {*stream_names, *publishing, *reading}
+    listed_names = {*stream_names, *publishing, *reading}
     yield "releases", ", ".join(publishing)
     yield "streams", ", ".join(sorted(stream_names))
-    yield "data, policy, audits", ", ".join(name for name in names if name not in named)
+    yield "data, policy, audits", ", ".join(name for name in names if name not in listed_names)
     yield "published values", ", ".join(reading)
     yield "", "Releases and streams have two more functions each, such as best_classes and best_metrics."
 
