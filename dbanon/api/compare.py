@@ -151,7 +151,7 @@ class _ResumableComparison:
             return
         rows = cursor.execute(
             "SELECT comment FROM system.main.duckdb_tables() "
-            "WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
+            "WHERE database_name = ? AND schema_name = ? AND table_name = ?",
             list(existing),
         ).fetchall()
         comment = rows[0][0] if rows else None

@@ -267,7 +267,7 @@ def anonymity_sql(
         DbanonError: As `_resolve_columns` and `_sensitive_columns`; UnsupportedPersonError if the type of the person
             column cannot be counted.
     """
-    declared, fingerprint_sql, fingerprint = policy
+    declared, fingerprint_sql, fingerprint, _ = policy
     if function not in (_K_ANONYMITY, _ALL):
         model_request.refuse_other_forms(function, _model_by_function(function), options)
     columns = _resolve_columns(function, source, declared, options, function != _K_ANONYMITY)

@@ -45,7 +45,7 @@ def _status_values(call: Call, entry: LedgerEntry) -> dict[str, object]:
             raise errors.EarlierHashesError("release_status", entry.display_name)
         spec = releases.current_spec(entry, call.session, call.cursor)
         changes = _source_changes(entry, spec)
-        policy_changed = spec.policy.fingerprint != entry.policy_fingerprint
+        policy_changed = spec.policy.stored_fingerprint != entry.policy_fingerprint
         hierarchy_changed = resolve.hierarchy_fingerprint(spec, call.cursor) != entry.hierarchy_fingerprint
         call.cursor.execute(f"EXPLAIN {changes}").fetchall()
     except Exception as error:  # a missing source, a policy that no longer fits, a broken view: said, not raised
@@ -79,7 +79,7 @@ def is_fresh(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any, members: Sql | 
     with the source (default: all).
     """
     return (
-        spec.policy.fingerprint == entry.policy_fingerprint
+        spec.policy.stored_fingerprint == entry.policy_fingerprint
         and resolve.hierarchy_fingerprint(spec, cursor) == entry.hierarchy_fingerprint
         and not any(cursor.execute(_source_changes(entry, spec, members)).fetchall()[0])
     )

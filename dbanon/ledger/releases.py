@@ -349,7 +349,7 @@ def table_columns(entry: LedgerEntry, table_suffix: str, cursor: Cursor) -> dict
     """
     rows = cursor.execute(
         "SELECT column_name, data_type FROM system.main.duckdb_columns() "
-        "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
+        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index ASC",
         [entry.database, entry.schema, entry.name + table_suffix],
     ).fetchall()
     return {str(name): str(type_) for name, type_ in rows}

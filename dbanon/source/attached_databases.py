@@ -364,7 +364,7 @@ def _recorded_identities(cursor: Any, holder: str) -> dict[str, str]:
     """
     exists = cursor.execute(
         "SELECT 1 FROM system.main.duckdb_tables() "
-        "WHERE (database_name, schema_name, table_name) = (?, 'dbanon', 'foreign_database')",
+        "WHERE database_name = ? AND schema_name = 'dbanon' AND table_name = 'foreign_database'",
         [holder],
     ).fetchall()
     rows = cursor.execute(f"SELECT name, identity FROM {_table(holder)}").fetchall() if exists else []

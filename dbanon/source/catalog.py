@@ -336,8 +336,8 @@ def _is_table(cursor: Cursor, place: tuple[str, str, str]) -> bool:
     """Return whether there is a table, not a view, at this exact place of a DuckDB database."""
     return bool(
         cursor.execute(
-            "SELECT 1 FROM system.main.duckdb_tables() JOIN system.main.duckdb_databases() USING (database_name) "
-            "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND type = 'duckdb'",
+            "SELECT 1 FROM system.main.duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ? "
+            "AND database_name IN (SELECT database_name FROM system.main.duckdb_databases() WHERE type = 'duckdb')",
             list(place),
         ).fetchall()
     )
@@ -355,7 +355,7 @@ def columns_of(cursor: Cursor, place: tuple[str, str, str]) -> dict[str, str]:
         return dict(
             cursor.execute(
                 "SELECT column_name, data_type FROM system.main.duckdb_columns() "
-                "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
+                "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index ASC",
                 list(place),
             ).fetchall()
         )
@@ -403,7 +403,7 @@ def has_table(cursor: Cursor, database: str, table: str) -> bool:
     """Return whether the schema dbanon of the database has this table."""
     return bool(
         cursor.execute(
-            "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
+            "SELECT 1 FROM system.main.duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?",
             [database, SCHEMA, table],
         ).fetchall()
     )

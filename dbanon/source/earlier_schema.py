@@ -70,7 +70,7 @@ def _columns(cursor: Any, database: str, table: str) -> set[str]:
     """Return the names of a table's columns; empty if there is no such table."""
     rows = cursor.execute(
         "SELECT column_name FROM system.main.duckdb_columns() "
-        "WHERE (database_name, schema_name, table_name) = (?, 'dbanon', ?)",
+        "WHERE database_name = ? AND schema_name = 'dbanon' AND table_name = ?",
         [database, table],
     ).fetchall()
     return {str(name) for (name,) in rows}

@@ -63,7 +63,7 @@ _WAIT_S = 0.05
 def schema_version(cursor: Any, database: str) -> int | None:
     """Return the version of a database's schema dbanon; None if there is no schema, or one without a version."""
     exists = cursor.execute(
-        "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
+        "SELECT 1 FROM system.main.duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?",
         [database, "dbanon", "schema_version"],
     ).fetchall()
     table = qualified(database, "dbanon", "schema_version")

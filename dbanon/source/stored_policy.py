@@ -1,6 +1,6 @@
 """The policy of a source: the rows of dbanon.policy about it, and a fingerprint of them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -223,11 +223,19 @@ def _keys(cursor: catalog.Cursor, database: str) -> list[tuple[str, str]]:
 
 
 class Policy(NamedTuple):
-    """The policy of a source: its rows, SQL for a fingerprint of them, and its value when they were read."""
+    """The policy of a source.
+
+    Attributes:
+        declared: Its rows.
+        fingerprint_sql: SQL for a fingerprint of the rows, which a statement checks when it runs.
+        fingerprint: Its value when the rows were read.
+        stored_fingerprint: A fingerprint for the ledger, which is the same in all versions of dbanon.
+    """
 
     declared: tuple[DeclaredColumn, ...]
     fingerprint_sql: Sql
     fingerprint: str
+    stored_fingerprint: str
 
 
 class TemporaryPolicy(NamedTuple):
@@ -248,18 +256,30 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     includes the source's guard.
     """
     exists = catalog.has_table(cursor, source.home, "policy")
-    sql = _fingerprint_sql(source.home, exists, _may_match_source(source))
-    if source.foreign is not None:
-        near = Sql(f"{_may_match_source(source)} AND {name_condition(source.foreign.names)}")
-        others = [_fingerprint_sql(other, True, near) for other in source.foreign.others]
-        if source.foreign.identity is not None:
-            others.append(attached_databases.identity_sql(source.database, source.foreign.kind))
-        sql = Sql(f"({' || '.join([sql, *others])})")
-    fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
+    sql = _fingerprint_sql(source, exists, _rows_fingerprint)
+    stored_sql = _fingerprint_sql(source, exists, _lasting_rows_fingerprint)
+    fingerprint, stored_fingerprint = cursor.execute(f"SELECT {sql}, {stored_sql}").fetchall()[0]
     if source.guard is not None:
         sql = Sql(f"(CASE WHEN {source.guard} THEN {sql} END)")
     rows = _stored_rows(source, cursor) if exists else []
-    return Policy(tuple(row.declared for row in rows), sql, fingerprint)
+    return Policy(tuple(row.declared for row in rows), sql, fingerprint, stored_fingerprint)
+
+
+def _fingerprint_sql(source: catalog.Source, exists: bool, rows_fingerprint: Callable[[str, Sql], Sql]) -> Sql:
+    """Return a SQL expression of the fingerprint of a source's policy.
+
+    `exists` says whether its database has a policy; `rows_fingerprint` returns the fingerprint of the rows of a
+    database's policy that a condition selects.
+    """
+    near = _may_match_source(source)
+    sql = rows_fingerprint(source.home, near) if exists else _no_policy_fingerprint(source.home)
+    if source.foreign is None:
+        return sql
+    also_near = Sql(f"{near} AND {name_condition(source.foreign.names)}")
+    others = [rows_fingerprint(other, also_near) for other in source.foreign.others]
+    if source.foreign.identity is not None:
+        others.append(attached_databases.identity_sql(source.database, source.foreign.kind))
+    return Sql(f"({' || '.join([sql, *others])})")
 
 
 _LATER = r"(, '(missing|form)': NULL)*\}$"
@@ -278,20 +298,35 @@ def _with_earlier_names(row_text: str) -> str:
     return row_text
 
 
-def _fingerprint_sql(home: str, exists: bool, row_condition: Sql) -> Sql:
-    """Return a scalar subquery for the fingerprint of the policy rows in database `home` that `row_condition` selects.
+def _no_policy_fingerprint(home: str) -> Sql:
+    """Return a scalar subquery for the fingerprint of a missing policy: the number of tables of this name in `home`."""
+    return qualify_builtins(
+        "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
+        f"({text(home)}, {text(catalog.SCHEMA)}, 'policy'))"
+    )
 
-    If the database has no policy (`exists` is false), it counts the tables of this name, so that a new one changes it.
-    The text of a row is that of the first schema: with the names that columns and roles had there, and without NULL in
-    columns that were added later. So a migration changes no fingerprint.
+
+def _rows_fingerprint(home: str, row_condition: Sql) -> Sql:
+    """Return a scalar subquery for a fingerprint of the rows of `home`'s policy that `row_condition` selects.
+
+    A statement compares it when it is planned and when it runs.
     """
-    if not exists:
-        return qualify_builtins(
-            "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
-            f"({text(home)}, {text(catalog.SCHEMA)}, 'policy'))"
-        )
+    return _text_fingerprint(home, row_condition, "p::VARCHAR")
+
+
+def _lasting_rows_fingerprint(home: str, row_condition: Sql) -> Sql:
+    """Return a scalar subquery for a fingerprint of the rows of `home`'s policy that `row_condition` selects.
+
+    It is for the ledger. The text of a row is that of the first schema: with the names that columns and roles had
+    there, and without NULL in columns that were added later. So a migration changes no fingerprint.
+    """
+    row_text = f"regexp_replace({_with_earlier_names('p::VARCHAR')}, {text(_LATER)}, '}}')"
+    return _text_fingerprint(home, row_condition, row_text)
+
+
+def _text_fingerprint(home: str, row_condition: Sql, row_text: str) -> Sql:
+    """Return a scalar subquery for the MD5 hash of the texts of the rows of `home`'s policy; "" without rows."""
     return qualify_builtins(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
-        f"regexp_replace({_with_earlier_names('p::VARCHAR')}, {text(_LATER)}, '}}') AS line "
-        f"FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {row_condition}) AS rows)"
+        f"{row_text} AS line FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {row_condition}) AS rows)"
     )

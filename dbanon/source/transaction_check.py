@@ -47,10 +47,9 @@ def catalog_state(
     relations = mentions.relations if mentions is not None else ()
     number = "CASE type WHEN 'duckdb' THEN {kind}_oid END"  # those of other systems change with every look
     if tables:
-        places = join_sql(f"({join_sql(map(text, place))})" for place in sorted(tables))
         queries.append(
             "SELECT concat_ws(' ', database_name, schema_name, table_name, table_oid, column_index, column_name, "
-            f"data_type) AS line FROM duckdb_columns() WHERE (database_name, schema_name, table_name) IN ({places})"
+            f"data_type) AS line FROM duckdb_columns() WHERE {_is_at_place(tables)}"
         )
     for kind in ("table", "view") if relations else ():
         queries.append(
@@ -69,6 +68,19 @@ def catalog_state(
         f"(SELECT md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)) FROM ({lines}) AS lines)"
     )
     return CatalogState(sql, cursor.execute(f"SELECT {sql}").fetchall()[0][0])
+
+
+def _is_at_place(tables: Collection[Place]) -> Sql:
+    """Return a SQL condition that is true for the catalog rows of the tables.
+
+    It compares each part of a place, since DuckDB 2.0 then reads the catalog of these databases and schemas only.
+    """
+    parts = zip(("database_name", "schema_name", "table_name"), zip(*sorted(tables), strict=True), strict=True)
+    each_part = " AND ".join(f"{column} IN ({join_sql(map(text, sorted(set(names))))})" for column, names in parts)
+    if len(tables) == 1:
+        return Sql(each_part)
+    places = join_sql(f"({join_sql(map(text, place))})" for place in sorted(tables))
+    return Sql(f"{each_part} AND (database_name, schema_name, table_name) IN ({places})")
 
 
 def _is_one_of(column: str, names: Iterable[str]) -> Sql:
@@ -108,11 +120,9 @@ def no_renamed_table_sql(function: str, source: str, tables: Collection[Place], 
         tables: Places without policy rows from which the source reads.
         table_oids: The OIDs of the governed tables, as committed.
     """
-    places = join_sql(f"({join_sql(map(text, place))})" for place in sorted(tables))
     oid_list = join_sql(Sql(str(number)) for number in sorted(table_oids))
     message = text(str(errors.SourceChangedError(function, source)))
     n_matches = qualify_builtins(
-        "(SELECT count(*) FROM duckdb_tables() "
-        f"WHERE (database_name, schema_name, table_name) IN ({places}) AND table_oid IN ({oid_list}))"
+        f"(SELECT count(*) FROM duckdb_tables() WHERE {_is_at_place(tables)} AND table_oid IN ({oid_list}))"
     )
     return Sql(f"(CASE WHEN {n_matches} = 0 THEN true ELSE system.main.error({message}) END)")

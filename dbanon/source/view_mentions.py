@@ -129,7 +129,7 @@ def _view_statements(cursor: Any, name: str, place: tuple[str, str, str] | None 
     return [row[0] for row in rows]
 
 
-_AT_PLACE = "(database_name, schema_name, view_name) = (?, ?, ?)"
+_AT_PLACE = "database_name = ? AND schema_name = ? AND view_name = ?"
 
 
 def _macro_definitions(cursor: Any, called: Iterable[str]) -> list[str | None]:

@@ -24,7 +24,7 @@ def view_calls_function(function: str, view: tuple[str, str, str], cursor: Any) 
     (database, schema, name).
     """
     rows = cursor.execute(
-        "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",
+        "SELECT sql FROM system.main.duckdb_views() WHERE database_name = ? AND schema_name = ? AND view_name = ?",
         list(view),
     ).fetchall()
     texts, visited = [row[0] for row in rows], set[str]()

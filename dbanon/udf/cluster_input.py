@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from dbanon import errors
 from dbanon.encoding import encoded_table
+from dbanon.encoding.request_defaults import complete_request
 from dbanon.runtime import interrupts, session
 from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy
 
@@ -110,7 +111,7 @@ def answer_requests(requests: Any, answer_request: Callable[[dict[str, Any], int
     """
     answer_arrays = []
     for i, request_text in enumerate(as_array(requests).to_pylist()):
-        request = json.loads(request_text)
+        request = complete_request(json.loads(request_text))
         try:
             answer_arrays.append(answer_request(request, i))
         except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too

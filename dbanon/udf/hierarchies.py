@@ -1,6 +1,6 @@
 """The scalar function that reads hierarchies: their rows and the values of columns in, nodes and codes out.
 
-It reports no errors: it counts what may be wrong, and sql/release/plan/input_errors.sql decides.
+It raises no errors: it states what is wrong, and sql/release/plan/input_errors.sql raises the first one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from dbanon.encoding.encoded_table import AnyInts
 from dbanon.encoding.preorder import Preorder, preorder_tree
+from dbanon.policy.hierarchies.messages import MALFORMED
 from dbanon.udf.arrow_columns import boolean_column, list_items, text_column, to_arrow, to_bitmap, to_numpy
 from dbanon.udf.cluster_input import as_array, list_array
 
@@ -28,10 +29,8 @@ NODES = pa.struct(
 CODES = pa.struct([("tree", _INT), ("value", _TEXT), ("code", _INT), ("node", _INT), ("own", _INT)])
 DOMAIN = pa.struct([("parent", _INTS), ("value", _INTS), ("names", pa.list_(_TEXT))])
 FACT = pa.struct(
-    [("tree", _INT), ("roots", _INT), ("stored", _INT), ("reached", _INT), ("same_labels", pa.bool_()),
-     ("inner_nodes", _INT), ("inner_names", _INT), ("inner_stars", _INT), ("reserved", _INT), ("uncovered", _INT),
-     ("ambiguous", _INT), ("several_nodes", _INT)]
-)  # fmt: skip
+    [("tree", _INT), ("malformed", _TEXT), ("reserved", _INT), ("uncovered", _INT), ("several_nodes", _INT)]
+)
 TREES = pa.struct(
     [("nodes", pa.list_(NODES)), ("codes", pa.list_(CODES)), ("domains", pa.list_(DOMAIN)), ("facts", pa.list_(FACT))]
 )
@@ -59,7 +58,7 @@ def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
         - A value that is the label of exactly one node has a code. `own` is that node, and `node` its ancestor
           min_level steps above, as which it is clustered. Codes ascend with `node`.
         - In a domain, `parent` has the parent of each node and `value` the node of each code.
-        - Facts count what a hierarchy must have exactly once, or must not have.
+        - Facts state why a hierarchy is malformed, and count the values that do not fit it.
 
     O(nodes * depth + values) time and memory.
     """
@@ -77,24 +76,24 @@ def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
     A tree without stored rows becomes a root `*` over its values.
 
     Args:
-        request: The decoded request of `dbanon_trees`: `trees` (number, whether it has stored rows, min_level), `names`
-            (whether nodes need names) and `escape` (whether labels are escaped).
+        request: The decoded request of `dbanon_trees`: `trees` (number, whether it has stored rows, min_level, whether
+            its column is sensitive), `names` (whether nodes need names) and `escape` (whether labels are escaped).
         values: The distinct values of the columns: a list column of length one, see `dbanon_trees`.
         stored: The rows of the hierarchies: a list column of length one, which may be NULL.
     """
     values_of, rows_of = _columns_by_tree(values, "value"), _columns_by_tree(stored, "node", "parent", "label")
     trees = []
-    for number, has_rows, min_level in request["trees"]:
+    for number, has_rows, min_level, is_sensitive in request["trees"]:
         tree_values = values_of.get(number, [[]])[0]
         rows = (
             _stored_rows(*rows_of.get(number, [[], [], []])) if has_rows else _flat_rows(tree_values, request["names"])
         )
         tree = HierarchyTree(rows, preorder_tree(rows.parent), request["escape"], not has_rows)
-        trees.append((number, tree, _match_values(tree, tree_values, min_level)))
+        trees.append((number, tree, _match_values(tree, tree_values, min_level), is_sensitive))
     columns = (
-        (_node_rows(*read_tree) for read_tree in trees),
-        (_code_rows(number, matched) for number, _, matched in trees),
-        (_domain_row(tree, matched, request["names"]) for _, tree, matched in trees),
+        (_node_rows(number, tree, matched) for number, tree, matched, _ in trees),
+        (_code_rows(number, matched) for number, _, matched, _ in trees),
+        (_domain_row(tree, matched, request["names"]) for _, tree, matched, _ in trees),
         (_fact_row(*each) for each in trees),
     )
     return pa.StructArray.from_arrays(
@@ -356,34 +355,38 @@ def _domain_row(tree: HierarchyTree, matched: MatchedValues, with_names: bool) -
     return pa.StructArray.from_arrays(columns, fields=list(DOMAIN))
 
 
-def _fact_row(number: int, tree: HierarchyTree, matched: MatchedValues) -> Any:
-    """Return the facts of hierarchy number `number`, from which errors are found, as an array of FACT with length one.
+def _fact_row(number: int, tree: HierarchyTree, matched: MatchedValues, is_sensitive: bool) -> Any:
+    """Return what is wrong with hierarchy number `number`, as an array of FACT with length one.
 
-    They are the numbers of roots, stored rows, nodes reached from the roots, inner nodes, distinct published labels of
-    inner nodes, and inner nodes below the root that are published as `*`; whether siblings have equal labels; and the
-    four counts of `MatchedValues`. sql/release/plan/input_errors.sql decides which of these are errors.
+    It has the reason why the hierarchy is malformed, or NULL, and the numbers of values that are reserved, uncovered,
+    or published by several nodes. Values of a sensitive column are not generalized, so they may equal labels of nodes.
     """
-    facts = {
+    row = {
         "tree": number,
-        "roots": int((tree.rows.parent == -1).sum()),
-        "stored": len(tree.rows.labels),
-        "reached": len(tree.order.source_row),
-        "same_labels": _has_same_labels(tree.rows),
-        "inner_nodes": len(tree.inner_nodes),
-        "inner_names": len({tree.published_labels[node] for node in tree.inner_nodes}),
-        "inner_stars": sum(
-            tree.published_labels[node] == ROOT_LABEL for node in tree.inner_nodes if tree.order.parent[node] >= 0
-        ),
-        "reserved": matched.n_reserved,
+        "malformed": _malformed_reason(tree, matched, is_sensitive),
+        "reserved": 0 if is_sensitive else matched.n_reserved,
         "uncovered": matched.n_uncovered,
-        "ambiguous": matched.n_ambiguous,
         "several_nodes": matched.n_several_nodes,
     }
-    arrays = [
-        boolean_column([fact]) if isinstance(fact, bool) else _integer_column(np.array([fact]))
-        for fact in facts.values()
+    return pa.array([row], FACT)
+
+
+def _malformed_reason(tree: HierarchyTree, matched: MatchedValues, is_sensitive: bool) -> str | None:
+    """Return the reason why a hierarchy is not well-formed; None if it is."""
+    inner_names = [tree.published_labels[node] for node in tree.inner_nodes]
+    inner_names_below_root = [
+        name for node, name in zip(tree.inner_nodes, inner_names, strict=True) if tree.order.parent[node] >= 0
     ]
-    return pa.StructArray.from_arrays(arrays, fields=list(FACT))
+    failures = {
+        "roots": int((tree.rows.parent == -1).sum()) != 1,
+        "unreachable": len(tree.rows.labels) != len(tree.order.source_row),
+        "siblings": _has_same_labels(tree.rows),
+        "same_name": len(set(inner_names)) < len(inner_names),
+        "inner_star": not is_sensitive and ROOT_LABEL in inner_names_below_root,
+        # Values that are missing or reserved are the more useful message.
+        "ambiguous": matched.n_ambiguous > 0 and not matched.n_uncovered and (is_sensitive or not matched.n_reserved),
+    }
+    return next((MALFORMED[name] for name, fails in failures.items() if fails), None)
 
 
 def _has_same_labels(rows: HierarchyRows) -> bool:

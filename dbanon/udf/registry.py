@@ -54,10 +54,7 @@ ARROW_FUNCTIONS = (
         "leaves INTEGER, is_leaf BOOLEAN, code INTEGER, label VARCHAR, published VARCHAR, line INTEGER[])[], "
         "codes STRUCT(tree INTEGER, value VARCHAR, code INTEGER, node INTEGER, own INTEGER)[], "
         "domains STRUCT(parent INTEGER[], value INTEGER[], names VARCHAR[])[], "
-        "facts STRUCT(tree INTEGER, roots INTEGER, stored INTEGER, reached INTEGER, same_labels BOOLEAN, "
-        "inner_nodes INTEGER, inner_names INTEGER, inner_stars INTEGER, reserved INTEGER, uncovered INTEGER, "
-        "ambiguous INTEGER, "
-        "several_nodes INTEGER)[])",
+        "facts STRUCT(tree INTEGER, malformed VARCHAR, reserved INTEGER, uncovered INTEGER, several_nodes INTEGER)[])",
     ),
     (
         _lazy_function("influence", "dbanon_influence", "requests rows *domains"),

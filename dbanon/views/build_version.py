@@ -309,7 +309,7 @@ def _definition_columns(entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, Sql]
         "withheld": list_literal(
             [n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]
         ),
-        "policy_fingerprint": text(spec.policy.fingerprint),
+        "policy_fingerprint": text(spec.policy.stored_fingerprint),
         "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
         "library_versions": map_literal({k: text(v) for k, v in library_versions().items()}, "VARCHAR"),
         "person_key": Sql("NULL") if entry.person_key is None else list_literal(entry.person_key),

@@ -622,7 +622,7 @@ def _entry(
         status="published",
         call=call,
         statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
-        policy_fingerprint=spec.policy.fingerprint,
+        policy_fingerprint=spec.policy.stored_fingerprint,
         hierarchy_fingerprint=resolve.hierarchy_fingerprint(spec, cursor),
         person_key=key,
         k=spec.k,

@@ -262,7 +262,9 @@ def _insert_ledger_row(
         "call": text(_json(release.call)),
         "parameters": text(_json(options)),
         "roles": text(_json(roles)),
-        "policy_fingerprints": map_literal({n: text(p.policy.fingerprint) for n, p in publications.items()}, "VARCHAR"),
+        "policy_fingerprints": map_literal(
+            {n: text(p.policy.stored_fingerprint) for n, p in publications.items()}, "VARCHAR"
+        ),
         "hierarchy_fingerprints": map_literal(hierarchies, "VARCHAR"),
         "library_versions": map_literal({n: text(v) for n, v in library_versions().items()}, "VARCHAR"),
         "persons": literal(int(metric_values["persons"])),

@@ -93,7 +93,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                     "parameters": call_parameters,
                 },
                 roles=plan.role_by_column(spec),
-                policy_fingerprint=spec.policy.fingerprint,
+                policy_fingerprint=spec.policy.stored_fingerprint,
                 hierarchy_fingerprint=resolve.hierarchy_fingerprint(spec, cursor),
                 bases=same_source.bases(spec.source, cursor),
             )

@@ -46,8 +46,12 @@ allowed_values AS MATERIALIZED (
         ['*']{% if escape %}, CASE WHEN list_contains(steps, 0) THEN ['\' || value] ELSE [] END{% endif %}
     )) COLLATE POSIX AS published
     FROM (
+        {% if lowest == '0' and highest == 'len(labels)' and rounded == '1' %}
+        SELECT *, range(0, len(labels)) AS steps FROM ancestor_paths WHERE parent IS NULL
+        {% else %}
         SELECT *, list_filter(range(0, len(labels)), lambda n: n >= least(lowest, len(labels) - 1) AND n <= highest AND (rounded = 1 OR (n = 0 AND is_leaf) OR (len(labels) - 1 - n) % rounded = 0)) AS steps
         FROM (SELECT *, {{ lowest }} AS lowest, {{ highest }} AS highest, {{ rounded }} AS rounded FROM ancestor_paths WHERE parent IS NULL)
+        {% endif %}
     )
     {% if flat %}UNION ALL{% endif %}
     {% endif %}

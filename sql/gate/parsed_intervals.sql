@@ -7,13 +7,20 @@
 {#- The day that such an end is: a lower one, and one from which on values lie, begins its unit; the others end it. -#}
 {% macro day_of_unit(r, end) -%}
     {%- set token -%} ltrim({{ end }}, '<>=') {%- endset -%}
-    {%- set month -%}
-        (left({{ token }}, 4)::INTEGER * 12 {%- if r.grid.unit == 'month' %} + right({{ token }}, 2)::INTEGER - 1 {%- elif r.grid.unit == 'quarter' %} + right({{ token }}, 1)::INTEGER * 3 - 3 {%- endif -%})
+    {%- set year -%} left({{ token }}, 4)::INTEGER {%- endset -%}
+    {%- set last_month -%}
+        {%- if r.grid.unit == 'month' -%} right({{ token }}, 2)::INTEGER
+        {%- elif r.grid.unit == 'quarter' -%} right({{ token }}, 1)::INTEGER * 3
+        {%- else -%} 12 {%- endif -%}
     {%- endset -%}
-    {%- set next -%} ({{ month }} + {% if r.grid.unit == 'month' %}1{% elif r.grid.unit == 'quarter' %}3{% else %}12{% endif %}) {%- endset -%}
+    {%- set first_month -%}
+        {%- if r.grid.unit == 'month' -%} {{ last_month }}
+        {%- elif r.grid.unit == 'quarter' -%} {{ last_month }} - 2
+        {%- else -%} 1 {%- endif -%}
+    {%- endset -%}
     CASE
-        WHEN {% if end == 'low' %}NOT starts_with({{ end }}, '<='){% else %}starts_with({{ end }}, '>='){% endif %} THEN make_date({{ month }} // 12, {{ month }} % 12 + 1, 1)
-        ELSE make_date({{ next }} // 12, {{ next }} % 12 + 1, 1) - 1
+        WHEN {% if end == 'low' %}NOT starts_with({{ end }}, '<='){% else %}starts_with({{ end }}, '>='){% endif %} THEN make_date({{ year }}, {{ first_month }}, 1)
+        ELSE last_day(make_date({{ year }}, {{ last_month }}, 1))
     END
 {%- endmacro %}
 {% for r in rules %}

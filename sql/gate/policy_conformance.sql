@@ -35,11 +35,14 @@
 {%- endmacro %}
 {#- Of an end in text: `<=18` and `>=90` say that it goes on, and may stand for more than bottom and top do. -#}
 {% macro keeps_text(r, words, end, is_low) -%}
+    {%- if r.bottom or r.top -%}
     CASE
         WHEN starts_with({{ words }}, '<=') THEN {% if r.bottom %}{{ end }} >= {{ r.bottom }}{% else %}true{% endif %}
         WHEN starts_with({{ words }}, '>=') THEN {% if r.top %}{{ end }} <= {{ r.top }}{% else %}true{% endif %}
         ELSE {{ keeps(r, end, is_low) }}
-    END{{ keeps_cells(r) }}
+    END
+    {%- else -%} (regexp_matches({{ words }}, '^[<>]=') OR {{ keeps(r, end, is_low) }}) {%- endif -%}
+    {{ keeps_cells(r) }}
 {%- endmacro %}
 {% macro keeps_typed(r, end, is_low) -%}
     CASE

@@ -9,10 +9,20 @@ from typing import Any
 
 import pytest
 
+from dbanon.policy.hierarchies.messages import MALFORMED as REASONS
 
-def read(con: Any, values: Sequence[str], *, stored: bool = True, escape: bool = False, min_level: int = 0) -> Any:
+
+def read(
+    con: Any,
+    values: Sequence[str],
+    *,
+    stored: bool = True,
+    escape: bool = False,
+    min_level: int = 0,
+    is_sensitive: bool = False,
+) -> Any:
     """Return the function's result for the hierarchy `h` and the values."""
-    request = json.dumps({"escape": escape, "names": True, "trees": [[7, stored, min_level]]})
+    request = json.dumps({"escape": escape, "names": True, "trees": [[7, stored, min_level, is_sensitive]]})
     rows = (
         "(SELECT list(struct_pack(tree := 7, node := node, parent := parent, label := label) ORDER BY position, node) "
         "FROM dbanon.hierarchy WHERE name = 'h')"
@@ -67,8 +77,8 @@ def test_tree_nodes_equal_hierarchy_node_view(con: Any, seed: int) -> None:
     parents = {name: None if parent is None else place[parent] for name, parent, _, _ in rows}
     assert [n["parent"] for n in nodes] == [parents[name] for name in names] == content["domains"][0]["parent"]
     facts = content["facts"][0]
-    assert (facts["tree"], facts["roots"], facts["stored"], facts["reached"]) == (7, 1, len(rows), len(rows))
-    assert (facts["same_labels"], facts["inner_nodes"]) == (False, sum(not n["is_leaf"] for n in nodes))
+    assert facts["tree"] == 7 and facts["malformed"] not in (REASONS["roots"], REASONS["unreachable"])
+    assert facts["malformed"] != REASONS["siblings"]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -99,18 +109,27 @@ def test_codes_belong_to_values_of_single_node(con: Any, seed: int, escape: bool
     nodes, codes, facts = content["nodes"], {c["value"]: c for c in content["codes"]}, content["facts"][0]
     inner_texts = {"*"} | {n["label"] for n in nodes if not n["is_leaf"]}
     inner_texts |= {" > ".join(nodes[m]["label"] for m in n["line"][1:]) for n in nodes if not n["is_leaf"]}
-    value_counts = {"uncovered": 0, "ambiguous": 0, "several_nodes": 0}
+    value_counts = {"uncovered": 0, "several_nodes": 0}
+    n_ambiguous = 0
     own_part = {}
     for value in values:
         leaves = [n["node"] for n in nodes if n["is_leaf"] and n["label"] == value]
         fitting = leaves or [n["node"] for n in nodes if escape and not n["is_leaf"] and n["label"] == value]
         value_counts["uncovered"] += not fitting
-        value_counts["ambiguous" if leaves else "several_nodes"] += len(fitting) > 1
+        value_counts["several_nodes"] += not leaves and len(fitting) > 1
+        n_ambiguous += len(leaves) > 1
         if len(fitting) == 1:
             own_part[value] = fitting[0]
     assert {value: c["own"] for value, c in codes.items()} == own_part
     assert {name: facts[name] for name in value_counts} == value_counts
     assert facts["reserved"] == (0 if escape else sum(value in inner_texts for value in values))
+    if n_ambiguous:
+        fits = read(con, [value for value in values if value in own_part], escape=escape)["facts"][0]
+        leaves_only = [n["label"] for n in nodes if n["is_leaf"] and n["label"] not in inner_texts]
+        doubled = next((label for label in leaves_only if leaves_only.count(label) > 1), None)
+        assert fits["malformed"] != REASONS["ambiguous"]
+        if doubled is not None and fits["malformed"] is None:
+            assert read(con, [doubled], escape=escape)["facts"][0]["malformed"] == REASONS["ambiguous"]
     raised_values_by_value = {
         value: nodes[node]["line"][max(0, len(nodes[node]["line"]) - 1 - min_level)] for value, node in own_part.items()
     }
@@ -138,28 +157,37 @@ def test_values_without_hierarchy_have_one_root(con: Any, values: list[str]) -> 
 
 
 MALFORMED = {
-    "no root": ([("a", "b", "a", 0), ("b", "a", "b", 0)], {"roots": 0, "stored": 2, "reached": 0}),
-    "two roots": ([("a", None, "a", 0), ("b", None, "b", 0), ("c", "b", "c", 0)], {"roots": 2, "reached": 3}),
-    "an orphan": ([("a", None, "*", 0), ("b", "away", "b", 0)], {"roots": 1, "stored": 2, "reached": 1}),
+    "no root": ([("a", "b", "a", 0), ("b", "a", "b", 0)], "roots"),
+    "two roots": ([("a", None, "a", 0), ("b", None, "b", 0), ("c", "b", "c", 0)], "roots"),
+    "an orphan": ([("a", None, "*", 0), ("b", "away", "b", 0)], "unreachable"),
     "a circle beside the tree": (
         [("a", None, "*", 0), ("b", "a", "b", 0), ("c", "d", "c", 0), ("d", "c", "d", 0)],
-        {"roots": 1, "stored": 4, "reached": 2},
+        "unreachable",
     ),
-    "equal siblings": ([("a", None, "*", 0), ("b", "a", "x", 0), ("c", "a", "x", 1)], {"same_labels": True}),
+    "equal siblings": ([("a", None, "*", 0), ("b", "a", "x", 0), ("c", "a", "x", 1)], "siblings"),
     "one text for two inner nodes": (
         [("r", None, "*", 0), ("a", "r", "a", 0), ("b", "a", "b", 0), ("c", "b", "1", 0), ("d", "r", "a > b", 1),
          ("e", "d", "2", 0), ("f", "r", "b", 2), ("g", "f", "3", 0)],
-        {"inner_nodes": 5, "inner_names": 4},
+        "same_name",
+    ),
+    "an inner node that is published as *": (
+        [("r", None, "all", 0), ("a", "r", "*", 0), ("b", "a", "b", 0)],
+        "inner_star",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_hierarchy_rows_are_counted(con: Any, name: str) -> None:
-    rows, expected = MALFORMED[name]
+def test_malformed_hierarchy_is_stated_with_its_reason(con: Any, name: str) -> None:
+    rows, reason = MALFORMED[name]
     store(con, rows)
-    facts = read(con, ["1", "x"])["facts"][0]
-    assert {key: facts[key] for key in expected} == expected
+    assert read(con, ["1", "x"])["facts"][0]["malformed"] == REASONS[reason]
+
+
+def test_hierarchy_of_sensitive_column_may_have_inner_star(con: Any) -> None:
+    store(con, [("r", None, "all", 0), ("a", "r", "*", 0), ("b", "a", "b", 0)])
+    facts = read(con, ["b", "*"], is_sensitive=True)["facts"][0]
+    assert (facts["malformed"], facts["reserved"], facts["uncovered"]) == (None, 0, 1)
 
 
 def test_deep_chain_and_wide_tree_are_read(con: Any) -> None:

@@ -1,7 +1,7 @@
 """Encode the distinct records of a large table, and count codes in its partitions for the driver."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, functions as fn
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, Ints, SensitiveColumn
+from dbanon.encoding.request_defaults import complete_request
 from dbanon.integrations.spark.columns import struct_field
 from dbanon.integrations.spark.session_call import CallPlanner, PortableCall, TableCounts, thread_planner
 from dbanon.privacy_models.constraint import Constraint
@@ -271,7 +272,7 @@ def _add_codes(
 def _decode_domains(planner: CallPlanner, larger: TableCounts) -> tuple[list[Attribute], list[SensitiveColumn]]:
     """Return the attributes and sensitive columns of the whole table, decoded as the clustering UDF does it."""
     row = planner.domain_row(larger)
-    request: Mapping[str, Any] = json.loads(row.column(0)[0].as_py())
+    request = complete_request(json.loads(row.column(0)[0].as_py()))
     domains = [column.combine_chunks() for column in row.columns[1:]]
     kinds = request["attributes"]
     attributes = [

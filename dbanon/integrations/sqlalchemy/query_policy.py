@@ -137,7 +137,7 @@ def _model_policy(model: QueryModel) -> TemporaryPolicy | None:
     None if there are no roles.
     """
     declared = tuple(role.declared(name) for name, role in model.roles.items() if role is not None)
-    return TemporaryPolicy(Policy(declared, Sql("''"), "")) if declared else None
+    return TemporaryPolicy(Policy(declared, Sql("''"), "", "")) if declared else None
 
 
 # --- tables -------------------------------------------------------------------------------------------------
@@ -308,8 +308,10 @@ def _temporary_policy(
     """
     fingerprints = [table.policy.fingerprint_sql for table in tables.values()] or [Sql("''")]
     fingerprint_sql = Sql(f"(CASE WHEN {check} THEN {SYSTEM_SCHEMA}concat({join_sql(fingerprints)}) END)")
-    fingerprint = "".join(table.policy.fingerprint for table in tables.values())
-    return TemporaryPolicy(Policy(tuple(rows), fingerprint_sql, fingerprint), database)
+    policies = [table.policy for table in tables.values()]
+    fingerprint = "".join(policy.fingerprint for policy in policies)
+    stored_fingerprint = "".join(policy.stored_fingerprint for policy in policies)
+    return TemporaryPolicy(Policy(tuple(rows), fingerprint_sql, fingerprint, stored_fingerprint), database)
 
 
 def _policy_database(function: str, tables: Iterable[Place]) -> str | None:

@@ -50,7 +50,7 @@ def uncovered_sql(call: Call) -> Sql:
     source = call.source()
     column = call.column(source)
     hierarchy_name = call.options.text("hierarchy")
-    declared, _, _ = stored_policy.policy_of(source, call.cursor)
+    declared = stored_policy.policy_of(source, call.cursor).declared
     is_declared = hierarchy_name is None
     if is_declared:
         declared_names = (d.settings.hierarchy for d in declared if d.column.lower() == column.lower())

@@ -2,14 +2,15 @@
 
 from dataclasses import asdict
 
+from dbanon.encoding.request_defaults import without_defaults
 from dbanon.policy.attribute import Attribute
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 
 
 def cluster_request_json(spec: ReleaseSpec) -> Sql:
-    """Return the first argument of the clustering UDF, as a SQL literal that contains JSON."""
-    return as_json(cluster_request(spec))
+    """Return the first argument of the clustering UDF without default values, as a SQL literal that contains JSON."""
+    return as_json(without_defaults(cluster_request(spec)))
 
 
 def cluster_request(spec: ReleaseSpec) -> dict[str, object]:

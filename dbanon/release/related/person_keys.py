@@ -16,7 +16,8 @@ from dbanon.table_functions.table_function import Call
 _FOREIGN_KEYS_SQL = """
 SELECT constraint_column_names, referenced_column_names
 FROM system.main.duckdb_constraints()
-WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND constraint_type = 'FOREIGN KEY' AND referenced_table = ?
+WHERE database_name = ? AND schema_name = ? AND table_name = ?
+    AND constraint_type = 'FOREIGN KEY' AND referenced_table = ?
 ORDER BY constraint_index ASC
 """
 

@@ -376,7 +376,8 @@ def unique_key(spec: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
     source = spec.source
     rows = cursor.execute(
         "SELECT constraint_column_names FROM system.main.duckdb_constraints() "
-        "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND constraint_type IN ('PRIMARY KEY', 'UNIQUE') "
+        "WHERE database_name = ? AND schema_name = ? AND table_name = ? "
+        "AND constraint_type IN ('PRIMARY KEY', 'UNIQUE') "
         "ORDER BY constraint_type = 'UNIQUE' ASC, constraint_index ASC",
         [source.database, source.schema, source.table],
     ).fetchall()

@@ -21,7 +21,7 @@ cluster_spans AS MATERIALIZED (
 -- One row per span: its number of records, and for each column the least and greatest code and the number of values.
 span_ranges AS MATERIALIZED (
     SELECT
-        c.span, sum(p.last - p.first + 1)::BIGINT AS size
+        c.span, sum(p.records)::BIGINT AS size
         {% for q in generalized %}
         {% if widens %}
         , least(min(e.{{ 'code'|of(q) }}), min(w.low[{{ q.i + 1 }}])) AS {{ 'low'|of(q) }}, greatest(max(e.{{ 'code'|of(q) }}), max(w.high[{{ q.i + 1 }}])) AS {{ 'high'|of(q) }}
@@ -29,9 +29,9 @@ span_ranges AS MATERIALIZED (
         {% else %}
         , min(e.{{ 'code'|of(q) }}) AS {{ 'low'|of(q) }}, max(e.{{ 'code'|of(q) }}) AS {{ 'high'|of(q) }}
         {% endif %}
-        , (sum(p.last - p.first + 1) FILTER (WHERE e.{{ 'code'|of(q) }} IS NOT NULL))::BIGINT AS {{ 'filled'|of(q) }}
+        , (sum(p.records) FILTER (WHERE e.{{ 'code'|of(q) }} IS NOT NULL))::BIGINT AS {{ 'filled'|of(q) }}
         {% endfor %}
-    FROM cluster_parts AS p
+    FROM (SELECT gid, cluster, last - first + 1 AS records FROM cluster_parts) AS p
     JOIN cluster_spans AS c USING (cluster)
     JOIN code_groups AS e USING (gid)
     {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif +%}

@@ -8,21 +8,13 @@
 {#- The first problem of a hierarchy, of those in the order of the columns, or NULL. Values of sensitive columns are not
     generalized, so they may equal labels of nodes. -#}
 {% macro hierarchy_problem() -%}
-{% set not_sensitive = ' AND NOT is_sensitive' if trees|selectattr('is_sensitive')|list else '' %}
 (
             SELECT first(failure ORDER BY position ASC)
             FROM (
                 SELECT position, CASE
-                    WHEN roots <> 1 THEN {{ messages.failure('hierarchy with one root', say.roots) }}
-                    WHEN stored <> reached THEN {{ messages.failure('reachable nodes', say.unreachable) }}
-                    WHEN same_labels THEN {{ messages.failure('labels of siblings', say.siblings) }}
-                    WHEN inner_names < inner_nodes
-                    THEN {{ messages.failure('published names of nodes', say.same_name) }}
-                    WHEN inner_stars > 0{{ sql(not_sensitive) }}
-                    THEN {{ messages.failure('inner node *', say.inner_star) }}
+                    WHEN malformed IS NOT NULL THEN {{ messages.failure('malformed hierarchy', say.malformed) }}
                     {% if not escape %}
-                    WHEN reserved > 0{{ sql(not_sensitive) }}
-                    THEN {{ messages.failure('reserved values', say.reserved) }}
+                    WHEN reserved > 0 THEN {{ messages.failure('reserved values', say.reserved) }}
                     {% endif %}
                     {% for q in trees if q.is_zoned and q.rows and not q.is_sensitive %}
                     WHEN tree = {{ q.tree }} AND uncovered > 0 AND EXISTS (
@@ -33,7 +25,6 @@
                     THEN {{ messages.failure('labels of another time zone', say.other_zone) }}
                     {% endfor %}
                     WHEN uncovered > 0 THEN {{ messages.failure('values without a leaf', say.uncovered) }}
-                    WHEN ambiguous > 0 THEN {{ messages.failure('values with several leaves', say.ambiguous) }}
                     {% if escape %}
                     WHEN several_nodes > 0
                     THEN {{ messages.failure('values that several nodes publish', say.several_nodes) }}
@@ -43,9 +34,9 @@
                 JOIN (
                     VALUES
                     {% for q in trees %}
-                    ({{ loop.index }}, {{ q.tree }}, {{ q.message_names }}{% if not_sensitive %}, {{ sql('true') if q.is_sensitive else sql('false') }}{% endif %}){% if not loop.last %},{% endif +%}
+                    ({{ loop.index }}, {{ q.tree }}, {{ q.message_names }}){% if not loop.last %},{% endif +%}
                     {% endfor %}
-                ) AS named (position, tree, table_name, column_name, hierarchy_name, values_call{% if not_sensitive %}, is_sensitive{% endif %}) USING (tree)
+                ) AS named (position, tree, table_name, column_name, hierarchy_name, values_call) USING (tree)
             )
         )
 {%- endmacro %}

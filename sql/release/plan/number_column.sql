@@ -67,12 +67,18 @@
     none has a negative number. -#}
 {% macro day(value) -%} ({{ value }})::DATE {%- endmacro %}
 {% macro first_day(q, value) -%}
-    {%- if q.grid.months -%} {{ month_start(block(q, value)) }}
+    {%- if q.grid.months == 12 -%} make_date(year({{ day(value) }}), 1, 1)
+    {%- elif q.grid.months == 3 -%} make_date(year({{ day(value) }}), quarter({{ day(value) }}) * 3 - 2, 1)
+    {%- elif q.grid.months == 1 -%} make_date(year({{ day(value) }}), month({{ day(value) }}), 1)
+    {%- elif q.grid.months -%} {{ month_start(block(q, value)) }}
     {%- elif q.grid.is_week -%} {{ day(value) }} - {{ weekday(value) }}
     {%- else -%} {{ day(value) }} {%- endif -%}
 {%- endmacro %}
 {% macro last_day(q, value) -%}
-    {%- if q.grid.months -%} {{ month_start(sql('(', block(q, value), ' + ', q.grid.months, ')')) }} - 1
+    {%- if q.grid.months == 12 -%} make_date(year({{ day(value) }}), 12, 31)
+    {%- elif q.grid.months == 3 -%} last_day(make_date(year({{ day(value) }}), quarter({{ day(value) }}) * 3, 1))
+    {%- elif q.grid.months == 1 -%} last_day({{ day(value) }})
+    {%- elif q.grid.months -%} {{ month_start(sql('(', block(q, value), ' + ', q.grid.months, ')')) }} - 1
     {%- elif q.grid.is_week -%} {{ day(value) }} + (6 - {{ weekday(value) }})
     {%- else -%} {{ day(value) }} {%- endif -%}
 {%- endmacro %}
