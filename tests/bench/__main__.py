@@ -1,9 +1,10 @@
 """Benchmarks: `python -m tests.bench`. Each figure is next to a baseline measured in the same run.
 
 `first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
-`bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`: least
-loss; `squares`: microaggregation; `streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark,
-which must be installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures`
+`bounded` (`--memory`): under a memory limit; `wide` (`--tables`, `--columns`): many columns, all records distinct, and
+the time by the number of columns; `planning`: the phases of a statement; `improve`: least loss; `squares`:
+microaggregation; `streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark, which must be
+installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures`
 (`--plot`): the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`, `--hierarchies`, `--quasi`,
 `--sensitive`, `--numbers`, `--call`): the loss on a table of yours. Any other name is a table of tests/bench/speed.py:
 statement, clustering alone, and a plain loop.
@@ -25,6 +26,7 @@ from tests.bench import (
     large,
     lossless,
     own,
+    planning,
     small,
     spark,
     speed,
@@ -46,7 +48,8 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
         [*([] if given.rows else [(SIZES["3m"], 100_000)]), *((SIZES[n], 0) for n in given.rows or ("10m",))],
         given.memory, not given.no_comparison, given.json,
     ),
-    "wide": lambda given: wide.report(given.tables or list(wide.CASES), given.json),
+    "wide": lambda given: _report_wide(given),
+    "planning": lambda given: planning.report(given.runs, given.json),
     "improve": lambda given: improve.report(given.runs, given.json),
     "lossless": lambda given: lossless.report(given.runs, given.json),
     "squares": lambda given: squares.report(given.json),
@@ -61,6 +64,15 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     ),
     "figures": lambda given: figures.report(given.figure or [], given.plot, given.json),
 }  # fmt: skip
+
+
+def _report_wide(given: argparse.Namespace) -> None:
+    """Print the wide tables that are requested, then the time by the number of columns."""
+    tables = given.tables or [*wide.CASES, "columns"]
+    if cases := [name for name in tables if name != "columns"]:
+        wide.report(cases, given.json)
+    if "columns" in tables:
+        planning.report_widths(given.columns, given.json)
 
 
 def _names(text: str) -> list[str]:
@@ -85,10 +97,13 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--algorithms", action="store_true", help="run all algorithms on each case")
     parser.add_argument("--rows", action="append", choices=list(SIZES), help="large, bounded: number of rows")
+    parser.add_argument(
+        "--columns", type=int, default=200, help="wide: most quasi-identifiers of a table (default: 200)"
+    )
     parser.add_argument("--memory", default="1GB", help="bounded: set memory_limit (default: 1GB)")
     parser.add_argument("--no-comparison", action="store_true", help="bounded: skip the runs without a limit")
     parser.add_argument(
-        "--tables", action="append", choices=list(wide.CASES), help="wide: tables to run (default: all)"
+        "--tables", action="append", choices=[*wide.CASES, "columns"], help="wide: tables to run (default: all)"
     )
     parser.add_argument(
         "--figure", action="append", choices=list(figures.FIGURES), help="figures: figures to run (default: all)"
