@@ -1,6 +1,6 @@
 """dbanon: anonymization that lives in the database.
 
-    SELECT * FROM kacpc('patients', k=10);
+    SELECT * FROM best('patients', k=10);
 
 `attach` puts the table functions on a DuckDB connection; `connect` opens one that has them. The policy and the
 hierarchies are tables of the schema `dbanon`; `declare` and `load_hierarchy` write them from Python. `anonymize` does

@@ -52,7 +52,18 @@ def query(path: str, sql: str) -> list[Any]:
 @pytest.mark.not_everyday
 def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path: Path) -> None:
     message = successful_output(
-        "create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "-p", "qi=['age', 'zip']", "--key", "pid"
+        "create-release",
+        clinic,
+        "safe",
+        "patients",
+        "--algorithm",
+        "kacpc",
+        "-p",
+        "k=5",
+        "-p",
+        "qi=['age', 'zip']",
+        "--key",
+        "pid",
     )
     assert message.startswith("safe version 1: 120 records in ")
     assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
@@ -69,7 +80,7 @@ def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path
     page = tmp_path / "report.html"
     assert successful_output("report", clinic, "safe", "-o", str(page), "--outgoing") == f"{page}\n"
     assert "<h1>Report: <bdi>safe</bdi></h1>" in page.read_text("utf-8")
-    assert "Hint: --overwrite" in refusal_message("report", clinic, "safe", "-o", str(page))
+    assert "Hint: --replace" in refusal_message("report", clinic, "safe", "-o", str(page))
     assert json.loads(successful_output("report", clinic, "safe", "--outgoing", "--json"))["html"].startswith(
         "<!DOCTYPE html>"
     )
@@ -78,24 +89,39 @@ def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path
     assert successful_output(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
     assert query(str(out), "SELECT count(*) FROM safe_classes")[0][0] > 1
     assert "exists already" in refusal_message(*order)
-    successful_output(*order, "--overwrite")
+    successful_output(*order, "--replace")
     assert successful_output("drop", clinic, "safe") == "safe is dropped.\n"
     assert query(clinic, "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'") == [(0,)]
 
 
 @pytest.mark.not_everyday
 def test_materialize_replaces_definition_and_warns(clinic: str) -> None:
-    successful_output("create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
-    assert "exists already" in refusal_message("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=5")
-    replaced = ("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
+    successful_output("create-release", clinic, "safe", "patients", "--algorithm", "kacpc", "-p", "k=5", "--key", "pid")
+    assert "exists already" in refusal_message(
+        "create-release", clinic, "safe", "patients", "--algorithm", "mondrian", "-p", "k=5"
+    )
+    replaced = (
+        "create-release",
+        clinic,
+        "safe",
+        "patients",
+        "--algorithm",
+        "mondrian",
+        "-p",
+        "k=6",
+        "--key",
+        "pid",
+        "--replace",
+    )
     assert "--allow-small-differences" in refusal_message(*replaced, code=3)
     successful_output(*replaced, "--allow-small-differences")
     other = (
         "create-release",
         clinic,
         "two",
-        "kacpc",
         "patients",
+        "--algorithm",
+        "kacpc",
         "-p",
         "k=4",
         "-p",
@@ -109,13 +135,17 @@ def test_materialize_replaces_definition_and_warns(clinic: str) -> None:
 
 
 def test_command_errors_are_one_line(clinic: str, tmp_path: Path) -> None:
-    assert "k is missing" in refusal_message("create-release", clinic, "safe", "kacpc", "patients", code=2)
-    assert "Did you mean 'patients'" in refusal_message(
-        "create-release", clinic, "safe", "kacpc", "patient", "-p", "k=5"
+    assert "k is missing" in refusal_message(
+        "create-release", clinic, "safe", "patients", "--algorithm", "kacpc", code=2
     )
-    assert "kacpc" in refusal_message("create-release", clinic, "safe", "kacp", "patients", "-p", "k=5", code=2)
+    assert "Did you mean 'patients'" in refusal_message(
+        "create-release", clinic, "safe", "patient", "--algorithm", "kacpc", "-p", "k=5"
+    )
+    assert "kacpc" in refusal_message(
+        "create-release", clinic, "safe", "patients", "--algorithm", "kacp", "-p", "k=5", code=2
+    )
     assert "no parameter 'kk'" in refusal_message(
-        "create-release", clinic, "safe", "kacpc", "patients", "-p", "kk=5", code=2
+        "create-release", clinic, "safe", "patients", "--algorithm", "kacpc", "-p", "kk=5", code=2
     )
     for command in ("refresh", "drop", "certificate", "report"):
         assert "no published release nothing" in refusal_message(command, clinic, "nothing")
@@ -195,7 +225,7 @@ def test_anonymize_keeps_existing_files_unless_forced(people: str, tmp_path: Pat
     refusal_message(*call)
     assert out.read_text() == "mine"
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".csv"].count("safe.csv") == 1
-    successful_output(*call, "--overwrite", "--quiet")
+    successful_output(*call, "--replace", "--quiet")
     assert out.read_text() != "mine"
 
 
@@ -287,5 +317,5 @@ def test_unmentioned_columns_listed_for_review(tmp_path: Path) -> None:
     assert message.exit_code == 0
     assert "Withheld, for review: Bemerkung, x. " in message.stderr
     assert "review" not in message.stdout
-    assert "review" not in run(*order, "--overwrite", "-p", "withhold=['bemerkung', 'pid', 'x']").stderr
-    assert run(*order, "--overwrite", "--quiet").output == ""
+    assert "review" not in run(*order, "--replace", "-p", "withhold=['bemerkung', 'pid', 'x']").stderr
+    assert run(*order, "--replace", "--quiet").output == ""

@@ -19,11 +19,12 @@ from dbanon.cli.commands.next_command import next_command, print_next_command
 from dbanon.cli.commands.review import print_file_review
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
 from dbanon.cli.options.parameters import (
+    algorithm_option,
     merge_parameters,
     options_not_assigned,
     parameter_options,
-    parse_assignment,
     parse_improve,
+    split_algorithm,
     union_parameters,
 )
 from dbanon.cli.options.role_options import (
@@ -42,7 +43,6 @@ from dbanon.cli.options.role_options import (
 from dbanon.cli.terminal.common import (
     AS_JSON,
     CSV_FORMULAS,
-    OVERWRITE,
     errors_as_messages,
     key_metric_lines,
     open_database,
@@ -59,22 +59,22 @@ from dbanon.sqltext.quote import identifier, qualified
 from dbanon.views import warnings
 from dbanon.views.pre_release_review import planned_rows
 
-DEFAULT = "best"
-"""The algorithm, where none is named: the least loss."""
-
 
 @click.command("anonymize")
 @click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", help="A .parquet, .csv or .duckdb file, or a folder; required where INPUT is a file.")
 @parameter_options
 @click.option("--table", help="The table, where INPUT is a database of several.")
-@click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT}.")
+@algorithm_option
 @role_options
 @click.option("--dry-run", is_flag=True, help="Print what would be published and withheld, and make nothing.")
-@click.option("--replace", is_flag=True, help="Make the next version of the release in the database.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Make the next version of a stored release; with -o, replace files that exist.",
+)
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
-@OVERWRITE
 @memory_options
 @AS_JSON
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -98,7 +98,6 @@ def anonymize(
     replace: bool,
     storage_version: str | None,
     csv_formulas: str,
-    overwrite: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -115,7 +114,7 @@ def anonymize(
     certificate; each file appears whole or not at all, and INPUT is only read. Columns without a role are withheld.
     """
     roles = role_parameters(qi, sensitive, person, identifiers, insensitive)
-    algorithm, given = _split_algorithm(algorithm, given)
+    algorithm, given = split_algorithm(algorithm, given)
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve), **roles)
     check_input_ending(source)
@@ -128,16 +127,13 @@ def anonymize(
     if is_stored and policy is not None:
         raise click.BadParameter("a release in a database follows the policy of the database; or give -o.",
                                  param_hint="--policy")  # fmt: skip
-    if replace and not is_stored:
-        raise click.BadParameter("only a release in a database has versions; --overwrite replaces files.",
-                                 param_hint="--replace")  # fmt: skip
     options = options_not_assigned(roles, given)
     if is_stored:
         store = _StoreRequest(source, table, algorithm, call_parameters, options, dry_run, replace)
         _store_release(store, as_json, quiet)
         return
     files = _FileRequest(source, table, algorithm, call_parameters, options, policy, output, dry_run)
-    how = {"storage_version": storage_version, "overwrite": overwrite, "csv_formulas": csv_formulas}
+    how = {"storage_version": storage_version, "overwrite": replace, "csv_formulas": csv_formulas}
     _write_release(files, how, as_json, quiet)
 
 
@@ -350,25 +346,6 @@ def _report_unnamed(unnamed: Sequence[str]) -> None:
         "or --insensitive to publish them, with --identifier to leave them out knowingly.",
         err=True,
     )
-
-
-def _split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the algorithm and those assignments of -p that do not name it.
-
-    The algorithm is that of --algorithm (`option`) or of `-p algorithm=...`, by default DEFAULT.
-
-    Raises:
-        click.BadParameter: Both name one, and differently.
-    """
-    algorithm_parameter = {"algorithm": option} if option else {}
-    others = []
-    for text_ in assignments:
-        name, value = parse_assignment(text_, {})
-        if name != "algorithm":
-            others.append(text_)
-        elif algorithm_parameter.setdefault(name, str(value)) != value:
-            raise click.BadParameter("algorithm is given twice, and differently.", param_hint="-p algorithm")
-    return algorithm_parameter.get("algorithm", DEFAULT), others
 
 
 def _other_metrics_hint(files: Sequence[Path], name: str) -> str:

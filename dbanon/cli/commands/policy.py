@@ -8,7 +8,7 @@ from dbanon import errors
 from dbanon.cli.commands.review import policy_reviews, print_review as show_review
 from dbanon.cli.terminal.common import (
     AS_JSON,
-    OVERWRITE,
+    REPLACE,
     database_argument,
     errors_as_messages,
     open_database,
@@ -90,15 +90,15 @@ def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
 @database_argument
 @click.argument("name")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@OVERWRITE
+@REPLACE
 @AS_JSON
-def save(database: Path, name: str, file: Path, overwrite: bool, as_json: bool) -> None:
+def save(database: Path, name: str, file: Path, replace: bool, as_json: bool) -> None:
     """Write the hierarchy NAME as an ARX file."""
     from dbanon.policy.hierarchies.store import save_hierarchy
 
     with errors_as_messages():
         output_files.check_not_source("hierarchy save", [file], [database])
-        if file.exists() and not overwrite:
+        if file.exists() and not replace:
             raise errors.TargetExistsError(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), open_database(database, read_only=True) as con:
         save_hierarchy(con, name, file)

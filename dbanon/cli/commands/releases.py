@@ -10,12 +10,18 @@ import click
 from dbanon.cli.commands.next_command import next_command, print_next_command
 from dbanon.cli.commands.review import policy_reviews, print_release_review, print_review as show_review
 from dbanon.cli.options.memory_options import memory_options
-from dbanon.cli.options.parameters import merge_parameters, parameter_options, parse_improve
+from dbanon.cli.options.parameters import (
+    algorithm_option,
+    merge_parameters,
+    parameter_options,
+    parse_improve,
+    split_algorithm,
+)
 from dbanon.cli.terminal.common import (
     AS_JSON,
     CSV_FORMULAS,
     DATABASE,
-    OVERWRITE,
+    REPLACE,
     database_argument,
     errors_as_messages,
     open_database,
@@ -41,8 +47,8 @@ _COMPOSITION = click.option(
 @click.command("create-release")
 @database_argument
 @click.argument("name")
-@click.argument("algorithm")
 @click.argument("source")
+@algorithm_option
 @parameter_options
 @click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
 @_COMPOSITION
@@ -62,8 +68,8 @@ _COMPOSITION = click.option(
 def create_release(
     database: Path,
     name: str,
-    algorithm: str,
     source: str,
+    algorithm: str | None,
     k: int | None,
     l: int | None,  # noqa: E741
     t: float | None,
@@ -77,12 +83,13 @@ def create_release(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics.
+    """Publish the table SOURCE as the table NAME, with its classes and metrics.
 
     -k 10 is -p k=10. What is no SQL literal after -p NAME= is text: nulls=drop, qi=age,zip.
     """
     from dbanon.views import materialize as views_materialize
 
+    algorithm, given = split_algorithm(algorithm, given)
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve))
     with errors_as_messages(), open_database(database) as con, show_progress(quiet) as step:
@@ -208,7 +215,7 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.option("-o", "--output", help="The HTML file to write; by default the page is printed.")
 @click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
 @click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
-@OVERWRITE
+@REPLACE
 @AS_JSON
 def report(
     database: Path,
@@ -216,7 +223,7 @@ def report(
     output: str | None,
     outgoing: bool,
     population: str | None,
-    overwrite: bool,
+    replace: bool,
     as_json: bool,
 ) -> None:
     """Say on one HTML page what the release NAME is, achieves and leaves at risk, to read and to file.
@@ -226,7 +233,7 @@ def report(
     from dbanon.publishing.report.report import report as reported
 
     with errors_as_messages(), open_database(database, read_only=True) as con:
-        page = reported(con, name, output, outgoing=outgoing, population=population, overwrite=overwrite)
+        page = reported(con, name, output, outgoing=outgoing, population=population, overwrite=replace)
     print_result({"html" if output is None else "file": str(page)}, as_json, str(page))
 
 
@@ -237,7 +244,7 @@ def report(
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
-@OVERWRITE
+@REPLACE
 @AS_JSON
 def publish(
     database: Path,
@@ -246,7 +253,7 @@ def publish(
     classes: bool,
     storage_version: str | None,
     csv_formulas: str,
-    overwrite: bool,
+    replace: bool,
     as_json: bool,
 ) -> None:
     """Write the release NAME to files of its own, to hand out.
@@ -266,7 +273,7 @@ def publish(
             output,
             classes=classes,
             storage_version=storage_version,
-            overwrite=overwrite,
+            overwrite=replace,
             csv_formulas=csv_formulas,
         )
     print_result({"files": [str(path) for path in paths]}, as_json, "\n".join(map(str, paths)))

@@ -1,4 +1,4 @@
-"""Rewrite messages for the command line: `overwrite = True` becomes `--overwrite`, or the option of that command.
+"""Rewrite messages for the command line: `overwrite = True` becomes `--replace`, or the option of that command.
 
 Messages name an option as Python and SQL write it, `name = value`. A command knows its own options: the name is
 replaced by its option if it has one, otherwise by `-p name=value` if it takes parameters.
@@ -15,7 +15,7 @@ import click
 _NAMED_OPTION = re.compile(
     r"\b([a-z_]+) :?= ('(?:[^']|'')*'|\[[^\[\]]*\]|\{[^{}]*\}|[Tt]rue|[Ff]alse|-?\d+(?:\.\d+)?)", re.IGNORECASE
 )
-_OTHER_NAMES = {"into": "output", "parameters": "given", "to": "output"}
+_OTHER_NAMES = {"into": "output", "overwrite": "replace", "parameters": "given", "to": "output"}
 """Options of a command that have another name in Python."""
 
 _STATEMENTS = {
@@ -101,7 +101,7 @@ def _is_prose_bracket(message: str, position: int) -> bool:
 
 
 def _option_text(option: click.Option, value: str) -> str:
-    """Return an option with its value as it is typed, quoted for the shell: `--overwrite`, `--qi age --qi zip`."""
+    """Return an option with its value as it is typed, quoted for the shell: `--replace`, `--qi age --qi zip`."""
     name = str(max(option.opts, key=len))
     if option.is_flag:
         return name

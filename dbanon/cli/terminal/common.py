@@ -42,7 +42,7 @@ CSV_FORMULAS = click.option(
 )
 
 
-OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+REPLACE = click.option("--replace", is_flag=True, help="Replace files that exist.")
 
 
 AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; errors too.")

@@ -53,7 +53,7 @@ def install(engine: Any) -> Any:
     Example:
         engine = install(sqlalchemy.create_engine("duckdb:///hospital.duckdb"))
         with engine.connect() as connection:
-            connection.execute(sqlalchemy.text("FROM kacpc('patients', k := 10)"))
+            connection.execute(sqlalchemy.text("FROM best('patients', k := 10)"))
     """
     target = getattr(engine, "sync_engine", engine)
     if not isinstance(target, Engine) or target.dialect.name != "duckdb":

@@ -115,7 +115,7 @@ class Definition:
         policy: Role and settings of the columns of the source, by column.
 
     Example:
-        Definition("safe_patients", source="patients", algorithm="kacpc", parameters={"k": 10})
+        Definition("safe_patients", source="patients", parameters={"k": 10})
     """
 
     name: str
@@ -192,7 +192,7 @@ class CreateAnonymizedView(MigrateOperation):
             ViewOverPolicyError: The source has no policy and reads a table with one.
 
         Example:
-            op.create_anonymized_view("safe_patients", source="patients", algorithm="kacpc", parameters={"k": 10})
+            op.create_anonymized_view("safe_patients", source="patients", parameters={"k": 10})
         """
         definition = Definition(name, query, schema, source, source_schema, algorithm, parameters or {}, policy or {})
         operations.invoke(cls(definition))
