@@ -49,6 +49,17 @@ def query(path: str, sql: str) -> list[Any]:
         return con.execute(sql).fetchall()
 
 
+def test_refresh_states_whether_version_was_created(clinic: str) -> None:
+    order = ("-k", "5", "--key", "pid", "--algorithm", "mondrian", "--quiet", "--json")
+    assert json.loads(successful_output("create-release", clinic, "safe", "patients", *order))["is_new"] is True
+    unchanged = json.loads(successful_output("refresh", clinic, "safe", "--if-stale", "--json"))
+    assert (unchanged["version"], unchanged["is_new"]) == (1, False)
+    assert "No version was created" in successful_output("refresh", clinic, "safe", "--if-stale")
+    with dbanon.connect(clinic) as con:
+        con.execute("INSERT INTO patients SELECT 200 + i, 20 + i % 40, '0' || (i % 7), 'a' FROM range(40) r(i)")
+    assert json.loads(successful_output("refresh", clinic, "safe", "--if-stale", "--json"))["is_new"] is True
+
+
 @pytest.mark.not_everyday
 def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path: Path) -> None:
     message = successful_output(

@@ -327,12 +327,13 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
 
 
 def _print_release(release: Any, as_json: bool) -> None:
-    """Print a version that was created, as a sentence or as JSON.
+    """Print a version that was created, or the published one if nothing was to be changed, as a sentence or as JSON.
 
     The number of deferred records is printed only if there can be any.
     """
     sentence = f"{release.name} version {release.version}: {release.records} records in {release.classes} classes."
-    fields: tuple[str, ...] = ("name", "version", "records", "classes", "composition")
+    sentence += "" if release.is_new else " No version was created: nothing to publish has changed."
+    fields: tuple[str, ...] = ("name", "version", "is_new", "records", "classes", "composition")
     if release.waiting is not None:
         fields += ("waiting",)
         sentence += f" Waiting: {release.waiting} records."
