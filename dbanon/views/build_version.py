@@ -172,7 +172,9 @@ def _create_version(
         )
     warnings.warn_of_one_class(entry.display_name, metrics)
     warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
-    return current_release(cursor, entry, comparison.composition, with_deferred=entry.refresh_mode == "hold", is_new=True)
+    return current_release(
+        cursor, entry, comparison.composition, with_deferred=entry.refresh_mode == "hold", is_new=True
+    )
 
 
 def _count_differences_from_old(

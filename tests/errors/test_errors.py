@@ -561,6 +561,7 @@ ELSEWHERE = {
     "NullKeyError": "test_related_mistakes.py",
     "NotSupportedForRelatedTablesError": "test_related_mistakes.py",
     "OrphanRowsError": "test_related_mistakes.py",
+    "RenamedFunctionError": "test_earlier_names.py",
     "RelationKeyMismatchError": "test_relation.py",
     "RelationKeyNotWithheldError": "test_relation.py",
     "AmbiguousRelationError": "test_relation.py",
