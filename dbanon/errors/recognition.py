@@ -1,4 +1,4 @@
-"""Recognize an error of dbanon in the text of an error of DuckDB, which passes on what dbanon's functions raise as text."""
+"""Recognize an error of dbanon by its text: DuckDB passes on what dbanon's functions raise as text."""
 
 import re
 from collections.abc import Collection

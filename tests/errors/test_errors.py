@@ -560,6 +560,7 @@ ELSEWHERE = {
     "KeyTypeMismatchError": "test_related_mistakes.py",
     "NullKeyError": "test_related_mistakes.py",
     "NotSupportedForRelatedTablesError": "test_related_mistakes.py",
+    "OfflineMigrationError": "test_alchemy_migration.py",
     "OrphanRowsError": "test_related_mistakes.py",
     "RenamedFunctionError": "test_earlier_names.py",
     "RelationKeyMismatchError": "test_relation.py",

@@ -8,8 +8,8 @@ from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
 from dbanon.errors.exit_codes import EXIT_CODES
 
 NOT_STORED = (
-    "Error: the compiled kernels cannot be stored, because no folder for them can be written: every process compiles them "
-    "again. Hint: set NUMBA_CACHE_DIR to a folder that only you can write."
+    "Error: the compiled kernels cannot be stored, because no folder for them can be written: every process compiles "
+    "them again. Hint: set NUMBA_CACHE_DIR to a folder that only you can write."
 )
 """The message for a cache that cannot be written."""
 
