@@ -41,6 +41,7 @@ from dbanon.cli.options.role_options import (
     with_stored_files,
 )
 from dbanon.cli.terminal.common import (
+    ALLOW_SMALL_DIFFERENCES,
     AS_JSON,
     CSV_FORMULAS,
     errors_as_messages,
@@ -71,8 +72,9 @@ from dbanon.views.pre_release_review import planned_rows
 @click.option(
     "--replace",
     is_flag=True,
-    help="Make the next version of a stored release; with -o, replace files that exist.",
+    help="Make the next version of a stored release, if it is safe next to earlier ones; with -o, replace files.",
 )
+@ALLOW_SMALL_DIFFERENCES
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
 @memory_options
@@ -96,6 +98,7 @@ def anonymize(
     insensitive: Sequence[str],
     dry_run: bool,
     replace: bool,
+    allow_small_differences: bool,
     storage_version: str | None,
     csv_formulas: str,
     as_json: bool,
@@ -129,7 +132,9 @@ def anonymize(
                                  param_hint="--policy")  # fmt: skip
     options = options_not_assigned(roles, given)
     if is_stored:
-        store = _StoreRequest(source, table, algorithm, call_parameters, options, dry_run, replace)
+        store = _StoreRequest(
+            source, table, algorithm, call_parameters, options, dry_run, replace, allow_small_differences
+        )
         _store_release(store, as_json, quiet)
         return
     files = _FileRequest(source, table, algorithm, call_parameters, options, policy, output, dry_run)
@@ -149,6 +154,7 @@ class _StoreRequest:
         options: The parameters that options for roles give.
         is_dry_run: Whether nothing is made.
         is_replacing: Whether the next version of an existing release is made.
+        allows_small_differences: Whether it is made though versions differ by too few records.
     """
 
     source: Path
@@ -158,6 +164,7 @@ class _StoreRequest:
     options: Mapping[str, Any]
     is_dry_run: bool
     is_replacing: bool
+    allows_small_differences: bool
 
 
 @dataclass(frozen=True)
@@ -209,6 +216,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
             release = release_text(resolved.schema, name)
             if request.is_dry_run:
                 rows = planned_rows(con, request.algorithm, table, parameters)
+                has_release = (resolved.database, resolved.schema, name) in catalog.relations(con, resolved.database)
             else:
                 step("Clustering and checking")
                 created = create_release(
@@ -217,13 +225,14 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
                     request.algorithm,
                     table,
                     replace=request.is_replacing,
+                    allow_small_differences=request.allows_small_differences,
                     progress=search_progress(step),
                     **parameters,
                 )
                 metrics_table = qualified(resolved.schema, f"{name}_metrics")
                 metric_rows = query_rows(con, f"SELECT metric, value, description FROM {metrics_table}")
     if request.is_dry_run:
-        _print_plan(table, rows, as_json, quiet, next_command(*_anonymize_words(request)))
+        _print_plan(table, rows, as_json, quiet, next_command(*_anonymize_words(request, has_release)))
         return
     command = next_command("publish", database, release, "-o", database.with_name(f"{resolved.table}_safe.csv"))
     metrics = {row["metric"]: row["value"] for row in metric_rows}
@@ -242,14 +251,17 @@ def release_text(schema: str, name: str) -> str:
     return identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
 
 
-def _anonymize_words(request: _StoreRequest) -> list[str | Path]:
-    """Return the words of the command that makes what a dry run showed, as far as its main options go."""
+def _anonymize_words(request: _StoreRequest, has_release: bool) -> list[str | Path]:
+    """Return the words of the command that makes what a dry run showed, as far as its main options go.
+
+    With `has_release` it makes the next version of the release.
+    """
     context = click.get_current_context()
     words: list[str | Path] = ["anonymize", request.source]
     for option, name in (("--table", "table"), ("-k", "k"), ("-l", "l"), ("-t", "t"), ("--algorithm", "algorithm")):
         value = context.params.get(name)
         words += [] if value is None else [option, str(value)]
-    return words
+    return [*words, "--replace"] if has_release else words
 
 
 def _print_plan(table: str, rows: Sequence[review.ReviewRow], as_json: bool, quiet: bool, command: str | None) -> None:

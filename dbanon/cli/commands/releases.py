@@ -18,6 +18,7 @@ from dbanon.cli.options.parameters import (
     split_algorithm,
 )
 from dbanon.cli.terminal.common import (
+    ALLOW_SMALL_DIFFERENCES,
     AS_JSON,
     CSV_FORMULAS,
     DATABASE,
@@ -52,16 +53,14 @@ _COMPOSITION = click.option(
 @parameter_options
 @click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
 @_COMPOSITION
-@click.option(
-    "--allow-small-differences", is_flag=True, help="Publish though versions differ by too few; the ledger says so."
-)
+@ALLOW_SMALL_DIFFERENCES
 @click.option(
     "--disjoint-from",
     multiple=True,
     metavar="NAME",
     help="A release or table about other people; several times for several.",
 )
-@click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
+@click.option("--replace", is_flag=True, help="Make the next version of a release, if it is safe next to earlier ones.")
 @click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
 @memory_options
 @AS_JSON
@@ -163,14 +162,21 @@ def refresh(
 @click.command()
 @database_argument
 @click.argument("name")
+@click.option("--forget", is_flag=True, help="Forget its versions, too: only if no one was given any of them.")
 @AS_JSON
-def drop(database: Path, name: str, as_json: bool) -> None:
-    """Drop the tables of the release NAME; the ledger keeps its versions."""
+def drop(database: Path, name: str, forget: bool, as_json: bool) -> None:
+    """Drop the tables of the release NAME. The ledger keeps its versions, unless --forget is given.
+
+    Later releases of the same people are checked against the versions in the ledger, and not against those that are
+    forgotten: a reader who has one could subtract it.
+    """
     from dbanon.views import materialize as views_materialize
 
     with errors_as_messages(), open_database(database) as con:
         views_materialize.drop_release(con, name)
-    print_result({"dropped": name}, as_json, f"{name} is dropped.")
+        n_forgotten = views_materialize.forget_release(con, name) if forget else 0
+    sentence = f"{name} is dropped." + (f" {n_forgotten} of its versions are forgotten." if forget else "")
+    print_result({"dropped": name, "forgotten": n_forgotten}, as_json, sentence)
 
 
 @click.command()

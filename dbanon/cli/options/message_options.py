@@ -26,6 +26,9 @@ _STATEMENTS = {
 }
 """Statements that are commands."""
 
+_DROP_AND_FORGET = re.compile(r"DROP MATERIALIZED ANONYMIZED VIEW (\S+) and dbanon\.forget_release\(con, '.*?'\)")
+"""What `dbanon drop DATABASE NAME --forget` does."""
+
 
 def with_option_names(message: str, context: click.Context | None) -> str:
     """Return a message in which `name = value` is replaced by the option of the command that has this effect.
@@ -57,8 +60,11 @@ def with_option_names(message: str, context: click.Context | None) -> str:
         return match[0]
 
     rewritten = _with_input_names(_NAMED_OPTION.sub(option, message), context)
-    database = context.params.get("database")
-    if database is not None:
+    database = context.params.get("database") or context.params.get("source")
+    if isinstance(database, Path):
+        rewritten = _DROP_AND_FORGET.sub(
+            lambda match: f"dbanon drop {shlex.quote(str(database))} {shlex.quote(match[1])} --forget", rewritten
+        )
         for statement, command in _STATEMENTS.items():
             rewritten = rewritten.replace(statement, f"{command} {shlex.quote(str(database))}")
     return rewritten
