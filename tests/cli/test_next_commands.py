@@ -53,14 +53,15 @@ def test_refused_k_says_to_drop_and_forget(visits: Path) -> None:
     assert run(*order, "-k", 20).exit_code == 0
 
 
-def test_drop_without_forget_keeps_ledger(visits: Path) -> None:
-    order = ("anonymize", visits, "--algorithm", "mondrian")
+def test_replace_and_drop_keep_ledger(visits: Path) -> None:
+    order = ("anonymize", visits, "--algorithm", "mondrian", "--quiet")
     assert run(*order, "-k", 10).exit_code == 0
+    allowed = run(*order, "-k", 20, "--replace", "--allow-small-differences")
+    assert allowed.exit_code == 0 and ledger(visits) == [(1, "replaced"), (2, "published")]
     assert run("drop", visits, "visits_release").exit_code == 0
-    assert ledger(visits) == [(1, "dropped")]
-    assert run(*order, "-k", 20).exit_code == 3
-    allowed = run(*order, "-k", 20, "--allow-small-differences")
-    assert allowed.exit_code == 0 and ledger(visits) == [(1, "dropped"), (2, "published")]
+    compared = run(*order, "-k", 40)
+    assert "with visits_release version 1" in compared.stderr
+    assert [version for version, _ in ledger(visits)] == [1, 2, 3]
 
 
 def test_dry_run_refuses_k_above_persons(visits: Path) -> None:
