@@ -17,7 +17,7 @@ from support.postgres import needs_scanner
 
 import dbanon
 from dbanon.cli import main
-from dbanon.cli.commands import init as init_command
+from dbanon.cli.commands import role_questions
 
 PATH = """  dbanon init visits.csv
   dbanon anonymize visits.duckdb -k 10
@@ -296,7 +296,7 @@ def test_sample_values_shown_only_on_a_terminal(tmp_path: Path, monkeypatch: pyt
     file.write_text(f"age,city\n{rows}\n")
     result = run("init", file, answers="\n" * 30)
     assert "values: " not in result.output.replace("distinct values: ", "")
-    monkeypatch.setattr(init_command, "_is_terminal", lambda: True)
+    monkeypatch.setattr(role_questions, "_is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     shown = run("init", file, "--replace", answers="\n" * 30)
     lines = [line for line in shown.output.splitlines() if line.startswith("  values: ")]

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
+import dbanon
 from dbanon.cli import main
 
 
@@ -71,3 +72,62 @@ def test_dry_run_refuses_k_above_persons(visits: Path) -> None:
     assert shown.exit_code == 0 and next_words(shown)[-2:] == ["--algorithm", "mondrian"]
     assert run(*next_words(shown)).exit_code == 0
     assert next_words(run("anonymize", visits, "-k", 20, "--dry-run"))[-1] == "--replace"
+
+
+def test_refresh_policy_and_doctor_print_next_command(visits: Path) -> None:
+    shown = run("policy", visits)
+    assert next_words(shown) == ["anonymize", str(visits), "--table", "visits", "-k", "10"]
+    assert next_words(run("doctor", visits)) == next_words(shown)
+    assert run(*next_words(shown), "--algorithm", "mondrian").exit_code == 0
+    publish = ["publish", str(visits), "visits_release", "-o", str(visits.with_name("visits_release_safe.csv"))]
+    assert next_words(run("doctor", visits)) == publish
+    refresh = next_words(run("policy", visits))
+    assert refresh == ["refresh", str(visits), "visits_release", "--if-stale"]
+    assert "Next: " not in run(*refresh).stderr
+    columns = "'M' || i, 20 + i % 50, '02100', 'f', ['flu', 'HIV'][1 + i % 2]"
+    with duckdb.connect(str(visits)) as con:
+        con.execute(f"INSERT INTO visits SELECT {columns} FROM range(90) r(i)")
+    stale = run("doctor", visits)
+    assert stale.exit_code == 1 and next_words(stale) == ["refresh", str(visits), "visits_release"]
+    refreshed = run(*next_words(stale))
+    assert refreshed.exit_code == 0 and next_words(refreshed) == publish
+    assert run(*publish).exit_code == 0
+    assert next_words(run("doctor", visits)) == [*publish, "--replace"]
+
+
+def test_policy_with_problem_leads_to_shell(visits: Path) -> None:
+    with duckdb.connect(str(visits)) as con:
+        con.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('visits', 'absent', 'quasi')")
+    shown = run("policy", visits)
+    assert shown.exit_code == 1 and next_words(shown) == ["shell", str(visits)]
+    assert next_words(run("doctor", visits)) == ["policy", str(visits)]
+
+
+def test_database_without_policy_leads_to_init(tmp_path: Path) -> None:
+    path = tmp_path / "empty.duckdb"
+    duckdb.connect(str(path)).close()
+    assert next_words(run("doctor", path)) == ["init", str(path)]
+
+
+def test_init_without_quasi_identifier_says_what_to_do(tmp_path: Path) -> None:
+    file, path = tmp_path / "notes.csv", tmp_path / "notes.duckdb"
+    file.write_text("patient_id,name\n" + "".join(f"N{i},Ada {i}\n" for i in range(60)))
+    result = run("init", file, "--yes")
+    assert result.exit_code == 0 and "Give the role quasi to the columns" in result.stderr
+    assert next_words(result) == ["init", str(path), "--replace"]
+    answered = CliRunner().invoke(main, next_words(result), input="quasi\n-\n" + "\n" * 9)
+    assert answered.exit_code == 0, answered.output
+    assert next_words(answered) == ["anonymize", str(path), "-k", "10"]
+    assert json.loads(run("init", path, "--yes", "--replace", "--json").stdout)["next"].startswith("dbanon init ")
+
+
+@pytest.mark.parametrize("name", ["patient_id", "visit_id"])
+def test_init_and_profile_agree_about_keys(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        values = "CASE WHEN i < 3 THEN i + 3 ELSE i END + 10000"
+        con.execute(f"CREATE TABLE t AS SELECT {values} AS {name}, 20 + i % 50 AS age FROM range(400) r(i)")
+        query = "SELECT proposed_role FROM profile('t') WHERE column_name = ?"
+        assert con.execute(query, [name]).fetchall() == [("person",)]
+    written = json.loads(run("init", path, "t", "--yes", "--json").stdout)["written"]
+    assert {"column_name": name, "role": "person", "hierarchy": None} in written

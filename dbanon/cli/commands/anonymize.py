@@ -15,7 +15,7 @@ from dbanon.cli.commands.anonymize_input import (
     load_input,
 )
 from dbanon.cli.commands.input_tables import chosen_table, identifier_text, private_database
-from dbanon.cli.commands.next_command import next_command, print_next_command
+from dbanon.cli.commands.next_command import next_command, print_next_command, publish_command
 from dbanon.cli.commands.review import print_file_review
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
 from dbanon.cli.options.parameters import (
@@ -234,7 +234,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
     if request.is_dry_run:
         _print_plan(table, rows, as_json, quiet, next_command(*_anonymize_words(request, has_release)))
         return
-    command = next_command("publish", database, release, "-o", database.with_name(f"{resolved.table}_safe.csv"))
+    command = publish_command(database, release, resolved.table)
     metrics = {row["metric"]: row["value"] for row in metric_rows}
     if as_json:
         summary = {"release": release, "version": created.version, "metrics": metrics, "next": command}

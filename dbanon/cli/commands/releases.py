@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dbanon.cli.commands.next_command import next_command, print_next_command
+from dbanon.cli.commands.next_command import after_doctor, next_command, print_next_command, publish_command
 from dbanon.cli.commands.review import policy_reviews, print_release_review, print_review as show_review
 from dbanon.cli.options.memory_options import memory_options
 from dbanon.cli.options.parameters import (
@@ -33,7 +33,6 @@ from dbanon.cli.terminal.common import (
     show_progress,
 )
 from dbanon.policy.checks.review import review_objects
-from dbanon.sqltext.names import table_parts
 from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
@@ -108,8 +107,7 @@ def create_release(
         )
     _print_release(created, as_json)
     if not as_json and not quiet:
-        file = database.with_name(f"{(table_parts(name) or (name,))[-1]}_safe.csv")
-        print_next_command(next_command("publish", database, name, "-o", file))
+        print_next_command(publish_command(database, name))
 
 
 @click.command()
@@ -157,6 +155,8 @@ def refresh(
             erase=erase,
         )
     _print_release(refreshed, as_json)
+    if not as_json and refreshed.is_new:
+        print_next_command(publish_command(database, name))
 
 
 @click.command()
@@ -318,6 +318,7 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
     with errors_as_messages(), open_database(database, read_only=True) as con:
         tables = policy_reviews(con)
         problem_rows = examined.problems(con)
+        next_step = after_doctor(con, database, tables, problem_rows)
     if not as_json:
         for name, rows in tables.items():
             show_review(rows, name)
@@ -328,6 +329,8 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
         as_json,
         lines or "No problems found.",
     )
+    if not as_json:
+        print_next_command(next_step)
     if problem_rows:
         context.exit(1)
 
