@@ -1,6 +1,6 @@
 """dbanon: anonymization that lives in the database.
 
-    SELECT * FROM kacpc('patients', k=10);
+    SELECT * FROM best('patients', k=10);
 
 `attach` puts the table functions on a DuckDB connection; `connect` opens one that has them. The policy and the
 hierarchies are tables of the schema `dbanon`; `declare` and `load_hierarchy` write them from Python. `anonymize` does
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dbanon.api.stream import anonymize_stream
     from dbanon.api.warmup import WarmupResult, warmup
     from dbanon.audit.plots.plot import plot
-    from dbanon.errors import DbanonError
+    from dbanon.errors import DbanonError, RefusedError, UsageError
     from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
     from dbanon.integrations.notebook.progress import ProgressBar
     from dbanon.policy.declare import declare
@@ -48,8 +48,10 @@ _HOMES = {
     "PersonSpellingsWarning": "errors.warnings",
     "PolicyWarning": "errors.warnings",
     "ProgressBar": "integrations.notebook.progress",
+    "RefusedError": "errors",
     "Release": "views.build_version",
     "StreamRefreshResult": "views.stream_refresh",
+    "UsageError": "errors",
     "UtilityWarning": "errors.warnings",
     "WarmupResult": "api.warmup",
     "anonymize": "api.frame",
@@ -94,8 +96,10 @@ __all__ = [
     "PersonSpellingsWarning",
     "PolicyWarning",
     "ProgressBar",
+    "RefusedError",
     "Release",
     "StreamRefreshResult",
+    "UsageError",
     "UtilityWarning",
     "WarmupResult",
     "anonymize",

@@ -17,7 +17,8 @@ def load_extension(connection: Any, name: str) -> None:
 
     The extension comes with `pip install 'dbanon[postgres]'` (or `[sqlite]`, `[mysql]`); otherwise one that DuckDB
     installed is loaded. It remains loaded in the database instance of the connection. For MySQL, DuckDB filters, counts
-    and sorts itself in all sessions of the instance: nothing of that is pushed down to MySQL.
+    and sorts itself in all sessions of the instance: nothing of that is pushed down to MySQL. SQLite is read on one
+    thread in all sessions, so that a statement reads one state of a table.
 
     Args:
         connection: A connection.
@@ -42,3 +43,5 @@ def load_extension(connection: Any, name: str) -> None:
         raise errors.ScannerExtensionMissingError("load_extension", duckdb.__version__, name, reason) from None
     if name == "mysql":
         snapshot_guard.disable_pushdown(connection)
+    elif name == "sqlite":
+        snapshot_guard.disable_multithreaded_scans(connection)

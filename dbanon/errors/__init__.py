@@ -8,7 +8,13 @@ expression (see `dbanon.sqltext.templates.sql_placeholder`).
 from typing import TYPE_CHECKING, NoReturn
 
 from dbanon.errors.arguments import *
-from dbanon.errors.base import DbanonError as DbanonError, did_you_mean as did_you_mean, format_names as format_names
+from dbanon.errors.base import (
+    DbanonError as DbanonError,
+    RefusedError as RefusedError,
+    UsageError as UsageError,
+    did_you_mean as did_you_mean,
+    format_names as format_names,
+)
 from dbanon.errors.delivery import *
 from dbanon.errors.foreign import *
 from dbanon.errors.hierarchies import *

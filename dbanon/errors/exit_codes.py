@@ -4,12 +4,12 @@ DuckDB passes on what dbanon's functions raise as text, so the class of such an 
 """
 
 import re
-from functools import cache
 
 import duckdb
 
 from dbanon import errors
 from dbanon.errors.base import Outcome
+from dbanon.errors.recognition import recognized_error
 
 EXIT_CODES: dict[Outcome, int] = {"failed": 1, "usage": 2, "refused": 3, "busy": 4, "interrupted": 130}
 """The exit code of the shell and of every command for each outcome; 0 on success."""
@@ -36,15 +36,5 @@ def error_outcome(error: BaseException) -> Outcome:
         return "busy"
     if isinstance(error, duckdb.TransactionException) and _CONFLICT.search(text):
         return "busy"
-    return next((kind for kind, words in _outcome_patterns() if words.search(text)), "failed")
-
-
-@cache
-def _outcome_patterns() -> tuple[tuple[Outcome, re.Pattern[str]], ...]:
-    """Return (outcome, compiled message pattern) of every error class that has a pattern, in the order of the outcomes.
-
-    "refused" is before "usage": if two patterns match a message, the refusal counts.
-    """
-    error_classes = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.DbanonError)]
-    patterns = ((k.outcome, k.pattern()) for k in sorted(error_classes, key=lambda k: k.outcome))
-    return tuple((kind, re.compile(pattern, re.DOTALL)) for kind, pattern in patterns if pattern)
+    recognized = recognized_error(error)
+    return "failed" if recognized is None else recognized.outcome

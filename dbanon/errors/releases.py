@@ -239,18 +239,26 @@ class SmallDifferencesRefusedError(RefusedError):
             n_sets: The number of sets of too few records by which the versions differ.
             other_versions: The versions that a reader could subtract, as text.
         """
-        outcome_text = "The old version stays" if function == "refresh_release" else "Nothing was changed"
+        versions = ", ".join(other_versions)
+        if function == "create_release":
+            outcome_text = "Nothing was changed"
+            hint = (
+                f"if no one was given a version of it, DROP MATERIALIZED ANONYMIZED VIEW {name} and "
+                f"dbanon.forget_release(con, {text(name)}), then create it again; otherwise keep it, or publish anyway "
+                "with allow_small_differences = true, which the ledger records."
+            )
+        else:
+            outcome_text = "The old version stays"
+            hint = (
+                f"FROM refresh_problems({text(name)}) shows those beside the published version where classes are kept; "
+                "wait for more records (with mode = 'hold' those that came do), cluster anew with mode = 'recluster' "
+                "where classes are what differs (whoever has both versions can then intersect them), honour an erasure "
+                "with erase = true (the classes of those who went go whole), or publish anyway with "
+                "allow_small_differences = true, which the ledger records."
+            )
         super().__init__(
             f"{function}: {n_sets} sets of records of {name} would come or go that are too few records (persons), or "
-            f"miss the model, by themselves: who also has {', '.join(other_versions)} could subtract them. "
-            f"{outcome_text}. "
-            f"Hint: FROM refresh_problems({text(name)}) shows those beside the published version where classes are "
-            f"kept; "
-            "wait for more records (with mode = 'hold' those that came do), cluster anew with mode = 'recluster' "
-            "where classes are what differs (whoever has both versions can then intersect them), honour an erasure "
-            "with erase = true (the classes of those who went go whole), or publish anyway with "
-            "allow_small_differences = true, "
-            "which the ledger records."
+            f"miss the model, by themselves: who also has {versions} could subtract them. {outcome_text}. Hint: {hint}"
         )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from dbanon.errors import renamed_names
-from dbanon.errors.base import DbanonError, RefusedError, did_you_mean, format_names
-from dbanon.errors.example import FEW, SHAPES, Example
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, did_you_mean, format_names
+from dbanon.errors.example import FEW, SHAPES, Example, Situation
 from dbanon.sqltext.quote import text
 
 
@@ -108,6 +108,20 @@ class ViewOverPolicyError(RefusedError):
     example = Example(
         "FROM kacpc('women', k = 10, qi = ['zip']);",
         ("CREATE VIEW women AS SELECT zip, disease FROM patients WHERE sex = 'F';",),
+    )
+
+
+class OfflineMigrationError(UsageError):
+    """A migration that creates or drops an anonymized view, written as SQL without a database."""
+
+    message = (
+        "{operation}: {name} cannot be written as SQL (alembic upgrade --sql), because its policy and its ledger are "
+        "checked in the database. Hint: run the migration on the database, without --sql."
+    )
+    example = Situation(
+        "It is raised by `alembic upgrade --sql` for a migration with `op.create_anonymized_view` or "
+        "`op.drop_anonymized_view`; Alembic prints its message.",
+        ("create_anonymized_view", "safe_patients"),
     )
 
 

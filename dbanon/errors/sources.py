@@ -47,6 +47,7 @@ class DuplicateColumnError(DbanonError):
 class UnknownTableError(DbanonError):
     """A table, view or file that does not exist or is not visible to the planner."""
 
+    message_pattern = r"no table, view or file '.*' is visible\."
     example = Example("FROM kacpc('patient', k = 10);")
 
     def __init__(self, function: str, text: str, tables: Iterable[str]) -> None:

@@ -108,6 +108,11 @@ def disable_pushdown(cursor: Any) -> None:
         cursor.execute(f"SET GLOBAL {name} = false")
 
 
+def disable_multithreaded_scans(cursor: Any) -> None:
+    """Let DuckDB read SQLite on one thread, in all sessions."""
+    cursor.execute(f"SET GLOBAL {_SQLITE_SINGLE_THREAD} = true")
+
+
 def _available_settings(cursor: Any, names: tuple[str, ...]) -> list[str]:
     """Return those of the names that are settings of this DuckDB, sorted."""
     rows = cursor.execute(

@@ -49,6 +49,7 @@ class Release:
             expose; None if people cannot be matched.
         summary: The rows and metrics to show.
         waiting: The number of deferred records; None if no records can be deferred.
+        is_new: Whether the call created this version; otherwise it was published before, and nothing was to be changed.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Release:
     composition: Mapping[str, int] | None
     summary: ReleaseSummary | None = field(default=None, compare=False)
     waiting: int | None = None
+    is_new: bool = field(default=True, compare=False)
 
     def __repr__(self) -> str:
         """Return the name, the counts and, if there is a `summary`, the first rows and metrics as text."""
@@ -170,7 +172,9 @@ def _create_version(
         )
     warnings.warn_of_one_class(entry.display_name, metrics)
     warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
-    return current_release(cursor, entry, comparison.composition, entry.refresh_mode == "hold")
+    return current_release(
+        cursor, entry, comparison.composition, with_deferred=entry.refresh_mode == "hold", is_new=True
+    )
 
 
 def _count_differences_from_old(
@@ -215,7 +219,12 @@ def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[st
 
 
 def current_release(
-    cursor: Any, entry: LedgerEntry, composition: Mapping[str, int] | None = None, with_deferred: bool = False
+    cursor: Any,
+    entry: LedgerEntry,
+    composition: Mapping[str, int] | None = None,
+    *,
+    with_deferred: bool = False,
+    is_new: bool = False,
 ) -> Release:
     """Return a version with the counts and first rows of its tables as they are now.
 
@@ -224,6 +233,7 @@ def current_release(
         entry: The version.
         composition: The number of exposed people by version, which is passed on.
         with_deferred: Count the deferred records, too; otherwise `waiting` is None.
+        is_new: Whether the call created the version.
     """
     records, classes = cursor.execute(
         f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
@@ -237,6 +247,7 @@ def current_release(
         composition,
         _release_summary(cursor, entry, records),
         waiting,
+        is_new,
     )
 
 

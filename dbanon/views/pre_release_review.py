@@ -59,6 +59,8 @@ def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
 def planned_rows(connection: Any, algorithm: str, source: str, parameters: Mapping[str, Any]) -> list[review.ReviewRow]:
     """Return the rows of the review of a release that is not made; nothing is clustered or written.
 
+    What can be checked before the clustering is checked, such as whether the table has k records (persons).
+
     Args:
         connection: A connection of `dbanon.connect`.
         algorithm: The algorithm.
@@ -73,7 +75,9 @@ def planned_rows(connection: Any, algorithm: str, source: str, parameters: Mappi
         limited_parameters = search_budget.replace_time_limit("anonymize", parameters)
         location = release_target.current_location(connection)
         call = make_call(current_session, cursor, algorithm, {"tbl": source}, limited_parameters, location)
-        return review_rows(call, resolve.resolve_spec(call))
+        spec = resolve.resolve_spec(call)
+        cursor.execute(plan.fill_release_template("release/plan/input_check.sql", spec)).fetchall()
+        return review_rows(call, spec)
 
 
 def review_lines(call: Call, spec: ReleaseSpec, target: tuple[str, str, str]) -> list[str]:

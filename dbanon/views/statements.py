@@ -1,7 +1,7 @@
 """Execute statements about anonymized views. DuckDB evaluates the call in CREATE, and the planner records it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dbanon import errors
@@ -96,9 +96,7 @@ def run_statement(
     if view.statement == REFRESH_STREAM:
         return _stream_row(streaming.refresh_stream(connection, name, **options))
     function, source, parameter_values = evaluate_call(connection, rewrite(view.query), parameters)
-    if (algorithm := resolve_function(function, parameter_values).algorithm) is not None:
-        function = algorithm  # the ledger stores the algorithm of anonymize(...), so that its default may change
-        parameter_values.pop("algorithm", None)
+    function, parameter_values = resolve_algorithm(function, parameter_values)
     if view.statement == CREATE_STREAM:
         try:
             return _stream_row(streaming.create_stream(connection, name, function, source, **parameter_values))
@@ -122,6 +120,18 @@ def run_statement(
             return Sql(f"{_release_row(materialize.Release(name, 0, 0, 0, None))} WHERE false")
         raise
     return _release_row(release)
+
+
+def resolve_algorithm(function: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the function and the parameters of a release as the ledger stores them.
+
+    Those of `anonymize(...)` are the algorithm that it runs and the parameters but `algorithm`, so that a later version
+    of dbanon may have another default.
+    """
+    algorithm = resolve_function(function, parameters).algorithm
+    if algorithm is None:
+        return function, dict(parameters)
+    return algorithm, {name: value for name, value in parameters.items() if name != "algorithm"}
 
 
 def _release_row(release: materialize.Release) -> Sql:

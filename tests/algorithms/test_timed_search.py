@@ -115,11 +115,11 @@ def test_command_line_accepts_time_or_moves(tmp_path: Path, people: pd.DataFrame
     columns = ["--qi", "age", "--qi", "zip", "--sensitive", "disease", "--algorithm", "kacpc"]
     call = ["anonymize", str(tmp_path / "people.csv"), "-k", "5", *columns, "-o", str(out), "--json"]
     plain_document = json.loads(CliRunner().invoke(main, call).stdout)
-    better = json.loads(CliRunner().invoke(main, [*call, "--overwrite", "--improve", "200ms"]).stdout)
-    counted_document = json.loads(CliRunner().invoke(main, [*call, "--overwrite", "--improve", "2000"]).stdout)
+    better = json.loads(CliRunner().invoke(main, [*call, "--replace", "--improve", "200ms"]).stdout)
+    counted_document = json.loads(CliRunner().invoke(main, [*call, "--replace", "--improve", "2000"]).stdout)
     assert better["metrics"]["precision"] > plain_document["metrics"]["precision"]
     assert counted_document["metrics"]["precision"] > plain_document["metrics"]["precision"]
-    outcome = CliRunner().invoke(main, [*call, "--overwrite", "--improve", "soon"])
+    outcome = CliRunner().invoke(main, [*call, "--replace", "--improve", "soon"])
     assert outcome.exit_code == 2
     assert "improve must be a number of moves" in outcome.output
     assert outcome.output.count("\n") == 1

@@ -110,7 +110,7 @@ def test_commands_accept_memory_options(tmp_path: Path, monkeypatch: pytest.Monk
     assert str(tmp_path / "spilled") in outcome.output
     second_outcome = run_command("shell", "clinic.duckdb", "-c", "CREATE TABLE people AS FROM 'people.csv'")
     assert second_outcome.exit_code == 0, second_outcome.output
-    call = ("kacpc", "people", "-k", "4", "-p", "qi=age", "--quiet")
+    call = ("people", "--algorithm", "kacpc", "-k", "4", "-p", "qi=age", "--quiet")
     assert run_command("create-release", "clinic.duckdb", "safe", *call, *bounds).exit_code == 0
     assert run_command("refresh", "clinic.duckdb", "safe", "--mode", "recluster", *bounds).exit_code == 0
     assert run_command("anonymize", "people.csv", "-k", "4", "--qi", "age", "-o", "safe.csv", *bounds).exit_code == 0

@@ -49,10 +49,32 @@ def query(path: str, sql: str) -> list[Any]:
         return con.execute(sql).fetchall()
 
 
+def test_refresh_states_whether_version_was_created(clinic: str) -> None:
+    order = ("-k", "5", "--key", "pid", "--algorithm", "mondrian", "--quiet", "--json")
+    assert json.loads(successful_output("create-release", clinic, "safe", "patients", *order))["is_new"] is True
+    unchanged = json.loads(successful_output("refresh", clinic, "safe", "--if-stale", "--json"))
+    assert (unchanged["version"], unchanged["is_new"]) == (1, False)
+    assert "No version was created" in successful_output("refresh", clinic, "safe", "--if-stale")
+    with dbanon.connect(clinic) as con:
+        con.execute("INSERT INTO patients SELECT 200 + i, 20 + i % 40, '0' || (i % 7), 'a' FROM range(40) r(i)")
+    assert json.loads(successful_output("refresh", clinic, "safe", "--if-stale", "--json"))["is_new"] is True
+
+
 @pytest.mark.not_everyday
 def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path: Path) -> None:
     message = successful_output(
-        "create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "-p", "qi=['age', 'zip']", "--key", "pid"
+        "create-release",
+        clinic,
+        "safe",
+        "patients",
+        "--algorithm",
+        "kacpc",
+        "-p",
+        "k=5",
+        "-p",
+        "qi=['age', 'zip']",
+        "--key",
+        "pid",
     )
     assert message.startswith("safe version 1: 120 records in ")
     assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
@@ -69,7 +91,7 @@ def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path
     page = tmp_path / "report.html"
     assert successful_output("report", clinic, "safe", "-o", str(page), "--outgoing") == f"{page}\n"
     assert "<h1>Report: <bdi>safe</bdi></h1>" in page.read_text("utf-8")
-    assert "Hint: --overwrite" in refusal_message("report", clinic, "safe", "-o", str(page))
+    assert "Hint: --replace" in refusal_message("report", clinic, "safe", "-o", str(page))
     assert json.loads(successful_output("report", clinic, "safe", "--outgoing", "--json"))["html"].startswith(
         "<!DOCTYPE html>"
     )
@@ -78,24 +100,39 @@ def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path
     assert successful_output(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
     assert query(str(out), "SELECT count(*) FROM safe_classes")[0][0] > 1
     assert "exists already" in refusal_message(*order)
-    successful_output(*order, "--overwrite")
+    successful_output(*order, "--replace")
     assert successful_output("drop", clinic, "safe") == "safe is dropped.\n"
     assert query(clinic, "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'") == [(0,)]
 
 
 @pytest.mark.not_everyday
 def test_materialize_replaces_definition_and_warns(clinic: str) -> None:
-    successful_output("create-release", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
-    assert "exists already" in refusal_message("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=5")
-    replaced = ("create-release", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
+    successful_output("create-release", clinic, "safe", "patients", "--algorithm", "kacpc", "-p", "k=5", "--key", "pid")
+    assert "exists already" in refusal_message(
+        "create-release", clinic, "safe", "patients", "--algorithm", "mondrian", "-p", "k=5"
+    )
+    replaced = (
+        "create-release",
+        clinic,
+        "safe",
+        "patients",
+        "--algorithm",
+        "mondrian",
+        "-p",
+        "k=6",
+        "--key",
+        "pid",
+        "--replace",
+    )
     assert "--allow-small-differences" in refusal_message(*replaced, code=3)
     successful_output(*replaced, "--allow-small-differences")
     other = (
         "create-release",
         clinic,
         "two",
-        "kacpc",
         "patients",
+        "--algorithm",
+        "kacpc",
         "-p",
         "k=4",
         "-p",
@@ -109,13 +146,17 @@ def test_materialize_replaces_definition_and_warns(clinic: str) -> None:
 
 
 def test_command_errors_are_one_line(clinic: str, tmp_path: Path) -> None:
-    assert "k is missing" in refusal_message("create-release", clinic, "safe", "kacpc", "patients", code=2)
-    assert "Did you mean 'patients'" in refusal_message(
-        "create-release", clinic, "safe", "kacpc", "patient", "-p", "k=5"
+    assert "k is missing" in refusal_message(
+        "create-release", clinic, "safe", "patients", "--algorithm", "kacpc", code=2
     )
-    assert "kacpc" in refusal_message("create-release", clinic, "safe", "kacp", "patients", "-p", "k=5", code=2)
+    assert "Did you mean 'patients'" in refusal_message(
+        "create-release", clinic, "safe", "patient", "--algorithm", "kacpc", "-p", "k=5"
+    )
+    assert "kacpc" in refusal_message(
+        "create-release", clinic, "safe", "patients", "--algorithm", "kacp", "-p", "k=5", code=2
+    )
     assert "no parameter 'kk'" in refusal_message(
-        "create-release", clinic, "safe", "kacpc", "patients", "-p", "kk=5", code=2
+        "create-release", clinic, "safe", "patients", "--algorithm", "kacpc", "-p", "kk=5", code=2
     )
     for command in ("refresh", "drop", "certificate", "report"):
         assert "no published release nothing" in refusal_message(command, clinic, "nothing")
@@ -195,7 +236,7 @@ def test_anonymize_keeps_existing_files_unless_forced(people: str, tmp_path: Pat
     refusal_message(*call)
     assert out.read_text() == "mine"
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".csv"].count("safe.csv") == 1
-    successful_output(*call, "--overwrite", "--quiet")
+    successful_output(*call, "--replace", "--quiet")
     assert out.read_text() != "mine"
 
 
@@ -287,5 +328,5 @@ def test_unmentioned_columns_listed_for_review(tmp_path: Path) -> None:
     assert message.exit_code == 0
     assert "Withheld, for review: Bemerkung, x. " in message.stderr
     assert "review" not in message.stdout
-    assert "review" not in run(*order, "--overwrite", "-p", "withhold=['bemerkung', 'pid', 'x']").stderr
-    assert run(*order, "--overwrite", "--quiet").output == ""
+    assert "review" not in run(*order, "--replace", "-p", "withhold=['bemerkung', 'pid', 'x']").stderr
+    assert run(*order, "--replace", "--quiet").output == ""

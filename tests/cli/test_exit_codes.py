@@ -106,10 +106,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("call", REFUSED)
 def test_privacy_refusal_exits_with_3(shared_database: str, call: tuple[str, ...]) -> None:
-    plain_result = run("create-release", shared_database, "other", "kacpc", "patients", *call)
+    plain_result = run("create-release", shared_database, "other", "patients", "--algorithm", "kacpc", *call)
     assert (plain_result.exit_code, plain_result.stdout) == (3, "")
     assert REFUSED[call] in plain_result.stderr
-    result = run("create-release", shared_database, "other", "kacpc", "patients", *call, "--json")
+    result = run("create-release", shared_database, "other", "patients", "--algorithm", "kacpc", *call, "--json")
     assert result.exit_code == 3
     error = json.loads(result.stdout)["error"]
     assert (error["kind"], error["exit_code"]) == ("refused", 3)
@@ -231,7 +231,7 @@ def test_command_output_is_valid_json(shared_database: str, tmp_path: Path) -> N
     assert run_json("certificate", shared_database, "safe")["release"]["version"]["value"] == "1"
     database = str(shutil.copy(shared_database, tmp_path / "own.duckdb"))
     release_document = run_json(
-        "create-release", database, "other", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward"
+        "create-release", database, "other", "patients", "--algorithm", "kacpc", "-k", "3", "-p", "allow_rare=ward"
     )
     assert set(release_document) == {"name", "version", "records", "classes", "composition"}
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import sqlite3
 import stat
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,11 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner, Result
+from support.postgres import needs_scanner
 
 import dbanon
 from dbanon.cli import main
-from dbanon.cli.commands import init as init_command
+from dbanon.cli.commands import role_questions
 
 PATH = """  dbanon init visits.csv
   dbanon anonymize visits.duckdb -k 10
@@ -255,24 +258,22 @@ def test_reason_of_several_columns_printed_once(tmp_path: Path) -> None:
 
 
 def test_statements_name_the_database_of_the_policy(tmp_path: Path) -> None:
+    needs_scanner("sqlite")
     lite, path = tmp_path / "lite.db", tmp_path / "clinic.duckdb"
-    import sqlite3
-
     with sqlite3.connect(lite) as con:
         con.execute("CREATE TABLE people (age INTEGER, zip TEXT, blip TEXT)")
         con.executemany("INSERT INTO people VALUES (?, ?, ?)", [(i % 40, f"0{2100 + i % 30}", "x") for i in range(200)])
     duckdb.connect(str(path)).close()
     result = run("init", path, "lite.main.people", "--yes", "--attach", f"lite=sqlite:{lite}")
-    if "extension" in result.output:
-        pytest.skip("the extension for SQLite is not there")
     assert result.exit_code == 0, result.output
     assert 'INSERT INTO "clinic"."dbanon"."hierarchy"' in result.output
-    statements = [s.split("\n\n")[0] for s in result.output.split("INSERT INTO ")[1:]]
+    statements = re.findall(r"^  ((?:INSERT|UPDATE) .*?);$", result.output, re.DOTALL | re.MULTILINE)
+    assert [statement.split()[0] for statement in statements] == ["INSERT", "INSERT", "UPDATE"]
     with dbanon.connect(path) as con:
-        con.execute("LOAD sqlite")
+        dbanon.load_extension(con, "sqlite")
         con.execute(f"ATTACH '{lite}' AS lite (TYPE sqlite, READ_ONLY)")
         for statement in statements:
-            con.execute("INSERT INTO " + statement.partition(";")[0])
+            con.execute(statement)
         assert con.execute("SELECT count(*) FROM dbanon.policy WHERE column_name = 'blip'").fetchall() == [(1,)]
 
 
@@ -295,7 +296,7 @@ def test_sample_values_shown_only_on_a_terminal(tmp_path: Path, monkeypatch: pyt
     file.write_text(f"age,city\n{rows}\n")
     result = run("init", file, answers="\n" * 30)
     assert "values: " not in result.output.replace("distinct values: ", "")
-    monkeypatch.setattr(init_command, "_is_terminal", lambda: True)
+    monkeypatch.setattr(role_questions, "_is_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     shown = run("init", file, "--replace", answers="\n" * 30)
     lines = [line for line in shown.output.splitlines() if line.startswith("  values: ")]

@@ -53,7 +53,18 @@ def test_commands_read_attached_database(clinic: Path, ward: Path) -> None:
     query = "SELECT count(*) AS n FROM kacpc('lite.patients', k=10, qi=['age'])"
     assert run("shell", clinic, *attach, "-c", query).output == "n\n120\n"
     result = run(
-        "create-release", clinic, "safe", "kacpc", "lite.patients", "-k", 10, "-p", "qi=age", "--json", *attach
+        "create-release",
+        clinic,
+        "safe",
+        "lite.patients",
+        "--algorithm",
+        "kacpc",
+        "-k",
+        10,
+        "-p",
+        "qi=age",
+        "--json",
+        *attach,
     )
     assert result.exit_code == 0, result.output
     assert run("refresh", clinic, "safe", "--json", *attach).exit_code == 0
@@ -94,7 +105,7 @@ def test_invalid_attach_is_usage_error_without_password(clinic: Path, attachment
     for command in (
         ["shell", clinic, "-c", "SELECT 1"],
         ["doctor", clinic],
-        ["create-release", clinic, "s", "kacpc", "p"],
+        ["create-release", clinic, "s", "p", "--algorithm", "kacpc"],
     ):
         for option in ("--attach", "--attach-rw"):
             message = run(*command, option, attachment)

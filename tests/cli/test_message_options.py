@@ -47,8 +47,8 @@ def shown_text(path: str, message: str, **given: Any) -> str:
 @pytest.mark.parametrize(
     ("command", "message", "says"),
     [
-        ("publish", "overwrite = True, or", "--overwrite, or"),
-        ("anonymize", "overwrite = True, or", "--overwrite, or"),
+        ("publish", "overwrite = True, or", "--replace, or"),
+        ("anonymize", "overwrite = True, or", "--replace, or"),
         ("create-release", "replace = True (CREATE OR REPLACE) makes", "--replace (CREATE OR REPLACE) makes"),
         ("refresh", "with mode = 'recluster' (whoever", "with --mode recluster (whoever"),
         ("refresh", "(with mode = 'hold' those", "(with --mode hold those"),
@@ -80,8 +80,8 @@ def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mon
     Path("safe.csv").write_text("mine")
     order = ["anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", "safe.csv", "--quiet"]
     result = CliRunner().invoke(main, order)
-    assert result.exit_code == 1 and "Hint: --overwrite, or another name" in result.output
-    assert CliRunner().invoke(main, [*order, "--overwrite"]).exit_code == 0
+    assert result.exit_code == 1 and "Hint: --replace, or another name" in result.output
+    assert CliRunner().invoke(main, [*order, "--replace"]).exit_code == 0
     result = CliRunner().invoke(main, ["anonymize", "raw.csv", "-k", "2", "-o", "other.csv"])
     assert result.exit_code == 1 and "qi = " not in result.output and "--qi age" in result.output
 
@@ -184,7 +184,17 @@ def assert_interrupted(monkeypatch: pytest.MonkeyPatch, patch_target: tuple[Any,
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ctrl_c_prints_one_line_and_leaves_no_files(clinic: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
     assert_interrupted(
-        monkeypatch, MOMENTS[moment], "create-release", str(clinic), "safe", "kacpc", "p", "-p", "k=3", "--quiet"
+        monkeypatch,
+        MOMENTS[moment],
+        "create-release",
+        str(clinic),
+        "safe",
+        "p",
+        "--algorithm",
+        "kacpc",
+        "-p",
+        "k=3",
+        "--quiet",
     )
     with duckdb.connect(str(clinic), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]

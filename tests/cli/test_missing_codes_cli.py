@@ -99,7 +99,7 @@ def test_database_without_missing_codes_column_is_read(tmp_path: Path, survey: P
         raw.execute("UPDATE dbanon.policy SET missing_codes = NULL")
         raw.execute("ALTER TABLE dbanon.policy DROP COLUMN missing_codes")
     assert run("policy", path, "t").exit_code == 0
-    assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output, "--overwrite").exit_code == 0
+    assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output, "--replace").exit_code == 0
     assert nulls(output)[0] == 0
 
 

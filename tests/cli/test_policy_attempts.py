@@ -170,7 +170,7 @@ def test_hierarchy_file_does_not_replace_declared_hierarchy(database: Path) -> N
 @pytest.mark.parametrize("command", ["create-release", "compare", "tradeoffs"])
 def test_other_commands_refuse_looser_parameters(database: Path, command: str) -> None:
     call = {
-        "create-release": ["create-release", str(database), "safe", "mondrian", "patients", "-k", "5"],
+        "create-release": ["create-release", str(database), "safe", "patients", "--algorithm", "mondrian", "-k", "5"],
         "compare": ["compare", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
         "tradeoffs": ["tradeoffs", str(database), "patients", "-k", "5", "--algorithms", "mondrian", "--quiet"],
     }[command]

@@ -41,6 +41,15 @@ def test_warmup_of_unknown_algorithm_raises() -> None:
     assert result.exit_code == 2 and "Did you mean 'kacpc'?" in result.stderr
 
 
+def test_warmup_without_writable_cache_exits_with_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbanon.kernels.jit.cache_folder", lambda: None)
+    result = CliRunner().invoke(main, ["warmup", "kacpc"])
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "cannot be stored" in result.stderr and "Hint: set NUMBA_CACHE_DIR" in result.stderr
+    document = CliRunner().invoke(main, ["warmup", "kacpc", "--json"])
+    assert document.exit_code == 3 and json.loads(document.stdout)["folder"] is None
+
+
 CALLS = textwrap.dedent(
     """
     import sys

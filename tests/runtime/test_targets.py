@@ -75,7 +75,7 @@ def test_anonymize_never_overwrites_input_file(folder: Path, spelling: str) -> N
         if spelling != "the same name":
             SPELLINGS[spelling](link, raw)
         for output in ("out.csv", "below/../out.csv"):
-            order = ("anonymize", raw.name, "-k", "2", "--qi", "age", "--sensitive", "d", "-o", output, "--overwrite")
+            order = ("anonymize", raw.name, "-k", "2", "--qi", "age", "--sensitive", "d", "-o", output, "--replace")
             code, message = run(*order)
             assert (code, "is a file that this reads" in message) == (1, True)
             assert raw.read_text() == RAW
@@ -88,12 +88,12 @@ def test_anonymize_never_overwrites_policy_or_hierarchy_file(folder: Path) -> No
     (folder / "out_metrics.csv").write_text("column_name,role\nage,quasi\n")
     kept_values_by_name = {path.name: path.read_text() for path in folder.iterdir()}
     for extra_values in (("--qi", "age=tree.csv", "-o", "tree.csv"), ("--policy", "out_metrics.csv", "-o", "out.csv")):
-        code, message = run("anonymize", "raw.csv", "-k", "2", "--sensitive", "d", "--overwrite", *extra_values)
+        code, message = run("anonymize", "raw.csv", "-k", "2", "--sensitive", "d", "--replace", *extra_values)
         assert (code, "is a file that this reads" in message) == (1, True)
     with duckdb.connect("raw.duckdb") as con:
         con.execute("CREATE TABLE t AS FROM 'raw.csv'")
     code, message = run(
-        "anonymize", "raw.duckdb", "--table", "t", "-k", "2", "--qi", "age", "-o", "raw.duckdb", "--overwrite"
+        "anonymize", "raw.duckdb", "--table", "t", "-k", "2", "--qi", "age", "-o", "raw.duckdb", "--replace"
     )
     assert (code, "is a file that this reads" in message) == (1, True)
     assert kept_values_by_name == {path.name: path.read_text() for path in folder.iterdir() if path.suffix != ".duckdb"}
@@ -115,7 +115,7 @@ def test_outputs_never_overwrite_input_or_database(clinic: Any, folder: Path) ->
     assert (folder / "raw.csv").read_text() == RAW
     clinic.execute("DROP VIEW several")
     clinic.close()
-    code, message = run("hierarchy", "save", "clinic.duckdb", "sex", "hard.duckdb", "--overwrite")
+    code, message = run("hierarchy", "save", "clinic.duckdb", "sex", "hard.duckdb", "--replace")
     assert (code, "is a file that this reads" in message) == (1, True)
 
 
@@ -148,7 +148,7 @@ def test_manual_pages_replaced_only_on_request(folder: Path) -> None:
     assert (code, "exists already" in message) == (1, True)
     assert [path.name for path in (folder / "manual").iterdir()] == ["index.md"]
     assert (folder / "manual" / "index.md").read_text() == "mine"
-    assert run("docs", "--output", "manual", "--overwrite")[0] == 0
+    assert run("docs", "--output", "manual", "--replace")[0] == 0
     assert (folder / "manual" / "index.md").read_text().startswith("# dbanon")
 
 
@@ -159,7 +159,7 @@ def test_demo_never_replaces_changed_or_other_database(folder: Path, monkeypatch
     with demo.create_demo(path) as con:
         con.execute("CREATE TABLE mine AS SELECT 1 AS one")
     code, message = run("demo")
-    assert code == 1 and "exists already. Hint: --overwrite makes it anew" in message
+    assert code == 1 and "exists already. Hint: --replace makes it anew" in message
     monkeypatch.setattr(demo, "declare", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         demo.create_demo(path, overwrite=True)
@@ -172,7 +172,7 @@ def test_demo_never_replaces_changed_or_other_database(folder: Path, monkeypatch
     with duckdb.connect("other.duckdb") as other:
         other.execute("CREATE TABLE patients AS SELECT 1 AS one")
     for name in ("other.duckdb", "text.duckdb"):
-        code, message = run("demo", "--database", name, "--overwrite")
+        code, message = run("demo", "--database", name, "--replace")
         assert code == 1 and "never replaced" in message
     assert (folder / "text.duckdb").read_text() == "notes"
 

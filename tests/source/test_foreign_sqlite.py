@@ -29,6 +29,14 @@ def sqlite_con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield con
 
 
+def test_load_extension_reads_sqlite_on_one_thread() -> None:
+    needs_scanner("sqlite")
+    with dbanon.connect() as con:
+        dbanon.load_extension(con, "sqlite")
+        setting = "SELECT current_setting('sqlite_disable_multithreaded_scans')"
+        assert con.cursor().execute(setting).fetchall() == [(True,)]
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """Create a SQLite database with patients, and a view of them."""

@@ -107,7 +107,7 @@ def anonymize(source: Path, words: Sequence[str], table: str | None = "patients"
         "mondrian",
         "-o",
         str(out),
-        "--overwrite",
+        "--replace",
     ]
     result = CliRunner().invoke(main, [*call, "--quiet", *words])
     if not out.exists():

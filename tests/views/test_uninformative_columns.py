@@ -86,9 +86,9 @@ def test_cli_names_uninformative_columns(people: Path) -> None:
     assert done.exit_code == 0, done.output
     line = next(line for line in done.output.splitlines() if line.startswith("Published as *"))
     assert "street (100 %)" in line and "a better hierarchy" in line
-    done = run("anonymize", people, "-o", output, "--overwrite", "-k", 5, "--qi", "sex")
+    done = run("anonymize", people, "-o", output, "--replace", "-k", 5, "--qi", "sex")
     assert "Published as *" not in done.output
-    done = run("anonymize", people, "-o", output, "--overwrite", "-k", 40, "--qi", "age", "--qi", "street", "--json")
+    done = run("anonymize", people, "-o", output, "--replace", "-k", 40, "--qi", "age", "--qi", "street", "--json")
     assert "all 50 records are in one class, which says nothing of age and street" in done.output
     assert "Published as *" not in done.output
     assert json.loads(done.stdout.splitlines()[-1])["metrics"]["is_single_class"] == 1

@@ -15,15 +15,16 @@ from dbanon.cli.commands.anonymize_input import (
     load_input,
 )
 from dbanon.cli.commands.input_tables import chosen_table, identifier_text, private_database
-from dbanon.cli.commands.next_command import next_command, print_next_command
+from dbanon.cli.commands.next_command import next_command, print_next_command, publish_command
 from dbanon.cli.commands.review import print_file_review
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
 from dbanon.cli.options.parameters import (
+    algorithm_option,
     merge_parameters,
     options_not_assigned,
     parameter_options,
-    parse_assignment,
     parse_improve,
+    split_algorithm,
     union_parameters,
 )
 from dbanon.cli.options.role_options import (
@@ -40,9 +41,9 @@ from dbanon.cli.options.role_options import (
     with_stored_files,
 )
 from dbanon.cli.terminal.common import (
+    ALLOW_SMALL_DIFFERENCES,
     AS_JSON,
     CSV_FORMULAS,
-    OVERWRITE,
     errors_as_messages,
     key_metric_lines,
     open_database,
@@ -59,22 +60,23 @@ from dbanon.sqltext.quote import identifier, qualified
 from dbanon.views import warnings
 from dbanon.views.pre_release_review import planned_rows
 
-DEFAULT = "best"
-"""The algorithm, where none is named: the least loss."""
-
 
 @click.command("anonymize")
 @click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", help="A .parquet, .csv or .duckdb file, or a folder; required where INPUT is a file.")
 @parameter_options
 @click.option("--table", help="The table, where INPUT is a database of several.")
-@click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT}.")
+@algorithm_option
 @role_options
 @click.option("--dry-run", is_flag=True, help="Print what would be published and withheld, and make nothing.")
-@click.option("--replace", is_flag=True, help="Make the next version of the release in the database.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Make the next version of a stored release, if it is safe next to earlier ones; with -o, replace files.",
+)
+@ALLOW_SMALL_DIFFERENCES
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
-@OVERWRITE
 @memory_options
 @AS_JSON
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -96,9 +98,9 @@ def anonymize(
     insensitive: Sequence[str],
     dry_run: bool,
     replace: bool,
+    allow_small_differences: bool,
     storage_version: str | None,
     csv_formulas: str,
-    overwrite: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -115,7 +117,7 @@ def anonymize(
     certificate; each file appears whole or not at all, and INPUT is only read. Columns without a role are withheld.
     """
     roles = role_parameters(qi, sensitive, person, identifiers, insensitive)
-    algorithm, given = _split_algorithm(algorithm, given)
+    algorithm, given = split_algorithm(algorithm, given)
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve), **roles)
     check_input_ending(source)
@@ -128,16 +130,15 @@ def anonymize(
     if is_stored and policy is not None:
         raise click.BadParameter("a release in a database follows the policy of the database; or give -o.",
                                  param_hint="--policy")  # fmt: skip
-    if replace and not is_stored:
-        raise click.BadParameter("only a release in a database has versions; --overwrite replaces files.",
-                                 param_hint="--replace")  # fmt: skip
     options = options_not_assigned(roles, given)
     if is_stored:
-        store = _StoreRequest(source, table, algorithm, call_parameters, options, dry_run, replace)
+        store = _StoreRequest(
+            source, table, algorithm, call_parameters, options, dry_run, replace, allow_small_differences
+        )
         _store_release(store, as_json, quiet)
         return
     files = _FileRequest(source, table, algorithm, call_parameters, options, policy, output, dry_run)
-    how = {"storage_version": storage_version, "overwrite": overwrite, "csv_formulas": csv_formulas}
+    how = {"storage_version": storage_version, "overwrite": replace, "csv_formulas": csv_formulas}
     _write_release(files, how, as_json, quiet)
 
 
@@ -153,6 +154,7 @@ class _StoreRequest:
         options: The parameters that options for roles give.
         is_dry_run: Whether nothing is made.
         is_replacing: Whether the next version of an existing release is made.
+        allows_small_differences: Whether it is made though versions differ by too few records.
     """
 
     source: Path
@@ -162,6 +164,7 @@ class _StoreRequest:
     options: Mapping[str, Any]
     is_dry_run: bool
     is_replacing: bool
+    allows_small_differences: bool
 
 
 @dataclass(frozen=True)
@@ -213,6 +216,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
             release = release_text(resolved.schema, name)
             if request.is_dry_run:
                 rows = planned_rows(con, request.algorithm, table, parameters)
+                has_release = (resolved.database, resolved.schema, name) in catalog.relations(con, resolved.database)
             else:
                 step("Clustering and checking")
                 created = create_release(
@@ -221,15 +225,16 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
                     request.algorithm,
                     table,
                     replace=request.is_replacing,
+                    allow_small_differences=request.allows_small_differences,
                     progress=search_progress(step),
                     **parameters,
                 )
                 metrics_table = qualified(resolved.schema, f"{name}_metrics")
                 metric_rows = query_rows(con, f"SELECT metric, value, description FROM {metrics_table}")
     if request.is_dry_run:
-        _print_plan(table, rows, as_json, quiet, next_command(*_anonymize_words(request)))
+        _print_plan(table, rows, as_json, quiet, next_command(*_anonymize_words(request, has_release)))
         return
-    command = next_command("publish", database, release, "-o", database.with_name(f"{resolved.table}_safe.csv"))
+    command = publish_command(database, release, resolved.table)
     metrics = {row["metric"]: row["value"] for row in metric_rows}
     if as_json:
         summary = {"release": release, "version": created.version, "metrics": metrics, "next": command}
@@ -246,14 +251,17 @@ def release_text(schema: str, name: str) -> str:
     return identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
 
 
-def _anonymize_words(request: _StoreRequest) -> list[str | Path]:
-    """Return the words of the command that makes what a dry run showed, as far as its main options go."""
+def _anonymize_words(request: _StoreRequest, has_release: bool) -> list[str | Path]:
+    """Return the words of the command that makes what a dry run showed, as far as its main options go.
+
+    With `has_release` it makes the next version of the release.
+    """
     context = click.get_current_context()
     words: list[str | Path] = ["anonymize", request.source]
     for option, name in (("--table", "table"), ("-k", "k"), ("-l", "l"), ("-t", "t"), ("--algorithm", "algorithm")):
         value = context.params.get(name)
         words += [] if value is None else [option, str(value)]
-    return words
+    return [*words, "--replace"] if has_release else words
 
 
 def _print_plan(table: str, rows: Sequence[review.ReviewRow], as_json: bool, quiet: bool, command: str | None) -> None:
@@ -350,25 +358,6 @@ def _report_unnamed(unnamed: Sequence[str]) -> None:
         "or --insensitive to publish them, with --identifier to leave them out knowingly.",
         err=True,
     )
-
-
-def _split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the algorithm and those assignments of -p that do not name it.
-
-    The algorithm is that of --algorithm (`option`) or of `-p algorithm=...`, by default DEFAULT.
-
-    Raises:
-        click.BadParameter: Both name one, and differently.
-    """
-    algorithm_parameter = {"algorithm": option} if option else {}
-    others = []
-    for text_ in assignments:
-        name, value = parse_assignment(text_, {})
-        if name != "algorithm":
-            others.append(text_)
-        elif algorithm_parameter.setdefault(name, str(value)) != value:
-            raise click.BadParameter("algorithm is given twice, and differently.", param_hint="-p algorithm")
-    return algorithm_parameter.get("algorithm", DEFAULT), others
 
 
 def _other_metrics_hint(files: Sequence[Path], name: str) -> str:

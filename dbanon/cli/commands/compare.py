@@ -1,6 +1,7 @@
 """`dbanon compare` and `dbanon tradeoffs`: the loss and risk of algorithms and configurations."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from dbanon.cli.options.memory_options import memory_options
 from dbanon.cli.options.parameters import parse_assignment
 from dbanon.cli.terminal.common import (
     AS_JSON,
+    REPLACE,
     database_argument,
     errors_as_messages,
     open_database,
@@ -56,6 +58,7 @@ def _shared_arguments(command: Callable[..., None]) -> Callable[..., None]:
     "-o", "--output", metavar="TABLE", help="Store each run in this table of DATABASE; runs that it has are skipped."
 )
 @_PLOT
+@REPLACE
 @memory_options
 @_QUIET
 @AS_JSON
@@ -69,6 +72,7 @@ def compare(
     sample_sizes: str | None,
     output: str | None,
     plot: str | None,
+    replace: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -86,7 +90,7 @@ def compare(
             n_quasi_identifiers=n_quasi_identifiers,
             sample_sizes=sample_sizes,
         )
-    _run_and_print("compare", database, source, parameters, {"into": output}, plot, quiet, as_json)
+    _run_and_print("compare", database, source, parameters, {"into": output}, _PlotFile(plot, replace), quiet, as_json)
 
 
 @click.command()
@@ -96,6 +100,7 @@ def compare(
 @click.option("-l", metavar="L,L,...", help="Each l; 1 asks for none.")
 @click.option("-t", metavar="T,T,...", help="Each t; 1 asks for none.")
 @_PLOT
+@REPLACE
 @memory_options
 @_QUIET
 @AS_JSON
@@ -108,6 +113,7 @@ def tradeoffs(
     l: str | None,  # noqa: E741
     t: str | None,
     plot: str | None,
+    replace: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -117,7 +123,20 @@ def tradeoffs(
     """
     with errors_as_messages():
         parameters = _call_parameters("tradeoffs", given, k=k, algorithms=algorithms, l=l, t=t)
-    _run_and_print("tradeoffs", database, source, parameters, {}, plot, quiet, as_json)
+    _run_and_print("tradeoffs", database, source, parameters, {}, _PlotFile(plot, replace), quiet, as_json)
+
+
+@dataclass(frozen=True)
+class _PlotFile:
+    """The file of --plot.
+
+    Attributes:
+        path: Its path; None if nothing is drawn.
+        is_replacing: Whether a file that exists is replaced.
+    """
+
+    path: str | None
+    is_replacing: bool
 
 
 def _call_parameters(function: str, assignments: Sequence[str], **options: str | None) -> dict[str, Any]:
@@ -145,7 +164,7 @@ def _run_and_print(
     source: str,
     parameters: dict[str, Any],
     optional_parameters: dict[str, str | None],
-    plot: str | None,
+    plot: _PlotFile,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -168,8 +187,10 @@ def _run_and_print(
     from dbanon.audit.plots.plot import plot as drawn
 
     with errors_as_messages():
-        if plot is not None:
-            check_plot_path(plot)
+        if plot.path is not None:
+            check_plot_path(plot.path)
+            if Path(plot.path).exists() and not plot.is_replacing:
+                raise errors.TargetExistsError(plot.path, [plot.path], function)
         with (
             open_database(database, read_only=not optional_parameters.get("into")) as con,
             show_progress(quiet) as step,
@@ -182,9 +203,9 @@ def _run_and_print(
     if not as_json:
         _print_comparison(f"{function} {source}", result_rows)
     plot_path = ""
-    if plot is not None:
+    if plot.path is not None:
         with errors_as_messages():
-            plot_path = str(drawn(result_rows).save(plot))
+            plot_path = str(drawn(result_rows).save(plot.path))
     print_result(result_rows, as_json, plot_path)
 
 

@@ -2,16 +2,16 @@
 
 import click
 
-from dbanon.cli.terminal.common import AS_JSON, OVERWRITE, errors_as_messages, print_result
+from dbanon.cli.terminal.common import AS_JSON, REPLACE, errors_as_messages, print_result
 
 
 @click.command("dbt")
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False), help="Copy the package to this folder of the project."
 )
-@OVERWRITE
+@REPLACE
 @AS_JSON
-def dbt(output: str | None, overwrite: bool, as_json: bool) -> None:
+def dbt(output: str | None, replace: bool, as_json: bool) -> None:
     """Print the packages.yml with which a dbt project has the materialization, tests and macros of dbanon.
 
     It names the place where dbanon is installed. With --output the package is copied into the project, to be committed.
@@ -20,7 +20,7 @@ def dbt(output: str | None, overwrite: bool, as_json: bool) -> None:
 
     with errors_as_messages():
         if output is not None:
-            dbt_package.copy_package(output, overwrite=overwrite)
+            dbt_package.copy_package(output, overwrite=replace)
     folder = str(dbt_package.FOLDER if output is None else output)
     packages_yml = dbt_package.packages_yml(folder)
     print_result({"folder": folder, "packages_yml": packages_yml}, as_json, packages_yml.rstrip("\n"))

@@ -27,10 +27,10 @@ ALGORITHM = "best"
     show_default=True,
     help="The database file to make.",
 )
-@click.option("--overwrite", is_flag=True, help="Create the demo database again if the file exists.")
+@click.option("--replace", is_flag=True, help="Create the demo database again if the file exists.")
 @model_options
 @AS_JSON
-def demo(database: Path, overwrite: bool, k: int | None, l: int | None, t: float | None, as_json: bool) -> None:  # noqa: E741
+def demo(database: Path, replace: bool, k: int | None, l: int | None, t: float | None, as_json: bool) -> None:  # noqa: E741
     """Make a database of 20,000 made-up patients, anonymize it (by default with -k 10) and show what comes out."""
     from dbanon.api import demo as demo_database
 
@@ -39,7 +39,7 @@ def demo(database: Path, overwrite: bool, k: int | None, l: int | None, t: float
     call = f"('patients', {settings})"
     with (
         errors_as_messages(),
-        demo_database.create_demo(database, overwrite=overwrite) as con,
+        demo_database.create_demo(database, overwrite=replace) as con,
         show_progress(False) as step,
     ):
         step("Clustering and checking")

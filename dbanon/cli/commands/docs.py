@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbanon.cli.terminal.common import AS_JSON, OVERWRITE, errors_as_messages, print_result
+from dbanon.cli.terminal.common import AS_JSON, REPLACE, errors_as_messages, print_result
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors import did_you_mean, renamed_names
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 @click.command("docs")
 @click.argument("name", default="index")
 @click.option("-o", "--output", type=click.Path(file_okay=False), help="Write all pages to this folder instead.")
-@OVERWRITE
+@REPLACE
 @AS_JSON
 @click.pass_context
-def docs(context: click.Context, name: str, output: str | None, overwrite: bool, as_json: bool) -> None:
+def docs(context: click.Context, name: str, output: str | None, replace: bool, as_json: bool) -> None:
     """Print what the manual says about NAME, a function, command, metric or error; without NAME its contents.
 
     The pages are Markdown.
@@ -39,7 +39,7 @@ def docs(context: click.Context, name: str, output: str | None, overwrite: bool,
         print_result({"name": name.lower(), "text": topics[name.lower()]}, as_json, topics[name.lower()].rstrip("\n"))
         return
     with errors_as_messages():
-        paths = pages.write_pages(output, commands, overwrite=overwrite)
+        paths = pages.write_pages(output, commands, overwrite=replace)
     print_result({"folder": output, "pages": len(paths)}, as_json, f"{len(paths)} pages are in {output}.")
 
 

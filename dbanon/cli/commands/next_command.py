@@ -1,9 +1,20 @@
 """The next command of the path from a file to a published file, printed at the end of every command."""
 
+from __future__ import annotations
+
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from dbanon.policy.profiling import thresholds
+from dbanon.source import catalog
+from dbanon.sqltext import names
+
+if TYPE_CHECKING:
+    from dbanon.views.doctor import Problem
 
 
 def next_command(*words: str | Path) -> str:
@@ -26,3 +37,75 @@ def _path_argument(path: Path) -> str:
     """Return a path as text that no command takes for an option."""
     text = str(path)
     return f"./{text}" if text.startswith("-") else text
+
+
+def publish_command(database: Path, name: str, stem: str | None = None) -> str:
+    """Return the command that writes a release to a CSV file next to its database.
+
+    The file is `STEM_safe.csv`, where the stem is by default the name of the release. The command has --replace if the
+    file exists.
+    """
+    file = database.with_name(f"{stem or (names.table_parts(name) or (name,))[-1]}_safe.csv")
+    return next_command("publish", database, name, "-o", file, *(["--replace"] if file.exists() else []))
+
+
+def after_policy(con: Any, database: Path, tables: Iterable[str], n_problems: int) -> str:
+    """Return the command that follows `dbanon policy`.
+
+    Problems are repaired in the shell, which takes their statements. Without a policy it is `init`; for a table without
+    a release `anonymize`; otherwise the refresh of the first release.
+
+    Args:
+        con: A connection to the database.
+        database: The path of the database.
+        tables: The tables of the policy that were shown.
+        n_problems: The number of problems of the policy.
+    """
+    if n_problems:
+        return next_command("shell", database)
+    tables = list(tables)
+    if not tables:
+        return next_command("init", database)
+    releases = _releases_by_source(con)
+    unreleased = [table for table in tables if _folded_name(table) not in releases]
+    if not unreleased:
+        return next_command("refresh", database, releases[_folded_name(tables[0])], "--if-stale")
+    return next_command("anonymize", database, "--table", unreleased[0], "-k", str(thresholds.RARE_RECORDS))
+
+
+def after_doctor(con: Any, database: Path, tables: Iterable[str], problems: Iterable[Problem]) -> str:
+    """Return the command that follows `dbanon doctor`: it repairs the first problem for which there is one.
+
+    Without problems it publishes the first release, or is that of `after_policy` if there is none.
+    """
+    for problem in problems:
+        if problem.kind == "release":
+            return next_command("refresh", database, problem.about)
+        if problem.kind == "policy":
+            return next_command("policy", database)
+        if problem.kind == "hierarchy":
+            return next_command("hierarchy", "check", database)
+        if problem.kind == "view":
+            return next_command("shell", database)
+    releases = _releases_by_source(con)
+    return (
+        publish_command(database, next(iter(releases.values()))) if releases else after_policy(con, database, tables, 0)
+    )
+
+
+def _releases_by_source(con: Any) -> dict[str, str]:
+    """Return the published releases of the current database by the name of their source, ordered by name."""
+    raw = getattr(con, "raw", con)
+    current_database = str(raw.execute("SELECT system.main.current_database()").fetchone()[0])
+    if not catalog.has_table(raw, current_database, "release"):
+        return {}
+    rows = raw.execute(
+        "SELECT source, CASE WHEN schema_name = 'main' THEN name ELSE schema_name || '.' || name END AS release_name "
+        "FROM dbanon.release WHERE status = 'published' ORDER BY name ASC, schema_name ASC"
+    ).fetchall()
+    return {_folded_name(source): name for source, name in rows}
+
+
+def _folded_name(table: str) -> str:
+    """Return the last part of a table's name, as names are compared."""
+    return names.fold_case((names.table_parts(table) or (table,))[-1])

@@ -5,10 +5,11 @@ from pathlib import Path
 import click
 
 from dbanon import errors
+from dbanon.cli.commands.next_command import after_policy, print_next_command
 from dbanon.cli.commands.review import policy_reviews, print_review as show_review
 from dbanon.cli.terminal.common import (
     AS_JSON,
-    OVERWRITE,
+    REPLACE,
     database_argument,
     errors_as_messages,
     open_database,
@@ -34,6 +35,7 @@ def policy(context: click.Context, database: Path, table: str | None, as_json: b
     if something is wrong in the policy.
     """
     with errors_as_messages(), open_database(database, read_only=True) as con:
+        reviews = {} if as_json else policy_reviews(con, table)
         if as_json:
             print_query(
                 con,
@@ -47,13 +49,16 @@ def policy(context: click.Context, database: Path, table: str | None, as_json: b
                 [table] * 2,
             )
         else:
-            for name, review_rows in policy_reviews(con, table).items():
+            for name, review_rows in reviews.items():
                 show_review(review_rows, name)
         problems = con.execute("SELECT problem, statement FROM policy_problems()").fetchall()
+        next_step = after_policy(con, database, reviews, len(problems))
     for problem, statement in problems:
         click.echo(one_line(problem), err=True)
         if statement:
             click.echo(f"    {statement};", err=True)
+    if not as_json:
+        print_next_command(next_step)
     if problems:
         context.exit(1)
 
@@ -90,15 +95,15 @@ def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
 @database_argument
 @click.argument("name")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@OVERWRITE
+@REPLACE
 @AS_JSON
-def save(database: Path, name: str, file: Path, overwrite: bool, as_json: bool) -> None:
+def save(database: Path, name: str, file: Path, replace: bool, as_json: bool) -> None:
     """Write the hierarchy NAME as an ARX file."""
     from dbanon.policy.hierarchies.store import save_hierarchy
 
     with errors_as_messages():
         output_files.check_not_source("hierarchy save", [file], [database])
-        if file.exists() and not overwrite:
+        if file.exists() and not replace:
             raise errors.TargetExistsError(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), open_database(database, read_only=True) as con:
         save_hierarchy(con, name, file)

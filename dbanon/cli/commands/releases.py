@@ -7,15 +7,22 @@ from typing import Any
 
 import click
 
-from dbanon.cli.commands.next_command import next_command, print_next_command
+from dbanon.cli.commands.next_command import after_doctor, next_command, print_next_command, publish_command
 from dbanon.cli.commands.review import policy_reviews, print_release_review, print_review as show_review
 from dbanon.cli.options.memory_options import memory_options
-from dbanon.cli.options.parameters import merge_parameters, parameter_options, parse_improve
+from dbanon.cli.options.parameters import (
+    algorithm_option,
+    merge_parameters,
+    parameter_options,
+    parse_improve,
+    split_algorithm,
+)
 from dbanon.cli.terminal.common import (
+    ALLOW_SMALL_DIFFERENCES,
     AS_JSON,
     CSV_FORMULAS,
     DATABASE,
-    OVERWRITE,
+    REPLACE,
     database_argument,
     errors_as_messages,
     open_database,
@@ -26,7 +33,6 @@ from dbanon.cli.terminal.common import (
     show_progress,
 )
 from dbanon.policy.checks.review import review_objects
-from dbanon.sqltext.names import table_parts
 from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
@@ -41,29 +47,27 @@ _COMPOSITION = click.option(
 @click.command("create-release")
 @database_argument
 @click.argument("name")
-@click.argument("algorithm")
 @click.argument("source")
+@algorithm_option
 @parameter_options
 @click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
 @_COMPOSITION
-@click.option(
-    "--allow-small-differences", is_flag=True, help="Publish though versions differ by too few; the ledger says so."
-)
+@ALLOW_SMALL_DIFFERENCES
 @click.option(
     "--disjoint-from",
     multiple=True,
     metavar="NAME",
     help="A release or table about other people; several times for several.",
 )
-@click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
+@click.option("--replace", is_flag=True, help="Make the next version of a release, if it is safe next to earlier ones.")
 @click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
 @memory_options
 @AS_JSON
 def create_release(
     database: Path,
     name: str,
-    algorithm: str,
     source: str,
+    algorithm: str | None,
     k: int | None,
     l: int | None,  # noqa: E741
     t: float | None,
@@ -77,12 +81,13 @@ def create_release(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics.
+    """Publish the table SOURCE as the table NAME, with its classes and metrics.
 
     -k 10 is -p k=10. What is no SQL literal after -p NAME= is text: nulls=drop, qi=age,zip.
     """
     from dbanon.views import materialize as views_materialize
 
+    algorithm, given = split_algorithm(algorithm, given)
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve))
     with errors_as_messages(), open_database(database) as con, show_progress(quiet) as step:
@@ -102,8 +107,7 @@ def create_release(
         )
     _print_release(created, as_json)
     if not as_json and not quiet:
-        file = database.with_name(f"{(table_parts(name) or (name,))[-1]}_safe.csv")
-        print_next_command(next_command("publish", database, name, "-o", file))
+        print_next_command(publish_command(database, name))
 
 
 @click.command()
@@ -151,19 +155,28 @@ def refresh(
             erase=erase,
         )
     _print_release(refreshed, as_json)
+    if not as_json and refreshed.is_new:
+        print_next_command(publish_command(database, name))
 
 
 @click.command()
 @database_argument
 @click.argument("name")
+@click.option("--forget", is_flag=True, help="Forget its versions, too: only if no one was given any of them.")
 @AS_JSON
-def drop(database: Path, name: str, as_json: bool) -> None:
-    """Drop the tables of the release NAME; the ledger keeps its versions."""
+def drop(database: Path, name: str, forget: bool, as_json: bool) -> None:
+    """Drop the tables of the release NAME. The ledger keeps its versions, unless --forget is given.
+
+    Later releases of the same people are checked against the versions in the ledger, and not against those that are
+    forgotten: a reader who has one could subtract it.
+    """
     from dbanon.views import materialize as views_materialize
 
     with errors_as_messages(), open_database(database) as con:
         views_materialize.drop_release(con, name)
-    print_result({"dropped": name}, as_json, f"{name} is dropped.")
+        n_forgotten = views_materialize.forget_release(con, name) if forget else 0
+    sentence = f"{name} is dropped." + (f" {n_forgotten} of its versions are forgotten." if forget else "")
+    print_result({"dropped": name, "forgotten": n_forgotten}, as_json, sentence)
 
 
 @click.command()
@@ -208,7 +221,7 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.option("-o", "--output", help="The HTML file to write; by default the page is printed.")
 @click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
 @click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
-@OVERWRITE
+@REPLACE
 @AS_JSON
 def report(
     database: Path,
@@ -216,7 +229,7 @@ def report(
     output: str | None,
     outgoing: bool,
     population: str | None,
-    overwrite: bool,
+    replace: bool,
     as_json: bool,
 ) -> None:
     """Say on one HTML page what the release NAME is, achieves and leaves at risk, to read and to file.
@@ -226,7 +239,7 @@ def report(
     from dbanon.publishing.report.report import report as reported
 
     with errors_as_messages(), open_database(database, read_only=True) as con:
-        page = reported(con, name, output, outgoing=outgoing, population=population, overwrite=overwrite)
+        page = reported(con, name, output, outgoing=outgoing, population=population, overwrite=replace)
     print_result({"html" if output is None else "file": str(page)}, as_json, str(page))
 
 
@@ -237,7 +250,7 @@ def report(
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
-@OVERWRITE
+@REPLACE
 @AS_JSON
 def publish(
     database: Path,
@@ -246,7 +259,7 @@ def publish(
     classes: bool,
     storage_version: str | None,
     csv_formulas: str,
-    overwrite: bool,
+    replace: bool,
     as_json: bool,
 ) -> None:
     """Write the release NAME to files of its own, to hand out.
@@ -266,7 +279,7 @@ def publish(
             output,
             classes=classes,
             storage_version=storage_version,
-            overwrite=overwrite,
+            overwrite=replace,
             csv_formulas=csv_formulas,
         )
     print_result({"files": [str(path) for path in paths]}, as_json, "\n".join(map(str, paths)))
@@ -305,6 +318,7 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
     with errors_as_messages(), open_database(database, read_only=True) as con:
         tables = policy_reviews(con)
         problem_rows = examined.problems(con)
+        next_step = after_doctor(con, database, tables, problem_rows)
     if not as_json:
         for name, rows in tables.items():
             show_review(rows, name)
@@ -315,17 +329,20 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
         as_json,
         lines or "No problems found.",
     )
+    if not as_json:
+        print_next_command(next_step)
     if problem_rows:
         context.exit(1)
 
 
 def _print_release(release: Any, as_json: bool) -> None:
-    """Print a version that was created, as a sentence or as JSON.
+    """Print a version that was created, or the published one if nothing was to be changed, as a sentence or as JSON.
 
     The number of deferred records is printed only if there can be any.
     """
     sentence = f"{release.name} version {release.version}: {release.records} records in {release.classes} classes."
-    fields: tuple[str, ...] = ("name", "version", "records", "classes", "composition")
+    sentence += "" if release.is_new else " No version was created: nothing to publish has changed."
+    fields: tuple[str, ...] = ("name", "version", "is_new", "records", "classes", "composition")
     if release.waiting is not None:
         fields += ("waiting",)
         sentence += f" Waiting: {release.waiting} records."

@@ -11,7 +11,7 @@ import click
 
 from dbanon import errors
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
-from dbanon.cli.terminal.common import AS_JSON, DATABASE, OVERWRITE, errors_as_messages, print_result, print_table
+from dbanon.cli.terminal.common import AS_JSON, DATABASE, REPLACE, errors_as_messages, print_result, print_table
 from dbanon.runtime import atomic_write, output_files
 
 if TYPE_CHECKING:
@@ -185,9 +185,9 @@ def revoke(database: Path, name: str, as_json: bool) -> None:
 @ROLE
 @click.option("--server", metavar="HOST:PORT", help="Default: 127.0.0.1:9494 for readers, :9495 for custodians.")
 @click.option("--name", default="clinic", show_default=True, help="What the server is attached as.")
-@OVERWRITE
+@REPLACE
 @AS_JSON
-def write_client(output: Path, role: str, server: str | None, name: str, overwrite: bool, as_json: bool) -> None:
+def write_client(output: Path, role: str, server: str | None, name: str, replace: bool, as_json: bool) -> None:
     """Write a file with which DuckDB's own command line asks a server as if dbanon were in it.
 
     DBANON_TOKEN=... duckdb -init FILE
@@ -199,7 +199,7 @@ def write_client(output: Path, role: str, server: str | None, name: str, overwri
 
     with errors_as_messages():
         host, port = _parse_address(server, _PORTS[role], allow_remote=True)
-        if output.exists() and not overwrite:
+        if output.exists() and not replace:
             raise errors.TargetExistsError(str(output), [str(output)], "write-client")
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         content = client_file.client_file_sql(f"quack:{address}", name, role)

@@ -23,7 +23,8 @@ from dbanon.cli.options.role_options import (
     roles_of,
     with_declared_columns,
 )
-from dbanon.cli.terminal.common import AS_JSON, CSV_FORMULAS, errors_as_messages, open_database, print_result
+from dbanon.cli.terminal.common import AS_JSON, CSV_FORMULAS, REPLACE, errors_as_messages, open_database, print_result
+from dbanon.errors import TargetExistsError
 from dbanon.errors.exit_codes import EXIT_CODES
 
 FORMATS = ("ndjson", "csv")
@@ -56,6 +57,7 @@ _FORMAT_BY_ENDING = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".j
 @click.option("--types", multiple=True, metavar="COLUMN=TYPE", help="Arrow's type of a column of lines: age=double.")
 @click.option("--system", default="fads", show_default=True, help="The stream system, for lines.")
 @CSV_FORMULAS
+@REPLACE
 @stream_parameter_options
 @role_options
 @memory_options
@@ -72,6 +74,7 @@ def stream(
     format_: str,
     types: Sequence[str],
     system: str,
+    replace: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -88,6 +91,8 @@ def stream(
         _refresh_view(database, name, poll_interval if follow else None, refresh_options, as_json)
     elif database is None and source is not None and output is not None:
         with errors_as_messages():
+            if output != "-" and Path(output).is_file() and not replace:
+                raise TargetExistsError(output, [output], "stream")
             formats = _line_format(format_, source), _line_format(format_, output)
             policy, escape = _read_policy(asked["policy"], source), asked["csv_formulas"] == "escape"
             pipe = _LineStream(*formats, types, system, _call_parameters(system, asked, policy), policy, escape)

@@ -5,17 +5,25 @@ from dataclasses import asdict
 import click
 
 from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
+from dbanon.errors.exit_codes import EXIT_CODES
+
+NOT_STORED = (
+    "Error: the compiled kernels cannot be stored, because no folder for them can be written: every process compiles "
+    "them again. Hint: set NUMBA_CACHE_DIR to a folder that only you can write."
+)
+"""The message for a cache that cannot be written."""
 
 
 @click.command()
 @click.argument("algorithms", nargs=-1, metavar="[ALGORITHM]...")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @AS_JSON
-def warmup(algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
+@click.pass_context
+def warmup(context: click.Context, algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     """Compile what the algorithms and stream systems need (by default all of them), so that no call waits for it.
 
     Kernels are compiled when they are first needed, once after installation. This compiles them beforehand: in the
-    image of a container, or before a demonstration.
+    image of a container, or before a demonstration. Exit code 3 if no folder for them can be written.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -30,13 +38,13 @@ def warmup(algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     with errors_as_messages(), bar:
         task = bar.add_task("", total=1)
         done = warmup(algorithms, lambda step, share: bar.update(task, description=step, completed=share))
-    cache_note = (
-        f"they are kept in {done.folder}" if done.folder else "no folder for them can be written, so they are not kept"
-    )
     kernels_compiled = "1 kernel was" if done.kernels == 1 else f"{done.kernels} kernels were"
     sentence = (
-        f"{kernels_compiled} compiled in {done.seconds:.0f} s; {cache_note}."
+        f"{kernels_compiled} compiled in {done.seconds:.0f} s; they are kept in {done.folder}."
         if done.kernels
         else "All was compiled already."
     )
-    print_result(asdict(done), as_json, sentence)
+    print_result(asdict(done), as_json, sentence if done.folder else "")
+    if done.folder is None:
+        click.echo(NOT_STORED, err=True)
+        context.exit(EXIT_CODES["refused"])

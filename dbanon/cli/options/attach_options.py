@@ -86,8 +86,6 @@ def attach(connection: Any) -> None:
     context = click.get_current_context(silent=True)
     for other in context.meta.get(_CONTEXT_KEY, []) if context is not None else []:
         load_extension(connection, other.system)
-        if other.system == "sqlite":  # no other session of this process would have it otherwise
-            connection.execute("SET GLOBAL sqlite_disable_multithreaded_scans = true")
         options = f"TYPE {other.system}" + ("" if other.writable else ", READ_ONLY")
         try:
             connection.execute(f"ATTACH {text(other.connection_string)} AS {identifier(other.name)} ({options})")

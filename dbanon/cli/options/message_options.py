@@ -1,4 +1,4 @@
-"""Rewrite messages for the command line: `overwrite = True` becomes `--overwrite`, or the option of that command.
+"""Rewrite messages for the command line: `overwrite = True` becomes `--replace`, or the option of that command.
 
 Messages name an option as Python and SQL write it, `name = value`. A command knows its own options: the name is
 replaced by its option if it has one, otherwise by `-p name=value` if it takes parameters.
@@ -15,7 +15,7 @@ import click
 _NAMED_OPTION = re.compile(
     r"\b([a-z_]+) :?= ('(?:[^']|'')*'|\[[^\[\]]*\]|\{[^{}]*\}|[Tt]rue|[Ff]alse|-?\d+(?:\.\d+)?)", re.IGNORECASE
 )
-_OTHER_NAMES = {"into": "output", "parameters": "given", "to": "output"}
+_OTHER_NAMES = {"into": "output", "overwrite": "replace", "parameters": "given", "to": "output"}
 """Options of a command that have another name in Python."""
 
 _STATEMENTS = {
@@ -25,6 +25,9 @@ _STATEMENTS = {
     "FROM hierarchy_problems()": "dbanon hierarchy check",
 }
 """Statements that are commands."""
+
+_DROP_AND_FORGET = re.compile(r"DROP MATERIALIZED ANONYMIZED VIEW (\S+) and dbanon\.forget_release\(con, '.*?'\)")
+"""What `dbanon drop DATABASE NAME --forget` does."""
 
 
 def with_option_names(message: str, context: click.Context | None) -> str:
@@ -57,8 +60,11 @@ def with_option_names(message: str, context: click.Context | None) -> str:
         return match[0]
 
     rewritten = _with_input_names(_NAMED_OPTION.sub(option, message), context)
-    database = context.params.get("database")
-    if database is not None:
+    database = context.params.get("database") or context.params.get("source")
+    if isinstance(database, Path):
+        rewritten = _DROP_AND_FORGET.sub(
+            lambda match: f"dbanon drop {shlex.quote(str(database))} {shlex.quote(match[1])} --forget", rewritten
+        )
         for statement, command in _STATEMENTS.items():
             rewritten = rewritten.replace(statement, f"{command} {shlex.quote(str(database))}")
     return rewritten
@@ -101,7 +107,7 @@ def _is_prose_bracket(message: str, position: int) -> bool:
 
 
 def _option_text(option: click.Option, value: str) -> str:
-    """Return an option with its value as it is typed, quoted for the shell: `--overwrite`, `--qi age --qi zip`."""
+    """Return an option with its value as it is typed, quoted for the shell: `--replace`, `--qi age --qi zip`."""
     name = str(max(option.opts, key=len))
     if option.is_flag:
         return name

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from dbanon import errors
+from dbanon.release.functions import DEFAULT_ALGORITHM
 from dbanon.release.spec import related_parameters as related
 from dbanon.table_functions.parameter_types import (
     Choices,
@@ -103,6 +104,30 @@ def merge_stream_parameters(system: str, assignments: Iterable[str], **options: 
     if system not in systems:
         raise errors.UnknownAlgorithmError(system, systems)
     return _merge(system, assignments, options)
+
+
+def algorithm_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the option --algorithm to a command; `split_algorithm` reads it."""
+    return click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT_ALGORITHM}.")(command)
+
+
+def split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the algorithm and those assignments of -p that do not name it.
+
+    The algorithm is that of --algorithm (`option`) or of `-p algorithm=...`, by default DEFAULT_ALGORITHM.
+
+    Raises:
+        click.BadParameter: Both name one, and differently.
+    """
+    algorithm_parameter = {"algorithm": option} if option else {}
+    others = []
+    for text in assignments:
+        name, value = parse_assignment(text, {})
+        if name != "algorithm":
+            others.append(text)
+        elif algorithm_parameter.setdefault(name, str(value)) != value:
+            raise click.BadParameter("algorithm is given twice, and differently.", param_hint="-p algorithm")
+    return algorithm_parameter.get("algorithm", DEFAULT_ALGORITHM), others
 
 
 def merge_parameters(algorithm: str, assignments: Iterable[str], **options: object) -> dict[str, Any]:

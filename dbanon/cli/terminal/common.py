@@ -42,7 +42,12 @@ CSV_FORMULAS = click.option(
 )
 
 
-OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+REPLACE = click.option("--replace", is_flag=True, help="Replace files that exist.")
+
+
+ALLOW_SMALL_DIFFERENCES = click.option(
+    "--allow-small-differences", is_flag=True, help="Publish though versions differ by too few; the ledger says so."
+)
 
 
 AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; errors too.")

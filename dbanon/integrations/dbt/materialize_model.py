@@ -19,7 +19,7 @@ from dbanon.runtime import session
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import table_functions
-from dbanon.views import materialize, statement_parser, target
+from dbanon.views import materialize, statement_parser, statements, target
 
 
 def create_next_version(connection: Connection, model: DbtModel) -> list[str]:
@@ -39,6 +39,7 @@ def create_next_version(connection: Connection, model: DbtModel) -> list[str]:
     with _collect_warnings() as messages:
         name = str(qualified(*model.place))
         function, source, arguments = connection.parse_call(_query_call(connection, name, model.query))
+        function, arguments = statements.resolve_algorithm(function, arguments)
         related.refuse_related_tables(function, arguments)
         with redaction.redact_values(function, lambda: [source]):
             entry = _published_entry(connection, model)

@@ -1,4 +1,4 @@
-"""Replace calls in a reader's statement by tables: `kacpc('patients', k=20)` becomes the release of that call.
+"""Replace calls in a reader's statement by tables: `best('patients', k=20)` becomes the release of that call.
 
 Calls are read from the parsed tree and replaced in it. Their arguments can be a source, as a text, and numbers.
 """

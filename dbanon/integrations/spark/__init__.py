@@ -1,4 +1,4 @@
-"""DataFrames of Spark, anonymized by Spark's processes: `dbanon.spark.anonymize(df, 'kacpc', k=10)`."""
+"""DataFrames of Spark, anonymized by Spark's processes: `dbanon.spark.anonymize(df, k=10)`."""
 
 from __future__ import annotations
 

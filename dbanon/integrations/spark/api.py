@@ -67,7 +67,7 @@ def anonymize(
         DbanonError: Whatever the table function raises.
 
     Example:
-        `dbanon.spark.anonymize(df, 'kacpc', k=10, qi=['age', 'zip'])`
+        `dbanon.spark.anonymize(df, k=10, qi=['age', 'zip'])`
     """
     return frame_release(df, function, PolicySource(name, policy, hierarchies or {}), to, max_partition, parameters)
 

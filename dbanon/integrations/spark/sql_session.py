@@ -24,7 +24,7 @@ def install(
     hierarchies: Mapping[str, Any] | None = None,
     max_partition: int | None = None,
 ) -> None:
-    """Make `session.sql("SELECT * FROM kacpc('patients', k=10)")` work, for every algorithm.
+    """Make `session.sql("SELECT * FROM best('patients', k=10)")` work, for every algorithm.
 
     NAME_classes and NAME_metrics work, too. Arguments are written as in DuckDB. The method `sql` of the session object
     is replaced: a call is computed when the statement is read, before anything else in it, so EXPLAIN computes it, too.

@@ -4,7 +4,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 from sqlalchemy import Connection, Engine, event
@@ -12,6 +12,7 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.expression import SelectBase, UpdateBase
 
 from dbanon import errors
+from dbanon.errors import recognition
 from dbanon.integrations.sqlalchemy import policy
 from dbanon.integrations.sqlalchemy.connection import raw_connection
 from dbanon.integrations.sqlalchemy.constructs import CreateQueryTable, QueryName
@@ -20,6 +21,7 @@ from dbanon.integrations.sqlalchemy.query_policy import BoundQuery, QueryPolicy,
 from dbanon.runtime import session, storage_version
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
+from dbanon.table_functions.registry import table_functions
 from dbanon.udf.install import attach
 
 _LOCK = threading.Lock()
@@ -30,13 +32,19 @@ READ_ONLY_KEY = "dbanon_read_only"
 """Key in `info` of tables that are anonymized views."""
 
 
-def install(engine: Any) -> Any:
+_EngineT = TypeVar("_EngineT")
+
+
+def install(engine: _EngineT) -> _EngineT:
     """Make the SQL functions available on every connection of a DuckDB engine.
 
     Connections are attached when the pool opens them; existing ones when they are next checked out. A connection that
     is checked out during this call is not attached: close it first. Installing twice has no effect. Every pool works
     (QueuePool, NullPool, StaticPool, SingletonThreadPool), also from several threads. Attaching takes a few hundredths
     of a second per connection, which NullPool pays each time.
+
+    Errors of dbanon's functions are raised by their own classes, such as `dbanon.RefusedError` for a refusal, in place
+    of SQLAlchemy's DBAPIError; the cause (`__cause__`) is the error of DuckDB.
 
     The dialect has no asynchronous driver, so there is no AsyncEngine for DuckDB. In asynchronous code run a
     synchronous session in a thread, `await asyncio.to_thread(work)`, opened and closed inside `work`.
@@ -53,7 +61,7 @@ def install(engine: Any) -> Any:
     Example:
         engine = install(sqlalchemy.create_engine("duckdb:///hospital.duckdb"))
         with engine.connect() as connection:
-            connection.execute(sqlalchemy.text("FROM kacpc('patients', k := 10)"))
+            connection.execute(sqlalchemy.text("FROM best('patients', k := 10)"))
     """
     target = getattr(engine, "sync_engine", engine)
     if not isinstance(target, Engine) or target.dialect.name != "duckdb":
@@ -77,11 +85,18 @@ def _attach_connection(dbapi_connection: Any, *_: object) -> None:
             attach(raw)
 
 
-def _raise_newer_database(context: Any) -> None:
-    """Raise NewerDatabaseError if the error in `context` means that a newer DuckDB wrote the database file."""
-    newer = storage_version.newer_database_error(context.original_exception, context.engine.url.database)
-    if newer is not None:
-        raise newer
+def _translate_error(context: Any) -> errors.DbanonError | None:
+    """Return the error of dbanon that an error of DuckDB stands for, which SQLAlchemy raises in place of its own.
+
+    It is NewerDatabaseError if a newer DuckDB wrote the database file, or the error that a function of dbanon raised,
+    which DuckDB passes on as text. None leaves SQLAlchemy's own error.
+    """
+    original = context.original_exception
+    if not isinstance(original, duckdb.Error):
+        return None
+    database = context.engine.url.database
+    newer = storage_version.newer_database_error(original, database)
+    return newer or recognition.recognized_error(original, table_functions())
 
 
 # --- anonymized queries -------------------------------------------------------------------------------------
@@ -196,7 +211,7 @@ def _on_checkin(dbapi_connection: Any, record: Any) -> None:
 
 _LISTENERS: dict[str, Callable[..., Any]] = {
     "connect": _attach_connection,
-    "handle_error": _raise_newer_database,
+    "handle_error": _translate_error,
     "checkout": _attach_connection,
     "checkin": _on_checkin,
     "before_execute": _before_execute,

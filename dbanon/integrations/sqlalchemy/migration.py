@@ -15,6 +15,8 @@ Importing this module registers the operations `op.create_anonymized_view` and `
 contains every value they need, so it does not change when the model does.
 """
 
+import contextlib
+import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,8 +39,12 @@ from dbanon.udf.install import attach
 try:
     from alembic.autogenerate import comparators, renderers
     from alembic.operations import MigrateOperation, Operations
+    from alembic.util import CommandError
 except ModuleNotFoundError as missing:
     raise errors.MissingExtraError("dbanon.integrations.sqlalchemy.migration", str(missing.name), "alembic") from None
+
+with contextlib.suppress(ModuleNotFoundError):  # `alembic upgrade --sql` creates no engine, which would import it
+    importlib.import_module("duckdb_sqlalchemy.alembic_impl")
 
 ObjectFilter = Callable[[Any, str | None, str, bool, Any], bool]
 
@@ -115,7 +121,7 @@ class Definition:
         policy: Role and settings of the columns of the source, by column.
 
     Example:
-        Definition("safe_patients", source="patients", algorithm="kacpc", parameters={"k": 10})
+        Definition("safe_patients", source="patients", parameters={"k": 10})
     """
 
     name: str
@@ -192,7 +198,7 @@ class CreateAnonymizedView(MigrateOperation):
             ViewOverPolicyError: The source has no policy and reads a table with one.
 
         Example:
-            op.create_anonymized_view("safe_patients", source="patients", algorithm="kacpc", parameters={"k": 10})
+            op.create_anonymized_view("safe_patients", source="patients", parameters={"k": 10})
         """
         definition = Definition(name, query, schema, source, source_schema, algorithm, parameters or {}, policy or {})
         operations.invoke(cls(definition))
@@ -254,7 +260,9 @@ def _create_view(operations: Operations, operation: CreateAnonymizedView) -> Non
     Raises:
         MissingArgumentError: Neither `query` nor `source` is given.
         ViewOverPolicyError: The source has no policy and reads a table with one.
+        CommandError: Alembic runs in offline mode.
     """
+    _check_online(operations, "create_anonymized_view", operation.definition.name)
     connection = operations.get_bind()
     attach(raw_connection(connection))
     definition = operation.definition
@@ -277,12 +285,27 @@ def _create_view(operations: Operations, operation: CreateAnonymizedView) -> Non
 
 @Operations.implementation_for(DropAnonymizedView)
 def _drop_view(operations: Operations, operation: DropAnonymizedView) -> None:
-    """Run a drop operation; a definition without a query is that of a materialized view."""
+    """Run a drop operation; a definition without a query is that of a materialized view.
+
+    Raises:
+        CommandError: Alembic runs in offline mode.
+    """
+    _check_online(operations, "drop_anonymized_view", operation.definition.name)
     connection = operations.get_bind()
     attach(raw_connection(connection))
     definition = operation.definition
     target = Table(definition.name, MetaData(), schema=definition.schema)
     view.drop_view(connection, target, is_materialized=definition.query is None)
+
+
+def _check_online(operations: Operations, operation: str, name: str) -> None:
+    """Raise Alembic's CommandError, whose message `alembic` prints on one line, if it only writes SQL (offline mode).
+
+    The cause of the error is OfflineMigrationError.
+    """
+    if operations.migration_context.as_sql:
+        offline = errors.OfflineMigrationError(operation, name)
+        raise CommandError(str(offline)) from offline
 
 
 def _source_table(definition: Definition) -> Table | None:

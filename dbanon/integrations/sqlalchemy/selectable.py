@@ -1,6 +1,6 @@
 """FROM elements: a table, a mapped class or a query, anonymized.
 
-select(anonymized(Patient, "kacpc", k=10))
+select(anonymized(Patient, k=10))
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def anonymized(source: Any, algorithm: str = "best", /, **parameters: Any) -> Ta
             UndeclaredColumnError.
 
     Example:
-        safe = anonymized(Patient, "kacpc", k=10)
+        safe = anonymized(Patient, k=10)
         session.execute(select(safe.c.age, safe.c.diagnosis))
     """
     return validate_call("", source, algorithm, parameters).element()
@@ -76,7 +76,7 @@ def classes(source: Any, algorithm: str = "best", /, **parameters: Any) -> Table
         DbanonError: As for `anonymized`.
 
     Example:
-        session.execute(select(classes(Patient, "kacpc", k=10)))
+        session.execute(select(classes(Patient, k=10)))
     """
     return validate_call("_classes", source, algorithm, parameters).element()
 
@@ -96,7 +96,7 @@ def metrics(source: Any, algorithm: str = "best", /, **parameters: Any) -> Table
         DbanonError: As for `anonymized`.
 
     Example:
-        session.execute(select(metrics(Patient, "kacpc", k=10)))
+        session.execute(select(metrics(Patient, k=10)))
     """
     return validate_call("_metrics", source, algorithm, parameters).element()
 

@@ -116,7 +116,7 @@ class AnonymizedView:
     Example:
         class SafePatient(AnonymizedView, Base):
             __source__ = Patient
-            __algorithm__ = "kacpc"
+            __algorithm__ = "mondrian"
             __k__ = 10
             __parameters__ = {"l": 2}
     """

@@ -61,24 +61,25 @@ column_shares AS (
     LEFT JOIN best_hierarchies AS h USING (place)
 ),
 -- One row per column: its rank as a key of persons, NULL if it is none. Keys whose values repeat may distinguish
--- persons: first those named after a person, then numbers that a person has for life, then any other.
+-- persons: first those named after a person, then numbers that a person has for life, then any other; and after all of
+-- these the keys with a few duplicates.
 person_keys AS (
     SELECT
         *,
         CASE
-            WHEN distinct_values < 2 OR is_flag OR distinct_values >= {{ limits.NEARLY_ALL_SHARE }} * n_filled
-                OR NOT can_identify_persons THEN NULL
+            WHEN distinct_values < 2 OR is_flag OR distinct_values >= n_filled OR NOT can_identify_persons
+                OR (is_nearly_all AND coalesce(named_direct, named_prose) IS NOT NULL) THEN NULL
             WHEN named_subject IS NOT NULL AND (
                 distinct_share >= {{ limits.MIN_KEY_DISTINCT_SHARE }}
                 OR (key_word IS NOT NULL AND distinct_values >= {{ limits.MIN_KEY_VALUES }})
             ) THEN 1
             WHEN named_number IS NOT NULL THEN 2
-            WHEN key_word IS NOT NULL AND named_quasi IS NULL AND named_sensitive IS NULL
+            WHEN key_word IS NOT NULL AND (is_nearly_all OR (named_quasi IS NULL AND named_sensitive IS NULL))
                 AND NOT coalesce(regexp_matches(named_direct, {{ places }}), false)
                 AND distinct_share >= {{ limits.MIN_KEY_DISTINCT_SHARE }}
                 AND (is_keylike OR is_whole) AND n_filled >= {{ limits.MIN_UNIQUENESS_RECORDS }} THEN 3
-        END AS person_rank
-    FROM column_shares
+        END + CASE WHEN is_nearly_all THEN 3 ELSE 0 END AS person_rank
+    FROM (SELECT *, distinct_values >= {{ limits.NEARLY_ALL_SHARE }} * n_filled AS is_nearly_all FROM column_shares)
 ),
 -- One row per column: whether it is the key of persons, the first of those that may be.
 ranked_columns AS MATERIALIZED (

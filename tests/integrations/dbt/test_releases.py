@@ -72,6 +72,15 @@ def test_first_run_creates_and_later_runs_refresh(clinic: Any) -> None:
     ]
 
 
+def test_model_that_calls_anonymize_stores_best(clinic: Any) -> None:
+    call = CALL.replace("kacpc", "anonymize")
+    run_model(clinic, call)
+    insert_patients(clinic, 40, 50)
+    run_model(clinic, call)
+    query = "SELECT DISTINCT algorithm FROM dbanon.release WHERE name = 'safe'"
+    assert clinic.execute(query).fetchall() == [("best",)]
+
+
 def test_run_with_small_differences_refused_keeps_old_version(clinic: Any) -> None:
     run_model(clinic)
     old_rows = clinic.execute("FROM safe ORDER BY ALL").fetchall()

@@ -57,9 +57,9 @@ def test_existing_copy_kept_without_force(tmp_path: Path) -> None:
         dbt_package.copy_package(tmp_path)
     outcome = CliRunner().invoke(main, ["dbt", "--output", str(tmp_path)])
     assert outcome.exit_code != 0
-    assert "--overwrite" in outcome.output
+    assert "--replace" in outcome.output
     assert (tmp_path / "macros" / "names.sql").read_text() == "mine"
-    assert CliRunner().invoke(main, ["dbt", "--output", str(tmp_path), "--overwrite"]).exit_code == 0
+    assert CliRunner().invoke(main, ["dbt", "--output", str(tmp_path), "--replace"]).exit_code == 0
     assert (tmp_path / "macros" / "names.sql").read_text() != "mine"
 
 

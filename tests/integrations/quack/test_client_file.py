@@ -192,8 +192,7 @@ def test_existing_client_file_kept(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, values).exit_code == 1
     assert path.read_text() == "mine"
     assert (
-        CliRunner().invoke(main, [*values, "--overwrite", "--server", "[::1]:9600", "--name", "odd name"]).exit_code
-        == 0
+        CliRunner().invoke(main, [*values, "--replace", "--server", "[::1]:9600", "--name", "odd name"]).exit_code == 0
     )
     assert "ATTACH 'quack:[::1]:9600' AS \"odd name\"" in path.read_text()
     matches = re.findall(

@@ -16,9 +16,12 @@ from dbanon.sqlalchemy import AnonymizedView, install, quasi, sensitive
 
 pytest.importorskip("alembic")
 
+from alembic import command
 from alembic.autogenerate import produce_migrations, render_python_code
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
+from alembic.util import CommandError
 
 from dbanon.sqlalchemy import migration
 
@@ -177,3 +180,29 @@ def test_migration_supports_schemas_and_odd_view_names(engine: Any) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text('DROP VIEW ward."safe (AS it is)"'))
     assert "op.create_anonymized_view('safe (AS it is)'" in proposed_script(engine, WardBase, include_schemas=True)
+
+
+@pytest.mark.parametrize(
+    "operation", ["create_anonymized_view('safe', source='patients')", "drop_anonymized_view('safe')"]
+)
+def test_offline_migration_fails_with_one_line(tmp_path: Path, operation: str, capsys: Any) -> None:
+    """`alembic upgrade --sql`, with the `env.py` of Alembic's own template."""
+    folder = tmp_path / "migrations"
+    config = Config()
+    config.set_main_option("script_location", str(folder))
+    config.set_main_option("sqlalchemy.url", "duckdb:///clinic.duckdb")
+    (folder / "versions").mkdir(parents=True)
+    (folder / "script.py.mako").write_text("")
+    (folder / "env.py").write_text(
+        "from alembic import context\nfrom dbanon.sqlalchemy import migration\n"
+        "context.configure(url=context.config.get_main_option('sqlalchemy.url'), literal_binds=True)\n"
+        "with context.begin_transaction():\n    context.run_migrations()\n"
+    )
+    (folder / "versions" / "one.py").write_text(
+        "from alembic import op\nrevision, down_revision = 'one', None\n"
+        f"def upgrade():\n    op.execute('CREATE TABLE t (i INT)')\n    op.{operation}\n"
+    )
+    with pytest.raises(CommandError, match=r"_anonymized_view: safe cannot be written as SQL") as caught:
+        command.upgrade(config, "head", sql=True)
+    assert isinstance(caught.value.__cause__, dbanon.UsageError)
+    assert "CREATE TABLE t (i INT)" in capsys.readouterr().out

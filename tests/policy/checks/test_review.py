@@ -167,7 +167,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_review_printed_for_first_release_only(path: Path) -> None:
-    call = ("create-release", path, "safe", "mondrian", "t", "-p", "k=4")
+    call = ("create-release", path, "safe", "t", "--algorithm", "mondrian", "-p", "k=4")
     first = run_command(*call)
     assert first.stdout.startswith("safe version 1")
     lines = first.stderr.splitlines()
@@ -179,12 +179,17 @@ def test_review_printed_for_first_release_only(path: Path) -> None:
     ]
     assert "First release" not in run_command("refresh", path, "safe", "--mode", "recluster").stderr
     assert "First release" not in run_command(*call, "--replace").stderr
-    assert run_command("create-release", path, "silent", "mondrian", "t", "-p", "k=4", "--quiet").stderr == ""
+    assert (
+        run_command("create-release", path, "silent", "t", "--algorithm", "mondrian", "-p", "k=4", "--quiet").stderr
+        == ""
+    )
 
 
 @pytest.mark.not_everyday
 def test_review_uses_roles_of_call(path: Path) -> None:
-    stderr = run_command("create-release", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
+    stderr = run_command(
+        "create-release", path, "safe", "t", "--algorithm", "mondrian", "-p", "k=4", "-p", "withhold=['d']"
+    ).stderr
     assert "as it is    nothing" in stderr and "d (by the call)" in stderr
 
 
@@ -195,9 +200,9 @@ def test_review_printed_before_first_file_is_written(tmp_path: Path) -> None:
     stderr = run_command(*call).stderr
     assert stderr.startswith("First release of people.csv as safe: 80 records\n")
     assert "--identifier COLUMN withholds a column" in stderr and "dbanon.policy" not in stderr
-    assert "First release" not in run_command(*call, "--overwrite").stderr
+    assert "First release" not in run_command(*call, "--replace").stderr
     out.unlink()
-    assert run_command(*call, "--quiet", "--overwrite").stderr == ""
+    assert run_command(*call, "--quiet", "--replace").stderr == ""
 
 
 def test_policy_and_doctor_commands_print_review(path: Path) -> None:

@@ -210,3 +210,24 @@ def test_proposal_for_hospital_stays_meets_k(con: Any, data_folder: Path) -> Non
     for (statement,) in con.execute("SELECT statement FROM profile('stays') WHERE statement IS NOT NULL").fetchall():
         con.execute(statement)
     assert con.execute("SELECT min(persons) >= 10 FROM kacpc_classes('stays', k=10)").fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("name", ["patient_id", "visit_id", "id", "order_number", "ssn"])
+def test_key_with_few_duplicates_is_person(con: Any, name: str) -> None:
+    """`dbanon init` declares such a key as the person, too (`test_init_and_profile_agree_about_keys`)."""
+    query = "FROM profile('keys') WHERE column_name = ?"
+    for n_duplicates, role in ((0, "identifier"), (3, "person")):
+        con.execute(
+            f"CREATE OR REPLACE TABLE keys AS SELECT 10000 + i - CASE WHEN i < {n_duplicates} THEN {n_duplicates} "
+            f"ELSE 0 END + CASE WHEN i < {n_duplicates} THEN 2 * {n_duplicates} ELSE 0 END AS {name}, "
+            "20 + i % 50 AS age FROM range(400) r(i)"
+        )
+        (found,) = con.execute(f"SELECT proposed_role {query}", [name]).fetchall()
+        assert found == (role,)
+
+
+def test_key_with_few_duplicates_ranks_after_repeated_key(con: Any) -> None:
+    columns = "greatest(i, 1) + 10000 AS row_id, i // 4 AS person_no"
+    con.execute(f"CREATE OR REPLACE TABLE keys AS SELECT {columns} FROM range(400) r(i)")
+    rows = con.execute("SELECT column_name, proposed_role FROM profile('keys') ORDER BY ALL").fetchall()
+    assert rows == [("person_no", "person"), ("row_id", "identifier")]

@@ -1,6 +1,6 @@
 {#- What a name or a value is in SQL. -#}
 
-{#- A relation as the argument of a function: kacpc({{ dbanon.name(ref('patients')) }}, k=10), whatever its name is. -#}
+{#- A relation as the argument of a function: best({{ dbanon.name(ref('patients')) }}, k=10), whatever its name is. -#}
 {% macro name(relation) %}
   {%- if relation.external -%}
     {{ return(relation.external) }}

@@ -1,0 +1,274 @@
+"""The policy that `dbanon init` writes: it is proposed, decided about, printed, and written with its hierarchies."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+from dbanon import errors
+from dbanon.cli.commands.role_questions import (
+    WIDTH,
+    Proposal,
+    QuestionContext,
+    accept_defaults,
+    ask_user,
+    print_wrapped,
+    profile_proposals,
+)
+from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.source import attached_databases, catalog, schema, stored_policy
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, one_line, qualified, text
+
+
+@dataclass(frozen=True)
+class ProposalOptions:
+    """How a policy is proposed and written.
+
+    Attributes:
+        k: The k of later releases.
+        accepts_proposals: Whether nothing is asked.
+        is_replacing: Whether a policy of the table is replaced.
+    """
+
+    k: int
+    accepts_proposals: bool
+    is_replacing: bool
+
+
+def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str, Any]:
+    """Propose a policy for a table of an open database, write it, and return a summary.
+
+    The summary has the table ("table"), the columns that get a role ("written"), the withheld columns ("withheld"), and
+    the problems that policy_problems() finds afterwards ("problems"). If no column gets a role, nothing is written.
+
+    Raises:
+        click.ClickException: The table has a policy, and it is not to be replaced.
+        click.Abort: The user does not want it to be written.
+    """
+    yes = options.accepts_proposals
+    source = catalog.resolve_source(
+        "init", table, con.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
+    )
+    old = stored_policy.policy_rows(source, con)
+    if old and not options.is_replacing:
+        raise exit_error(
+            f"{source.shown} has a policy already ({len(old)} columns). Hint: --replace replaces it; "
+            "FROM dbanon.policy shows it."
+        )
+    proposals = profile_proposals(con, table)
+    hierarchy_names = {row[0] for row in con.execute("SELECT name FROM hierarchies()").fetchall()}
+    asking = QuestionContext(con, source, frozenset(hierarchy_names), options.k)
+    proposals = accept_defaults(proposals, asking) if yes else ask_user(proposals, asking)
+    declared = [p for p in proposals if p.role is not None]
+    _print_policy(source, declared, len(proposals) - len(declared), len(old))
+    if yes:
+        _print_review(source, [p for p in proposals if p.role is None])
+    _print_repairs(source, proposals, with_hierarchies=yes)
+    summary = {
+        "table": source.shown,
+        "written": [],
+        "withheld": [p.column for p in proposals],
+        "problems": [],
+    }
+    if not declared:
+        click.echo("Nothing to write.")
+        return summary
+    if not yes:
+        click.confirm("Write it?", default=True, abort=True)
+    _write_policy(con, source, old, declared)
+    if yes:
+        declared = _withhold_problems(con, source, declared)
+    click.echo(f"The policy of {source.shown} is written to dbanon.policy: {_count_columns(len(declared))}.")
+    problems = _policy_problems(con, source)
+    for _, problem, statement in problems:
+        click.echo(click.wrap_text(f"Problem: {problem}", WIDTH, subsequent_indent="  "))
+        if statement:
+            click.echo(f"    {statement};")
+    declared_names = {p.column for p in declared}
+    return summary | {
+        "written": [{"column_name": p.column, "role": p.role, "hierarchy": p.hierarchy} for p in declared],
+        "withheld": [p.column for p in proposals if p.column not in declared_names],
+        "problems": [problem for _, problem, _ in problems],
+    }
+
+
+def _policy_problems(con: Any, source: catalog.Source) -> list[tuple[str, str, str | None]]:
+    """Return column, problem and statement of the problems in the policy of a table."""
+    rows: list[tuple[str, str, str | None]] = con.execute(
+        "SELECT column_name, problem, statement FROM policy_problems() "
+        "WHERE database_name = ? AND schema_name = ? AND system.main.lower(table_name) = system.main.lower(?)",
+        [source.home, *stored_policy.policy_key(source)],
+    ).fetchall()
+    return rows
+
+
+def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal]) -> list[Proposal]:
+    """Fix the problems of a policy with their statements, until there are none, and return the columns that remain.
+
+    A statement withholds a column, or declares a key whose values repeat as the person. Columns of names, of free text
+    or with values of nearly one record each are no such key: they are withheld without a role. Each change is printed.
+    """
+    remaining = list(declared)
+    for _ in declared:
+        problems = [problem for problem in _policy_problems(con, source) if problem[2] is not None]
+        if not problems:
+            break
+        column, problem, statement = problems[0]
+        p = next((p for p in remaining if p.column == column), None)
+        if p is not None and p.role == "identifier" and not p.is_key:
+            _withhold(con, source, p)
+            remaining.remove(p)
+            change = f"{column} is withheld without a role"
+        else:
+            con.execute(statement)
+            rows = {row.declared.column: row.declared.role for row in stored_policy.policy_rows(source, con)}
+            changed_proposals = [q for q in remaining if rows.get(q.column) != q.role]
+            remaining = [
+                replace(q, role=rows[q.column]) if q in changed_proposals else q for q in remaining if q.column in rows
+            ]
+            change = "; ".join(
+                f"{q.column} is {'the person' if q.column in rows else 'withheld'}" for q in changed_proposals
+            )
+        print_wrapped(f"{change}, because of {problem}")
+    return remaining
+
+
+def _withhold(con: Any, source: catalog.Source, p: Proposal) -> None:
+    """Delete the policy row of a column."""
+    con.execute(
+        f"DELETE FROM {qualified(source.home, catalog.SCHEMA, 'policy')} "
+        "WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
+        [*stored_policy.policy_key(source), p.column],
+    )
+
+
+def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int, old: int) -> None:
+    """Print the policy that will be written.
+
+    `skipped` is the number of columns without a role, `old` the number of rows that are replaced.
+    """
+    click.echo(f"\nPolicy of {source.shown}:")
+    width = max((len(p.column) for p in declared), default=0)
+    for p in declared:
+        click.echo(_proposal_line(f"  {p.column:<{width}}  {p.role:<10}", p))
+    if skipped:
+        click.echo(f"  withheld, without a role: {_count_columns(skipped)}")
+    if old:
+        click.echo(f"  replaces the policy of {_count_columns(old)}")
+    if not any(p.role == "quasi" for p in declared):
+        click.echo("  No column is a quasi-identifier: a release needs one.")
+
+
+def _proposal_line(head: str, p: Proposal) -> str:
+    """Return a line with `head`, which names the column and its role, and its settings, wrapped to the screen."""
+    settings = [f"hierarchy {p.hierarchy}{f' (built: {p.build.builder})' if p.build else ''}"] if p.hierarchy else []
+    settings += [f"{name} {value}" for name, value in (("top", p.top), ("rounding", p.grid)) if value is not None]
+    settings += [f"missing {', '.join(code or repr(code) for code in p.missing)}"] if p.missing else []
+    indent = " " * (len(head) + 2)
+    return click.wrap_text("; ".join(settings), WIDTH, f"{head}  ", indent).rstrip() if settings else head.rstrip()
+
+
+def _print_repairs(source: catalog.Source, proposals: list[Proposal], with_hierarchies: bool) -> None:
+    """Print the statements that build hierarchies of prefixes, if wanted, and the problems of values, with repairs.
+
+    A problem that several columns have is printed once, with the statements of all of them.
+    """
+    for p in proposals if with_hierarchies else ():
+        built = p.offers.hierarchy if p.offers is not None and p.hierarchy is None else None
+        if p.role is not None and built is not None and built.builder == "prefix":
+            rows = built.rows(p.column, source, p.column)
+            click.echo(f"\n{p.column} is published as it is or as *. To build a hierarchy of its beginnings:")
+            print_wrapped(built.preview)
+            click.echo(f"  INSERT INTO {qualified(source.home, catalog.SCHEMA, 'hierarchy')}\n  {rows};")
+            place = join_sql(text(part) for part in (*stored_policy.policy_key(source), p.column))
+            click.echo(
+                f"  UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')}\n  SET hierarchy = {text(p.column)}\n"
+                f"  WHERE (schema_name, table_name, column_name) = ({place});"
+            )
+    columns_by_problem: dict[str, list[str]] = {}
+    repairs_by_problem: dict[str, list[str]] = {}
+    for p in proposals:
+        for problem, repair in zip(p.problems, p.repairs, strict=True):
+            if not problem.startswith("codes for"):
+                columns_by_problem.setdefault(problem, []).append(p.column)
+                repairs_by_problem.setdefault(problem, []).extend([repair] if repair else [])
+    if columns_by_problem:
+        click.echo("\nTo be repaired, then run init again with --replace:")
+    for problem, columns in columns_by_problem.items():
+        print_wrapped(f"{', '.join(columns)}: {problem}")
+        for repair in dict.fromkeys(repairs_by_problem[problem]):
+            click.echo(f"    {one_line(repair)};")
+
+
+def _print_review(source: catalog.Source, withheld: list[Proposal]) -> None:
+    """Print the columns that have no role, by the reason, and how to publish them; nothing if there are none."""
+    if not withheld:
+        return
+    click.echo("\nTo be reviewed, and withheld until then:")
+    columns_by_reason: dict[str, list[str]] = {}
+    for p in withheld:
+        columns_by_reason.setdefault(p.reason.removeprefix("review: "), []).append(p.column)
+    for reason, columns in columns_by_reason.items():
+        print_wrapped(f"{', '.join(columns)}: {reason}")
+    place = join_sql(text(part) for part in (*stored_policy.policy_key(source), withheld[0].column))
+    policies = qualified(source.home, catalog.SCHEMA, "policy")
+    click.echo(
+        "To publish one, state its role (quasi: generalized; sensitive, insensitive:\nunchanged), here or with\n"
+        f"  INSERT INTO {policies}\n    (schema_name, table_name, column_name, role)\n  VALUES ({place}, 'quasi');"
+    )
+
+
+def _count_columns(count: int) -> str:
+    """Return a number of columns in words, such as `1 column`."""
+    return "1 column" if count == 1 else f"{count} columns"
+
+
+# --- writing ---------------------------------------------------------------------------------------------
+
+
+def _write_policy(
+    con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow], declared: list[Proposal]
+) -> None:
+    """Replace the table's policy and build its hierarchies in one transaction.
+
+    Args:
+        con: The connection.
+        source: The table.
+        old: The policy rows to delete.
+        declared: The columns that get a role.
+
+    Raises:
+        ReadOnlyDatabaseError: The database is read-only.
+    """
+    schema.create(con.raw, source.home)
+    if not catalog.has_table(con, source.home, "policy"):
+        raise errors.ReadOnlyDatabaseError("init", source.home)
+    policies, hierarchies = (qualified(source.home, catalog.SCHEMA, name) for name in ("policy", "hierarchy"))
+    con.execute("BEGIN")
+    try:
+        if source.foreign is not None:
+            attached_databases.record_identity("init", con, source.database, source.foreign)
+        for row in old:
+            con.execute(
+                f"DELETE FROM {policies} WHERE schema_name = ? AND table_name = ? AND column_name = ?",
+                [row.schema_name, row.table_name, row.declared.column],
+            )
+        for p in declared:
+            if p.build is not None and p.hierarchy is not None:
+                con.execute(f"INSERT INTO {hierarchies} {p.build.rows(p.hierarchy, source, p.column)}")
+        con.execute(_insert_sql(policies, source, declared))
+        con.execute("COMMIT")
+    except Exception:
+        con.execute("ROLLBACK")
+        raise
+
+
+def _insert_sql(policies: Sql, source: catalog.Source, declared: list[Proposal]) -> str:
+    """Return the INSERT statement for the policy rows of all columns that get a role."""
+    names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "rounding", "missing_codes")
+    rows = []
+    for p in declared:
+        cells = (*stored_policy.policy_key(source), p.column, p.role, p.hierarchy, p.top, p.grid)
+        codes = f"[{join_sql(map(text, p.missing))}]" if p.missing else "NULL"
+        rows.append(f"({join_sql(literal(v) for v in cells)}, {codes})")
+    return f"INSERT INTO {policies} ({join_sql(map(identifier, names))}) VALUES {join_sql(rows)}"
