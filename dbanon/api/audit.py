@@ -118,7 +118,7 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
     for parameter in parameters:
         if parameter not in parameter_names:
             raise errors.UnknownParameterError(function, parameter, parameter_names)
-    if _is_connection(subject):
+    if is_connection(subject):
         if name is None:
             raise errors.MissingArgumentError(
                 function, table_function.positional[0], "a text", f"dbanon docs {function} shows it"
@@ -145,7 +145,7 @@ def _register_source(con: Any, source: Any, function: str) -> str:
     return "source"
 
 
-def _is_connection(subject: Any) -> bool:
+def is_connection(subject: Any) -> bool:
     """Return whether a value has the methods `execute` and `extract_statements` of a DuckDB connection."""
     return hasattr(subject, "extract_statements") and hasattr(subject, "execute")
 

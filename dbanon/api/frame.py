@@ -15,7 +15,7 @@ from dbanon.api.frame_adapters import FrameAdapter
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.release import search_budget
 from dbanon.release.summary import SHOWN_ROWS, ReleaseSummary
-from dbanon.runtime import interrupts, session
+from dbanon.runtime import input_files, interrupts, session
 from dbanon.runtime.progress import report_progress
 from dbanon.source import catalog
 from dbanon.sqltext import names
@@ -227,6 +227,7 @@ def _adapt_and_register(con: Any, data: Any, function: str, name: str) -> tuple[
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
             raise errors.UnsupportedInputError(function, repr(str(data)))
+        input_files.load_installed_extension(str(data), getattr(con, "raw", con))
         return frame_adapters.FILE, text(str(data))
     adapter = frame_adapters.adapt_frame(data, function)
     try:
