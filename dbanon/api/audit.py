@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbanon import errors
 from dbanon.api.connection import connect
+from dbanon.api import frame_columns, frame_errors
 from dbanon.api.frame import Anonymized, register_data, store_hierarchies
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.registry import table_functions
@@ -118,14 +119,16 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
     for parameter in parameters:
         if parameter not in parameter_names:
             raise errors.UnknownParameterError(function, parameter, parameter_names)
-    if _is_connection(subject):
+    if is_connection(subject):
         if name is None:
             raise errors.MissingArgumentError(
                 function, table_function.positional[0], "a text", f"dbanon docs {function} shows it"
             )
         return _query_rows(subject, function, text(name), parameters)
-    with _connect_to_subject(subject, function) as (con, table):
+    with _connect_to_subject(subject, function) as (con, table), frame_errors.speak_of_frames():
         arguments = _inherited_roles(subject, parameter_names) | dict(parameters)
+        data = subject.release if isinstance(subject, Anonymized) else subject
+        arguments = frame_columns.text_names(data, arguments, table_function.parameters)
         if "source" in arguments and not isinstance(arguments["source"], str):
             arguments["source"] = _register_source(con, arguments["source"], function)
         if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
@@ -134,18 +137,19 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
 
 
 def _register_source(con: Any, source: Any, function: str) -> str:
-    """Register the source of a release as "source" on the connection and return this name; return a Path as text.
+    """Register the source of a release on the connection and return its name there; return a Path as text.
 
     `source` is data or a Path. Callers must not pass texts (names of tables), which would not be registered. `function`
     is the called function, for messages.
     """
     if isinstance(source, Path):
         return str(source)
-    register_data(con, source, function, "source")
-    return "source"
+    name = frame_columns.frame_name(source).replace("the ", "the source ")
+    register_data(con, source, function, name)
+    return name
 
 
-def _is_connection(subject: Any) -> bool:
+def is_connection(subject: Any) -> bool:
     """Return whether a value has the methods `execute` and `extract_statements` of a DuckDB connection."""
     return hasattr(subject, "extract_statements") and hasattr(subject, "execute")
 
@@ -158,7 +162,7 @@ def _connect_to_subject(subject: Any, function: str) -> Iterator[tuple[Any, Sql]
     """
     with connect() as con:
         release = subject.release if isinstance(subject, Anonymized) else subject
-        yield con, register_data(con, release, function, "release")
+        yield con, register_data(con, release, function, frame_columns.frame_name(release))
 
 
 def _inherited_roles(subject: Any, parameter_names: list[str]) -> dict[str, Any]:

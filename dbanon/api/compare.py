@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbanon import algorithms, errors
 from dbanon.algorithms import streams
-from dbanon.api.audit import query_table_function
+from dbanon.api.audit import is_connection, query_table_function
 from dbanon.audit.comparison.compare import named_algorithms
 from dbanon.runtime import session
 from dbanon.source import catalog
@@ -52,7 +52,7 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
     Raises:
         UnknownParameterError: The table function has no such parameter.
         MissingArgumentError: `table` is missing, and `data` is a connection or `into` is given.
-        InvalidArgumentError: `into` is no name of a table.
+        InvalidArgumentError: `into` is no name of a table, or is given and `data` is no connection.
         ComparisonTableMismatchError: `into` is a table of another comparison.
         DbanonError: The table function raises it.
 
@@ -63,6 +63,14 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
     """
     if into is None:
         return query_table_function("compare", data, table, parameters)
+    if not is_connection(data):
+        raise errors.InvalidArgumentError(
+            "compare",
+            "data",
+            "a connection where into names a table of its database: con = dbanon.connect('comparison.duckdb'), "
+            "con.register('data', data), compare(con, 'data', into='...')",
+            f"a {type(data).__name__}",
+        )
     if table is None:
         raise errors.MissingArgumentError(
             "compare", "tbl", "a table's name, as into is given", "compare(con, 'patients')"

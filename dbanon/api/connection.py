@@ -17,6 +17,7 @@ import duckdb
 from dbanon.api import duckdb_relations, frame_adapters, frame_references
 from dbanon.api.frame_references import FunctionCall
 from dbanon.api.memory_settings import duckdb_settings
+from dbanon.api.redacted_relations import redact_relation
 from dbanon.errors import redaction
 from dbanon.runtime import interrupts, session, storage_version
 from dbanon.source.view_mentions import temporary_views
@@ -203,7 +204,8 @@ class Connection:
     def sql(self, query: str, **options: Any) -> Any:
         """Run one or several statements and return the last one as a relation of DuckDB; None if it is no query.
 
-        Only the last statement may be a query; it runs when rows of the relation are fetched.
+        Only the last statement may be a query; it runs when rows of the relation are fetched. From DuckDB 2.0 on,
+        errors of the relation, and of relations made of it, that may quote a value of a source are replaced.
 
         Args:
             query: One or several statements; those about materialized anonymized views are included.
@@ -218,7 +220,10 @@ class Connection:
             query = self._resolve_step(last, options.get("params"), frame, self.raw.sql)
             if isinstance(last, statement_parser.ViewStatement):
                 options.pop("params", None)
-            return self.raw.sql(query, **options)
+            relation = self.raw.sql(query, **options)
+        if not self._source_reads:
+            return relation
+        return redact_relation(relation, self._source_reads[0][0], [source for _, source in self._source_reads])
 
     query = sql
     from_query = sql
@@ -300,6 +305,7 @@ class Connection:
         calls = list(frame_references.function_calls(query))
         if not calls:
             return query
+        frame_references.check_no_cte_source(query, calls)
         self._register_frames(calls, frame, run)
         temporary = self._session.temporary
         temporary.columns = frame_references.temporary_columns(run)

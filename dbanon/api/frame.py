@@ -9,13 +9,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbanon import errors
-from dbanon.api import duckdb_relations, frame_adapters, frame_dtypes, written_frames
+from dbanon.api import (
+    duckdb_relations,
+    frame_adapters,
+    frame_columns,
+    frame_dtypes,
+    frame_errors,
+    written_frames,
+)
 from dbanon.api.connection import connect
 from dbanon.api.frame_adapters import FrameAdapter
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.release import search_budget
 from dbanon.release.summary import SHOWN_ROWS, ReleaseSummary
-from dbanon.runtime import interrupts, session
+from dbanon.runtime import input_files, interrupts, session
 from dbanon.runtime.progress import report_progress
 from dbanon.source import catalog
 from dbanon.sqltext import names
@@ -81,7 +88,8 @@ def anonymize(
         algorithm: The name of the algorithm; by default the one with the least loss.
         progress: Called as `progress(fraction_done, loss_removed)`: the fraction of the search that is done, and of the
             loss that has been removed.
-        parameters: Parameters of the table function, as Python values. A hierarchy is the name of a shipped one, the
+        parameters: Parameters of the table function, as Python values. A column of a pandas DataFrame whose name is no
+            text, such as 0, can be given as it is. A hierarchy is the name of a shipped one, the
             text of an ARX file, or rows from the leaf to the root: `hierarchies={"zip": [["02138", "021**", "*"],
             ...]}`. With `improve="5s"` classes are improved for that time (Ctrl-C returns the best so far); `moves` of
             the result is the number of moves, and `improve` with that number returns the same release.
@@ -105,11 +113,12 @@ def anonymize(
     for name in parameters:
         if name not in parameter_names:
             raise errors.UnknownParameterError("anonymize", name, parameter_names)
-    with connect() as con:
+    parameters = frame_columns.text_names(data, parameters, table_functions()[algorithm].parameters)
+    with connect() as con, frame_errors.speak_of_frames():
         arguments = dict(parameters)
         if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
             arguments["hierarchies"] = store_hierarchies(con, hierarchies)
-        adapter, source = _adapt_and_register(con, data, "anonymize", "data")
+        adapter, source = _adapt_and_register(con, data, "anonymize", frame_columns.frame_name(data))
         call = FrameCall(algorithm, source, arguments)
         max_seconds = search_budget.time_limit_s("anonymize", arguments)
         current = session.find_session(con.raw)
@@ -204,7 +213,7 @@ def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...
     )
 
 
-def register_data(con: Any, data: Any, function: str = "anonymize", name: str = "data") -> Sql:
+def register_data(con: Any, data: Any, function: str = "anonymize", name: str = "the data") -> Sql:
     """Register data on a connection as `name` and return this name as a SQL string literal.
 
     A file (`data` is a text or path) is not registered, and the literal is its path. `function` is the called function,
@@ -227,6 +236,7 @@ def _adapt_and_register(con: Any, data: Any, function: str, name: str) -> tuple[
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
             raise errors.UnsupportedInputError(function, repr(str(data)))
+        input_files.load_installed_extension(str(data), getattr(con, "raw", con))
         return frame_adapters.FILE, text(str(data))
     adapter = frame_adapters.adapt_frame(data, function)
     try:

@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from dbanon import errors
-from dbanon.api import duckdb_relations, frame_dtypes, relation_policy
+from dbanon.api import duckdb_relations, frame_columns, frame_dtypes, relation_policy
 from dbanon.errors import redaction
 
 FrameFromArrow = Callable[[pa.Table], Any]
@@ -174,7 +174,11 @@ def _cast_wide_integers(frame: Any, polars: Any) -> Any:
 
 
 def _adapt_pandas(frame: Any) -> FrameAdapter:
-    """Return the adapter of a pandas DataFrame; its index is not read."""
+    """Return the adapter of a pandas DataFrame; its index is not read.
+
+    Columns of types that DuckDB does not read are converted.
+    """
+    frame = frame_columns.readable_frame(frame)
     dtypes = {str(name): frame.dtypes.iloc[i] for i, name in enumerate(frame.columns)}
     types = [(name, type_) for name, dtype in dtypes.items() if (type_ := _arrow_type(dtype)) is not None]
     return FrameAdapter(
@@ -241,7 +245,7 @@ def _check_column_names(rows: Any, function: str) -> None:
     else:
         return
     if not names:
-        raise errors.EmptySourceError(function, "data")
+        raise errors.EmptySourceError(function, "the data")
     names_by_folded: dict[str, str] = {}
     for name in names:
         if name.lower() in names_by_folded:

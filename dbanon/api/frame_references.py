@@ -11,6 +11,7 @@ from dbanon import errors
 from dbanon.api import missing_codes
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.sqltext import names
+from dbanon.sqltext.cte_names import cte_names
 from dbanon.sqltext.quote import identifier
 from dbanon.sqltext.tokenizer import code_tokens
 from dbanon.table_functions.registry import table_functions
@@ -25,11 +26,13 @@ class FunctionCall:
         names: Its `name = value` arguments: (offset of the operator in the text, name, operator).
         numbers: (start, end) offsets in the text of the numbers in its lists of codes for missing values.
         source: The value of the first argument if it is a string literal; None otherwise.
+        start: The offset of its opening bracket in the text.
     """
 
-    def __init__(self, function: TableFunction) -> None:
+    def __init__(self, function: TableFunction, start: int) -> None:
         """Create a call without arguments yet."""
         self.function = function
+        self.start = start
         self.names: list[tuple[int, str, str]] = []
         self.numbers: list[tuple[int, int]] = []
         self.source: str | None = None
@@ -51,7 +54,7 @@ def function_calls(query: str) -> Iterator[FunctionCall]:
         current = open_calls[-1] if open_calls else None
         if word[:1] in "([{":
             name = previous.strip('"').lower()
-            open_calls.append(FunctionCall(functions[name]) if word == "(" and name in functions else None)
+            open_calls.append(FunctionCall(functions[name], token.start) if word == "(" and name in functions else None)
         elif word[:1] in ")]}":
             if open_calls and (call := open_calls.pop()) is not None:
                 yield call
@@ -71,6 +74,26 @@ def function_calls(query: str) -> Iterator[FunctionCall]:
 def _function_name_pattern() -> re.Pattern[str]:
     """Return a compiled pattern that finds the name of any table function of dbanon in a text, in any case."""
     return re.compile("|".join(map(re.escape, table_functions())), re.IGNORECASE)
+
+
+def check_no_cte_source(query: str, calls: list[FunctionCall]) -> None:
+    """Check that no call names as its source a query of WITH, which a function cannot read.
+
+    Args:
+        query: The statement.
+        calls: The calls in it.
+
+    Raises:
+        CteSourceError: A call does.
+    """
+    if "with" not in query.lower():
+        return
+    for cte in cte_names(code_tokens(query)):
+        for call in calls:
+            parts = names.table_parts(call.source or "")
+            is_visible = cte.start <= call.start < cte.end
+            if is_visible and parts and len(parts) == 1 and names.fold_case(parts[0]) == names.fold_case(cte.name):
+                raise errors.CteSourceError(call.function.name, cte.name)
 
 
 def rewrite_arguments(query: str, calls: list[FunctionCall]) -> str:

@@ -5,7 +5,7 @@ A line of a CSV file that does not parse, a cast in a view, a generated column, 
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import duckdb
 
@@ -24,7 +24,7 @@ _SERVER_ERRORS = {
 }
 """Messages of other systems within errors of DuckDB: a cast in one of their views quotes the value."""
 
-_CSV_LINE = re.compile(r"CSV Error on Line: \d+")
+_CSV_LINE = re.compile(r"CSV Error on Line: (\d+)")
 
 _FAILED_CAST = re.compile(r"Could not convert |with value .* can't be cast", re.DOTALL)
 """A binder error about a value that MySQL has and that the column's type did not allow when DuckDB looked it up."""
@@ -56,6 +56,39 @@ def quoting_error_kind(error: BaseException) -> str | None:
     return None
 
 
+_ENCODING = re.compile(
+    r"not utf-8 encoded|as valid UTF-8 encoded text|invalid UTF-8 encoding|UTF-(?:16|32) encoding is not supported"
+)
+"""Messages about a file whose text has another encoding."""
+
+
+def is_encoding_error(error: BaseException) -> bool:
+    """Return whether an error of DuckDB, or one of dbanon that repeats it, is about the encoding of a file."""
+    return _ENCODING.search(str(error)) is not None
+
+
+def encoding_error(function: str, sources: Iterable[str], error: BaseException) -> errors.FileEncodingError:
+    """Return the error of dbanon for one that `is_encoding_error` recognizes; see `redacted_error`."""
+    line = _CSV_LINE.search(str(error))
+    return errors.FileEncodingError(function, sources, f"line {line[1]}" if line else "")
+
+
+def redacted_error(function: str, sources: Iterable[str], error: BaseException) -> errors.DbanonError | None:
+    """Return the error to raise instead of one whose message may quote a value; None if it cannot quote one.
+
+    Args:
+        function: The name in the message.
+        sources: The tables or files that are read.
+        error: The error, of DuckDB or another library.
+    """
+    kind = quoting_error_kind(error)
+    if kind is None:
+        return None
+    if is_encoding_error(error):
+        return encoding_error(function, sources, error)
+    return errors.UnreadableValueError(function, sources, kind)
+
+
 @contextlib.contextmanager
 def redact_values(function: str, sources: Callable[[], Sequence[str]]) -> Iterator[None]:
     """Return a context manager that replaces errors of DuckDB whose message may quote a value of the source.
@@ -66,13 +99,13 @@ def redact_values(function: str, sources: Callable[[], Sequence[str]]) -> Iterat
             error of DuckDB is raised unchanged.
 
     Raises:
-        UnreadableValueError: Instead of the error of DuckDB. All other errors are raised unchanged.
+        UnreadableValueError, FileEncodingError: Instead of the error of DuckDB. All other errors are raised unchanged.
     """
     try:
         yield
     except duckdb.Error as error:
-        kind = quoting_error_kind(error)
-        source_names = sources() if kind else ()
-        if kind is None or not source_names:
+        source_names = sources() if quoting_error_kind(error) else ()
+        redacted = redacted_error(function, source_names, error)
+        if redacted is None or not source_names:
             raise
-        raise errors.UnreadableValueError(function, source_names, kind) from None
+        raise redacted from None

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, did_you_mean
 from dbanon.errors.example import SHAPES, Example, Situation
+from dbanon.sqltext.quote import text
 
 
 class NotATableError(DbanonError):
@@ -58,8 +59,18 @@ class UnknownTableError(DbanonError):
             "registered DataFrames, names of relation.query() and tables created in an open transaction "
             "are not visible on a connection "
             "that was only attached; commit, or CREATE TABLE ... AS FROM it, or use dbanon.connect or "
-            "dbanon.anonymize."
+            "dbanon.anonymize. Names that WITH gives to queries are never visible: CREATE VIEW of such a query."
         )
+
+
+class CteSourceError(DbanonError):
+    """A source that is the name of a query of WITH."""
+
+    message = (
+        "{function}: '{name}' is the name of a query of WITH, and functions read tables, views and files. Hint: CREATE "
+        "VIEW {name} AS that query, and name the view; for a table of this name write its schema, too: 'main.{name}'."
+    )
+    example = Example("WITH some AS (FROM patients LIMIT 500) SELECT * FROM kacpc('some', k = 10);")
 
 
 class AmbiguousTableError(DbanonError):
@@ -108,12 +119,58 @@ class UnreadableFileError(DbanonError):
         super().__init__(f"{function}: cannot read the file '{path}': {why}{hint}")
 
 
+class FileEncodingError(UnreadableFileError):
+    """A file of rows or a hierarchy that is not UTF-8 text; the message quotes nothing of it."""
+
+    example = Example(
+        'open("latin.csv", "w", encoding="latin-1").write("city\\n" + "Zürich\\n" * 20)\n'
+        'dbanon.anonymize("latin.csv", k=10, qi=["city"])',
+        language="python",
+    )
+
+    def __init__(self, function: str, sources: Iterable[str], place: str) -> None:
+        """Build the message.
+
+        Args:
+            function: The function that was called.
+            sources: The files or tables that are read; repeated names are shown once.
+            place: The place of the first byte that is no UTF-8, such as `line 2`; empty if it is not known.
+        """
+        sources_text = ", ".join(dict.fromkeys(sources))
+        where = f" ({place})" if place else ""
+        DbanonError.__init__(
+            self,
+            f"{function}: the text of {sources_text} is not UTF-8{where}. Hint: convert the file, for example with "
+            "iconv -f WINDOWS-1252 -t UTF-8 old.csv > new.csv; or load it with CREATE TABLE ... AS FROM "
+            "read_csv('old.csv', encoding = 'latin-1') or encoding = 'utf-16'; LOAD encodings adds windows-1252 and "
+            "others.",
+        )
+
+
+class UnsupportedFileError(UnreadableFileError):
+    """A file whose ending is not one of a file of rows."""
+
+    def __init__(self, function: str, path: str, endings: Iterable[str]) -> None:
+        """Build the message; `endings` are those of files of rows."""
+        DbanonError.__init__(
+            self,
+            f"{function}: the file {text(path)} is not one of rows by its ending: {', '.join(endings)}, also with .gz "
+            f"or .zst. Hint: CREATE VIEW ... AS FROM read_csv({text(path)}), or by read_json or read_xlsx (LOAD "
+            "excel), and name the view.",
+        )
+
+    example = Example(
+        "FROM kacpc('people.dat', k = 10, qi = ['sex']);", ("COPY patients TO 'people.dat' (FORMAT csv);",)
+    )
+
+
 class RemoteFileError(DbanonError):
     """A remote file, without the DuckDB extension that reads such files."""
 
     message = (
         "{function}: '{path}' is on a network, and DuckDB's extension {extension}, which reads such files, is not "
-        "loaded. Nothing was fetched. Hint: copy the file here, or LOAD {extension} on this connection first."
+        "loaded. Nothing was fetched. Hint: copy the file here, or INSTALL {extension} once and LOAD {extension} on "
+        "this connection first."
     )
     example = Example("FROM kacpc('https://example.org/patients.csv', k = 10);")
 

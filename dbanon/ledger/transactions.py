@@ -35,7 +35,7 @@ def transaction(cursor: Any, function: str, name: str, specs: Sequence[ReleaseSp
         LedgerBusyError: Another connection changed the same tables at the same time, or the lock was lost.
         PolicyChangedError: The policy of one of the specs was changed since the call was planned.
         WriteFailedError: The database could not be written.
-        UnreadableValueError: A value of the source cannot be read.
+        UnreadableValueError, FileEncodingError: A value or a file of the source cannot be read.
     """
     cursor.execute("BEGIN")
     try:
@@ -50,8 +50,8 @@ def transaction(cursor: Any, function: str, name: str, specs: Sequence[ReleaseSp
             cursor.execute("ROLLBACK")
         if isinstance(error, duckdb.Error) and (reason := output_files.os_reason(error)) is not None:
             raise errors.WriteFailedError(name, reason, function) from None
-        if (kind := redaction.quoting_error_kind(error)) is not None:
-            raise errors.UnreadableValueError(function, [f"the source of {name}"], kind) from None
+        if (redacted := redaction.redacted_error(function, [f"the source of {name}"], error)) is not None:
+            raise redacted from None
         if isinstance(error, duckdb.TransactionException):
             raise errors.LedgerBusyError(function, name, first_line(error)) from None
         raise

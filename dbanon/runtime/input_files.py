@@ -4,10 +4,12 @@ A path is taken literally: `p[12].csv` is that file and never `p1.csv`, and no p
 extension.
 """
 
+import contextlib
 import re
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors import redaction
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
 
@@ -35,6 +37,27 @@ def file_relation(path: str) -> Sql:
     return Sql(f"system.main.{reader}({text(names.escape_glob(path))})")
 
 
+def required_extension(scheme: str | None) -> str | None:
+    """Return the extension of DuckDB that reads URLs of a scheme; None if none is needed, or known.
+
+    >>> required_extension("s3"), required_extension(None)
+    ('httpfs', None)
+    """
+    return next((extension for extension, schemes in _SCHEMES_BY_EXTENSION.items() if scheme in schemes), None)
+
+
+def load_installed_extension(path: str, connection: Any) -> None:
+    """Load the extension of DuckDB that reads a URL on a connection of dbanon's own. Nothing is downloaded.
+
+    Nothing is done for a local path, and where the extension is not installed: `check_file_system` then refuses the
+    path.
+    """
+    extension = required_extension(names.url_scheme(path))
+    if extension is not None:
+        with contextlib.suppress(Exception):
+            connection.execute(f"LOAD {extension}")
+
+
 def check_file_system(function: str, path: str, cursor: Any) -> None:
     """Check that the connection can read the URL scheme of a path without loading an extension automatically.
 
@@ -45,7 +68,7 @@ def check_file_system(function: str, path: str, cursor: Any) -> None:
         RemoteFileError: Neither is the case.
     """
     scheme = names.url_scheme(path)
-    extension = next((e for e, schemes in _SCHEMES_BY_EXTENSION.items() if scheme in schemes), None)
+    extension = required_extension(scheme)
     if extension is None:
         return
     query = "SELECT extension_name FROM system.main.duckdb_extensions() WHERE loaded"
@@ -66,7 +89,8 @@ def read_text(function: str, path: str, cursor: Any) -> str:
         cursor: A cursor of the connection.
 
     Raises:
-        UnreadableFileError: The file does not exist, is a directory, cannot be read, or is not UTF-8.
+        UnreadableFileError: The file does not exist, is a directory, or cannot be read.
+        FileEncodingError: It is not UTF-8 text.
         RemoteFileError: The connection has no file system for the URL.
     """
     check_file_system(function, path, cursor)
@@ -83,7 +107,31 @@ def read_text(function: str, path: str, cursor: Any) -> str:
     try:
         return bytes(rows[0][0]).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise errors.UnreadableFileError(function, path, "it is not UTF-8 text.") from None
+        raise errors.FileEncodingError(function, [path], "") from None
+
+
+def exists(path: str, cursor: Any) -> bool:
+    """Return whether a local file exists at a path and the connection may look for it. Nothing is read."""
+    if names.url_scheme(path) is not None:
+        return False
+    try:
+        files = cursor.execute(f"SELECT file FROM system.main.glob({text(names.escape_glob(path))})").fetchall()
+    except Exception:  # a connection without access to files
+        return False
+    return bool(files)
+
+
+def unreadable_error(function: str, path: str, error: Exception) -> errors.DbanonError:
+    """Return the error about a file of rows that DuckDB could not bind, for the error of DuckDB.
+
+    Args:
+        function: The name of the called function, for the message.
+        path: The file.
+        error: The error of DuckDB.
+    """
+    if redaction.is_encoding_error(error):
+        return redaction.encoding_error(function, [path], error)
+    return errors.UnreadableFileError(function, path, failure_reason(error))
 
 
 def failure_reason(error: Exception) -> str:

@@ -188,8 +188,9 @@ def resolve_source(
         UnknownTableError: There is no such table.
         DatabaseNotAttachedError: `name` is that of a table of a database of another system that is not attached.
         AmbiguousTableError: A two-part name means several tables.
-        UnreadableFileError: The file cannot be read.
-        RemoteFileError: The file is remote, and remote files are not allowed.
+        UnreadableFileError, FileEncodingError: The file cannot be read.
+        UnsupportedFileError: The file exists, and its ending is not one of a file of rows.
+        RemoteFileError: The file is remote, and the extension that reads it is not loaded.
         RecursiveViewError: The source is a view that calls the function.
     """
     parts = names.table_parts(name)
@@ -229,8 +230,10 @@ def resolve_source(
         try:
             columns = _describe_columns(cursor, sql)
         except Exception as error:
-            raise errors.UnreadableFileError(function, name, input_files.failure_reason(error)) from None
+            raise input_files.unreadable_error(function, name, error) from None
         return Source(name, sql, columns, path.database, "main", name)
+    if (parts is None or len(parts) > 1) and input_files.exists(name, cursor):
+        raise errors.UnsupportedFileError(function, name, names.FILE_ENDINGS)
     if parts is None:
         raise errors.NotATableError(function, name)
     if attached_databases.database_kind(cursor, parts[0]) is None and attached_databases.has_recorded_database(

@@ -4,7 +4,10 @@ import re
 
 from dbanon.sqltext.tokenizer import tokens
 
-_FILE_ENDING = re.compile(r"\.(csv|tsv|txt|parquet|json|ndjson|jsonl)(\.(gz|zst))?$", re.IGNORECASE)
+FILE_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl")
+"""Endings of files of rows, which may be followed by that of a compression."""
+
+_FILE_ENDING = re.compile(rf"\.({'|'.join(ending[1:] for ending in FILE_ENDINGS)})(\.(gz|zst))?$", re.IGNORECASE)
 
 
 def table_parts(text: str) -> tuple[str, ...] | None:

@@ -40,13 +40,15 @@ FUNCTIONS = (
     _published_value_function(
         "lower_bound",
         "DOUBLE",
-        "Lower end of a published number: 25 of [25, 29]; NULL where it is open, as in <=18.",
+        "Lower end of a published number: 25 of [25, 29]; NULL where it is open, as in <=18. Forms of other tools are "
+        "read, too: [20, 30[, 20-29, 65+, <18.",
         Example("SELECT lower_bound('[25, 29]') AS low, lower_bound('<=18') AS open;"),
     ),
     _published_value_function(
         "upper_bound",
         "DOUBLE",
-        "Upper end of a published number: 29 of [25, 29]; NULL where it is open, as in >=90.",
+        "Upper end of a published number: 29 of [25, 29]; NULL where it is open, as in >=90. Forms of other tools are "
+        "read, too: [20, 30[, 20-29, 65+, <18.",
         Example("SELECT upper_bound('[25, 29]') AS high, upper_bound('>=90') AS open;"),
     ),
     _published_value_function(

@@ -76,6 +76,26 @@
     {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?{{ token }}, (?:>=)?({{ token }})[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
     {{ taken(value, forms) }}
 {%- endmacro %}
+{#- The texts of the ends of a number as other tools write it: `[20, 30[`, `]20, 30]`, `(20, 30]`, `20-29`, `65+`,
+    `>64`, `<18`. -#}
+{% macro foreign_low_text(value) -%}
+    {% set forms %}[\[\](]({{ number }})[,;] ?{{ number }}[\[\])]|({{ number }}) ?[-–] ?{{ number }}|(?:>=?|≥) ?({{ number }})|({{ number }}) ?\+{% endset %}
+    regexp_replace(CAST({{ value }} AS VARCHAR), '(?s)^(?:{{ forms }})$|^.*$', '\1\2\3\4')
+{%- endmacro %}
+{% macro foreign_high_text(value) -%}
+    {% set forms %}[\[\](]{{ number }}[,;] ?({{ number }})[\[\])]|{{ number }} ?[-–] ?({{ number }})|(?:<=?|≤) ?({{ number }}){% endset %}
+    regexp_replace(CAST({{ value }} AS VARCHAR), '(?s)^(?:{{ forms }})$|^.*$', '\1\2\3')
+{%- endmacro %}
+{#- The low, the high end and the middle of a number in such a form. NULL where the low end is above the high one:
+    `2020-03` is no range. -#}
+{% macro foreign_low(value) -%}
+    {% set low %}{{ as_number(foreign_low_text(value)) }}{% endset %}
+    CASE WHEN {{ as_number(foreign_high_text(value)) }} < {{ low }} THEN NULL ELSE {{ low }} END
+{%- endmacro %}
+{% macro foreign_high(value) -%}
+    {% set high %}{{ as_number(foreign_high_text(value)) }}{% endset %}
+    CASE WHEN {{ high }} < {{ as_number(foreign_low_text(value)) }} THEN NULL ELSE {{ high }} END
+{%- endmacro %}
 {#- Of an argument, whose type a macro does not know: whether it is an instant, its microseconds since 1970 in UTC, and
     its text, of an instant that of the TIMESTAMP in UTC. They are read from a text, because a cast of other types would
     not be bound. -#}

@@ -166,3 +166,10 @@ def test_compare_and_tradeoffs_accept_data_frames() -> None:
     selection = dbanon.tradeoffs(people, k=[3, 4], l=[1, 2], qi=["age"], sensitive=["disease"], queries=30)
     assert len(selection) == 4
     assert selection["query_error"].notna().all()
+
+
+def test_compare_into_without_connection_is_error() -> None:
+    people = pd.DataFrame({"age": [21, 23, 24, 61]})
+    for table in (None, "people"):
+        with pytest.raises(errors.InvalidArgumentError, match=r"data must be a connection .*got a DataFrame"):
+            dbanon.compare(people, table, into="runs", k=[2], qi=["age"])

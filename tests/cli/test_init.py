@@ -134,7 +134,7 @@ def test_init_does_not_create_missing_database(tmp_path: Path) -> None:
     assert not (tmp_path / "no.duckdb").exists()
     (tmp_path / "text.duckdb").write_text("no database")
     result = run(tmp_path / "text.duckdb", "patients")
-    assert "cannot be opened for writing" in result.output
+    assert "is neither a DuckDB database nor a file of rows" in result.output
 
 
 @pytest.mark.not_everyday

@@ -14,7 +14,7 @@ from dbanon.cli.commands.anonymize_input import (
     is_database,
     load_input,
 )
-from dbanon.cli.commands.input_tables import chosen_table, identifier_text, private_database
+from dbanon.cli.commands.input_tables import InputPath, chosen_table, identifier_text, private_database
 from dbanon.cli.commands.next_command import next_command, print_next_command, publish_command
 from dbanon.cli.commands.review import print_file_review
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
@@ -62,7 +62,7 @@ from dbanon.views.pre_release_review import planned_rows
 
 
 @click.command("anonymize")
-@click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("source", metavar="INPUT", type=InputPath())
 @click.option("-o", "--output", help="A .parquet, .csv or .duckdb file, or a folder; required where INPUT is a file.")
 @parameter_options
 @click.option("--table", help="The table, where INPUT is a database of several.")

@@ -28,7 +28,7 @@ _K_HELP = "The k of later releases: what fewer reach is proposed as top."
 
 
 @click.command("init")
-@click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("source", metavar="INPUT", type=input_tables.InputPath())
 @click.argument("table", required=False)
 @click.option(
     "--table",
@@ -156,6 +156,12 @@ def _open_writable(database: Path) -> Iterator[Any]:
         con = connect(database)
     except Exception as error:
         why = str(error).split("\n")[0]
+        if "not a valid DuckDB database file" in why:
+            raise exit_error(
+                f"{database} is neither a DuckDB database nor a file of rows. Hint: files of rows end in "
+                f"{', '.join(input_tables.FILE_ENDINGS)}, also with .gz or .zst.",
+                error_outcome(error),
+            ) from None
         raise exit_error(
             f"{database} cannot be opened for writing: {why} Hint: close what has it open, and see that the file is "
             "a DuckDB database that may be written.",
@@ -168,7 +174,6 @@ def _open_writable(database: Path) -> Iterator[Any]:
         except (click.ClickException, click.Abort):
             raise
         except Exception as error:
-            kind = redaction.quoting_error_kind(error)
-            safe_error = error if kind is None else errors.UnreadableValueError("init", ["the input"], kind)
+            safe_error = redaction.redacted_error("init", ["the input"], error) or error
             message = str(safe_error).split("\n")[0].removeprefix("Invalid Input Error: ")
             raise exit_error(message, error_outcome(error)) from None

@@ -15,11 +15,35 @@ from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified
 
-FILE_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl")
+FILE_ENDINGS = names.FILE_ENDINGS
 """Endings of files of rows."""
 
 COMPRESSED_ENDINGS = (".gz", ".zst")
 """Endings that may follow them."""
+
+
+class InputPath(click.Path):
+    """The type of an argument that is a local file of rows, or a database."""
+
+    name = "file"
+
+    def __init__(self) -> None:
+        """Create the type; its values are paths of files that exist."""
+        super().__init__(exists=True, dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        """Return the path; a URL is an error that states how to load it."""
+        scheme = names.url_scheme(str(value))
+        if scheme is not None and not Path(value).exists():
+            extension = input_files.required_extension(scheme)
+            load = f"LOAD {extension}; " if extension else ""
+            self.fail(
+                f"{value} is on a network, and this command reads local files. Hint: dbanon shell FILE.duckdb -c "
+                f"\"{load}CREATE TABLE NAME AS FROM '{value}'\", then give FILE.duckdb.",
+                param,
+                context,
+            )
+        return super().convert(value, param, context)
 
 
 def ending(path: Path) -> str:

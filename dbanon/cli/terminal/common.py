@@ -18,7 +18,7 @@ from dbanon.cli.terminal.command_group import JSON
 from dbanon.cli.terminal.compiling import BAR_WIDTH, COMPILING_MESSAGE, compiling_text
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.cli.terminal.value_format import as_json as json_text
-from dbanon.errors import DbanonError, UnreadableValueError, redaction
+from dbanon.errors import DbanonError, redaction
 from dbanon.errors.display import single_line
 from dbanon.errors.exit_codes import error_outcome
 from dbanon.kernels import compile_events
@@ -92,10 +92,8 @@ def errors_as_messages() -> Iterator[None]:
         if isinstance(error, RuntimeError):
             raise
         meant = error_outcome(error)
-        if (kind := redaction.quoting_error_kind(error)) is not None:
-            error = UnreadableValueError(
-                context.info_name if context and context.info_name else "dbanon", ["the input"], kind
-            )
+        command = context.info_name if context and context.info_name else "dbanon"
+        error = redaction.redacted_error(command, ["the input"], error) or error
         first_line = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
         reason = None if isinstance(error, DbanonError) else output_files.os_reason(error)
         message = first_line if reason is None else f"{reason[0].upper()}{reason[1:]}: {first_line}"

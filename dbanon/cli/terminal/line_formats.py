@@ -35,22 +35,36 @@ def read_tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iter
 
     Raises:
         UnreadableLinesError: A line cannot be parsed.
+        FileEncodingError: A line is not UTF-8, and it cannot be parsed or has a text of no column of the type binary.
     """
     header, schema = b"", None
     for first, chunk in _line_chunks(file):
         if format_ == "csv" and not header:
             header, _, chunk = chunk.partition(b"\n")
             header += b"\n"
+            first += 1
         if not chunk.strip():
             continue
         try:
             table = _parse_lines(header + chunk, format_, schema, types)
         except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError):
+            _check_encoding(first, chunk)
             raise errors.UnreadableLinesError(
                 format_, first, None if schema is None else dict(_schema_types(schema))
             ) from None
+        if any(pa.types.is_binary(field.type) and field.name not in types for field in table.schema):
+            _check_encoding(first, chunk)
         schema = schema or table.schema
         yield table
+
+
+def _check_encoding(first: int, lines: bytes) -> None:
+    """Raise FileEncodingError with the number of the first line that is not UTF-8; `first` is that of the first one."""
+    try:
+        lines.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first + lines[: error.start].count(b"\n")
+        raise errors.FileEncodingError("stream", ["the input"], f"line {line}") from None
 
 
 def _line_chunks(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
