@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from dbanon.api.warmup import WarmupResult, warmup
     from dbanon.audit.plots.plot import plot
     from dbanon.errors import DbanonError
-    from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
+    from dbanon.errors.warnings import (
+        DisclosureWarning,
+        PersonSpellingsWarning,
+        PolicyWarning,
+        UnrecordedFileWarning,
+        UtilityWarning,
+    )
     from dbanon.integrations.notebook.progress import ProgressBar
     from dbanon.policy.declare import declare
     from dbanon.policy.hierarchies.store import load_hierarchy, save_hierarchy
@@ -50,6 +56,7 @@ _HOMES = {
     "ProgressBar": "integrations.notebook.progress",
     "Release": "views.build_version",
     "StreamRefreshResult": "views.stream_refresh",
+    "UnrecordedFileWarning": "errors.warnings",
     "UtilityWarning": "errors.warnings",
     "WarmupResult": "api.warmup",
     "anonymize": "api.frame",
@@ -96,6 +103,7 @@ __all__ = [
     "ProgressBar",
     "Release",
     "StreamRefreshResult",
+    "UnrecordedFileWarning",
     "UtilityWarning",
     "WarmupResult",
     "anonymize",

@@ -236,6 +236,9 @@ def report(
 @click.option("-o", "--output", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
+@click.option("--recipient", metavar="NAME", help="Record in the ledger who gets the files.")
+@click.option("--purpose", metavar="TEXT", help="Record in the ledger what the recipient gets them for.")
+@click.option("--legal-basis", metavar="TEXT", help="Record in the ledger on which legal basis they are given.")
 @CSV_FORMULAS
 @OVERWRITE
 @AS_JSON
@@ -245,11 +248,14 @@ def publish(
     output: str,
     classes: bool,
     storage_version: str | None,
+    recipient: str | None,
+    purpose: str | None,
+    legal_basis: str | None,
     csv_formulas: str,
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Write the release NAME to files of its own, to hand out.
+    """Write the release NAME to files of its own, to hand out, and list them in the ledger.
 
     \b
     From a file to one to hand out:
@@ -268,9 +274,12 @@ def publish(
             storage_version=storage_version,
             overwrite=overwrite,
             csv_formulas=csv_formulas,
+            recipient=recipient,
+            purpose=purpose,
+            legal_basis=legal_basis,
         )
     print_result({"files": [str(path) for path in paths]}, as_json, "\n".join(map(str, paths)))
-    if not as_json and paths[0].suffix != ".duckdb":
+    if not as_json:
         print_next_command(next_command("verify", paths[0]))
 
 
@@ -279,7 +288,10 @@ def publish(
 @AS_JSON
 @click.pass_context
 def verify(context: click.Context, path: Path, as_json: bool) -> None:
-    """Compare published files with their certificate: PATH is the release (.parquet, .csv) or a folder."""
+    """Compare published files with their certificate: PATH is the release or a folder.
+
+    A .parquet or .csv file has its certificate next to it, a .duckdb file contains it.
+    """
     from dbanon.publishing.verify import verify as compared
 
     with errors_as_messages():
@@ -295,7 +307,7 @@ def verify(context: click.Context, path: Path, as_json: bool) -> None:
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, database: Path, as_json: bool) -> None:
-    """Review DATABASE: what releases of its tables would publish, and what is not well.
+    """Review DATABASE: what releases of its tables would publish, who got releases, and what is not well.
 
     Not well are views that only work with dbanon, stale releases, policy and hierarchy problems. Exit code 1 if
     something is.
@@ -305,18 +317,37 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
     with errors_as_messages(), open_database(database, read_only=True) as con:
         tables = policy_reviews(con)
         problem_rows = examined.problems(con)
+        files = query_rows(con, _RELEASE_FILES)
     if not as_json:
         for name, rows in tables.items():
             show_review(rows, name)
+        if files:
+            print_table("Published files", [_short_file(row) for row in files])
     reviews = {name: review_objects(rows) for name, rows in tables.items()}
     lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows)
     print_result(
-        {"tables": reviews, "problems": [asdict(p) for p in problem_rows]},
+        {"tables": reviews, "published_files": files, "problems": [asdict(p) for p in problem_rows]},
         as_json,
         lines or "No problems found.",
     )
     if problem_rows:
         context.exit(1)
+
+
+_RELEASE_FILES = """
+SELECT * EXCLUDE (database_name, content) FROM published_files()
+WHERE database_name = system.main.current_database() AND content = 'release'
+"""
+
+
+def _short_file(row: Mapping[str, Any]) -> dict[str, object]:
+    """Return the columns of a published file that fit into a table of 80 characters, with the time to the minute."""
+    shown = {"release": row["name"], "version": row["version"], "file": Path(row["file"]).name}
+    return shown | {
+        "published_at": row["published_at"].strftime("%Y-%m-%d %H:%M"),
+        "recipient": row["recipient"] or "not stated",
+        "purpose": row["purpose"] or "not stated",
+    }
 
 
 def _print_release(release: Any, as_json: bool) -> None:
