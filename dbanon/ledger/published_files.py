@@ -135,7 +135,20 @@ def files_of_version(cursor: Cursor, entry: LedgerEntry) -> list[PublishedFile]:
         "WHERE (schema_name, name, version) = (?, ?, ?) ORDER BY published_at ASC, file ASC, recipient ASC NULLS FIRST",
         [entry.schema, entry.name, entry.version],
     ).fetchall()
-    return [PublishedFile(*row[:4], row[4], Handover(*row[5:])) for row in rows]
+    return [PublishedFile(c, k, f, h, at, Handover(*stated)) for c, k, f, h, at, *stated in rows]
+
+
+def stored_handover(cursor: Cursor, entry: LedgerEntry, stated: Handover) -> Handover:
+    """Return a handover in which what is not stated is what the ledger has for a version, several texts joined by `; `.
+
+    Readers of a server are no recipients here, since nothing was stated for them.
+    """
+    files = [file for file in files_of_version(cursor, entry) if file.channel == "file" and file.content == "release"]
+    stored = [
+        "; ".join(dict.fromkeys(value for value in values if value)) or None
+        for values in zip(*(astuple(file.handover) for file in files), strict=True)
+    ]
+    return Handover(*(value or other for value, other in zip(astuple(stated), stored or [None] * 3, strict=True)))
 
 
 def published_files(call: Call) -> Sql:

@@ -208,6 +208,9 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.option("-o", "--output", help="The HTML file to write; by default the page is printed.")
 @click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
 @click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
+@click.option("--purpose", metavar="TEXT", help="What the release is given for; by default as stored by publish.")
+@click.option("--recipient", metavar="NAME", help="Who gets the release; by default as stored by publish.")
+@click.option("--legal-basis", metavar="TEXT", help="The legal basis; by default as stored by publish.")
 @OVERWRITE
 @AS_JSON
 def report(
@@ -216,17 +219,30 @@ def report(
     output: str | None,
     outgoing: bool,
     population: str | None,
+    purpose: str | None,
+    recipient: str | None,
+    legal_basis: str | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Say on one HTML page what the release NAME is, achieves and leaves at risk, to read and to file.
+    """Write the report of the release NAME: two pages to sign, with an appendix, as one HTML page.
 
     It names the source and shows values of it, unless --outgoing.
     """
     from dbanon.publishing.report.report import report as reported
 
     with errors_as_messages(), open_database(database, read_only=True) as con:
-        page = reported(con, name, output, outgoing=outgoing, population=population, overwrite=overwrite)
+        page = reported(
+            con,
+            name,
+            output,
+            outgoing=outgoing,
+            population=population,
+            purpose=purpose,
+            recipient=recipient,
+            legal_basis=legal_basis,
+            overwrite=overwrite,
+        )
     print_result({"html" if output is None else "file": str(page)}, as_json, str(page))
 
 
