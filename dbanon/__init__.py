@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from dbanon.api.warmup import WarmupResult, warmup
     from dbanon.audit.plots.plot import plot
     from dbanon.errors import DbanonError, RefusedError, UsageError
-    from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
+    from dbanon.errors.warnings import (
+        DisclosureWarning,
+        PersonSpellingsWarning,
+        PolicyWarning,
+        UnrecordedFileWarning,
+        UtilityWarning,
+    )
     from dbanon.integrations.notebook.progress import ProgressBar
     from dbanon.policy.declare import declare
     from dbanon.policy.hierarchies.store import load_hierarchy, save_hierarchy
@@ -51,6 +57,7 @@ _HOMES = {
     "RefusedError": "errors",
     "Release": "views.build_version",
     "StreamRefreshResult": "views.stream_refresh",
+    "UnrecordedFileWarning": "errors.warnings",
     "UsageError": "errors",
     "UtilityWarning": "errors.warnings",
     "WarmupResult": "api.warmup",
@@ -99,6 +106,7 @@ __all__ = [
     "RefusedError",
     "Release",
     "StreamRefreshResult",
+    "UnrecordedFileWarning",
     "UsageError",
     "UtilityWarning",
     "WarmupResult",

@@ -8,7 +8,8 @@ from typing import Any
 import duckdb
 
 from dbanon.ledger import releases
-from dbanon.publishing.release_files import OutputOptions, write_release
+from dbanon.ledger.published_files import Handover
+from dbanon.publishing.release_files import OutputOptions, publish_release
 from dbanon.runtime import session, storage_version as runtime_storage_version
 from dbanon.runtime.session import Session
 from dbanon.source import catalog
@@ -24,12 +25,18 @@ def publish(
     storage_version: str | None = None,
     overwrite: bool = False,
     csv_formulas: str = "escape",
+    recipient: str | None = None,
+    purpose: str | None = None,
+    legal_basis: str | None = None,
 ) -> list[Path]:
     """Write a published release to files and return their paths, the release first.
 
     Each file appears atomically, the release last, and a new folder appears together with all of its files. The
     certificate contains the SHA-256 of the other files, which `verify` compares. Every file is read back and compared
     with the release before it appears. A release that has changed since it was made is refused.
+
+    The ledger gets one row per file: `FROM published_files()`. A read-only database cannot store it: the files are
+    then written with a warning, or refused if a recipient, a purpose or a legal basis is given.
 
     A recipient sees the published columns with their roles, the algorithm and the version of dbanon, the model and its
     parameters, the achieved values, how many records were suppressed or dropped and why (together with the released
@@ -50,6 +57,9 @@ def publish(
         csv_formulas: With "escape", text cells and column names of a .csv file that a spreadsheet would execute (they
             begin with `=`, `+`, `-` or `@`) get an apostrophe in front. Numbers are never changed. "keep" changes
             nothing.
+        recipient: The person or organization that gets the files, for the ledger.
+        purpose: The purpose for which the recipient gets them.
+        legal_basis: The legal basis, such as an article of a law or the number of a contract.
 
     Returns:
         The paths of the files, the release first.
@@ -75,22 +85,20 @@ def publish(
     """
     options = OutputOptions(classes, storage_version, overwrite, csv_formulas)
     with _open_source(source) as (current, cursor, path):
-        return write_release(current, cursor, releases.find_published("publish", release, cursor, path), to, options)
+        entry = releases.find_published("publish", release, cursor, path)
+        return publish_release(current, cursor, entry, to, options, Handover(recipient, purpose, legal_basis))
 
 
 @contextlib.contextmanager
 def _open_source(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
     """Yield the session, a new cursor and the search path of a connection or of a database file.
 
-    A file (text or path) is opened read-only, dbanon is attached to it, and it is closed at the end. To a connection,
-    dbanon must be attached already, and the connection stays open.
+    A file (text or path) is opened, for writing if possible, dbanon is attached to it, and it is closed at the end. To
+    a connection, dbanon must be attached already, and the connection stays open.
     """
-    own_connection = None
-    if isinstance(source, (str, Path)):
-        with runtime_storage_version.translate_version_errors(source):
-            own_connection = duckdb.connect(str(source), read_only=True)
+    own_connection = _open_database(source) if isinstance(source, (str, Path)) else None
     try:
-        connection = install.attach(own_connection) if own_connection is not None else source
+        connection = install.attach(own_connection, catalog=False) if own_connection is not None else source
         current = session.find_session(getattr(connection, "raw", connection))
         path = catalog.SearchPath.from_connection(connection)
         with current.cursor() as cursor:
@@ -98,3 +106,12 @@ def _open_source(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath
     finally:
         if own_connection is not None:
             own_connection.close()
+
+
+def _open_database(path: str | Path) -> duckdb.DuckDBPyConnection:
+    """Open a database file that exists, for writing; read-only if another process reads it or it cannot be written."""
+    with runtime_storage_version.translate_version_errors(path):
+        if Path(path).is_file():
+            with contextlib.suppress(duckdb.IOException, duckdb.ConnectionException):
+                return duckdb.connect(str(path))
+        return duckdb.connect(str(path), read_only=True)

@@ -19,6 +19,10 @@ class PolicyWarning(UserWarning):
     """Policy rows that match no table, in a database whose tables are anonymized without a policy."""
 
 
+class UnrecordedFileWarning(UserWarning):
+    """Published files that published_files() does not list, because the database is read-only."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning whose location is the line outside this package that called it, from Python or by a statement."""
     frame, level = sys._getframe(), 1

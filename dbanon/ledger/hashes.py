@@ -108,6 +108,11 @@ def _missing_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str]) ->
     return [f"table {name} is missing" for name in names]
 
 
+def release_hash(cursor: Any, entry: LedgerEntry) -> str | None:
+    """Return the hash of the released rows that was stored when a version was created; None without hashes."""
+    return (_stored_hashes(cursor, entry) or {}).get("")
+
+
 def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
     """Return the hashes that were stored with a version; None if there are none.
 

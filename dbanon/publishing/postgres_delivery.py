@@ -15,8 +15,9 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
-from dbanon.ledger import deliveries, publishing_lock, releases
+from dbanon.ledger import deliveries, hashes, published_files, publishing_lock, releases
 from dbanon.ledger.deliveries import KIND, DeliveryTarget, ReleaseName
+from dbanon.ledger.published_files import PublishedFile
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.publishing import certificate as certificates
 from dbanon.publishing.written_columns import in_order
@@ -262,6 +263,10 @@ def _deliver_locked(
             function, entry.version_name, target.display_name, _failure_reason(error)
         ) from None
     deliveries.set_delivered_version(cursor, release, entry.version)
+    copy = PublishedFile(
+        "postgres", "release", target.display_name, hashes.release_hash(cursor, entry), published_files.current_time()
+    )
+    published_files.record_files(current, cursor, entry, published_files.unlisted_files(cursor, entry, [copy]))
 
 
 def _published_version(cursor: Any, release: ReleaseName) -> LedgerEntry | None:

@@ -74,7 +74,7 @@ class WrittenTable:
             if self.is_exact:
                 expected = released_table.hashed
                 written_hash = hashes.hash_relation(
-                    self.connection, _cast(self.relation, released_table.columns), released_table.columns
+                    self.connection, written_columns.cast(self.relation, released_table.columns), released_table.columns
                 )
             else:
                 comparable_types = {
@@ -193,12 +193,6 @@ def open_reader(target: str, *, is_escaped: bool = False, database: Path | None 
 def _pattern(file: Path) -> Sql:
     """Return the absolute path of a file as a SQL literal in which glob characters are escaped."""
     return text(names.escape_glob(str(file.absolute())))
-
-
-def _cast(relation: Sql, columns: Mapping[str, str]) -> Sql:
-    """Return a relation with its columns cast to the given types."""
-    cells = join_sql(f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}" for name, type_ in columns.items())
-    return Sql(f"(SELECT {cells} FROM {relation})")
 
 
 def _comparable(relation: Sql, columns: Mapping[str, str]) -> Sql:

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,11 @@ from typing import Any
 import duckdb
 
 from dbanon import errors
+from dbanon.errors.warnings import UnrecordedFileWarning, warn
+from dbanon.ledger import hashes, published_files
+from dbanon.ledger.published_files import Handover, PublishedFile
 from dbanon.ledger.releases import LedgerEntry
-from dbanon.publishing import certificate as certificates, read_back, written_columns
+from dbanon.publishing import certificate as certificates, read_back, verify, written_columns
 from dbanon.publishing.certificate import Certificate, Line
 from dbanon.publishing.recompute_queries import TableLocations
 from dbanon.runtime import (
@@ -53,8 +56,68 @@ class OutputOptions:
     csv_formulas: str = "escape"
 
 
+_CONTENTS = {
+    "": "release", "_metrics": "metrics", "_classes": "classes", "_certificate": "certificate", "_text": "certificate",
+}  # fmt: skip
+"""What the files contain, by the keys of `_OutputFiles.final`, as the ledger names it."""
+
+
+def publish_release(
+    session: Session, cursor: Any, entry: LedgerEntry, target: str | Path, options: OutputOptions, handover: Handover
+) -> list[Path]:
+    """Write the files of a release as `write_release`, and record each of them in the ledger before it appears.
+
+    A ledger that cannot be written gets no rows, and a warning says so.
+
+    Args:
+        session: The session.
+        cursor: A cursor.
+        entry: The version to write.
+        target: A file with an ending of FORMATS, or a folder.
+        options: The options.
+        handover: Who gets the files, and why.
+
+    Raises:
+        InvalidArgumentError: A text of `handover` is empty.
+        WriteFailedError: The ledger cannot be written, and `handover` is not empty.
+
+    Also raises the errors of `write_release`.
+    """
+    handover.check("publish")
+    is_recorded = published_files.is_writable(cursor, entry.database)
+    if not is_recorded and not handover.is_empty:
+        why = "the database is read-only, so recipient, purpose and legal basis cannot be stored"
+        raise errors.WriteFailedError(f"the ledger of {entry.database}", why)
+    recorded: list[PublishedFile] = []
+
+    def record(paths: Mapping[str, tuple[Path, Path]]) -> None:
+        """Record drafts, given with their final paths."""
+        now = published_files.current_time()
+        files = [
+            PublishedFile("file", _CONTENTS[kind], str(final.absolute()), _file_hash(draft), now, handover)
+            for kind, (draft, final) in paths.items()
+        ]
+        published_files.record_files(session, cursor, entry, files)
+        recorded.extend(files)
+
+    try:
+        paths = write_release(session, cursor, entry, target, options, record if is_recorded else None)
+    except BaseException:
+        published_files.forget_files(cursor, entry, recorded)  # drafts that did not become files
+        raise
+    if not is_recorded:
+        message = f"{entry.database} is read-only: its ledger does not list the files that were written to {target}"
+        warn(message, UnrecordedFileWarning)
+    return paths
+
+
 def write_release(
-    session: Session, cursor: Any, entry: LedgerEntry, target: str | Path, options: OutputOptions
+    session: Session,
+    cursor: Any,
+    entry: LedgerEntry,
+    target: str | Path,
+    options: OutputOptions,
+    on_written: Callable[[Mapping[str, tuple[Path, Path]]], None] | None = None,
 ) -> list[Path]:
     """Write the files of a release, read them back, and return their paths, the release first; see `dbanon.publish`.
 
@@ -66,6 +129,8 @@ def write_release(
         entry: The version to write.
         target: A file with an ending of FORMATS, or a folder.
         options: The options.
+        on_written: Is called before the files appear, with pairs of the draft and the final path of each file, by
+            the keys of `_OutputFiles.final`.
 
     Raises:
         InvalidArgumentError: An option or the ending of the target is not accepted.
@@ -86,6 +151,8 @@ def write_release(
             handout.database(drafts[""], options.storage_version or runtime_storage_version.DEFAULT_VERSION)
         else:
             handout.tables(drafts)
+        if on_written is not None:
+            on_written({kind: (draft, files.final[kind]) for kind, draft in drafts.items()})
     return [files.final[kind] for kind in files.final if kind != "_classes" or options.classes]
 
 
@@ -188,6 +255,12 @@ class _OutputFiles:
         return atomic_write.open_drafts(wanted, outdated_paths)
 
 
+def _file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _old_certificates(path: Path) -> list[Path]:
     """Return the certificate of the file that an earlier version of dbanon wrote, in a list; empty if there is none.
 
@@ -243,6 +316,7 @@ class _ReleaseWriter:
                         for n, t in types[ending].items()
                     )
                     self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), parts[ending])
+                    lines.append(self._row_hash(ending, types[ending]))
                 self._copy(certificates.rows_sql(lines), parts["_certificate"])
             types["_certificate"] = dict.fromkeys(certificates.COLUMNS, "VARCHAR")
             tables = [
@@ -261,6 +335,7 @@ class _ReleaseWriter:
             reader.check(
                 reader.table(name + "_metrics").withheld_metrics(),
                 reader.table(name + "_certificate").other_lines(lines),
+                *verify.written_database_problems(reader.connection, "handout"),
             )
 
     def tables(self, drafts: Mapping[str, Path]) -> None:
@@ -302,10 +377,10 @@ class _ReleaseWriter:
 
         They are by the ending of the table's name: "", "_metrics" and, if it is wanted, "_classes".
         """
-        hashes = dict(certificate.row["hashes"])
+        stored_hashes = dict(certificate.row["hashes"])
         return {
             ending: read_back.ReleasedTable(
-                self.cursor, self.entry.table(ending), self._columns(ending), hashes[ending]
+                self.cursor, self.entry.table(ending), self._columns(ending), stored_hashes[ending]
             )
             for ending in self._endings()
         }
@@ -334,14 +409,23 @@ class _ReleaseWriter:
             draft: The temporary file, which is read. The line and the SQL have the final name.
         """
         name = self.files.final[table_suffix].name
-        with draft.open("rb") as file:
-            value = hashlib.file_digest(file, "sha256").hexdigest()
         return Line(
             certificates.FILES_SECTION,
             name,
-            value,
+            _file_hash(draft),
             Sql(f"SELECT sha256(content) FROM read_blob({text(names.escape_glob(name))})"),
         )
+
+    def _row_hash(self, table_suffix: str, types: Mapping[str, str]) -> Line:
+        """Return the line of the certificate with the SHA-256 of a table's columns and rows, which `verify` compares.
+
+        Args:
+            table_suffix: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
+            types: The types of its columns in the database that is written.
+        """
+        relation = written_columns.cast(self.entry.table(table_suffix), types)
+        value = hashes.hash_relation(self.cursor, relation, types)
+        return Line(certificates.FILES_SECTION, verify.ROWS_OF + self.entry.name + table_suffix, value)
 
     def _endings(self) -> list[str]:
         """Return the endings of the names of the tables to write: "", "_metrics" and, if it is wanted, "_classes"."""

@@ -1,30 +1,33 @@
-"""Check published files against the certificate next to them."""
+"""Check published files against the certificate next to them, or in the database."""
 
 import csv
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from dbanon import errors
+from dbanon.ledger import hashes
 from dbanon.publishing.certificate import FILES_SECTION
 from dbanon.runtime.csv_formulas import unescape_cell
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import one_line, text
+from dbanon.sqltext.quote import one_line, qualified, text
 
 
 def verify(path: str | Path) -> list[str]:
     """Return the problems of published files: an empty list if all are as they were published.
 
-    The SHA-256 of each file is compared with the certificate. The certificate is not signed: anyone who changes the
+    The SHA-256 of each file is compared with the certificate; in a .duckdb file, that of the columns and rows of each
+    table. The certificate is not signed: anyone who changes the
     release can write a certificate for it. Compare it with one that you received another way.
 
     Args:
-        path: The file of the release (.parquet, .csv), or a folder, in which every certificate is checked.
+        path: The file of the release (.parquet, .csv, .duckdb), or a folder, in which every certificate is checked.
 
     Returns:
-        One sentence per problem, beginning with the name of the certificate.
+        One sentence per problem, beginning with the name of the certificate or of the .duckdb file.
 
     Raises:
         InvalidArgumentError: There is no certificate.
@@ -42,17 +45,87 @@ def verify(path: str | Path) -> list[str]:
     """
     target = Path(path)
     certificates = [target.with_name(f"{target.stem}_certificate{target.suffix}")]
+    databases = [target] if target.suffix.lower() == ".duckdb" and target.is_file() else []
     if target.is_dir():
         certificates = sorted(p for e in ("parquet", "csv") for p in target.glob(f"*_certificate.{e}"))
+        databases = sorted(target.glob("*.duckdb"))
     certificates = [p for p in certificates if p.is_file() and p.suffix.lower() in (".parquet", ".csv")]
-    if not certificates:
-        accepts = "a .parquet or .csv file that publish wrote, beside its certificate, or a folder with such files"
+    problems_by_file = {file.name: _certificate_problems(file) for file in certificates}
+    for file in databases:
+        problems = _database_file_problems(file)
+        if problems is not None:
+            problems_by_file[file.name] = problems
+    if not problems_by_file:
+        accepts = (
+            "a .duckdb file that publish wrote, a .parquet or .csv file that it wrote, with its certificate in the "
+            "same folder, or a folder with such files"
+        )
         raise errors.InvalidArgumentError("verify", "path", accepts, str(path))
-    return [
-        f"{certificate.name}: {problem}"
-        for certificate in certificates
-        for problem in _certificate_problems(certificate)
-    ]
+    return [f"{name}: {problem}" for name, problems in problems_by_file.items() for problem in problems]
+
+
+def _database_file_problems(path: Path) -> list[str] | None:
+    """Return how a published DuckDB file differs from its certificates; None if it has no certificate.
+
+    The file is read by a connection that can read nothing else.
+    """
+    with duckdb.connect() as connection:
+        try:
+            connection.execute(f"ATTACH {text(str(path.absolute()))} AS handout (READ_ONLY)")
+            connection.execute("SET enable_external_access = false")
+            if not _certificate_tables(connection, "handout"):
+                return None
+            return list(written_database_problems(connection, "handout"))
+        except duckdb.Error as error:
+            return [f"it cannot be read: {str(error).splitlines()[0]}"]
+
+
+def written_database_problems(connection: Any, database: str) -> Iterator[str]:
+    """Yield how the tables of a published database differ from what its certificates record.
+
+    Problems are: a table is missing or has other columns or rows; no certificate names a table; a certificate has no
+    hashes. O(rows).
+
+    Args:
+        connection: A connection to which the database is attached.
+        database: The name of the database.
+    """
+    certificates = _certificate_tables(connection, database)
+    tables = {str(row[0]) for row in connection.execute(_TABLES, [database]).fetchall()}
+    named = set(certificates)
+    for certificate in certificates:
+        rows = connection.execute(
+            f"SELECT item, value FROM {qualified(database, 'main', certificate)} WHERE section = ?", [FILES_SECTION]
+        ).fetchall()
+        if not rows:
+            named |= {name for name in tables if name.startswith(certificate.removesuffix(_CERTIFICATE))}
+            yield f"{certificate} has no hashes, as those of earlier versions of dbanon. Hint: publish it again"
+        for item, value in rows:
+            name = str(item).removeprefix(ROWS_OF)
+            named.add(name)
+            if name not in tables:
+                yield f"table {name} is missing"
+                continue
+            relation = qualified(database, "main", name)
+            columns = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
+            if hashes.hash_relation(connection, relation, {str(row[0]): str(row[1]) for row in columns}) != value:
+                yield f"table {name} has other columns or rows, or another order, than when it was published"
+    yield from (f"no certificate names table {name}" for name in sorted(tables - named))
+
+
+_TABLES = (
+    "SELECT table_name FROM information_schema.tables WHERE table_catalog = ? AND table_schema = 'main' "
+    "ORDER BY table_name ASC"
+)
+_CERTIFICATE = "_certificate"
+ROWS_OF = "rows of "
+"""The beginning of the items of a certificate in a database that have the hashes of tables."""
+
+
+def _certificate_tables(connection: Any, database: str) -> list[str]:
+    """Return the names of the certificates in an attached database; none in a custodian's database."""
+    tables = [str(row[0]) for row in connection.execute(_TABLES, [database]).fetchall()]
+    return [name for name in tables if name.endswith(_CERTIFICATE) and name.removesuffix(_CERTIFICATE) in tables]
 
 
 def _certificate_problems(certificate: Path) -> list[str]:

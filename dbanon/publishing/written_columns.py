@@ -43,6 +43,12 @@ def plain_column(name: str, type_: str) -> Sql:
     return Sql(identifier(name) if type_without == type_ else f"CAST({identifier(name)} AS {type_without})")
 
 
+def cast(relation: Sql, columns: Mapping[str, str]) -> Sql:
+    """Return a relation with its columns cast to the given types."""
+    cells = join_sql(f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}" for name, type_ in columns.items())
+    return Sql(f"(SELECT {cells} FROM {relation})")
+
+
 def in_order(relation: Sql, columns: Collection[str]) -> Sql:
     """Return a relation with an ORDER BY that keeps the present order of its rows.
 

@@ -133,13 +133,14 @@ _LAST_COLUMNS = """
 PREPARE present AS
 SELECT d.ownership_tag, f.identity, e.entity_schema, g.person_tables, a.refusal, q.max_requests,
     p.missing_codes, p.settings, h.position, n.leaf,
-    r.hashes, r.waiting_persons, r.keys, m.waiting, s.state, t.turns
+    r.hashes, r.waiting_persons, r.keys, m.waiting, s.state, t.turns, w.legal_basis
 FROM {database}.dbanon.delivery AS d, {database}.dbanon.foreign_database AS f,
     {database}.dbanon.relation AS e, {database}.dbanon.related_release AS g,
     {database}.dbanon.release_request AS a, {database}.dbanon.permission AS q,
     {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
     {database}.dbanon.hierarchy_path AS n,
-    {database}.dbanon.release AS r, {database}.dbanon.membership AS m, {database}.dbanon.publishing_turn AS t
+    {database}.dbanon.release AS r, {database}.dbanon.membership AS m, {database}.dbanon.publishing_turn AS t,
+    {database}.dbanon.published_file AS w
 """
 """A statement that fails if a table or view of the schema, or the column that was last added to it, is missing."""
 

@@ -18,7 +18,7 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-_QUIET = (
+QUIET = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
 )  # fmt: skip
@@ -104,7 +104,7 @@ def measure_page(
     outer = folder / "outer.html"
     outer.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{frames}<script>{_PROBE}</script>", encoding="utf-8")
     ran = subprocess.run(
-        [find_browser(), *_QUIET, f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
+        [find_browser(), *QUIET, f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
          f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--virtual-time-budget=5000",
          "--window-size=1200,1000", "--dump-dom", outer.as_uri()],
         capture_output=True, text=True, timeout=120, check=False,

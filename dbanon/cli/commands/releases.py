@@ -221,6 +221,9 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.option("-o", "--output", help="The HTML file to write; by default the page is printed.")
 @click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
 @click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
+@click.option("--purpose", metavar="TEXT", help="What the release is given for; by default as stored by publish.")
+@click.option("--recipient", metavar="NAME", help="Who gets the release; by default as stored by publish.")
+@click.option("--legal-basis", metavar="TEXT", help="The legal basis; by default as stored by publish.")
 @REPLACE
 @AS_JSON
 def report(
@@ -229,17 +232,30 @@ def report(
     output: str | None,
     outgoing: bool,
     population: str | None,
+    purpose: str | None,
+    recipient: str | None,
+    legal_basis: str | None,
     replace: bool,
     as_json: bool,
 ) -> None:
-    """Say on one HTML page what the release NAME is, achieves and leaves at risk, to read and to file.
+    """Write the report of the release NAME: two pages to sign, with an appendix, as one HTML page.
 
     It names the source and shows values of it, unless --outgoing.
     """
     from dbanon.publishing.report.report import report as reported
 
     with errors_as_messages(), open_database(database, read_only=True) as con:
-        page = reported(con, name, output, outgoing=outgoing, population=population, overwrite=replace)
+        page = reported(
+            con,
+            name,
+            output,
+            outgoing=outgoing,
+            population=population,
+            purpose=purpose,
+            recipient=recipient,
+            legal_basis=legal_basis,
+            overwrite=replace,
+        )
     print_result({"html" if output is None else "file": str(page)}, as_json, str(page))
 
 
@@ -249,6 +265,9 @@ def report(
 @click.option("-o", "--output", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
+@click.option("--recipient", metavar="NAME", help="Record in the ledger who gets the files.")
+@click.option("--purpose", metavar="TEXT", help="Record in the ledger what the recipient gets them for.")
+@click.option("--legal-basis", metavar="TEXT", help="Record in the ledger on which legal basis they are given.")
 @CSV_FORMULAS
 @REPLACE
 @AS_JSON
@@ -258,11 +277,14 @@ def publish(
     output: str,
     classes: bool,
     storage_version: str | None,
+    recipient: str | None,
+    purpose: str | None,
+    legal_basis: str | None,
     csv_formulas: str,
     replace: bool,
     as_json: bool,
 ) -> None:
-    """Write the release NAME to files of its own, to hand out.
+    """Write the release NAME to files of its own, to hand out, and list them in the ledger.
 
     \b
     From a file to one to hand out:
@@ -281,9 +303,12 @@ def publish(
             storage_version=storage_version,
             overwrite=replace,
             csv_formulas=csv_formulas,
+            recipient=recipient,
+            purpose=purpose,
+            legal_basis=legal_basis,
         )
     print_result({"files": [str(path) for path in paths]}, as_json, "\n".join(map(str, paths)))
-    if not as_json and paths[0].suffix != ".duckdb":
+    if not as_json:
         print_next_command(next_command("verify", paths[0]))
 
 
@@ -292,7 +317,10 @@ def publish(
 @AS_JSON
 @click.pass_context
 def verify(context: click.Context, path: Path, as_json: bool) -> None:
-    """Compare published files with their certificate: PATH is the release (.parquet, .csv) or a folder."""
+    """Compare published files with their certificate: PATH is the release or a folder.
+
+    A .parquet or .csv file has its certificate next to it, a .duckdb file contains it.
+    """
     from dbanon.publishing.verify import verify as compared
 
     with errors_as_messages():
@@ -308,7 +336,7 @@ def verify(context: click.Context, path: Path, as_json: bool) -> None:
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, database: Path, as_json: bool) -> None:
-    """Review DATABASE: what releases of its tables would publish, and what is not well.
+    """Review DATABASE: what releases of its tables would publish, who got releases, and what is not well.
 
     Not well are views that only work with dbanon, stale releases, policy and hierarchy problems. Exit code 1 if
     something is.
@@ -319,13 +347,16 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
         tables = policy_reviews(con)
         problem_rows = examined.problems(con)
         next_step = after_doctor(con, database, tables, problem_rows)
+        files = query_rows(con, _RELEASE_FILES)
     if not as_json:
         for name, rows in tables.items():
             show_review(rows, name)
+        if files:
+            print_table("Published files", [_short_file(row) for row in files])
     reviews = {name: review_objects(rows) for name, rows in tables.items()}
     lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows)
     print_result(
-        {"tables": reviews, "problems": [asdict(p) for p in problem_rows]},
+        {"tables": reviews, "published_files": files, "problems": [asdict(p) for p in problem_rows]},
         as_json,
         lines or "No problems found.",
     )
@@ -333,6 +364,22 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
         print_next_command(next_step)
     if problem_rows:
         context.exit(1)
+
+
+_RELEASE_FILES = """
+SELECT * EXCLUDE (database_name, content) FROM published_files()
+WHERE database_name = system.main.current_database() AND content = 'release'
+"""
+
+
+def _short_file(row: Mapping[str, Any]) -> dict[str, object]:
+    """Return the columns of a published file that fit into a table of 80 characters, with the time to the minute."""
+    shown = {"release": row["name"], "version": row["version"], "file": Path(row["file"]).name}
+    return shown | {
+        "published_at": row["published_at"].strftime("%Y-%m-%d %H:%M"),
+        "recipient": row["recipient"] or "not stated",
+        "purpose": row["purpose"] or "not stated",
+    }
 
 
 def _print_release(release: Any, as_json: bool) -> None:

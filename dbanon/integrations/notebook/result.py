@@ -1,8 +1,8 @@
 """The rows of a statement, shown as a table in a notebook and available as DataFrames."""
 
 import html
+import unicodedata
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -52,8 +52,11 @@ class NotebookResult:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        """Return the first rows as a text table, with the number of rows below; only this number if there are none."""
-        return f"{self._head.to_string(index=False)}\n{self._caption}" if len(self) else self._caption
+        """Return the first rows as a text table, with the number of rows below; only this number if there are none.
+
+        Numbers are aligned to the right, everything else to the left, with their headings.
+        """
+        return "\n".join([*self._text_lines(), self._caption]) if len(self) else self._caption
 
     def _repr_html_(self) -> str:
         """Return the first MAX_ROWS rows as an HTML table, with the number of rows below."""
@@ -78,25 +81,38 @@ class NotebookResult:
             pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) for t in self.rows.schema.types
         ]
 
-    @cached_property
-    def _head(self) -> Any:
-        """The first MAX_ROWS rows as a pandas DataFrame of printable texts."""
-        import pandas as pd
-
+    def _text_lines(self) -> list[str]:
+        """Return the heading and the first MAX_ROWS rows as lines of printable text."""
         head = self.rows.slice(0, MAX_ROWS)
-        columns = (
-            [format_cell(value, printable=True) for value in duckdb_relations.display_values(column)]
-            for column in head.columns
-        )
-        return pd.DataFrame(dict(zip(range(head.num_columns), columns, strict=True))).set_axis(
-            [format_cell(name, printable=True) for name in head.column_names], axis=1
-        )
+        columns = [
+            [format_cell(name, printable=True), *(format_cell(value, printable=True) for value in values)]
+            for name, values in zip(head.column_names, map(duckdb_relations.display_values, head.columns), strict=True)
+        ]
+        aligned = [
+            [_pad(cell, max(map(_width, column)), is_number) for cell in column]
+            for column, is_number in zip(columns, self._is_number, strict=True)
+        ]
+        return ["  ".join(cells).rstrip() for cells in zip(*aligned, strict=True)]
 
     @property
     def _caption(self) -> str:
         """The number of rows as text, such as "25 rows, 10 shown"."""
         caption = f"{len(self):,} row{'' if len(self) == 1 else 's'}"
         return f"{caption}, {MAX_ROWS} shown" if len(self) > MAX_ROWS else caption
+
+
+def _pad(cell: str, width: int, is_number: bool) -> str:
+    """Return a cell padded to a width: numbers are aligned to the right, everything else to the left."""
+    padding = " " * (width - _width(cell))
+    return padding + cell if is_number else cell + padding
+
+
+def _width(text: str) -> int:
+    """Return how many characters of a terminal a text takes: East Asian wide ones take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF")
+        for character in text
+    )
 
 
 def format_cell(value: object, *, printable: bool = False) -> str:

@@ -11,7 +11,7 @@ import duckdb
 
 from dbanon.api.connection import Connection, connect
 from dbanon.errors import DbanonError
-from dbanon.integrations.quack import fulfil_requests, published_copy, request_files
+from dbanon.integrations.quack import fulfil_requests, published_copy, reader_records, request_files
 from dbanon.integrations.quack.audit_log import AuditLog
 from dbanon.integrations.quack.subprocesses import ServerConfig, stop_event
 from dbanon.integrations.quack.tokens import TokenChecker, token_file
@@ -103,7 +103,7 @@ def serve(
         transport = Transport(handler, checker, AuditLog(config.audit_log))
         transport.listen(config.host, config.port)
         on_ready()
-        copies = _CopyUpdater(connection, published_copy.copy_folder(config.database), on_message)
+        copies = _CopyUpdater(connection, config.database, on_message)
         while not stopping.wait(1.0):
             copies.update(handler.database_changed)
         transport.stop(_STOP_TIMEOUT_S)
@@ -125,9 +125,10 @@ class _CopyUpdater:
     The process that serves readers cannot open a database that this process has open.
     """
 
-    def __init__(self, connection: Connection, folder: Path, on_message: Callable[[str], None]) -> None:
-        """Store the connection, the folder of the copies, and the receiver of messages."""
-        self.connection, self.folder, self.on_message = connection, folder, on_message
+    def __init__(self, connection: Connection, database: Path, on_message: Callable[[str], None]) -> None:
+        """Store the connection, the file of its database, and the receiver of messages."""
+        self.connection, self.database, self.on_message = connection, database, on_message
+        self.folder = published_copy.copy_folder(database)
         self._last_omitted: object = None
         self._has_copied = False
 
@@ -148,6 +149,7 @@ class _CopyUpdater:
                     self.on_message(message)
                 omitted = published_copy.refresh_copy(self.connection, self.folder).omitted
             self._has_copied = True
+            reader_records.record_readers(self.connection, self.database, [name for name, _ in omitted])
             if omitted and omitted != self._last_omitted:
                 self.on_message("; ".join(f"{name} is not served: {why}" for name, why in omitted))
             self._last_omitted = omitted

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import errors
-from dbanon.api.publish import publish
 from dbanon.errors import DbanonError
 from dbanon.ledger import permissions, releases
 from dbanon.ledger.permissions import Permission
 from dbanon.ledger.releases import LedgerEntry
-from dbanon.publishing.release_files import write_database
+from dbanon.publishing.release_files import OutputOptions, write_database, write_release
 from dbanon.runtime import atomic_write, session, storage_version
+from dbanon.runtime.session import Session
 from dbanon.runtime.version import __version__
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, literal, qualified, text
@@ -96,7 +96,7 @@ def refresh_copy(connection: Any, folder: Path) -> PublishedCopy:
         if copy is not None and copy.path.name == _file_name(fingerprint, []):
             return copy
         with tempfile.TemporaryDirectory(prefix=_DRAFT_PREFIX, dir=folder) as draft_folder:
-            files, omitted = _publish_releases(connection, entries, Path(draft_folder))
+            files, omitted = _publish_releases(attached, cursor, entries, Path(draft_folder))
             name = _file_name(fingerprint, omitted)
             with _atomic_file(folder / name) as draft:
                 write_database(
@@ -173,7 +173,7 @@ def _hashes(cursor: Any, entry: LedgerEntry) -> str:
 
 
 def _publish_releases(
-    connection: Any, entries: list[LedgerEntry], draft_folder: Path
+    attached: Session, cursor: Any, entries: list[LedgerEntry], draft_folder: Path
 ) -> tuple[dict[Path, LedgerEntry], list[tuple[str, str]]]:
     """Publish each release to a file in the draft folder; return the files with their ledger entries, and the failures.
 
@@ -184,7 +184,7 @@ def _publish_releases(
     for number, entry in enumerate(entries):
         path = draft_folder / f"{number}.duckdb"
         try:
-            publish(connection, qualified(entry.database, entry.schema, entry.name), path, classes=True)
+            write_release(attached, cursor, entry, path, OutputOptions(classes=True))
         except errors.WriteFailedError:
             raise
         except DbanonError as error:

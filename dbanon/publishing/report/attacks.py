@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from dbanon.errors import DbanonError
-from dbanon.publishing.report.blocks import Block, NoteBlock, ResultTable, Section, format_cell
+from dbanon.publishing.report.blocks import (
+    Block,
+    NoteBlock,
+    ReportQuery,
+    ResultTable,
+    Section,
+    format_cell,
+    format_share,
+)
 from dbanon.publishing.report.columns import UnchangedSource
 from dbanon.publishing.report.queries import ReleaseReader, first_value_by_name
 
@@ -60,7 +68,14 @@ def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
         rows = reader.rows(query)
         parts.append(NoteBlock(f"{does} {_result_sentences(rows)}", kind.capitalize()))
         parts.append(
-            ResultTable(f"The numbers of {kind}", ("column", "number", "value", "what it is"), rows, query.display_sql)
+            ResultTable(
+                f"The numbers of {kind}",
+                ("column", "number", "value", "what it is"),
+                rows,
+                query.display_sql,
+                mixed=(2,),
+                names=(1,),
+            )
         )
     sentences = [
         "These attackers read the release and know whom they look for. The source says how often they are right. "
@@ -71,12 +86,8 @@ def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
     return Section("attacks", "Attacks", sentences, parts)
 
 
-def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]:
-    """Run the linkage attack, which looks up every source record in the release by its quasi-identifiers.
-
-    Returns:
-        A note with the result in words and a table of the numbers; only a note if the attack cannot be run.
-    """
+def linkage_query(reader: ReleaseReader, source: UnchangedSource) -> ReportQuery:
+    """Return the query for the numbers of the linkage attack; also raises the errors of `attack_summary`."""
     names = "('registered', 'tried', 'linked', 'candidates_least', 'candidates_median', 'exact_matches', 'confidence')"
     arguments: dict[str, object] = {
         "kind": "linkage",
@@ -84,8 +95,23 @@ def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]
         "threshold": 0.0,
         **_sample_argument(reader),
     }
+    return reader.function("attack_summary", _COLUMNS, arguments, f"name IN {names}")
+
+
+def majority_query(reader: ReleaseReader) -> ReportQuery:
+    """Return the query for the numbers of the majority attack; also raises the errors of `attack_summary`."""
+    arguments: dict[str, object] = {"kind": "majority", **_sample_argument(reader)}
+    return reader.function("attack_summary", _COLUMNS, arguments, "name IN ('accuracy', 'asked')")
+
+
+def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]:
+    """Run the linkage attack, which looks up every source record in the release by its quasi-identifiers.
+
+    Returns:
+        A note with the result in words and a table of the numbers; only a note if the attack cannot be run.
+    """
     try:
-        query = reader.function("attack_summary", _COLUMNS, arguments, f"name IN {names}")
+        query = linkage_query(reader, source)
     except DbanonError as problem:
         return [_not_run("linkage", problem)]
     rows = reader.rows(query)
@@ -104,11 +130,11 @@ def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]
             f"{format_cell(metrics['exact_matches'])} fit one alone, where by the exact values "
             f"of the source {format_cell(raw_values['exact_matches'])} would. Picking one of "
             "those that somebody fits is right with "
-            f"a chance of {format_cell(metrics['confidence'])} on average."
+            f"a chance of {format_share(metrics['confidence'])} on average."
         )
     return [
         NoteBlock(" ".join(sentences), "Linkage"),
-        ResultTable("The numbers of linkage", _HEADER, rows, query.display_sql),
+        ResultTable("The numbers of linkage", _HEADER, rows, query.display_sql, mixed=(2, 3, 4), names=(1,)),
     ]
 
 
@@ -121,15 +147,14 @@ def majority_parts(reader: ReleaseReader) -> list[Block]:
     """
     if not reader.shape.sensitive:
         return []
-    arguments: dict[str, object] = {"kind": "majority", **_sample_argument(reader)}
     try:
-        query = reader.function("attack_summary", _COLUMNS, arguments, "name IN ('accuracy', 'asked')")
+        query = majority_query(reader)
     except DbanonError as problem:
         return [_not_run("inference", problem)]
     rows = reader.rows(query)
     sentences = [
         "Who knows that somebody is in the release, and their quasi-identifiers, guesses the sensitive value that is "
-        f"most frequent among the records that they fit.{_sample_clause(arguments)}",
+        f"most frequent among the records that they fit.{_sample_clause(_sample_argument(reader))}",
     ]
     for column in dict.fromkeys(row[0] for row in rows):
         right = next(row for row in rows if row[:2] == (column, "accuracy"))
@@ -137,10 +162,10 @@ def majority_parts(reader: ReleaseReader) -> list[Block]:
             sentences.append(f"{format_cell(column)}: nobody has a value that could be guessed.")
             continue
         sentences.append(
-            f"{format_cell(column)}: a share of {format_cell(right[2])} is guessed right. Always "
+            f"{format_cell(column)}: {format_share(right[2])} is guessed right. Always "
             "guessing the most frequent value "
-            f"of the release is right for {format_cell(right[3])}, and who has the source would be right for "
-            f"{format_cell(right[4])}."
+            f"of the release is right for {format_share(right[3])}, and who has the source would be right for "
+            f"{format_share(right[4])}."
         )
     sentences.append(
         "What is gained over the most frequent value is what quasi-identifiers tell of anybody, and also each person's "
@@ -148,7 +173,7 @@ def majority_parts(reader: ReleaseReader) -> list[Block]:
     )
     return [
         NoteBlock(" ".join(sentences), "Inference"),
-        ResultTable("The numbers of inference", _HEADER, rows, query.display_sql),
+        ResultTable("The numbers of inference", _HEADER, rows, query.display_sql, mixed=(2, 3, 4), names=(1,)),
     ]
 
 
@@ -192,15 +217,12 @@ def _result_sentences(rows: Sequence[Sequence[object]]) -> str:
                 f"{format_cell(metrics.get('exposed_people', 0))} people"
             )
             sentence += (
-                f", and a share of {format_cell(metrics['actual_accuracy'])} is right"
-                if "actual_accuracy" in metrics
-                else ""
+                f", and {format_share(metrics['actual_accuracy'])} is right" if "actual_accuracy" in metrics else ""
             )
             sentences.append(f"{format_cell(column)}: {sentence}.")
         if metrics.get("success"):
             sentences.append(
-                f"{format_cell(column)}: a share of {format_cell(metrics['success'])} of the "
-                "records is guessed exactly."
+                f"{format_cell(column)}: {format_share(metrics['success'])} of the records is guessed exactly."
             )
         if metrics.get("known"):
             sentences.append(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbanon.publishing.certificate import Line
-from dbanon.publishing.report.blocks import CertificateLines, Section, format_cell
+from dbanon.publishing.report.blocks import CertificateLines, Section, format_cell, format_share
 
 
 def release_section(lines: Sequence[Line]) -> Section:
@@ -39,8 +39,8 @@ def protection_section(lines: Sequence[Line]) -> Section:
     sentences = [
         "What was asked for: " + "; ".join(map(_format_text, constraints)) + ".",
         f"What was achieved: k = {values['achieved', 'k']} in "
-        f"{_format_number(values['achieved', 'classes'])} classes; a share of "
-        f"{format_cell(float(values['achieved', 'precision']))} of the quasi-identifiers' detail is kept (precision).",
+        f"{_format_number(values['achieved', 'classes'])} classes; "
+        f"{format_share(float(values['achieved', 'precision']))} of the quasi-identifiers' detail is kept (precision).",
     ]
     return Section(
         "model", "Privacy model and what was achieved", sentences,

@@ -1,10 +1,11 @@
 """The report's sections about class sizes, and about classes in which one sensitive value is most frequent."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dbanon.publishing.recompute_queries import TableLocations, bytewise_column
 from dbanon.publishing.report import svg
-from dbanon.publishing.report.blocks import Block, PlotBlock, ResultTable, Section, format_cell
+from dbanon.publishing.report.blocks import Block, PlotBlock, ReportQuery, ResultTable, Section, format_cell
 from dbanon.publishing.report.queries import ReleaseReader
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, identifier, join_sql
@@ -16,14 +17,13 @@ N_SMALLEST_CLASSES = 10
 N_WORST_CLASSES = 10
 """Classes of a sensitive column that are listed."""
 
+N_FIRST_PAGE_CLASSES = 5
+"""Classes of the first sensitive column that are listed before the appendix."""
 
-def class_size_section(reader: ReleaseReader) -> Section:
-    """Return the section with the number of classes of each size, as a plot, and a table of the smallest sizes.
 
-    The size of a class is its number of records, or of persons if persons are counted.
-    """
+def class_size_query(reader: ReleaseReader) -> ReportQuery:
+    """Return the query for the number of classes and records by class size, in ascending order of size."""
     shape = reader.shape
-    unit = "records" if shape.persons is None else "distinct persons"
 
     def query(at: TableLocations) -> Sql:
         """Return the query for the number of classes and records by class size, in ascending order of size."""
@@ -39,7 +39,39 @@ def class_size_section(reader: ReleaseReader) -> Section:
             ).strip()
         )
 
-    size_query = reader.query(query)
+    return reader.query(query)
+
+
+def class_plots(reader: ReleaseReader) -> list[PlotBlock]:
+    """Return the plots of class sizes and, if there is a sensitive column, of its most frequent values by class."""
+    unit = "records" if reader.shape.persons is None else "people"
+    query = class_size_query(reader)
+    sizes = svg.count_histogram([(row[0], row[1]) for row in reader.rows(query)], f"{unit} in a class", "classes")
+    plots = [PlotBlock(sizes, f"Classes by the number of {unit} in them.", [query.display_sql])]
+    if reader.shape.sensitive:
+        plots.append(_share_plot(reader, *reader.shape.sensitive[0]))
+    return plots
+
+
+def worst_classes(reader: ReleaseReader) -> ResultTable | None:
+    """Return the worst classes of the first sensitive column; None without one."""
+    if not reader.shape.sensitive:
+        return None
+    table = _worst_table(reader, *reader.shape.sensitive[0])
+    name = format_cell(reader.shape.sensitive[0][0])
+    rows = table.rows[:N_FIRST_PAGE_CLASSES]
+    return replace(table, caption=f"{name}: the {len(rows)} classes in which one value leads most", rows=rows)
+
+
+def class_size_section(reader: ReleaseReader) -> Section:
+    """Return the section with the number of classes of each size, as a plot, and a table of the smallest sizes.
+
+    The size of a class is its number of records, or of persons if persons are counted.
+    """
+    shape = reader.shape
+    unit = "records" if shape.persons is None else "distinct persons"
+
+    size_query = class_size_query(reader)
     rows = reader.rows(size_query)
     sentences = [
         f"A class is all records with the same published quasi-identifiers. The smallest has {format_cell(rows[0][0])} "
@@ -50,13 +82,11 @@ def class_size_section(reader: ReleaseReader) -> Section:
             f"The table has the {N_SMALLEST_CLASSES} smallest sizes of {format_cell(len(rows))}; the query gives all."
         )
     head = (f"{unit} in a class", "classes", "records in all")
-    svg_text = svg.count_histogram([(row[0], row[1]) for row in rows], f"{unit} in a class", "classes")
     return Section(
         "sizes",
         "Class sizes",
         sentences,
         [
-            PlotBlock(svg_text, f"Classes by the number of {unit} in them.", [size_query.display_sql]),
             ResultTable(
                 "The smallest classes",
                 head,
@@ -80,7 +110,7 @@ def homogeneity_section(reader: ReleaseReader) -> Section:
         return Section("values", "Sensitive values of the worst classes", sentences)
     sentences = [
         "Who finds somebody's class learns the share that each sensitive value has in it. The greater the share of the "
-        "most frequent one, the surer the guess: 1 is certainty. A missing value is no guess."
+        "most frequent one, the surer the guess: 100% is certainty. A missing value is no guess."
     ]
     if reader.outgoing:
         sentences.append("Which values and which classes these are is not named here.")
@@ -88,26 +118,35 @@ def homogeneity_section(reader: ReleaseReader) -> Section:
 
 
 def _column_blocks(reader: ReleaseReader, name: str, type_: str) -> list[Block]:
-    """Return the plot and the table for one sensitive column.
+    """Return the plot and the table for one sensitive column; the plot of the first one is before the appendix.
 
     The plot shows the records by the share of the most frequent value in their class, the table the classes with the
     greatest share. In a page for recipients, the table names neither values nor classes.
     """
+    table = _worst_table(reader, name, type_)
+    return [table] if name == reader.shape.sensitive[0][0] else [_share_plot(reader, name, type_), table]
+
+
+def _share_plot(reader: ReleaseReader, name: str, type_: str) -> PlotBlock:
+    """Return the plot of the records by the share of the most frequent value in their class."""
     share_counts = reader.query(lambda at: _leading_value_sql(reader, at, name, type_, "counted"))
     svg_text = svg.share_histogram(
         [(row[0], row[2]) for row in reader.rows(share_counts)], "share of the most frequent value", "records"
     )
+    caption = f"Records by the share of the most frequent value of {format_cell(name)} in their class."
+    return PlotBlock(svg_text, caption, [share_counts.display_sql])
+
+
+def _worst_table(reader: ReleaseReader, name: str, type_: str) -> ResultTable:
+    """Return the classes of a sensitive column in which one value has the greatest share."""
     with_values = not reader.outgoing
     worst = reader.query(lambda at: _leading_value_sql(reader, at, name, type_, "named" if with_values else "plain"))
     head: Sequence[str] = ("records", "different values", "share of the most frequent")
     if with_values:
         quasi = [column for column, _ in reader.shape.quasi]
         head = (*quasi, "records", "different values", "most frequent value", "its share")
-    return [
-        PlotBlock(svg_text, f"Records by the share of the most frequent value of {format_cell(name)} in their class.",
-             [share_counts.display_sql]),
-        reader.table(f"{format_cell(name)}: the {N_WORST_CLASSES} classes in which one value leads most", head, worst),
-    ]  # fmt: skip
+    caption = f"{format_cell(name)}: the {N_WORST_CLASSES} classes in which one value leads most"
+    return replace(reader.table(caption, head, worst), shares=(len(head) - 1,))
 
 
 def _leading_value_sql(reader: ReleaseReader, tables: TableLocations, name: str, type_: str, form: str) -> Sql:

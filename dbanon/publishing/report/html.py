@@ -17,11 +17,33 @@ from dbanon.publishing.report.blocks import (
     ResultTable,
     Section,
     format_cell,
+    format_share,
 )
+from dbanon.publishing.report.three_risks import TERMS, Risk
+from dbanon.publishing.report.verdict import Verdict
 from dbanon.sqltext.quote import Sql, one_line
 
 _SHORT_LENGTH = 24
 """Maximum number of characters of a cell that is not wrapped."""
+
+
+@dataclass(frozen=True)
+class FrontPages:
+    """The pages before the appendix.
+
+    Attributes:
+        verdict: The first page.
+        risks: The three risks.
+        plots: The plots below them.
+        worst: The worst classes; None if there is no sensitive column.
+        files: The published files of the version; None in a page for recipients.
+    """
+
+    verdict: Verdict
+    risks: Sequence[Risk]
+    plots: Sequence[PlotBlock]
+    worst: ResultTable | None = None
+    files: ResultTable | None = None
 
 
 @dataclass(frozen=True)
@@ -32,8 +54,9 @@ class ReportPage:
         title: The name of the release.
         outgoing: Whether the page is for recipients.
         created_at: The time at which the page was created.
-        sections: The sections.
+        sections: The sections of the appendix.
         notes: Sentences at the beginning of the page.
+        front: What is before the appendix; None for a page that is only an appendix.
     """
 
     title: str
@@ -41,6 +64,7 @@ class ReportPage:
     created_at: str
     sections: Sequence[Section]
     notes: Sequence[str] = ()
+    front: FrontPages | None = None
 
 
 @dataclass
@@ -56,7 +80,7 @@ class _NumberedQueries:
 
 def render_page(page: ReportPage) -> str:
     """Return the page as HTML. Every name and value in it is escaped."""
-    return _environment().get_template("page.html").render(page=page, queries=_NumberedQueries())
+    return _environment().get_template("page.html").render(page=page, terms=TERMS, queries=_NumberedQueries())
 
 
 @cache
@@ -91,11 +115,21 @@ def _environment() -> jinja2.Environment:
 def _format_line(line: Line) -> str:
     """Return the value of a certificate's line as a page shows it.
 
-    A value with SQL is formatted as a number if it is finite; every other value is shown in full.
+    A value with SQL is formatted as a number if it is finite, and a share as a percentage. Every other value is shown
+    in full.
     """
     if line.sql is None or not math.isfinite(number := float(line.value)):
         return one_line(line.value)
+    if is_share(line):
+        return format_share(number)
     return format_cell(number) or ""
+
+
+def is_share(line: Line) -> bool:
+    """Return whether the number in a certificate's line is a share or a probability."""
+    if line.section == "risk":
+        return line.label.startswith(("prosecutor", "marketer"))
+    return line.label.startswith("share of records") or line.label.endswith(": share that tells nothing")
 
 
 def _lines_by_section(facts: CertificateLines) -> list[tuple[str, list[Line]]]:

@@ -23,14 +23,17 @@ class ReleaseReader:
         self.certificate, self.outgoing = certificate, outgoing
         self.entry, self.cursor = certificate.entry, certificate.cursor
         self.shape, self.full = certificate.shape, certificate.qualified_tables
+        self._results: dict[str, list[tuple[Any, ...]]] = {}
         self.locations: TableLocations = (
             certificate.published_tables(classes=True) if outgoing else certificate.local_tables
         )
 
     def rows(self, query: ReportQuery) -> list[tuple[Any, ...]]:
-        """Execute a query and return its rows."""
-        rows: list[tuple[Any, ...]] = self.cursor.execute(query.executable_sql).fetchall()
-        return rows
+        """Execute a query and return its rows; a query that was executed before is not executed again."""
+        key = str(query.executable_sql)
+        if key not in self._results:
+            self._results[key] = self.cursor.execute(query.executable_sql).fetchall()
+        return self._results[key]
 
     def query(self, make: Callable[[TableLocations], Sql]) -> ReportQuery:
         """Return a query over the tables of the release, once with the displayed and once with the executed names.

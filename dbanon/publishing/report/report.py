@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, overload
@@ -11,9 +12,20 @@ import duckdb
 from dbanon import errors
 from dbanon.audit.plots.drawing import require_matplotlib
 from dbanon.errors.example import SAFE, Example
-from dbanon.ledger import release_status, releases
+from dbanon.ledger import published_files, release_status, releases
+from dbanon.ledger.published_files import Handover
 from dbanon.publishing import certificate
-from dbanon.publishing.report import attacks, certificate_sections, classes, columns, html, risks
+from dbanon.publishing.report import (
+    attacks,
+    certificate_sections,
+    classes,
+    columns,
+    handovers,
+    html,
+    risks,
+    three_risks,
+    verdict,
+)
 from dbanon.publishing.report.blocks import Section
 from dbanon.publishing.report.queries import ReleaseReader
 from dbanon.runtime import output_files, session
@@ -29,12 +41,12 @@ from dbanon.table_functions.table_function import Call, TableFunction
 @overload
 def report(
     connection: Any, name: str, to: None = None, *, outgoing: bool = ..., population: str | None = ...,
-    overwrite: bool = ...,
+    purpose: str | None = ..., recipient: str | None = ..., legal_basis: str | None = ..., overwrite: bool = ...,
 ) -> str: ...  # fmt: skip
 @overload
 def report(
     connection: Any, name: str, to: str | Path, *, outgoing: bool = ..., population: str | None = ...,
-    overwrite: bool = ...,
+    purpose: str | None = ..., recipient: str | None = ..., legal_basis: str | None = ..., overwrite: bool = ...,
 ) -> Path: ...  # fmt: skip
 def report(
     connection: Any,
@@ -43,6 +55,9 @@ def report(
     *,
     outgoing: bool = False,
     population: str | None = None,
+    purpose: str | None = None,
+    recipient: str | None = None,
+    legal_basis: str | None = None,
     overwrite: bool = False,
 ) -> str | Path:
     """Return the report of a published release as a self-contained HTML page, or write it to a file.
@@ -58,6 +73,10 @@ def report(
         to: A local file; by default the page is returned.
         outgoing: Whether the page is for recipients.
         population: A table of all persons who may be in the release, for the journalist risk; not with `outgoing`.
+        purpose: The purpose for which the release is given, for the first page. By default, unless `outgoing`, what
+            `publish` stored with this version; if it stored nothing, a line to be filled in by hand.
+        recipient: The person or organization that gets the release; by default as for `purpose`.
+        legal_basis: The legal basis; by default as for `purpose`.
         overwrite: Whether to replace an existing file. The file appears atomically.
 
     Returns:
@@ -82,6 +101,8 @@ def report(
         accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
         raise errors.InvalidArgumentError("report", "connection", accepts, f"a {type(connection).__name__}")
     require_matplotlib()
+    handover = Handover(recipient, purpose, legal_basis)
+    handover.check("report")
     target = None if to is None else output_files.local_target("report", to)
     current = session.find_session(getattr(connection, "raw", connection))
     path = catalog.SearchPath.from_connection(connection)
@@ -89,7 +110,11 @@ def report(
         if target is not None:
             _check_target(target, overwrite, cursor)
         page = _render_report(
-            releases.find_published("report", name, cursor, path), current, cursor, path, outgoing, population
+            releases.find_published("report", name, cursor, path),
+            current,
+            cursor,
+            path,
+            _Options(outgoing, population, handover),
         )
     if target is None:
         return page
@@ -119,19 +144,24 @@ def report_sql(call: Call) -> Sql:
     require_matplotlib()
     entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
     options = call.options
-    page = _render_report(
-        entry, call.session, call.cursor, call.path, bool(options["outgoing"]), options.text("population")
-    )
+    handover = Handover(options.text("recipient"), options.text("purpose"), options.text("legal_basis"))
+    handover.check(call.function.name)
+    report_options = _Options(bool(options["outgoing"]), options.text("population"), handover)
+    page = _render_report(entry, call.session, call.cursor, call.path, report_options)
     return literal_rows({"html": "VARCHAR"}, [[page]])
 
 
+@dataclass(frozen=True)
+class _Options:
+    """The options of a report: whether it is for recipients, a table of a population, and who gets the release."""
+
+    outgoing: bool
+    population: str | None
+    handover: Handover
+
+
 def _render_report(
-    entry: releases.LedgerEntry,
-    session: Session,
-    cursor: Any,
-    path: catalog.SearchPath,
-    outgoing: bool,
-    population: str | None,
+    entry: releases.LedgerEntry, session: Session, cursor: Any, path: catalog.SearchPath, options: _Options
 ) -> str:
     """Return the report of a version as an HTML page.
 
@@ -140,14 +170,14 @@ def _render_report(
         session: The session.
         cursor: A cursor.
         path: The search path, for the name of the population.
-        outgoing: Whether the page is for recipients.
-        population: A table of all persons who may be in the release; None if there is none.
+        options: The options.
 
     Raises:
         UnusedArgumentError: A population is given for a page for recipients.
         ReleaseChangedError: The tables of the release have changed since it was published.
         DbanonError: The population is not usable.
     """
+    outgoing, population = options.outgoing, options.population
     if outgoing and population is not None:
         raise errors.UnusedArgumentError("report", "population", "what goes out is judged by the released rows alone")
     if population is not None:
@@ -159,10 +189,26 @@ def _render_report(
             title=entry.name if outgoing else entry.display_name,
             outgoing=outgoing,
             created_at=datetime.now(UTC).isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") + " UTC",
+            front=_front_pages(asking, original, options.handover),
             sections=_sections(asking, original, population),
             notes=[] if problem is None else [problem],
         )
         return html.render_page(page)
+
+
+def _front_pages(reader: ReleaseReader, source: columns.UnchangedSource | None, handover: Handover) -> html.FrontPages:
+    """Return the pages before the appendix; a page for recipients names no other recipients."""
+    if not reader.outgoing:
+        handover = published_files.stored_handover(reader.cursor, reader.entry, handover)
+    lines = reader.certificate.lines(reader.locations if reader.outgoing else None)
+    writer = verdict.VerdictWriter(reader.certificate, lines, handover, outgoing=reader.outgoing)
+    return html.FrontPages(
+        writer.write(),
+        three_risks.three_risks(reader, writer, source),
+        classes.class_plots(reader),
+        classes.worst_classes(reader),
+        None if reader.outgoing else handovers.files_table(reader),
+    )
 
 
 def _sections(
@@ -256,6 +302,9 @@ FUNCTIONS = (
                 Text("a table's name"),
                 "A table of everybody the released people may be among, for the journalist's risk.",
             ),
+            Parameter("purpose", Text("a text"), "What the release is given for; by default as stored by publish."),
+            Parameter("recipient", Text("a text"), "Who gets the release; by default as stored by publish."),
+            Parameter("legal_basis", Text("a text"), "The legal basis; by default as stored by publish."),
         ),
         "What a release is, achieves and leaves at risk, with plots and SQL, as one HTML page to read and to file.",
         handler=report_sql,

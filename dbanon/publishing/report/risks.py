@@ -1,6 +1,7 @@
 """The report's sections about re-identification and disclosure, and about the error of queries on the release."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dbanon.errors import DbanonError
 from dbanon.publishing.certificate import Line
@@ -12,7 +13,7 @@ from dbanon.publishing.report.blocks import (
     PlotBlock,
     ResultTable,
     Section,
-    format_cell,
+    format_share,
 )
 from dbanon.publishing.report.queries import ReleaseReader
 
@@ -41,7 +42,7 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
         f"at least {lines_by_item['achieved', 'k'].value} {people}: picking one of them is right "
         "with a chance of at most "
         f"{_brief(highest)}, on average {_brief(average)}.",
-        f"The marketer wants to name as many records as possible: drawing at random in each class, a share of "
+        f"The marketer wants to name as many records as possible: drawing at random in each class, "
         f"{_brief(lines_by_item['risk', 'marketer, average'].value)} of the records is expected to be named right.",
         "The journalist knows somebody of a wider population, and not whether they are in the release. The population "
         "holds everybody who was released, so that this risk is never above the prosecutor's."
@@ -51,7 +52,7 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
     parts: list[Block] = [CertificateLines([line for line in lines if line.section == "risk"])]
     if not reader.outgoing:
         arguments: dict[str, object] = {} if population is None else {"population": population}
-        parts.append(_risk_table(reader, "reidentification", "Risk of re-identification; above: above 0.2", arguments))
+        parts.append(_risk_table(reader, "reidentification", "Risk of re-identification; above: above 20%", arguments))
         for name, caption in (
             ("disclosure", "Chance to guess a sensitive value from its class"),
             ("exposure", "Share of the most frequent sensitive value that lies in classes where it leads"),
@@ -68,7 +69,8 @@ def _risk_table(reader: ReleaseReader, name: str, caption: str, arguments: Mappi
         DbanonError: The function raised it, and `arguments` were given.
     """
     try:
-        return reader.table(caption, _HEADER, reader.function(name, _COLUMNS, arguments))
+        table = reader.table(caption, _HEADER, reader.function(name, _COLUMNS, arguments))
+        return replace(table, mixed=(2,), names=(0,))
     except DbanonError as problem:
         if arguments:
             raise
@@ -76,8 +78,8 @@ def _risk_table(reader: ReleaseReader, name: str, caption: str, arguments: Mappi
 
 
 def _brief(value: str) -> str:
-    """Return a number, given as text, as a page shows it."""
-    return format_cell(float(value)) or ""
+    """Return a probability, given as text, as a page shows it."""
+    return format_share(float(value))
 
 
 def query_error_section(reader: ReleaseReader) -> Section:
@@ -96,7 +98,8 @@ def query_error_section(reader: ReleaseReader) -> Section:
         return Section("queries", "Error of queries", sentences, [NoteBlock(f"This could not be told. {problem}")])
     rows = reader.rows(query)
     lines = [(f"{row[0]}, {row[1]}", row[3], row[4]) for row in rows if row[3] is not None and row[4] is not None]
-    parts: list[Block] = [ResultTable("Relative error by number of predicates", columns, rows, query.display_sql)]
+    caption = "Relative error by number of predicates"
+    parts: list[Block] = [ResultTable(caption, columns, rows, query.display_sql, shares=(3, 4, 5))]
     if lines:
         svg_text = svg.range_plot(lines, "relative error, median and p95")
         parts.insert(

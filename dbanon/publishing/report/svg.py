@@ -80,8 +80,11 @@ def share_histogram(points: Sequence[tuple[float, int]], x_label: str, y_label: 
 
     def draw(axes: Any) -> None:
         """Draw the bars."""
+        from matplotlib.ticker import PercentFormatter
+
         axes.bar([i / 10 + 0.05 for i in range(10)], heights, width=0.088, color=_ROLES["first"])
         axes.set_xlim(0, 1)
+        axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         _style_vertical_bars(axes, x_label, y_label)
 
     return _render_svg(draw, 2.4)

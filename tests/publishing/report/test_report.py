@@ -15,8 +15,8 @@ import dbanon
 from dbanon import errors
 from dbanon.ledger import releases
 from dbanon.publishing import certificate
-from dbanon.publishing.report import attacks
-from dbanon.publishing.report.blocks import format_cell
+from dbanon.publishing.report import attacks, html
+from dbanon.publishing.report.blocks import format_cell, format_share
 from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
 
@@ -52,7 +52,8 @@ def test_outgoing_report_equals_outgoing_certificate(clinic: Any) -> None:
     assert facts.keys() - lines.keys() == {k for k in facts if k[0] == "loss"}
     assert lines.keys() == {k for k in facts if k[0] != "loss"}
     for key, line in lines.items():
-        assert facts[key][0] == (format_cell(float(line.value)) if line.sql else line.value)
+        shown = html.format_share if html.is_share(line) else format_cell
+        assert facts[key][0] == (shown(float(line.value)) if line.sql else line.value)
     published_values = {row[0] for row in con.execute("SELECT metric FROM safe_metrics").fetchall()}
     columns = {element.split(":")[0] for section, element in facts if section == "loss"}
     assert columns and {f"fully_generalized:{column}" for column in columns} <= published_values
@@ -96,12 +97,13 @@ def test_report_class_sizes_and_leading_values_by_hand(clinic: Any) -> None:
     for page in (Page(custodians), Page(outgoing)):
         cells = [table_cells[1:] for number, table_cells in page.tables]
         assert expected in cells
-    (name_text,) = [
+    first_rows, name_text = [
         table_cells[1:] for _, table_cells in Page(custodians).tables if table_cells and len(table_cells[1]) == 7
     ]
-    assert [line[6] for line in name_text] == [format_cell(share) for share, *_ in worst]
+    assert first_rows == name_text[:5]
+    assert [line[6] for line in name_text] == [format_share(share) for share, *_ in worst]
     for line in name_text:
-        assert (float(line[6]), int(line[3]), line[5]) in {(float(format_cell(s) or 0), n, v) for s, n, v in led}
+        assert (line[6], int(line[3]), line[5]) in {(format_share(s), n, v) for s, n, v in led}
 
 
 def covers(published_text: Any, value: Any) -> bool:
@@ -138,16 +140,18 @@ def test_report_linkage_and_inference_by_hand(clinic: Any) -> None:
                 max(stored_counts, key=lambda v: (stored_counts[v], common[v], [-ord(c) for c in v])) == person[3]
             )
     linkage = attack_numbers(Page(custodians), "registered")
-    assert linkage["linked"][0] == str(len(source)) and linkage["candidates_least"][0] == str(min(fitting))
-    assert linkage["candidates_median"][0] == str(sorted(fitting)[(len(fitting) - 1) // 2])
-    assert linkage["exact_matches"][0] == str(fitting.count(1))
+    assert linkage["linked"][0] == str(len(source)) and linkage["candidates least"][0] == str(min(fitting))
+    assert linkage["candidates median"][0] == str(sorted(fitting)[(len(fitting) - 1) // 2])
+    assert linkage["exact matches"][0] == str(fitting.count(1))
     inference = attack_numbers(Page(custodians), "accuracy")
-    assert inference["accuracy"] == [format_cell(right[name] / number) for name in ("value", "mode", "raw")]
+    assert inference["accuracy"] == [format_share(right[name] / number) for name in ("value", "mode", "raw")]
     assert inference["asked"][0] == str(number)
     message = Page(custodians).text
-    assert f"disease: a share of {inference['accuracy'][0]} is guessed right" in message
-    assert f"fits at least {linkage['candidates_least'][0]}, in the median" in message
-    assert "Linkage" not in outgoing and "Inference" not in outgoing and "is guessed right" not in outgoing
+    assert f"disease: {inference['accuracy'][0]} is guessed right" in message
+    assert f"fits at least {linkage['candidates least'][0]}, in the median" in message
+    assert "numbers of linkage" not in outgoing and "numbers of inference" not in outgoing
+    assert "is guessed right" not in outgoing and "guesses from the class" not in outgoing
+    assert "that fit one record alone" not in outgoing and "guesses from the class" in custodians
 
 
 def test_report_samples_attacks_for_many_classes(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:

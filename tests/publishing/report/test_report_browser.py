@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import browser
+from support import axe, browser
 
 NETWORK = """<!DOCTYPE html><html><head><meta http-equiv="Content-Security-Policy" content="default-src 'none';
 style-src 'unsafe-inline'"></head><body style="background:#fff;color:#aaa"><p style="width:600px">pale and wide</p>
@@ -24,6 +24,18 @@ def test_report_page_fits_phone_in_light_and_dark_mode(clinic: Any, form: str, d
         assert position["texts"] > 200
         assert (sum(map(int, position["background"][4:-1].split(", "))) < 150) == dark
     assert visited.at[360]["boxes"] > 5, "wide tables and SQL scroll by themselves"
+
+
+@pytest.mark.parametrize("form", ["custodian", "outgoing"])
+def test_report_has_no_serious_accessibility_finding(clinic: Any, form: str, tmp_path: Path) -> None:
+    assert axe.serious_findings(clinic[3 if form == "outgoing" else 2], tmp_path) == []
+
+
+def test_axe_detects_faults(tmp_path: Path) -> None:
+    page = (
+        '<!DOCTYPE html><html><body><div role="img" aria-label="a"><a href="#b">b</a></div><img src="x"></body></html>'
+    )
+    assert {rule for _, rule, _ in axe.serious_findings(page, tmp_path)} >= {"image-alt", "nested-interactive"}
 
 
 def test_browser_checker_detects_layout_and_network_faults(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_every_form_of_release_has_correct_report(call: dict[str, Any], tmp_path
         assert "could not be" not in page
         read = Page(page)
         assert check_numbers(read, con) > 60
-        assert "journalist_highest" in read.text
+        assert "journalist highest" in read.text
         outgoing = dbanon.report(con, "safe", outgoing=True)
         dbanon.publish(con, "safe", tmp_path / "safe.duckdb", classes=True)
     with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain_con:
@@ -156,4 +156,4 @@ def test_report_states_guesses_about_zero_people() -> None:
     result_sentences = attacks._result_sentences(
         [("age", "guesses", 17, "how many"), ("age", "actual_accuracy", 0.5, "how many of them are right")]
     )
-    assert "17 guesses are sure enough, about 0 people, and a share of 0.5 is right" in result_sentences
+    assert "17 guesses are sure enough, about 0 people, and 50% is right" in result_sentences
