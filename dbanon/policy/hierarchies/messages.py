@@ -4,6 +4,16 @@ from dbanon import errors
 from dbanon.errors.hierarchies import uncovered_values_call
 from dbanon.sqltext.messages import Message, error_sql, sql_placeholder
 
+MALFORMED = {
+    "roots": "it must have exactly one root (a row without parent).",
+    "unreachable": "some nodes are not reachable from the root.",
+    "siblings": "two nodes under one parent have the same label.",
+    "ambiguous": "a value of the column is the label of several leaves.",
+    "same_name": "two inner nodes would be published under one name.",
+    "inner_star": "an inner node below the root would be published as *, which stands for every value and NULL.",
+}
+"""What can be wrong with a hierarchy, by the name of the check."""
+
 
 def hierarchy_messages(table: str, column: str, hierarchy: str, requested: str | None) -> dict[str, Message]:
     """Return SQL that raises each error about a hierarchy or about values that do not fit it, by the name of the check.
@@ -31,15 +41,7 @@ def shared_hierarchy_messages() -> dict[str, Message]:
 
 def _messages(table: str, column: str, hierarchy: str, values_call: str) -> dict[str, Message]:
     """Return the messages of `hierarchy_messages`; `values_call` lists the values that the hierarchy lacks."""
-    malformed = {
-        "roots": "it must have exactly one root (a row without parent).",
-        "unreachable": "some nodes are not reachable from the root.",
-        "siblings": "two nodes under one parent have the same label.",
-        "ambiguous": "a value of the column is the label of several leaves.",
-        "same_name": "two inner nodes would be published under one name.",
-        "inner_star": "an inner node below the root would be published as *, which stands for every value and NULL.",
-    }
-    return {key: error_sql(errors.MalformedHierarchyError(hierarchy, why)) for key, why in malformed.items()} | {
+    return {key: error_sql(errors.MalformedHierarchyError(hierarchy, why)) for key, why in MALFORMED.items()} | {
         "uncovered": error_sql(
             errors.UncoveredValueError(
                 table, column, sql_placeholder("uncovered"), hierarchy, None, values_call=values_call
