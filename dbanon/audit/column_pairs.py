@@ -4,16 +4,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
+from dbanon.errors.hierarchies import uncovered_values_call
 from dbanon.policy.column_names.hints import suggested_quasi_identifier
 from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies import hierarchy_sql
-from dbanon.policy.hierarchies.messages import hierarchy_messages
+from dbanon.policy.hierarchies.messages import MALFORMED
+from dbanon.policy.hierarchies.storage import StoredHierarchy
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.column_labels import column_reference
-from dbanon.sqltext.messages import error_sql, sql_placeholder
+from dbanon.sqltext.messages import Message, error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
@@ -138,6 +140,38 @@ _PARSABLE_VALUES = {
     "node": "nodes of its hierarchy",
     "flat": "values of the source, masks and intervals of them",
 }
+_COLUMN_FIELDS = tuple(sql_placeholder(str(i)) for i in range(6))
+"""What is inserted into a message about a column: table, column, count, hierarchy, published forms, call."""
+
+
+def column_message_values(function: str, release: Source) -> list[dict[str, object]]:
+    """Return template values of the messages about columns that do not fit, in the order in which they are raised.
+
+    In each, `name` is SQL of the name of the problem, and `message` SQL of a text for DuckDB's `format`, into which the
+    fields of the column are inserted; `is_of_hierarchy` is whether it is about a column with a hierarchy.
+    """
+    table, column, count, hierarchy, forms, call = _COLUMN_FIELDS
+    messages: dict[str, Exception] = {
+        name: errors.MalformedHierarchyError(hierarchy, MALFORMED[name])
+        for name in ("roots", "unreachable", "siblings", "ambiguous")
+    }
+    messages["uncovered"] = errors.UncoveredValueError(table, column, count, hierarchy, None, values_call=call)
+    n_hierarchy_messages = len(messages)
+    messages["not finite"] = errors.NonFiniteValueError(function, table, column, count)
+    messages["not a published form"] = errors.UnparsablePublishedValueError(
+        function, count, release.shown, column, forms
+    )
+    return [
+        {"name": text(name), "message": _format_text(error_sql(error)), "is_of_hierarchy": i < n_hierarchy_messages}
+        for i, (name, error) in enumerate(messages.items())
+    ]
+
+
+def _format_text(message: Message) -> Sql:
+    """Return SQL of the text of a message for DuckDB's `format`: its expressions are numbers of arguments."""
+    pieces = [piece.replace("{", "{{").replace("}", "}}") for piece in message.pieces]
+    fields = [f"{{{expression}}}" for expression in message.expressions]
+    return text("".join(piece + field for piece, field in zip(pieces, [*fields, ""], strict=True)))
 
 
 @dataclass(frozen=True)
@@ -199,8 +233,14 @@ class PairedColumn(NumericReading):
         is_number: Whether it is read as a number.
         is_numeric: Whether its type is a number, date or time, even if a hierarchy applies.
         is_other_people: Whether it belongs to another table of people.
+        hierarchy_table: SQL of the table that stores its hierarchy; None without one, or if the statement has its rows.
         column: Its quoted name in statements, both for raw values and for published texts.
-        say: SQL that raises each possible error.
+        shown_table: SQL of the table's name in messages, as of the next four.
+        label: The name of the column.
+        shown_hierarchy: The name of its hierarchy; empty without one.
+        forms: The forms in which its values are published.
+        uncovered_call: The call that lists values which its hierarchy does not have; empty without one.
+        no_values: SQL of the message that all its values are NULL.
     """
 
     i: int
@@ -210,11 +250,16 @@ class PairedColumn(NumericReading):
     source_cells: Sql
     published_cells: Sql
     rows: Sql | None
+    hierarchy_table: Sql | None
     is_number: bool
     is_numeric: bool
     is_other_people: bool
-    say: Mapping[str, Sql]
     column: Sql
+    shown_table: Sql
+    shown_hierarchy: Sql
+    forms: Sql
+    uncovered_call: Sql
+    no_values: Sql
     qi_index: int | None = None
     influence: Sql | None = None
 
@@ -222,6 +267,11 @@ class PairedColumn(NumericReading):
     def key(self) -> Sql:
         """The value, as a SQL string literal, by which relations with one row per column and value refer to it."""
         return text(self.raw_name)
+
+    @property
+    def reading_kind(self) -> tuple[str, int, int]:
+        """What is equal for columns whose published texts are read in the same way; only for numbers, dates, times."""
+        return str(self.text_type), self.unit_us or 0, self.day_end or 0
 
 
 def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> PairedColumn:
@@ -247,25 +297,20 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
     if (kind is None and hierarchy is None and not is_category(type_)) or is_nested:
         raise errors.UnsupportedTypeError(function, source.shown, column, type_)
     name, requested = hierarchy or ("none", None)
-    parsable_values, rows = "node" if hierarchy else "flat", None
+    parsable_values = "node" if hierarchy else "flat"
+    rows = hierarchy_table = None
     if kind is not None:
         reading = _numeric_reading(kind, type_, identifier(column))
         parsable_values = "moment" if kind in _TIME_FAMILIES else "number"
     else:
-        rows = (
-            hierarchy_sql.rows(resolve.sensitive_hierarchy(call, pair.hierarchy_source or source, column, name))
-            if hierarchy
-            else None
-        )
+        if hierarchy:
+            tree = resolve.sensitive_hierarchy(call, pair.hierarchy_source or source, column, name)
+            rows = hierarchy_sql.rows(tree)
+            if isinstance(tree, StoredHierarchy):
+                hierarchy_table = hierarchy_sql.stored_table(tree)
         reading = NumericReading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
-    unparsable_error = errors.UnparsablePublishedValueError(
-        function, sql_placeholder("count(*)"), release.shown, column, _PARSABLE_VALUES[parsable_values]
-    )
-    say = {
-        "no_values": error_sql(errors.ColumnAllNullError(function, source.shown, column)),
-        "wild": error_sql(errors.NonFiniteValueError(function, source.shown, column, sql_placeholder("sum(records)"))),
-        "unread": error_sql(unparsable_error),
-    }
+    shown_hierarchy = "" if hierarchy is None else "given as text" if ";" in name else name
+    uncovered_call = "" if hierarchy is None else uncovered_values_call(source.shown, column, requested)
     return PairedColumn(
         i=pair.index,
         raw_name=column if pair.hierarchy_source is None else f"{identifier(column)} of other people",
@@ -275,10 +320,15 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
         source_cells=Sql(pair.source_cells),
         published_cells=Sql(pair.published_cells),
         rows=rows,
+        hierarchy_table=hierarchy_table,
         is_number=kind is not None,
         is_numeric=family(type_)[0] is not None,
         is_other_people=pair.hierarchy_source is not None,
-        say=hierarchy_messages(source.shown, column, name if ";" not in name else "given as text", requested) | say,
+        shown_table=text(source.shown),
+        shown_hierarchy=text(shown_hierarchy),
+        forms=text(_PARSABLE_VALUES[parsable_values]),
+        uncovered_call=text(uncovered_call),
+        no_values=error_sql(errors.ColumnAllNullError(function, source.shown, column)),
         value=reading.value,
         step=reading.step,
         is_averaged=reading.is_averaged,

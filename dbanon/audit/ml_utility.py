@@ -61,6 +61,7 @@ def ml_utility_sql(call: Call) -> Sql:
             sources=[
                 {**column_pairs.source_check_values(function, s), **context.fingerprints} for s in (source, release)
             ],
+            column_messages=column_pairs.column_message_values(function, release),
             say={
                 "empty": error_sql(errors.EmptySourceError(function, source.shown)),
                 "empty_release": error_sql(errors.EmptySourceError(function, release.shown)),

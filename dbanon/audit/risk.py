@@ -12,6 +12,7 @@ from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE,
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
+from dbanon.sqltext.column_labels import column_reference, derived_reference
 from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import fill
@@ -89,9 +90,18 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
             "audit/risk/risk_metrics.sql",
             **audit_context.class_values(context, options.get("classes", "published")),
             unchanged=[
-                {"raw_name": name, "value": anonymity.comparable_value(name, context.release.columns[name])}
+                {
+                    "column": derived_reference("unchanged", name),
+                    "value": anonymity.comparable_value(name, context.release.columns[name]),
+                }
+                for name in context.passthrough
+                if name not in context.sensitive
+            ],
+            unchanged_columns=[
+                column_reference(name) if name in context.sensitive else derived_reference("unchanged", name)
                 for name in context.passthrough
             ],
+            column_messages=column_pairs.column_message_values(function, context.release),
             attributes=source_pairs,
             others=population_pairs,
             raws=cell_relations,

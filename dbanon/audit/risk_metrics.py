@@ -35,9 +35,11 @@ def metric_values(
         if has_population_size:
             population_members = "people of the population who fit the class"
             rows += _attacker_metrics("journalist", f"who knows somebody of the population: 1 / {population_members}")
-            rows += _attacker_metrics("marketer", "who matches all records with the population at random")
+            knowledge = "who matches all records with the population at random"
+            rows += _attacker_metrics("marketer", knowledge, relation="journalist")
         else:
-            rows += _attacker_metrics("marketer", "who matches all records with the people in it at random")
+            knowledge = "who matches all records with the people in it at random"
+            rows += _attacker_metrics("marketer", knowledge, relation="prosecutor")
     if "uniqueness" in groups:
         description = f"Share of records in classes of one {unit.removesuffix('s')}."
         rows.append(("uniqueness_sample", "single", "average", "positive", None, description))
@@ -101,16 +103,19 @@ def _sensitive_metrics(
     return rows
 
 
-def _attacker_metrics(attacker: str, knowledge: str) -> list[tuple[str, str, str, str, int | None, str]]:
+def _attacker_metrics(
+    attacker: str, knowledge: str, relation: str | None = None
+) -> list[tuple[str, str, str, str, int | None, str]]:
     """Return three metrics of an attacker: highest risk, average risk, and share of records above the threshold.
 
     A metric is (name, relation, aggregate, condition of its classes, None, description). `knowledge` completes the
-    description.
+    description. `relation` is by default that of the attacker's name.
     """
+    relation = relation or attacker
     description = f"risk from an attacker {knowledge}"
     return [
-        (f"{attacker}_highest", attacker, "highest", "at_total", None, f"Highest {description}."),
-        (f"{attacker}_average", attacker, "average", "above_average", None, f"Average {description}, over records."),
-        (f"{attacker}_above", attacker, "share_above", "above_threshold", None, "Share of records whose "
+        (f"{attacker}_highest", relation, "highest", "at_total", None, f"Highest {description}."),
+        (f"{attacker}_average", relation, "average", "above_average", None, f"Average {description}, over records."),
+        (f"{attacker}_above", relation, "share_above", "above_threshold", None, "Share of records whose "
          f"{description}, is above the threshold."),
     ]  # fmt: skip

@@ -1,7 +1,8 @@
 {#- ml_utility('release', 'source', ...): one row per model: how often it is right on records of the source that it has
     not learned from. Every value is a number from 0 to 1 in the range of the column, a published one the middle of its
     interval: numbers and dates are themselves, categories are their place among the leaves. Missing values are -1. -#}
-{%- from 'audit/query_error/column_readings.sql' import column_problems, leaf_joins, ranges, readings -%}
+{%- from 'audit/query_error/column_readings.sql' import column_problems, first_column_problem -%}
+{%- from 'audit/query_error/column_readings.sql' import leaf_joins, ranges, readings -%}
 {%- from 'audit/query_error/column_readings.sql' import table_problems, value_of -%}
 {% macro feature(value, c) -%}
     {% set low = 'low'|of(c) -%}
@@ -20,9 +21,9 @@
         WHEN t.{{ c.column }} = '*' THEN {{ -1 if is_low else 2 }}
         {% if c.is_number %}
         {% if is_low %}
-        WHEN starts_with(t.{{ c.column }}, '<=') OR starts_with(t.{{ c.column }}, '[<=') THEN -0.5
+        WHEN {{ 'reading'|of(c) }}.is_open_below THEN -0.5
         {% else %}
-        WHEN regexp_matches(t.{{ c.column }}, '(?:^|, )>=') THEN 2
+        WHEN {{ 'reading'|of(c) }}.is_open_above THEN 2
         {% endif %}
         {% endif %}
         ELSE {{ feature(end, c) }}
@@ -93,6 +94,7 @@ sizes AS MATERIALIZED (
         (SELECT count(*) FROM published_cells WHERE label IS NOT NULL) AS labelled_combinations,
         (SELECT count(*) FROM labels) AS labels
 ),
+{{ column_problems(attributes, column_messages) }}
 -- One row: the first reason to refuse the call, or NULL.
 problems AS MATERIALIZED (
     SELECT coalesce(
@@ -101,7 +103,7 @@ problems AS MATERIALIZED (
             WHEN sizes.records = 0 THEN {{ say.empty }}
             WHEN sizes.published_combinations = 0 THEN {{ say.empty_release }}
         END,
-        {{ column_problems(attributes) }}
+        {{ first_column_problem() }},
         CASE
             WHEN labels > {{ most }} THEN {{ say.many }}
             WHEN labelled_records < 2 OR labelled_combinations = 0 THEN {{ say.few }}

@@ -531,3 +531,59 @@ def test_class_of_unknown_persons_counts_as_one(con: Any) -> None:
         assert actual_numbers["prosecutor_highest"] == 1
         assert actual_numbers["prosecutor_average"] == approx((1 + 1 / 4) / 2)
         assert actual_numbers["uniqueness_sample"] == approx(1 / 2)
+
+
+def test_problem_messages_keep_braces_of_names(con: Any) -> None:
+    con.execute("""CREATE TABLE "t{1}" AS SELECT i AS "{0}" FROM range(9) AS r (i)""")
+    con.execute("""CREATE TABLE "safe{2}" AS SELECT 'some {3}' AS "{0}" FROM range(2)""")
+    expected = r'distortion: 1 distinct values of "safe\{2\}"\.\{0\} are not a published form; read are 25, '
+    with pytest.raises(duckdb.Error, match=expected):
+        con.execute("""FROM distortion('"safe{2}"', source='"t{1}"', qi=['{0}'])""").fetchall()
+
+
+def test_first_column_problem_is_raised(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT i::DOUBLE AS a, 'x' || i AS b, i AS c FROM range(9) AS r (i)")
+    con.execute("INSERT INTO t VALUES ('nan', 'x1', 1), ('inf', 'x1', 1)")
+    con.execute("CREATE TABLE safe AS SELECT '1' AS a, '*' AS b, 'one' AS c")
+    tree = "hierarchies={'b': E'x1;*\\nx2;*'}"
+    for columns, expected in (
+        ("'a', 'b', 'c'", "t.a is NaN or infinite in 2 rows"),
+        ("'c', 'b', 'a'", "1 distinct values of safe.c are not a published form"),
+        ("'b', 'c', 'a'", "t.b: 7 distinct values are missing from hierarchy 'given as text'"),
+    ):
+        with pytest.raises(duckdb.Error, match=expected):
+            con.execute(f"FROM distortion('safe', source='t', qi=[{columns}], {tree})").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("published", "is_read"),
+    [
+        ("[1960, 1964-Q1]", True),
+        ("[<=1961, 1964-02]", True),
+        ("{'low': 1960-01-01, 'high': 1963-12-31}", True),
+        ("[1960, 1963-01-01]", False),
+        ("[>=1960, 1964]", False),
+        ("[1960, <=1964]", False),
+        ("{'low': 1960-01-01}", False),
+        ("[1964, 1960]", False),
+    ],
+)
+def test_distortion_reads_only_published_forms(con: Any, published: str, is_read: bool) -> None:
+    con.execute("CREATE TABLE t AS SELECT DATE '1960-01-01' + i::INTEGER AS born FROM range(3653) AS r (i)")
+    con.execute("CREATE TABLE safe (born VARCHAR)")
+    con.execute("INSERT INTO safe VALUES (?)", [published])
+    call = "distortion('safe', source='t', qi=['born'])"
+    if is_read:
+        assert 0 < metric_values(con, call)["distortion"] < 0.5
+    else:
+        with pytest.raises(duckdb.Error, match=r"1 distinct values of safe\.born are not a published form"):
+            con.execute(f"FROM {call}").fetchall()
+
+
+def test_risk_statement_stays_short(star: Any) -> None:
+    statement = dbanon.explain(star, "FROM risk('safe', source='six')")
+    lines = statement.splitlines()
+    assert len(lines) <= 490
+    assert sum(line.startswith("-- One row") for line in lines) <= 28
+    # Each text occurs once, however many columns have a hierarchy.
+    assert statement.count("is not well-formed: some nodes") == statement.count("policy of six changed") == 1

@@ -85,6 +85,7 @@ def attack_sql(call: Call) -> Sql:
             {**column_pairs.source_check_values(function, s), **context.fingerprints}
             for s in (context.source, context.release)
         ],
+        "column_messages": column_pairs.column_message_values(function, context.release),
         "say": {
             "policy_changed": error_sql(errors.PolicyChangedError(function, context.source.shown)),
             "empty": error_sql(errors.EmptySourceError(function, context.release.shown)),

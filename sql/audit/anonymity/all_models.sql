@@ -1,5 +1,6 @@
 {#- anonymity('table', ...): one row per model and sensitive column. -#}
-{% include 'audit/anonymity/inputs.sql' %},
+{% include 'audit/anonymity/inputs.sql' %}
+{% include 'audit/anonymity/problems.sql' %},
 {% include 'audit/anonymity/sensitive_values.sql' %},
 -- One row per model: what the worst of its classes achieve.
 achieved_values AS (

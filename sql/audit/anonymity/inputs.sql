@@ -4,6 +4,10 @@
 {% macro count_people() -%}
     {% if person %}count(DISTINCT person){% else %}sum(records)::BIGINT{% endif %}
 {%- endmacro %}
+{#- Records without a known person have no size. -#}
+{% macro of_known_persons() -%}
+    {% if person %} WHERE person IS NOT NULL{% endif %}
+{%- endmacro %}
 {#- The columns of the classes, in a row of `alias` or unqualified; how they are ordered, and how they are equal. -#}
 {% macro class_columns(alias='') -%}
     {% for q in quasi %}{{ sql(alias) }}{{ q.column }}{% if not loop.last %}, {% endif %}{% endfor %}
@@ -32,7 +36,7 @@ release_cells AS MATERIALIZED (
         {{ s.value }} AS {{ s.column }},
         {% endfor %}
         {% for u in unchanged | default([]) %}
-        {{ u.value }} AS {{ 'unchanged'|of(u) }},
+        {{ u.value }} AS {{ u.column }},
         {% endfor %}
         {% if person %}{{ person }} AS person, {% endif %}count(*) AS records
     FROM {{ source }}
@@ -47,22 +51,19 @@ classes AS MATERIALIZED (
         GROUP BY {{ class_columns() }}
     )
 ),
-{% if sensitive %}
--- One row per class and combination of sensitive values in it. Records without a known person do not count.
+{% if sensitive or unchanged | default([]) %}
+-- One row per class and combination of other values in it.
 class_cells AS MATERIALIZED (
     SELECT
-        k.class_id{% for s in sensitive %}, c.{{ s.column }}{% endfor %},
-        {% if person %}c.person{% else %}c.records{% endif +%}
+        k.class_id, {% for s in sensitive %}c.{{ s.column }}, {% endfor %}{% for u in unchanged | default([]) %}c.{{ u.column }}, {% endfor %}{% if person %}c.person{% else %}c.records{% endif +%}
     FROM release_cells AS c
     JOIN classes AS k
         ON {{ same_class() }}
 
-    {% if person %}
-    WHERE person IS NOT NULL
-    {% endif %}
 ),
 {% endif %}
 {% for s in sensitive %}
+{% if models is defined %}
 {% if joint %}
 -- One row per class and combination of the other sensitive values in it, in which models are measured: its size.
 {% else %}
@@ -75,14 +76,15 @@ class_cells AS MATERIALIZED (
         SELECT
             class_id AS whole_class{% for o in sensitive if o.i != s.i %}, {{ o.column }}{% endfor %},
             {{ count_people() }} AS size
-        FROM class_cells
+        FROM class_cells{{ of_known_persons() }}
         GROUP BY class_id{% for o in sensitive if o.i != s.i %}, {{ o.column }}{% endfor +%}
     )
     {% else %}
     SELECT class_id, class_id AS whole_class, size FROM classes WHERE size > 0
     {% endif %}
 ),
--- One row per such part and sensitive value in it: its number of records (persons).
+{% endif %}
+-- One row per class{% if joint %} so divided{% endif %} and sensitive value in it: its number of records (persons).
 {{ 'class values'|of(s) }} AS MATERIALIZED (
     {% if joint %}
     SELECT p.class_id, c.{{ s.column }} AS value, {{ count_people() }} AS size
@@ -92,17 +94,23 @@ class_cells AS MATERIALIZED (
         {% for o in sensitive if o.i != s.i %}
         AND p.{{ o.column }} IS NOT DISTINCT FROM c.{{ o.column }}
         {% endfor %}
+    {% if person %}
+    WHERE c.person IS NOT NULL
+    {% endif %}
     GROUP BY p.class_id, c.{{ s.column }}
     {% else %}
     SELECT class_id, {{ s.column }} AS value, {{ count_people() }} AS size
-    FROM class_cells
+    FROM class_cells{{ of_known_persons() }}
     GROUP BY class_id, {{ s.column }}
     {% endif %}
 ),
 -- One row per sensitive value: the number of records (persons) of the release that have it.
 {{ 'values'|of(s) }} AS MATERIALIZED (
     {% if person %}
-    SELECT {{ s.column }} AS value, count(DISTINCT person) AS size FROM class_cells GROUP BY {{ s.column }}
+    SELECT {{ s.column }} AS value, count(DISTINCT person) AS size
+    FROM class_cells
+    WHERE person IS NOT NULL
+    GROUP BY {{ s.column }}
     {% else %}
     SELECT value, sum(size)::BIGINT AS size FROM {{ 'class values'|of(s) }} GROUP BY value
     {% endif %}
@@ -111,26 +119,3 @@ class_cells AS MATERIALIZED (
 {{ tree(s) }}
 {% endif %}
 {% endfor %}
--- One row: the first reason to refuse the call, or NULL.
-problems AS MATERIALIZED (
-    SELECT coalesce(
-        CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ say.policy_changed }} END,
-        {% if bare %}
-        CASE WHEN EXISTS (FROM duckdb_tables() WHERE database_name = 'temp' AND lower(table_name) = {{ bare }})
-            OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ bare }})
-        THEN {{ say.shadowed }} END,
-        {% endif %}
-        CASE WHEN NOT EXISTS (FROM classes) THEN {{ say.empty }} END,
-        {% for s in sensitive if s.rows %}
-        (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
-            WHEN count(*) <> (SELECT count(*) FROM {{ 'nodes'|of(s) }}) THEN {{ s.say.unreachable }}
-            END FROM {{ 'hierarchy'|of(s) }}),
-        (SELECT CASE WHEN max(n) > 1 THEN {{ s.say.siblings }} END
-            FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(s) }} GROUP BY parent, label)),
-        (SELECT CASE WHEN uncovered > 0 THEN {{ s.say.uncovered }} END
-            FROM (SELECT count(*) AS uncovered FROM {{ 'leaves'|of(s) }} WHERE n_leaves = 0)),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.ambiguous }} END FROM {{ 'leaves'|of(s) }} WHERE n_leaves > 1),
-        {% endfor %}
-        NULL
-    ) AS message
-)

@@ -1,5 +1,6 @@
 {#- k_anonymity('table', ...) and the like: what is achieved, and the ten worst classes of each sensitive column. -#}
-{% include 'audit/anonymity/inputs.sql' %},
+{% include 'audit/anonymity/inputs.sql' %}
+{% include 'audit/anonymity/problems.sql' %},
 {% include 'audit/anonymity/sensitive_values.sql' %}
 {% from 'audit/anonymity/inputs.sql' import class_order, class_struct with context %}
 SELECT a.model, a.sensitive, a.achieved, a.better, a.class, a.size, a.value

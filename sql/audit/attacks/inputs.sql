@@ -1,7 +1,8 @@
 {#- The relations that all attacks read: the classes of the release, the people of the source, and the classes that
     each of them may be in by their quasi-identifiers: candidate_classes (tuple_id, class_id). Sensitive values are
     texts. -#}
-{%- from 'audit/query_error/column_readings.sql' import column_problems, leaf_joins, ranges, readings -%}
+{%- from 'audit/query_error/column_readings.sql' import column_problems, first_column_problem -%}
+{%- from 'audit/query_error/column_readings.sql' import leaf_joins, ranges, readings -%}
 {%- from 'audit/query_error/column_readings.sql' import table_problems -%}
 {%- from 'release/plan/hierarchy_preorder.sql' import walk -%}
 {%- from 'audit/risk/published_cells.sql' import ends_of, inside, values_as_numbers with context -%}
@@ -9,7 +10,7 @@
 {% macro columns(attributes) -%}
     {% for c in attributes %}{{ c.column }}{% if not loop.last %}, {% endif %}{% endfor %}
 {%- endmacro %}
-{% include 'audit/anonymity/inputs.sql' %},
+{% include 'audit/anonymity/inputs.sql' %}
 -- One row per combination of raw values: its number of records.
 source_cells AS MATERIALIZED (
     SELECT
@@ -86,12 +87,13 @@ candidate_classes AS MATERIALIZED (
 {% for s in sensitive if s.nodes and kind == 'similarity' %}
 {{ walk({'raw_name': s.raw_name, 'rows': s.nodes}) }}
 {% endfor %}
+{{ column_problems(attributes + others, column_messages) }}
 -- One row: the first reason why the tables do not fit together, or NULL.
 misfits AS MATERIALIZED (
     SELECT coalesce(
         {{ table_problems(sources) }}
         CASE WHEN NOT EXISTS (FROM source_cells) THEN {{ say.empty_source }} END,
-        {{ column_problems(attributes + others) }}
+        {{ first_column_problem() }},
         {% for s in sensitive if s.nodes and kind == 'similarity' %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
             WHEN count(*) <> (SELECT count(*) FROM {{ 'preorder'|of(s) }}) THEN {{ s.say.unreachable }}
@@ -101,7 +103,7 @@ misfits AS MATERIALIZED (
             FROM {{ 'values'|of(s) }}
             WHERE value IS NOT NULL AND value NOT IN (SELECT label FROM {{ 'preorder'|of(s) }} WHERE is_leaf))),
         {% endfor %}
-        (SELECT message FROM problems)
+        CASE WHEN NOT EXISTS (FROM classes) THEN {{ say.empty }} END
     ) AS message
 ),
 {% for s in sensitive %}

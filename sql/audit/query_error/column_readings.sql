@@ -3,34 +3,78 @@
     `records`) and its published texts in c.published_cells, both under the name c.column. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'audit/query_error/hierarchy_leaves.sql' import keys_of, leaves -%}
-{#- A number or date: the ends of its published texts; of an open interval the bound. -#}
-{% macro number_readings(c) %}
-    {% set token = form.moment if c.is_moment else form.number %}
-    {% set text = sql('days') if c.is_moment else sql('published') %}
-    SELECT {{ c.key }} COLLATE POSIX AS attribute, published,
-        {% if c.is_moment %}
-        {{ form.begins(sql('low_text')) }} / {{ c.unit_us }} AS low,
-        {{ form.ends_at(sql('high_text'), c.day_end) }} / {{ c.unit_us }} AS high
-        {% else %}
-        TRY_CAST(TRY_CAST(low_text AS {{ c.text_type }}) AS DOUBLE) AS low,
-        TRY_CAST(TRY_CAST(high_text AS {{ c.text_type }}) AS DOUBLE) AS high
-        {% endif %}
+{#- The value of the end of an interval, as a number of the unit of its column. `form.moment` and `form.number` say what
+    can be read. A month, a quarter or a year is its first day at the lower end and its last one at the upper; of an open
+    end it is the one that bounds it. -#}
+{% macro end_value(c) %}
+{% if c.is_moment %}
+            CASE
+                WHEN NOT regexp_full_match(end_text, '{{ form.unit }}') OR regexp_matches(published, '-[0-9]{2}-|:')
+                    THEN end_text
+                WHEN sign = '<=' OR (is_high AND sign <> '>=') THEN {{ form.last_day(sql('end_text')) }}
+                ELSE {{ form.first_day(sql('end_text')) }}
+            END AS end_day,
+            CASE
+                WHEN regexp_full_match(end_day, '{{ form.moment }}')
+                    THEN ({{ form.begins(sql('end_day')) }}{% if c.day_end %} + CASE WHEN is_high AND NOT contains(end_day, ':') THEN {{ c.day_end }} ELSE 0 END{% endif %})
+                    / {{ c.unit_us }}
+            END AS end_value
+{% else %}
+            end_text AS end_day,
+            CASE
+                WHEN regexp_full_match(end_text, '{{ form.number }}')
+                    THEN TRY_CAST({% if c.text_type == 'FLOAT' %}TRY_CAST(end_text AS FLOAT){% else %}end_text{% endif %} AS DOUBLE)
+            END AS end_value
+{% endif %}
+{% endmacro %}
+{#- published_ends (attribute, published, is_high, sign, end_text): the texts of the two ends of the published texts of
+    numbers, dates and times. -#}
+{% macro published_ends(numbers, n_columns) %}
+-- One row per end of a published number, date or time: its text, and the sign before an open one. A value without an
+-- interval is both ends.
+published_ends AS MATERIALIZED (
+    SELECT
+        attribute, published, is_high, regexp_extract(end_text, '^[<>]=') AS sign,
+        regexp_replace(end_text, '^[<>]=', '') AS end_text
     FROM (
         SELECT
-            published,
-            {{ form.coded_low(text, token) }} AS low_text,
-            {{ form.coded_high(text, token) }} AS high_text
+            attribute, published, unnest([false, true]) AS is_high, unnest([ends.low, ends.high]) AS end_text
         FROM (
-            SELECT published{% if c.is_moment %}, {{ form.in_days(sql('published')) }} AS days{% endif +%}
+            SELECT
+                attribute, published,
+                CASE
+                    WHEN starts_with(published, '[')
+                        THEN regexp_extract(published, '^\[((?:<=)?[^<>=,]+), ((?:>=)?[^<>=,]+)[\])]$', ['low', 'high'])
+                    WHEN starts_with(published, '{') THEN regexp_extract(
+                        published, '^\{''low'': ''?([^<>=,'']+)''?, ''high'': ''?([^<>=,'']+)''?\}$', ['low', 'high']
+                    )
+                    ELSE {'low': published, 'high': published}
+                END AS ends
             FROM published_texts
-            WHERE attribute = {{ c.key }}
+            {% if numbers|length < n_columns %}
+            WHERE attribute IN {{ keys_of(numbers) }}
+            {% endif %}
         )
     )
+),
 {% endmacro %}
-{#- The texts of columns as numbers: readings (attribute, published, low, high) of all published texts but NULL. `*`
-    is no interval: its ends are NULL. -#}
+{#- The texts of columns as numbers: readings (attribute, published, low, high, is_open_below, is_open_above, depth) of
+    all published texts but NULL. `*` is no interval: its ends are NULL. -#}
 {% macro readings(columns) %}
 {% set categories = columns|rejectattr('is_number')|list %}
+{% set numbers = columns|selectattr('is_number')|list %}
+-- One row per compared column, in order: its weight, and what messages show of it.
+compared_columns AS (
+    SELECT
+        * EXCLUDE (attribute, hierarchy), attribute COLLATE POSIX AS attribute, hierarchy COLLATE POSIX AS hierarchy
+    FROM (
+        VALUES
+        {% for c in columns %}
+        ({{ loop.index }}, {{ c.key }}, {{ c.influence or 1 }}, {{ c.shown_table }}, {{ c.label }}, {{ c.shown_hierarchy }}, {{ c.uncovered_call }},
+            {{ c.forms }}){% if not loop.last %},{% endif +%}
+        {% endfor %}
+    ) AS c (number, attribute, weight, table_name, column_name, hierarchy, uncovered_call, forms)
+),
 -- One row per distinct text that is published of a column.
 published_texts AS MATERIALIZED (
     SELECT attribute, published
@@ -45,51 +89,44 @@ published_texts AS MATERIALIZED (
 {% if categories %}
 {{ leaves(categories) }}
 {% endif %}
--- One row per published text of a column: the least and the greatest value that it stands for, as numbers.
+{% if numbers %}
+{{ published_ends(numbers, columns|length) }}
+{% endif %}
+-- One row per published text of a column: the least and the greatest value that it stands for, as numbers, of an open
+-- interval its bounds; of a category how deep its node is in the hierarchy, unless it is a leaf.
 readings AS MATERIALIZED (
-    {% for c in columns if c.is_number %}
-{{ number_readings(c) }}
-    {% if categories or not loop.last %}UNION ALL{% endif +%}
-    {% endfor %}
+    {% if numbers %}
+    SELECT
+        attribute, published,
+        any_value(end_value) FILTER (WHERE NOT is_high) AS low, any_value(end_value) FILTER (WHERE is_high) AS high,
+        bool_or(sign = '<=' AND NOT is_high) AS is_open_below, bool_or(sign = '>=' AND is_high) AS is_open_above,
+        NULL::BIGINT AS depth
+    FROM (
+        {% for kind, pairs in numbers|groupby('reading_kind') %}
+        SELECT
+            attribute, published, is_high, sign,
+{{ end_value(pairs[0]) }}
+        FROM published_ends
+        {% if numbers|length > pairs|length %}
+        WHERE attribute IN {{ keys_of(pairs) }}
+        {% endif %}
+        {% if not loop.last %}UNION ALL{% endif +%}
+        {% endfor %}
+    )
+    GROUP BY attribute, published
+    {% endif %}
+    {% if numbers and categories %}
+    UNION ALL
+    {% endif %}
     {% if categories %}
-    SELECT t.attribute, t.published, n.low, n.high
+    SELECT t.attribute, t.published, n.low, n.high, false AS is_open_below, false AS is_open_above, n.depth
     FROM published_texts AS t
     LEFT JOIN published_names AS n ON n.attribute = t.attribute AND n.name = t.published
+    {% if numbers %}
     WHERE t.attribute IN {{ keys_of(categories) }}
     {% endif %}
+    {% endif %}
 ),
-{% if categories|selectattr('rows')|list %}
--- One row per column with a hierarchy: counts that show whether hierarchy and values fit together.
-hierarchy_checks AS MATERIALIZED (
-    SELECT
-        c.attribute, coalesce(h.roots, 0) AS roots, coalesce(h.nodes, 0) AS stored_nodes, coalesce(n.nodes, 0) AS nodes,
-        h.namesakes AS namesakes, l.namesakes AS leaf_namesakes, coalesce(v.uncovered, 0) AS uncovered
-    FROM (
-        VALUES {% for c in categories|selectattr('rows') %}({{ c.key }}){% if not loop.last %}, {% endif %}{% endfor +%}
-    ) AS c (attribute)
-    LEFT JOIN (
-        SELECT tree, sum(roots) AS roots, sum(nodes) AS nodes, max(nodes) AS namesakes
-        FROM (
-            SELECT tree, count(*) AS nodes, count(*) FILTER (WHERE parent IS NULL) AS roots
-            FROM hierarchies
-            GROUP BY tree, parent, label
-        )
-        GROUP BY tree
-    ) AS h ON h.tree = c.attribute
-    LEFT JOIN (SELECT attribute, count(*) AS nodes FROM nodes GROUP BY attribute) AS n ON n.attribute = c.attribute
-    LEFT JOIN (
-        SELECT attribute, max(leaves) AS namesakes
-        FROM (SELECT attribute, count(*) AS leaves FROM leaves GROUP BY attribute, value)
-        GROUP BY attribute
-    ) AS l ON l.attribute = c.attribute
-    LEFT JOIN (
-        SELECT r.attribute, count(*) AS uncovered
-        FROM raw_categories AS r
-        ANTI JOIN leaves AS l ON l.attribute = r.attribute AND l.value = r.value
-        GROUP BY r.attribute
-    ) AS v ON v.attribute = c.attribute
-),
-{% endif %}
 {% endmacro %}
 {#- column_ranges (attribute, low, high): all that was published of a number, all leaves of a category. -#}
 {% macro ranges(columns) %}
@@ -121,38 +158,89 @@ column_ranges AS MATERIALIZED (
         ON {{ 'leaf'|of(c) }}.attribute = {{ c.key }} AND {{ 'leaf'|of(c) }}.value = t.{{ c.column }}
     {% endfor %}
 {% endmacro %}
-{#- The values that do not fit in columns on either side, as arguments of coalesce. -#}
-{% macro column_problems(columns) %}
-        {% for c in columns %}
-        {% if c.rows %}
-        (SELECT CASE
-            WHEN roots <> 1 THEN {{ c.say.roots }}
-            WHEN stored_nodes <> nodes THEN {{ c.say.unreachable }}
-            WHEN namesakes > 1 THEN {{ c.say.siblings }}
-            WHEN leaf_namesakes > 1 THEN {{ c.say.ambiguous }}
-            {% if not c.is_other_people %}
-            WHEN uncovered > 0 THEN {{ c.say.uncovered }}
-            {% endif %}
-        END FROM hierarchy_checks WHERE attribute = {{ c.key }} COLLATE POSIX),
-        {% endif %}
-        {% if c.is_number %}
-        (SELECT CASE WHEN sum(records) > 0 THEN {{ c.say.wild }} END
-            FROM {{ c.source_cells }} WHERE NOT isfinite({{ c.column }})),
-        {% endif %}
-        {% if c.is_number or c.rows or not c.is_other_people %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ c.say.unread }} END
-            FROM readings WHERE attribute = {{ c.key }} AND published <> '*' AND (low <= high) IS NOT true),
-        {% endif %}
+{#- The values that do not fit in columns on either side: column_problems (attribute, name, n), and their messages. The
+    statement takes the first one by `first_column_problem`. -#}
+{% macro column_problems(columns, texts) %}
+{% set trees = columns|selectattr('rows')|list %}
+{% set judged = columns|rejectattr('is_other_people')|list %}
+-- One row per problem of a column: its name in `column_messages`, and the number of values, records or nodes with it.
+column_problems AS MATERIALIZED (
+    {% if trees %}
+    SELECT c.attribute, 'roots' AS name, count(h.node) AS n
+    FROM compared_columns AS c
+    LEFT JOIN hierarchies AS h ON h.tree = c.attribute AND h.parent IS NULL
+    {% if trees|length < columns|length %}
+    WHERE c.attribute IN {{ keys_of(trees) }}
+    {% endif %}
+    GROUP BY c.attribute
+    HAVING count(h.node) <> 1
+    UNION ALL
+    SELECT tree, 'unreachable', count(*)
+    FROM (SELECT tree, node FROM hierarchies EXCEPT SELECT attribute, node FROM nodes)
+    GROUP BY tree
+    UNION ALL
+    SELECT tree, 'siblings', count(*) FROM hierarchies GROUP BY tree, parent, label HAVING count(*) > 1
+    UNION ALL
+    SELECT attribute, 'ambiguous', count(*) FROM leaves GROUP BY attribute, value HAVING count(*) > 1
+    UNION ALL
+    SELECT r.attribute, 'uncovered', count(*)
+    FROM raw_categories AS r
+    ANTI JOIN leaves AS l ON l.attribute = r.attribute AND l.value = r.value
+    {% if not judged %}
+    WHERE false
+    {% elif judged|length < columns|length %}
+    WHERE r.attribute IN {{ keys_of(judged) }}
+    {% endif %}
+    GROUP BY r.attribute
+    UNION ALL
+    {% endif %}
+    {% for c in columns if c.is_number %}
+    SELECT {{ c.key }} AS attribute, 'not finite' AS name, sum(records)::BIGINT AS n
+    FROM {{ c.source_cells }}
+    WHERE NOT isfinite({{ c.column }})
+    HAVING sum(records) > 0
+    UNION ALL
+    {% endfor %}
+    SELECT attribute, 'not a published form' AS name, count(*) AS n
+    FROM readings
+    WHERE published <> '*' AND (low <= high) IS NOT true
+    {% for c in columns if c.is_other_people and not c.is_number and not c.rows %}
+        AND attribute <> {{ c.key }}
+    {% endfor %}
+    GROUP BY attribute
+),
+-- One row per message about a problem of a column, in the order in which they are raised. Inserted are: {0} the table,
+-- {1} the column, {2} n, {3} the hierarchy, {4} the forms, {5} the call.
+column_messages AS (
+    SELECT *
+    FROM (
+        VALUES
+        {% for m in texts if trees or not m.is_of_hierarchy %}
+        ({{ loop.index }}, {{ m.name }}, {{ m.message }}){% if not loop.last %},{% endif +%}
         {% endfor %}
+    ) AS m (place, name, message)
+),
 {% endmacro %}
+{% macro first_column_problem() -%}
+        (
+            SELECT format(
+                m.message, c.table_name, c.column_name, p.n::VARCHAR, c.hierarchy, c.forms, c.uncovered_call
+            )
+            FROM column_problems AS p
+            JOIN compared_columns AS c USING (attribute)
+            JOIN column_messages AS m USING (name)
+            ORDER BY c.number ASC, m.place ASC
+            LIMIT 1
+        )
+{%- endmacro %}
 {#- Changes of the tables themselves since the statement was planned, as arguments of coalesce. -#}
 {% macro table_problems(sources) %}
-        {% for s in sources %}
+        {% for s in sources|unique(attribute='fingerprint') %}
         CASE WHEN {{ s.fingerprint_sql }} IS DISTINCT FROM {{ s.fingerprint }} THEN {{ s.changed }} END,
-        {% if s.bare %}
+        {% endfor %}
+        {% for s in sources if s.bare %}
         CASE WHEN EXISTS (FROM duckdb_tables() WHERE database_name = 'temp' AND lower(table_name) = {{ s.bare }})
             OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ s.bare }})
         THEN {{ s.shadowed }} END,
-        {% endif %}
         {% endfor %}
 {% endmacro %}

@@ -10,28 +10,35 @@
 {% macro hierarchy_nodes(columns) %}
 -- One row per node of a hierarchy, as it is stored.
 hierarchies AS MATERIALIZED (
-    {% for c in columns %}
+    {% for table, pairs in columns|selectattr('hierarchy_table')|groupby('hierarchy_table') %}
+    SELECT
+        c.attribute AS tree, h.node COLLATE POSIX AS node, h.parent COLLATE POSIX AS parent,
+        h.label COLLATE POSIX AS label, COLUMNS('^(position|ord)$') AS ord
+    FROM {{ table }} AS h
+    JOIN compared_columns AS c ON c.hierarchy = h.name COLLATE POSIX
+    WHERE c.attribute IN {{ keys_of(pairs) }}
+    {% if not loop.last or columns|rejectattr('hierarchy_table')|list %}UNION ALL{% endif +%}
+    {% endfor %}
+    {% for c in columns|rejectattr('hierarchy_table') %}
     SELECT {{ c.key }} COLLATE POSIX AS tree, node, parent, label, ord FROM ({{ c.rows }})
     {% if not loop.last %}UNION ALL{% endif +%}
     {% endfor %}
 ),
 {{ reach(sql('hierarchies'), sql('siblings'), sql('reachable_nodes')) }}
--- One row per node that a root reaches; leaves have their place among the leaves of the hierarchy.
-placed_nodes AS MATERIALIZED (
-    SELECT
-        *,
-        CASE
-            WHEN is_leaf THEN row_number() OVER (PARTITION BY tree, is_leaf ORDER BY places ASC) - 1
-        END::DOUBLE AS place
-    FROM reachable_nodes
-),
--- One row per node: the first and the last place below it.
+-- One row per node that a root reaches: the first and the last place below it. The leaves of a hierarchy have the places
+-- from 0 in its order.
 nodes AS MATERIALIZED (
-    SELECT n.tree AS attribute, n.* EXCLUDE (tree, place), r.low, r.high
-    FROM placed_nodes AS n
+    SELECT n.tree AS attribute, n.* EXCLUDE (tree), r.low, r.high
+    FROM reachable_nodes AS n
     JOIN (
         SELECT tree, node COLLATE POSIX AS node, min(place) AS low, max(place) AS high
-        FROM (SELECT tree, unnest(line) AS node, place FROM placed_nodes WHERE is_leaf)
+        FROM (
+            SELECT
+                tree, unnest(line) AS node,
+                (dense_rank() OVER (PARTITION BY tree ORDER BY places ASC) - 1)::DOUBLE AS place
+            FROM reachable_nodes
+            WHERE is_leaf
+        )
         GROUP BY ALL
     ) AS r ON r.tree = n.tree AND r.node = n.node
 ),
@@ -72,26 +79,31 @@ leaves AS MATERIALIZED (
 -- A label is that of an inner node first: a value that has the same one is published with a backslash.
 {% endif %}
 published_names AS MATERIALIZED (
-    SELECT attribute, name COLLATE POSIX AS name, min(low) AS low, max(high) AS high
+    SELECT attribute, name COLLATE POSIX AS name, min(low) AS low, max(high) AS high, min(depth) AS depth
     FROM (
         {% if trees %}
-        SELECT attribute, unnest([label, array_to_string(labels[2:], ' > ')]) AS name, low, high
+        SELECT
+            attribute, unnest([label, array_to_string(labels[2:], ' > ')]) AS name, low, high, len(labels) AS depth
         FROM nodes
         WHERE NOT is_leaf
         UNION ALL
-        SELECT l.attribute, unnest([CASE WHEN n.label IS NULL THEN l.value END, '\' || l.value]), l.place, l.place
+        SELECT l.attribute, unnest([CASE WHEN n.label IS NULL THEN l.value END, '\' || l.value]), l.place, l.place, NULL
         FROM leaves AS l
         LEFT JOIN (SELECT DISTINCT attribute, label FROM nodes WHERE NOT is_leaf) AS n
             ON n.attribute = l.attribute AND n.label = l.value
+        {% if flat %}
         WHERE l.attribute IN {{ keys_of(trees) }}
+        {% endif %}
         {% endif %}
         {% if trees and flat %}
         UNION ALL
         {% endif %}
         {% if flat %}
-        SELECT attribute, value AS name, place AS low, place AS high FROM leaves WHERE attribute IN {{ keys_of(flat) }}
+        SELECT attribute, value AS name, place AS low, place AS high, NULL::BIGINT AS depth
+        FROM leaves
+        WHERE attribute IN {{ keys_of(flat) }}
         UNION ALL
-        SELECT attribute, published, place, place
+        SELECT attribute, published, place, place, CASE WHEN published <> '\' || value THEN 1 END
         FROM (
             SELECT t.attribute, t.published
             FROM published_texts AS t

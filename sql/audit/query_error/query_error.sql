@@ -1,7 +1,8 @@
 {#- query_error('release', 'source', ...): relative error of random counts and averages, by number of predicates.
     Every value is a number, every published value an interval of them: numbers and dates are themselves, categories are
     their place among the leaves. Missing values are -infinity, which no predicate selects. -#}
-{%- from 'audit/query_error/column_readings.sql' import column_problems, leaf_joins, ranges, readings -%}
+{%- from 'audit/query_error/column_readings.sql' import column_problems, first_column_problem -%}
+{%- from 'audit/query_error/column_readings.sql' import leaf_joins, ranges, readings -%}
 {%- from 'audit/query_error/column_readings.sql' import table_problems, value_of -%}
 {%- macro random_fraction() -%}
     (md5_number_lower(concat_ws(':', {{ seed }}, {{ varargs|join(', ') }})) >> 11)::DOUBLE / 9007199254740992
@@ -104,6 +105,7 @@ sizes AS MATERIALIZED (
         (SELECT coalesce(sum(records), 0) FROM source_cells) AS records,
         (SELECT count(*) FROM published_cells) AS published_combinations
 ),
+{{ column_problems(attributes, column_messages) }}
 -- One row: the first reason to refuse the call, or NULL.
 problems AS MATERIALIZED (
     SELECT coalesce(
@@ -112,9 +114,9 @@ problems AS MATERIALIZED (
             WHEN sizes.records = 0 THEN {{ say.empty }}
             WHEN sizes.published_combinations = 0 THEN {{ say.empty_release }}
         END,
+        {{ first_column_problem() }},
         {% for c in attributes %}
-        {{ column_problems([c]) }}
-        CASE WHEN NOT EXISTS (FROM domains WHERE attribute = {{ c.i }}) THEN {{ c.say.no_values }} END,
+        CASE WHEN NOT EXISTS (FROM domains WHERE attribute = {{ c.i }}) THEN {{ c.no_values }} END,
         {% endfor %}
         NULL
     ) AS message

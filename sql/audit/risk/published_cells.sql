@@ -23,9 +23,9 @@ SELECT
         WHEN k.{{ c.column }} IS NULL THEN '-inf'::DOUBLE
         {% if c.is_number %}
         {% if loop.first %}
-        WHEN starts_with(k.{{ c.column }}, '<=') OR starts_with(k.{{ c.column }}, '[<=') THEN '-1e308'::DOUBLE
+        WHEN {{ 'reading'|of(c) }}.is_open_below THEN '-1e308'::DOUBLE
         {% else %}
-        WHEN regexp_matches(k.{{ c.column }}, '(?:^|, )>=') THEN 'inf'::DOUBLE
+        WHEN {{ 'reading'|of(c) }}.is_open_above THEN 'inf'::DOUBLE
         {% endif %}
         {% endif %}
         ELSE coalesce({{ 'reading'|of(c) }}.{{ sql(end) }}, 'nan'::DOUBLE)

@@ -1,14 +1,18 @@
 {#- risk('release', ...) and its single functions: one row per metric, with the classes that cause it. -#}
-{%- from 'audit/query_error/column_readings.sql' import column_problems, leaf_joins, readings, table_problems -%}
+{%- from 'audit/query_error/column_readings.sql' import column_problems, first_column_problem -%}
+{%- from 'audit/query_error/column_readings.sql' import leaf_joins, readings, table_problems -%}
 {%- from 'audit/risk/published_cells.sql' import ends_of, inside, raw_cells, values_as_numbers with context -%}
 {%- from 'audit/risk/risk_values.sql' import class_distortions, value with context -%}
 {%- from 'audit/anonymity/inputs.sql' import class_order, class_struct with context -%}
-{% include 'audit/anonymity/inputs.sql' %},
+{% include 'audit/anonymity/inputs.sql' %}
 {% for r in raws %}
 {{ raw_cells(r) }}
 {% endfor %}
 {% if attributes or others %}
 {{ readings(attributes + others) }}
+{% endif %}
+{% if attributes or others %}
+{{ column_problems(attributes + others, column_messages) }}
 {% endif %}
 {% if attributes %}
 {{ class_distortions(attributes) }}
@@ -66,8 +70,10 @@ misfits AS MATERIALIZED (
         {% if attributes %}
         CASE WHEN NOT EXISTS (FROM source_cells) THEN {{ say.empty_source }} END,
         {% endif %}
-        {{ column_problems(attributes + others) }}
-        (SELECT message FROM problems)
+        {% if attributes or others %}
+        {{ first_column_problem() }},
+        {% endif %}
+        CASE WHEN NOT EXISTS (FROM classes) THEN {{ say.empty }} END
     ) AS message
 ),
 -- One row per metric: how it is computed from the values of classes, and which classes cause it.
@@ -84,18 +90,14 @@ metrics AS (
 -- One row per kind of value and class: its value; classes without a row have the value 0.
 risk_values AS MATERIALIZED (
     {% for kind in kinds %}
-    SELECT {{ kind.kind }} AS kind, class_id, value
-    FROM (
 {{ value(kind) }}
-    )
     {% if not loop.last %}UNION ALL{% endif +%}
     {% endfor %}
 ),
 -- One row per metric and class: the value of the class.
 class_values AS MATERIALIZED (
     SELECT
-        m.number, m.causes, k.class_id, k.records,
-        round({% if sample %}v.value{% else %}coalesce(v.value, 0){% endif %}, 12)::DOUBLE AS value
+        m.number, m.total, m.causes, k.class_id, k.records, round({% if sample %}v.value{% else %}coalesce(v.value, 0){% endif %}, 12)::DOUBLE AS value
     FROM metrics AS m
     CROSS JOIN classes AS k
     LEFT JOIN risk_values AS v ON v.kind = m.kind COLLATE POSIX AND v.class_id = k.class_id
@@ -103,31 +105,29 @@ class_values AS MATERIALIZED (
 -- One row per metric: its value over all classes.
 totals AS MATERIALIZED (
     SELECT
-        m.number,
-        round(CASE any_value(m.total)
-            WHEN 'highest' THEN max(v.value)
-            WHEN 'lowest' THEN min(v.value)
-            WHEN 'average' THEN sum(v.records * v.value) / sum(v.records)
-            WHEN 'share_above' THEN coalesce(sum(v.records) FILTER (WHERE v.value > {{ threshold }}), 0)
-                / sum(v.records)
-            ELSE sum(v.value)
+        number,
+        round(CASE any_value(total)
+            WHEN 'highest' THEN max(value)
+            WHEN 'lowest' THEN min(value)
+            WHEN 'average' THEN sum(records * value) / sum(records)
+            WHEN 'share_above' THEN coalesce(sum(records) FILTER (WHERE value > {{ threshold }}), 0) / sum(records)
+            ELSE sum(value)
         END, 9)::DOUBLE AS value
-    FROM metrics AS m
-    JOIN class_values AS v USING (number)
-    GROUP BY m.number
+    FROM class_values
+    GROUP BY number
 ),
 -- One row per metric: the classes that cause its value, the ten worst of them in order.
 causes AS MATERIALIZED (
     SELECT
         v.number, count(*) AS classes, sum(k.records)::BIGINT AS records,
         arg_min(
-            {'class': {{ class_struct('k.') }}, 'records': k.records, 'value': v.value},
-            {'value': -v.value, 'records': -k.records, 'class': {{ class_struct('k.') }}},
+            {'class': k.class, 'records': k.records, 'value': v.value},
+            {'value': -v.value, 'records': -k.records, 'class': k.class},
             10
         ) AS worst
     FROM class_values AS v
     JOIN totals AS t USING (number)
-    JOIN classes AS k USING (class_id)
+    JOIN (SELECT class_id, records, {{ class_struct() }} AS class FROM classes) AS k USING (class_id)
     WHERE CASE v.causes
         WHEN 'at_total' THEN round(v.value, 9) = t.value
         WHEN 'above_average' THEN round(v.value, 9) >= t.value AND v.value > 0
@@ -136,15 +136,12 @@ causes AS MATERIALIZED (
     END
     GROUP BY v.number
 )
-SELECT s.name, s.sensitive, s.value, s.classes, s.records, s.worst, s.description
+SELECT
+    m.name, m.sensitive, t.value, coalesce(c.classes, 0) AS classes, coalesce(c.records, 0) AS records,
+    coalesce(c.worst, []) AS worst, m.description
 FROM misfits AS p
-LEFT JOIN (
-    SELECT
-        m.number, m.name, m.sensitive, t.value, coalesce(c.classes, 0) AS classes, coalesce(c.records, 0) AS records,
-        coalesce(c.worst, []) AS worst, m.description
-    FROM metrics AS m
-    LEFT JOIN totals AS t USING (number)
-    LEFT JOIN causes AS c USING (number)
-) AS s ON true
+LEFT JOIN metrics AS m ON true
+LEFT JOIN totals AS t ON t.number = m.number
+LEFT JOIN causes AS c ON c.number = m.number
 WHERE CASE WHEN p.message IS NULL THEN true ELSE error(p.message) END
-ORDER BY s.number ASC
+ORDER BY m.number ASC
