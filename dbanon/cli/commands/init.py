@@ -128,8 +128,8 @@ def init(
     of codes such as zip codes, intervals, a calendar, a top and a grid are offered where they fit. Nothing is written
     before the last question, and then all of it at once.
 
-    --yes builds no hierarchy: values would be published more closely than as they are or as *. It withholds columns
-    until the policy has no problem. With --json questions and what they are about go to stderr.
+    --yes builds no hierarchy but flat ones of codes, such as 1 and 2 for the sex: others would publish values more
+    closely than as they are or as *. It withholds columns until the policy has no problem. With --json questions and what they are about go to stderr.
     """
     if table is not None and named_table is not None and table != named_table:
         raise click.BadParameter("the table is given twice, and differently.", param_hint="--table")
@@ -361,14 +361,17 @@ def _names_key(column: str) -> bool:
 def _accept_defaults(proposals: list[Proposal], init_context: _InitContext) -> list[Proposal]:
     """Return the proposals as --yes writes them: with a suggested top or rounding, but without building hierarchies.
 
-    A hierarchy would publish more detail than a release without it. A proposal that names a stored hierarchy gets no
+    A hierarchy would publish more detail than a release without it, but a flat one of codes publishes less. A proposal that names a stored hierarchy gets no
     top and no rounding.
     """
     person = next((p.column for p in proposals if p.role == "person"), None)
     decided = []
     for p in proposals:
         proposal = _add_suggestions(p, person, init_context)
-        if proposal.offers is not None and proposal.hierarchy is None:
+        built = proposal.offers.hierarchy if proposal.offers is not None else None
+        if proposal.hierarchy is None and built is not None and built.is_coarser:
+            proposal = replace(proposal, hierarchy=_unused_hierarchy_name(p.column, init_context), build=built)
+        elif proposal.offers is not None and proposal.hierarchy is None:
             proposal = replace(proposal, top=proposal.offers.top, grid=proposal.offers.grid)
         decided.append(proposal)
     return decided
@@ -526,7 +529,7 @@ def _ask_hierarchy(p: Proposal, init_context: _InitContext) -> Proposal:
     if built is not None:
         _print_wrapped(f"{built.builder} builds one: {built.preview}")
         none += f"; {built.builder}: build it"
-        default = p.hierarchy or (built.builder if categories else NONE)
+        default = p.hierarchy or (built.builder if categories or built.is_coarser else NONE)
     while True:
         name = click.prompt(f"  hierarchy ({NONE}: {none})", default=default)
         if name == NONE:

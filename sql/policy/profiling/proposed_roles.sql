@@ -286,6 +286,8 @@ proposed_roles AS MATERIALIZED (
             THEN '; NaN or infinite values, to be replaced before a release: ' || n_not_finite
             ELSE ''
         END || CASE
+            WHEN role = 'quasi' AND is_coded AND n_known_values BETWEEN 1 AND {{ max_codes }}
+            THEN '; its numbers are codes of categories: build a hierarchy with hierarchy_flat'
             WHEN role <> 'quasi' OR NOT is_text THEN ''
             WHEN has_hierarchy AND NOT is_hierarchy_complete
             THEN '; values that the hierarchy misses, so that the statement leaves it out: '
