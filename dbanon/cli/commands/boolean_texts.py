@@ -30,11 +30,11 @@ def row_relation(connection: Any, path: Path) -> Sql:
         return relation
     as_texts = _with_text_columns(relation, booleans)
     has_letters = join_sql(
-        f"coalesce(system.main.bool_or(system.main.length({identifier(name)}) = 1), false)"
-        for name in booleans
+        f"coalesce(system.main.bool_or(system.main.length({identifier(name)}) = 1), false)" for name in booleans
     )
     letter_flags = connection.execute(f"SELECT {has_letters} FROM {as_texts}").fetchall()[0]
-    texts = [name for name, is_letter in zip(booleans, letter_flags, strict=True) if is_letter or is_category_name(name)]
+    flagged_names = zip(booleans, letter_flags, strict=True)
+    texts = [name for name, has_letter in flagged_names if has_letter or is_category_name(name)]
     return _with_text_columns(relation, texts) if texts else relation
 
 

@@ -129,7 +129,8 @@ def init(
     before the last question, and then all of it at once.
 
     --yes builds no hierarchy but flat ones of codes, such as 1 and 2 for the sex: others would publish values more
-    closely than as they are or as *. It withholds columns until the policy has no problem. With --json questions and what they are about go to stderr.
+    closely than as they are or as *. It withholds columns until the policy has no problem. With --json questions and
+    what they are about go to stderr.
     """
     if table is not None and named_table is not None and table != named_table:
         raise click.BadParameter("the table is given twice, and differently.", param_hint="--table")
@@ -361,8 +362,8 @@ def _names_key(column: str) -> bool:
 def _accept_defaults(proposals: list[Proposal], init_context: _InitContext) -> list[Proposal]:
     """Return the proposals as --yes writes them: with a suggested top or rounding, but without building hierarchies.
 
-    A hierarchy would publish more detail than a release without it, but a flat one of codes publishes less. A proposal that names a stored hierarchy gets no
-    top and no rounding.
+    A hierarchy would publish more detail than a release without it, but a flat one of codes publishes less. A proposal
+    that names a stored hierarchy gets no top and no rounding.
     """
     person = next((p.column for p in proposals if p.role == "person"), None)
     decided = []

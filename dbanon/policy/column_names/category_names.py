@@ -1,4 +1,4 @@
-"""Columns whose names say categories, such as sex, so that their numbers are codes and their F and T no truth values."""
+"""Columns whose names say categories, such as sex: their numbers are codes, their F and T no truth values."""
 
 import re
 from functools import cache

@@ -85,8 +85,8 @@ def suggest_settings(
     """Suggest settings of a quasi-identifier, by its type and values.
 
     Codes of one length get a hierarchy of prefixes, numbers that are codes of categories a flat one, other numbers a
-    hierarchy of intervals and a `top`, and dates a calendar hierarchy and a grid. Other texts and types get none, nor do
-    columns with at most MAX_TRIVIAL_VALUES distinct values that are no codes. O(n log n).
+    hierarchy of intervals and a `top`, and dates a calendar hierarchy and a grid. Other texts and types get none.
+    Columns with at most MAX_TRIVIAL_VALUES distinct values that are no codes get none, either. O(n log n).
 
     Args:
         cursor: A cursor that runs queries.

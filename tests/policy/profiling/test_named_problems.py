@@ -71,7 +71,8 @@ def test_other_parts_of_dates_are_no_problem(con: Any, names: tuple[str, ...]) -
 
 
 def test_category_read_as_truth_value_is_reported(con: Any) -> None:
-    con.execute("""CREATE TABLE t AS SELECT i % 2 = 0 AS sex, i % 3 = 0 AS died, true AS "Gender'x" FROM range(30) r (i)""")
+    columns = """i % 2 = 0 AS sex, i % 3 = 0 AS died, true AS "Gender'x" """
+    con.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(30) r (i)")
     found = problems(con)
     assert list(found) == ["sex", "Gender'x"]
     assert "types = {'sex': 'VARCHAR'}" in found["sex"][0][0] and found["sex"][1] == [None]
@@ -87,7 +88,8 @@ def test_commands_read_letters_and_categories_as_text(tmp_path: Path) -> None:
         assert types == [("VARCHAR",), ("VARCHAR",), ("BOOLEAN",), ("BIGINT",)]
         assert con.execute("SELECT DISTINCT sex FROM visits").fetchall() == [("F",)]
     output = tmp_path / "safe.csv"
-    result = CliRunner().invoke(main, ["anonymize", str(file), "-o", str(output), "-k", "2", "--qi", "sex", "--qi", "age"])
+    roles = ["--qi", "sex", "--qi", "age"]
+    result = CliRunner().invoke(main, ["anonymize", str(file), "-o", str(output), "-k", "2", *roles])
     assert result.exit_code == 0, result.output
     assert output.read_text().splitlines()[1].startswith("F,")
 

@@ -57,7 +57,8 @@ def test_sensitive_column_stays_next_to_its_code(con: Any) -> None:
 
 
 def test_equally_frequent_values_are_other_content(con: Any) -> None:
-    columns = {"sex": "['F', 'M'][1 + i % 2]", "state": "['F', 'M'][1 + i // 2 % 2]", "age": "i // 10", "weight": "i % 60"}
+    columns = {"sex": "['F', 'M'][1 + i % 2]", "state": "['F', 'M'][1 + i // 2 % 2]"}
+    columns |= {"age": "i // 10", "weight": "i % 60"}
     assert {role for role, _ in proposals(con, columns).values()} == {"quasi"}
 
 
