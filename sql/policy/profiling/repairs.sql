@@ -13,7 +13,7 @@ column_problems AS MATERIALIZED (
         b.n_padded, coalesce(s.n_ids, 0) AS n_similar_ids,
         r.role NOT IN ('identifier', 'person') AND NOT r.has_hierarchy AND f.texts > 0
             AND f.n_unreadable <= (1 - {{ limits.NEARLY_ALL_SHARE }}) * f.texts
-            AND (new_type IN ('DATE', 'TIMESTAMP') OR (
+            AND (new_type IN ('DATE', 'TIMESTAMP', 'VARCHAR') OR (
                 r.key_word IS NULL AND (new_type = 'DOUBLE' OR f.texts > 2)
                 AND NOT coalesce(regexp_matches(r.named_quasi, {{ postal }}), false)
             )) AS has_format,
