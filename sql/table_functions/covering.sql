@@ -23,13 +23,11 @@ CASE
             AND epoch_us(TRY_CAST({{ text }} AS TIMESTAMPTZ)) = {{ instant }}
         )
         OR (
-            ends_with({{ text }}, '*') AND length({{ text }}) = length({{ leaf }})
-            AND starts_with({{ leaf }}, rtrim({{ text }}, '*'))
+            ends_with({{ text }}, '*') AND starts_with({{ leaf }}, rtrim({{ text }}, '*'))
         ),
         false
     )
-    WHEN ends_with({{ text }}, '*') THEN
-        length({{ text }}) = length({{ asked }}) AND starts_with({{ asked }}, rtrim({{ text }}, '*'))
+    WHEN ends_with({{ text }}, '*') THEN starts_with({{ asked }}, rtrim({{ text }}, '*'))
     {# Most texts are none of these, and a pattern takes long. #}
     WHEN NOT ({{ text }})[1] BETWEEN '-' AND '9' AND ({{ text }})[1] NOT IN ('[', '>', '<', '{') THEN false
     WHEN regexp_full_match({{ asked }}, '{{ form.number }}') AND {{ form.has_form(text, form.number) }} THEN {{ within(

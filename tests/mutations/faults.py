@@ -193,8 +193,8 @@ _FAULTS = {
     ),
     "a masked prefix keeps one character more": Fault(
         "sql/policy/hierarchies/prefix.sql",
-        "left(value, n)",
-        "left(value, n + 1)",
+        "left(value, n_kept)",
+        "left(value, n_kept + 1)",
         ("tests/policy/hierarchies/test_hierarchy.py",),
     ),
     # Metrics

@@ -1,7 +1,8 @@
 """`dbanon anonymize`: store a release in a database, or read a file and write the release to files."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ from dbanon.cli.commands.anonymize_input import (
 )
 from dbanon.cli.commands.input_tables import InputPath, chosen_table, identifier_text, private_database
 from dbanon.cli.commands.next_command import next_command, print_next_command, publish_command
+from dbanon.cli.commands.release_advice import (
+    AnonymizeCall,
+    homogeneity_advice,
+    precision_text,
+    withholding_advice,
+)
 from dbanon.cli.commands.review import print_file_review
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
 from dbanon.cli.options.parameters import (
@@ -202,7 +209,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
     """
     from dbanon.views.materialize import create_release
 
-    database = request.source
+    database, advice, n_withheld = request.source, [], 0
     with errors_as_messages(), private_database(database), show_progress(quiet) as step:
         step("Reading")
         with open_database(database, read_only=request.is_dry_run) as con:
@@ -219,6 +226,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
                 has_release = (resolved.database, resolved.schema, name) in catalog.relations(con, resolved.database)
             else:
                 step("Clustering and checking")
+                start = time.monotonic()
                 created = create_release(
                     con,
                     release,
@@ -231,6 +239,10 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
                 )
                 metrics_table = qualified(resolved.schema, f"{name}_metrics")
                 metric_rows = query_rows(con, f"SELECT metric, value, description FROM {metrics_table}")
+                n_withheld = _count_withheld(con, resolved.schema, name)
+                if not (quiet or as_json):
+                    call = AnonymizeCall(request.algorithm, table, parameters, _named_columns())
+                    advice = _advice(con, call, metric_rows, time.monotonic() - start, step)
     if request.is_dry_run:
         _print_plan(table, rows, as_json, quiet, next_command(*_anonymize_words(request, has_release)))
         return
@@ -241,7 +253,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
         print_result(summary, as_json)
     elif not quiet:
         click.echo(f"{release} version {created.version} is stored in {database}.")
-        _print_summary(metrics, ())
+        _print_summary(metrics, n_withheld, advice, ())
         click.echo(key_metric_lines(metric_rows, f"FROM {release_text(resolved.schema, f'{name}_metrics')}"))
         print_next_command(command)
 
@@ -307,6 +319,7 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
             rows = planned_rows(con, algorithm, INPUT_TABLE, call_parameters)
         else:
             step("Clustering and checking")
+            start = time.monotonic()
             con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, output_paths)))
             create_release(
                 con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters
@@ -315,40 +328,80 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
             files = publish(con, identifier(name), output, classes=True, **how)
             metric_rows = query_rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
             unnamed = _columns_without_role(con, call_parameters)
+            summary = _FileSummary(files, metric_rows, unnamed, _count_withheld(con, "main", name))
+            if not (quiet or as_json):
+                call = AnonymizeCall(algorithm, INPUT_TABLE, call_parameters, _named_columns())
+                advice = _advice(con, call, metric_rows, time.monotonic() - start, step)
+                summary = replace(summary, advice=advice)
     if request.is_dry_run:
         _print_plan(loaded.table_name, rows, as_json, quiet, None)
     elif as_json or not quiet:
-        _report(name, files, metric_rows, unnamed, as_json, quiet)
+        _report(name, summary, as_json, quiet)
 
 
-def _report(
-    name: str,
-    files: Sequence[Path],
-    metric_rows: Sequence[Mapping[str, Any]],
-    unnamed: Sequence[str],
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Print the summary of a release: metrics and files, or with `as_json` the same as JSON.
+@dataclass(frozen=True)
+class _FileSummary:
+    """What is reported about a release in files.
 
-    Args:
-        name: The name of the release.
+    Attributes:
         files: The files that were written.
         metric_rows: All metrics: rows with metric, value and description.
-        unnamed: The columns that were withheld because they have no role; printed on stderr unless `quiet`.
-        as_json: Whether to print JSON.
-        quiet: Whether these columns are not reported on stderr.
+        unnamed: The columns that were withheld because they have no role.
+        n_withheld: The number of all withheld columns.
+        advice: Sentences on what would lose less or protect more.
     """
-    if unnamed and not quiet:
-        _report_unnamed(unnamed)
+
+    files: Sequence[Path]
+    metric_rows: Sequence[Mapping[str, Any]]
+    unnamed: Sequence[str]
+    n_withheld: int
+    advice: Sequence[str] = ()
+
+
+def _report(name: str, summary: _FileSummary, as_json: bool, quiet: bool) -> None:
+    """Print the summary of a release: metrics and files, or with `as_json` the same as JSON.
+
+    The columns without a role are printed on stderr unless `quiet`. `name` is the name of the release.
+    """
+    files, metric_rows = summary.files, summary.metric_rows
+    if summary.unnamed and not quiet:
+        _report_unnamed(summary.unnamed)
     metrics = {row["metric"]: row["value"] for row in metric_rows}
     if as_json:
-        print_result({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
+        print_result({"files": [str(f) for f in files], "metrics": metrics, "withheld": summary.unnamed}, as_json)
     else:
-        _print_summary(metrics, files)
+        _print_summary(metrics, summary.n_withheld, summary.advice, files)
         click.echo(key_metric_lines(metric_rows, _other_metrics_hint(files, name)))
         if not quiet and files[0].suffix != ".duckdb":
             print_next_command(next_command("verify", files[0]))
+
+
+def _advice(
+    con: Any,
+    call: AnonymizeCall,
+    metric_rows: Sequence[Mapping[str, Any]],
+    elapsed_s: float,
+    step: Callable[[str], object],
+) -> list[str]:
+    """Return sentences on what would lose less or protect more than a release; see `release_advice`."""
+    metrics = {row["metric"]: row["value"] for row in metric_rows}
+    return [*withholding_advice(con, call, metrics, elapsed_s, step), *homogeneity_advice(metrics)]
+
+
+def _named_columns() -> Sequence[str]:
+    """Return the columns that the option --qi names."""
+    columns: Sequence[str] = click.get_current_context().params.get("qi") or ()
+    return columns
+
+
+def _count_withheld(con: Any, schema_name: str, name: str) -> int:
+    """Return how many columns the last version of a release withholds."""
+    ((n_withheld,),) = con.execute(
+        "SELECT system.main.len(withheld) FROM dbanon.release WHERE schema_name = ? AND name = ? "
+        "ORDER BY version DESC LIMIT 1",
+        [schema_name, name],
+    ).fetchall()
+    return int(n_withheld)
 
 
 def _report_unnamed(unnamed: Sequence[str]) -> None:
@@ -366,11 +419,14 @@ def _other_metrics_hint(files: Sequence[Path], name: str) -> str:
     return f"in {metric_files[0]}" if metric_files else f"FROM {identifier(name + '_metrics')}, in {files[0]}"
 
 
-def _print_summary(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
-    """Print counts and precision, notes on records unique by unchanged columns and on lost columns, and the files."""
+def _print_summary(metrics: Mapping[str, float], n_withheld: int, advice: Sequence[str], files: Sequence[Path]) -> None:
+    """Print counts and precision, notes on records unique by unchanged columns and on lost columns, and the files.
+
+    `n_withheld` is the number of withheld columns; `advice` are sentences that follow the notes.
+    """
     click.echo(
         f"{int(metrics['records'])} records in {int(metrics['classes'])} classes of at least {int(metrics['k'])}; "
-        f"precision {metrics['precision']:.4f}."
+        f"{precision_text(metrics, n_withheld)}."
     )
     alone = int(metrics.get("unique_by_unchanged_columns", 0))
     if alone:
@@ -379,7 +435,7 @@ def _print_summary(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
             f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
             f"published has {int(metrics['k_full_record'])}."
         )
-    for line in (*warnings.describe_generalized(metrics), *files):
+    for line in (*warnings.describe_generalized(metrics), *advice, *files):
         click.echo(str(line))
 
 

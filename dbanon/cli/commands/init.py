@@ -69,8 +69,9 @@ def init(
     of codes such as zip codes, intervals, a calendar, a top and a grid are offered where they fit. Nothing is written
     before the last question, and then all of it at once.
 
-    --yes builds no hierarchy: values would be published more closely than as they are or as *. It withholds columns
-    until the policy has no problem. With --json questions and what they are about go to stderr.
+    --yes builds no hierarchy but flat ones of codes, such as 1 and 2 for the sex: others would publish values more
+    closely than as they are or as *. It withholds columns until the policy has no problem. With --json questions and
+    what they are about go to stderr.
     """
     if table is not None and named_table is not None and table != named_table:
         raise click.BadParameter("the table is given twice, and differently.", param_hint="--table")

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from dbanon.cli.commands import boolean_texts
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.ledger.releases import TABLES
-from dbanon.runtime import input_files
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified
@@ -205,7 +205,7 @@ def table_from_file(con: Any, database: Path, file: Path, table: str, is_replaci
     try:
         if existing is not None:
             con.raw.execute(f"ALTER TABLE {qualified(current, 'main', existing)} RENAME TO {backup}")
-        con.raw.execute(f"CREATE TABLE {place} AS FROM {input_files.file_relation(str(file))}")
+        con.raw.execute(f"CREATE TABLE {place} AS FROM {boolean_texts.row_relation(con.raw, file)}")
         con.raw.execute("COMMIT")
     except BaseException:
         with contextlib.suppress(Exception):

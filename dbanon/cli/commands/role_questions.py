@@ -109,14 +109,17 @@ def _names_key(column: str) -> bool:
 def accept_defaults(proposals: list[Proposal], question_context: QuestionContext) -> list[Proposal]:
     """Return the proposals as --yes writes them: with a suggested top or rounding, but without building hierarchies.
 
-    A hierarchy would publish more detail than a release without it. A proposal that names a stored hierarchy gets no
-    top and no rounding.
+    A hierarchy would publish more detail than a release without it, but a flat one of codes publishes less. A proposal
+    that names a stored hierarchy gets no top and no rounding.
     """
     person = next((p.column for p in proposals if p.role == "person"), None)
     decided = []
     for p in proposals:
         proposal = _add_suggestions(p, person, question_context)
-        if proposal.offers is not None and proposal.hierarchy is None:
+        built = proposal.offers.hierarchy if proposal.offers is not None else None
+        if proposal.hierarchy is None and built is not None and built.is_coarser:
+            proposal = replace(proposal, hierarchy=_unused_hierarchy_name(p.column, question_context), build=built)
+        elif proposal.offers is not None and proposal.hierarchy is None:
             proposal = replace(proposal, top=proposal.offers.top, grid=proposal.offers.grid)
         decided.append(proposal)
     return decided
@@ -277,7 +280,7 @@ def _ask_hierarchy(p: Proposal, question_context: QuestionContext) -> Proposal:
     if built is not None:
         print_wrapped(f"{built.builder} builds one: {built.preview}")
         none += f"; {built.builder}: build it"
-        default = p.hierarchy or (built.builder if categories else NONE)
+        default = p.hierarchy or (built.builder if categories or built.is_coarser else NONE)
     while True:
         name = click.prompt(f"  hierarchy ({NONE}: {none})", default=default)
         if name == NONE:

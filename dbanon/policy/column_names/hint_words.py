@@ -204,7 +204,7 @@ VOCABULARY = IDENTIFYING_WORDS | {
         """,
     # Types of things, for which a list has one code each.
     "category": """
-        en: type types status kind class group disposition source category
+        en: type types status kind class group disposition source category concept
         de: art typ
         fr: type statut
         es: tipo estatus

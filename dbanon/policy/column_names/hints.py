@@ -109,7 +109,7 @@ def hints_from_name(name: str) -> NameHints:
         direct=first_word("full") or (" ".join(meaningful) if is_person_name else None) or first_word("direct"),
         prose=first_word("prose"),
         subject=" ".join(meaningful)
-        if first_word("subject") and has_only("subject", "key") and not names_thing
+        if first_word("subject") and has_only("subject", "key", "count") and not names_thing
         else None,
         key=first_word("key", "count"),
         count=first_word("count") if len(meaningful) > 1 and "count" in kinds[meaningful[0]] else None,

@@ -142,6 +142,12 @@ IDENTIFYING_WORDS = {
         nordic: patient* pasient* kund* kunde* elev* anstall* bruker* bruger* asiakas* potilas*
         ru: *пациент* *клиент* *сотрудник* *работник* *ученик* *студент* *пользовател* patsient* klient* sotrudnik*
         tr: hasta* musteri* calisan* ogrenci* kisi* kullanici* sigortali*
+        uk: *пацієнт* *клієнт* *працівник* *учень* *студент* *користувач*
+        cs: pacient* klient* zakaznik* zamestnan* student* pojistenec* uzivatel*
+        hu: beteg* paciens* ugyfel* munkavallalo* tanulo* felhasznalo* biztositott*
+        ro: pacient* client* angajat* elev* utilizator* asigurat*
+        el: ασθεν* πελατ* υπαλληλ* μαθητ* φοιτητ* χρηστ*
+        vi: benhnhan khachhang nhanvien hocsinh
         id: pasien* pelanggan* karyawan* siswa* mahasiswa* pengguna* peserta* nasabah*
         zh: 患者 病人 客户 客戶 员工 學生 学生 用户 会员 个人 受试者 huanzhe bingren kehu yonghu
         ja: 患者 顧客 社員 生徒 会員 利用者 被験者 kanja kokyaku

@@ -101,7 +101,8 @@ _BUILDERS = (
     ),
     Builder(
         "prefix",
-        "Rows of a hierarchy that masks text from the right: 02138, 0213*, 021**, *.",
+        "Rows of a hierarchy that masks text from the right: 02138, 0213*, 021**, *. Values that begin equally share a "
+        "label, whatever their lengths: 02138 and 02138-1234 are both 021**.",
         Example("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip3', 'patients', 'zip', keep = [3]);"),
         Parameter(
             "keep",

@@ -21,9 +21,10 @@ from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.policy.checks import person_spellings
 from dbanon.policy.column_names import hints as column_names_hints
+from dbanon.policy.column_names.category_names import MAX_CODES, is_category_name
 from dbanon.policy.column_roles import WITHHELD
 from dbanon.policy.hierarchies import storage
-from dbanon.policy.profiling import repairs, thresholds
+from dbanon.policy.profiling import named_problems, repairs, thresholds
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
@@ -98,6 +99,8 @@ def profile_sql(call: Call) -> Sql:
             sensitive_hierarchies=[text(name) for name in thresholds.SENSITIVE_HIERARCHIES],
             mend=repairs.repair_values(),
             pieces=repairs.repair_pieces(source, rows),
+            named_problems=named_problems.problem_rows(source),
+            max_codes=MAX_CODES,
             views=None if source.is_table else repairs.view_pieces(source),
             where=text(source.sql),
             insert=text(f"INSERT INTO {policy} (schema_name, table_name, column_name, role"),
@@ -149,6 +152,7 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
         "is_time": kind in ("date", "timestamp", "nanos", "time"),
         "is_clock": kind == "time",
         "is_measured": any((hints.count, hints.category, hints.quasi)),
+        "is_coded": kind in _CODE_FAMILIES and is_category_name(name),
         "is_position": hints.coordinate is not None and kind in _CODE_LISTS and kind not in _CALENDAR_FAMILIES,
         "is_named": any((hints.quasi, hints.sensitive)) and kind not in _CALENDAR_FAMILIES,
         "coded_as": _CODE_LISTS.get(kind or ""),
@@ -162,6 +166,9 @@ _CODE_LISTS = dict.fromkeys(("integer", "huge", "decimal", "float"), "number")
 """List of codes for missing values by family of types."""
 _CODE_LISTS |= dict.fromkeys(("date", "timestamp", "nanos"), "date")
 """Which codes for missing values a family of types can have."""
+
+_CODE_FAMILIES = ("integer", "huge", "float", "decimal")
+"""Families whose values can be codes of categories."""
 
 _CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 """Families that are published by month unless the policy has another grid."""

@@ -7,9 +7,10 @@ only if every value has the same format; otherwise the result states how many do
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
 
+from dbanon.policy.profiling.quantity_formats import QUANTITY_FORMATS
+from dbanon.policy.profiling.text_format import TEXT_PLACEHOLDER as _TEXT, TextFormat
 from dbanon.source import catalog
 from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext import names
@@ -46,39 +47,6 @@ MIN_DATE_DISTANCE = 0.1
 
 _BLANKS = "' ' || chr(9) || chr(10) || chr(13) || chr(160)"
 """Characters that are removed at both ends of a text."""
-
-_TEXT = "{}"
-"""Placeholder of the text in an expression that converts it."""
-
-
-@dataclass(frozen=True)
-class TextFormat:
-    """A way to write dates or numbers as text.
-
-    Attributes:
-        type: The DuckDB type of the values.
-        description: The format in words.
-        is_readable: SQL condition with `{}` for a text without blanks around it.
-        conversion: SQL expression of the value in `type`, with `{}` for the text.
-        field_order: What distinguishes two formats that can read the same text, such as day before month.
-        twin: Index, in TEXT_FORMATS, of the other of two such formats; None without one.
-        choice: Why this format is chosen if every text fits both.
-        hint: A remark that is shown with the format.
-    """
-
-    type: str
-    description: str
-    is_readable: str
-    conversion: str
-    field_order: str | None = None
-    twin: int | None = None
-    choice: str | None = None
-    hint: str = ""
-
-    @property
-    def is_date(self) -> bool:
-        """Whether it is a format of dates or timestamps."""
-        return self.type in ("DATE", "TIMESTAMP")
 
 
 def _date_format(format_: str, order: str | None = None, twin: int | None = None) -> TextFormat:
@@ -173,11 +141,11 @@ def _number_formats(first_index: int) -> list[TextFormat]:
 
 
 def _all_formats() -> tuple[TextFormat, ...]:
-    """Return all formats: dates, timestamps as DuckDB casts them, then numbers."""
+    """Return all formats: dates, timestamps as DuckDB casts them, numbers, then numbers with more text."""
     is_readable, conversion = f"TRY_CAST({_TEXT} AS TIMESTAMP) IS NOT NULL", f"CAST({_TEXT} AS TIMESTAMP)"
     timestamps = TextFormat("TIMESTAMP", "dates and times as text", is_readable, conversion)
     dates = [*_date_formats(), timestamps]
-    return (*dates, *_number_formats(len(dates)))
+    return (*dates, *_number_formats(len(dates)), *QUANTITY_FORMATS)
 
 
 TEXT_FORMATS = _all_formats()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dbanon.policy.column_names.category_names import MAX_CODES, is_category_name
 from dbanon.policy.profiling import thresholds
 from dbanon.source.catalog import Cursor, Source
 from dbanon.source.column_types import family, person_value
@@ -38,13 +39,13 @@ class SuggestedHierarchy:
     """A hierarchy that could be built from the values of a column.
 
     Attributes:
-        builder: NAME of the function hierarchy_NAME that builds it: prefix, intervals or dates.
-        argument: The named parameter of that function as SQL, such as `keep := [3, 2]`.
+        builder: NAME of the function hierarchy_NAME that builds it: flat, prefix, intervals or dates.
+        argument: The named parameter of that function as SQL, such as `keep := [3, 2]`; None for flat.
         levels: Number and name of the values on each level, from the leaves up.
     """
 
     builder: str
-    argument: Sql
+    argument: Sql | None
     levels: tuple[tuple[int, str], ...]
 
     @property
@@ -57,7 +58,13 @@ class SuggestedHierarchy:
 
     def rows(self, name: str, source: Source, column: str) -> Sql:
         """Return SQL that builds the hierarchy from a column as rows for dbanon.hierarchy; `name` is its name there."""
-        return Sql(f"FROM hierarchy_{self.builder}({text(name)}, {text(source.sql)}, {text(column)}, {self.argument})")
+        arguments = [text(name), text(source.sql), text(column), *([self.argument] if self.argument else [])]
+        return Sql(f"FROM hierarchy_{self.builder}({join_sql(arguments)})")
+
+    @property
+    def is_coarser(self) -> bool:
+        """Whether it publishes no more than the column without a hierarchy: `*` in place of a range of codes."""
+        return self.builder == "flat"
 
 
 @dataclass(frozen=True)
@@ -77,9 +84,9 @@ def suggest_settings(
 ) -> Suggestions:
     """Suggest settings of a quasi-identifier, by its type and values.
 
-    Codes of one length get a hierarchy of prefixes, numbers a hierarchy of intervals and a `top`, and dates a calendar
-    hierarchy and a grid. Other texts and types get none, nor do columns with at most MAX_TRIVIAL_VALUES distinct
-    values. O(n log n).
+    Codes of one length get a hierarchy of prefixes, numbers that are codes of categories a flat one, other numbers a
+    hierarchy of intervals and a `top`, and dates a calendar hierarchy and a grid. Other texts and types get none.
+    Columns with at most MAX_TRIVIAL_VALUES distinct values that are no codes get none, either. O(n log n).
 
     Args:
         cursor: A cursor that runs queries.
@@ -113,6 +120,8 @@ def suggest_settings(
         return Suggestions(_suggest_prefixes(*query_row("prefixes")))
     if kind in ("integer", "huge", "decimal", "float"):
         minimum, maximum, n_distinct, top = query_row("numbers")
+        if 1 < n_distinct <= MAX_CODES and is_category_name(column):
+            return Suggestions(SuggestedHierarchy("flat", None, ((n_distinct, "codes"),)))
         if n_distinct <= MAX_TRIVIAL_VALUES:
             return Suggestions()
         widths = _interval_widths(maximum - minimum)

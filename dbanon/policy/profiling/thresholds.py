@@ -22,6 +22,15 @@ MIN_KEY_VALUES = 100
 MIN_UNIQUENESS_RECORDS = 20
 """Minimum records for uniqueness to mean anything: in smaller tables everything is unique."""
 
+MIN_SINGLED_OUT_SHARE = 0.5
+"""Minimum share of records that are unique by a sensitive value alone for it to be withheld: amounts to the cent."""
+
+MAX_SAME_CONTENT_SHARE = 0.5
+"""Maximum distinct values per record of columns that are compared whether they have the same content."""
+
+MAX_CONTENT_PAIRS = 20
+"""Maximum pairs of columns that are compared whether they have the same content."""
+
 MIN_INTEGER_KEY_RECORDS = 100
 """Minimum records for distinct integers to be a key; among so many, measured numbers coincide."""
 

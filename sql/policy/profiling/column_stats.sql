@@ -9,12 +9,12 @@ column_properties AS MATERIALIZED (
         (
             {{ c.i }}, {{ c.name }}, {{ c.literal }}, {{ c.type }},
             {{ c.is_text }}, {{ c.is_whole }}, {{ c.is_keylike }}, {{ c.generalizes }}, {{ c.tells_persons }},
-            {{ c.is_time }}, {{ c.is_clock }}, {{ c.is_position }}
+            {{ c.is_time }}, {{ c.is_clock }}, {{ c.is_position }}, {{ c.is_coded }}
         ){{ sql(',') if not loop.last }}
         {% endfor %}
     ) AS properties (
         place, column_name, literal, type,
-        is_text, is_whole, is_keylike, can_be_generalized, can_identify_persons, is_time, is_clock, is_position
+        is_text, is_whole, is_keylike, can_be_generalized, can_identify_persons, is_time, is_clock, is_position, is_coded
     )
 ),
 -- One row per word that is known in the name of a column: the column, what such words stand for, and the word.

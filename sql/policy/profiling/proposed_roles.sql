@@ -41,7 +41,7 @@ column_shares AS (
                 f.distinct_values <= {{ limits.MAX_UNCHANGED_VALUES }}
                 OR distinct_share < {{ limits.MIN_KEY_DISTINCT_SHARE }}
             ) THEN NULL
-            WHEN f.named_category IS NOT NULL AND is_short
+            WHEN f.named_category IS NOT NULL
                 AND f.distinct_values <= {{ limits.MAX_UNCHANGED_VALUES }}
                 AND distinct_share < {{ limits.MIN_KEY_DISTINCT_SHARE }} THEN NULL
             ELSE f.named_key
@@ -204,6 +204,15 @@ single_proposals AS MATERIALIZED (
                     || CASE WHEN is_nearly_unique THEN 'record' ELSE 'person' END
                     || ' has a value of its own, by which it would be found'
             ]
+            WHEN named_sensitive IS NOT NULL AND n_filled >= {{ limits.MIN_UNIQUENESS_RECORDS }}
+                AND n_uniques >= {{ limits.MIN_SINGLED_OUT_SHARE }} * n_filled THEN [
+                '{{ withheld }}',
+                'review: its name says ' || named_sensitive || ', and the exact value alone makes most records unique'
+                    || CASE
+                        WHEN n_outliers IS NOT NULL
+                        THEN ': publish it rounded, as a column of its own, or as ranges, with the role quasi'
+                        ELSE '' END
+            ]
             WHEN named_sensitive IS NOT NULL AND can_be_generalized THEN
                 ['sensitive', 'its name says ' || named_sensitive]
             {# Both ends of a range would be the value of one record. #}
@@ -250,6 +259,7 @@ single_proposals AS MATERIALIZED (
     FROM ranked_columns AS r
     LEFT JOIN value_owners USING (place)
 ),
+{% include 'policy/profiling/same_content.sql' %},
 -- One row per column: the role that is finally proposed, the hierarchy, and the reason.
 proposed_roles AS MATERIALIZED (
     SELECT
@@ -277,6 +287,8 @@ proposed_roles AS MATERIALIZED (
             THEN '; NaN or infinite values, to be replaced before a release: ' || n_not_finite
             ELSE ''
         END || CASE
+            WHEN role = 'quasi' AND is_coded AND n_known_values BETWEEN 1 AND {{ max_codes }}
+            THEN '; its numbers are codes of categories: build a hierarchy with hierarchy_flat'
             WHEN role <> 'quasi' OR NOT is_text THEN ''
             WHEN has_hierarchy AND NOT is_hierarchy_complete
             THEN '; values that the hierarchy misses, so that the statement leaves it out: '
@@ -289,5 +301,5 @@ proposed_roles AS MATERIALIZED (
             WHEN is_date THEN '; its texts are dates, which are published as ranges once they are mended'
             ELSE '; no known hierarchy covers it'
         END AS reason
-    FROM single_proposals
+    FROM distinct_proposals
 )

@@ -13,7 +13,7 @@ column_problems AS MATERIALIZED (
         b.n_padded, coalesce(s.n_ids, 0) AS n_similar_ids,
         r.role NOT IN ('identifier', 'person') AND NOT r.has_hierarchy AND f.texts > 0
             AND f.n_unreadable <= (1 - {{ limits.NEARLY_ALL_SHARE }}) * f.texts
-            AND (new_type IN ('DATE', 'TIMESTAMP') OR (
+            AND (new_type IN ('DATE', 'TIMESTAMP', 'VARCHAR') OR (
                 r.key_word IS NULL AND (new_type = 'DOUBLE' OR f.texts > 2)
                 AND NOT coalesce(regexp_matches(r.named_quasi, {{ postal }}), false)
             )) AS has_format,
@@ -100,11 +100,19 @@ column_statements AS MATERIALIZED (
         {% endif %}
     FROM column_problems
 ),
+-- One row per column that has problems by its name and type: these, and the statements that repair them.
+named_problems AS MATERIALIZED (
+    SELECT
+        place, list(problem ORDER BY problem ASC) AS named_problems,
+        list(repair ORDER BY problem ASC) AS named_repairs
+    FROM ({{ named_problems }})
+    GROUP BY place
+),
 -- One row per column: its problems, and in the same order the statements that repair them.
 column_repairs AS MATERIALIZED (
     SELECT
         place, statement, CASE WHEN role <> 'identifier' THEN codes END AS missing_codes,
-        list_filter([
+        list_concat(list_filter([
             CASE
                 WHEN is_converted THEN description
                     || CASE
@@ -132,7 +140,7 @@ column_repairs AS MATERIALIZED (
                 'ids of persons that differ from another one only by blanks, case or leading zeros, and count as '
                 || 'different people: ' || n_similar_ids
             END
-        ], lambda problem: problem IS NOT NULL) AS problems,
+        ], lambda problem: problem IS NOT NULL), named_problems) AS problems,
         list_concat(
             CASE WHEN has_format THEN [
                 CASE WHEN is_converted THEN coalesce(
@@ -144,7 +152,9 @@ column_repairs AS MATERIALIZED (
                 coalesce(view_statement, declaration_start || code_list || declaration_end, statement)
             ] ELSE [] END,
             CASE WHEN is_padded THEN [coalesce(view_statement, blank_removal)] ELSE [] END,
-            CASE WHEN role = 'person' AND n_similar_ids > 0 THEN [NULL] ELSE [] END
+            CASE WHEN role = 'person' AND n_similar_ids > 0 THEN [NULL] ELSE [] END,
+            named_repairs
         ) AS repairs
     FROM column_statements
+    LEFT JOIN named_problems USING (place)
 )

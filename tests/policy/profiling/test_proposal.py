@@ -163,7 +163,7 @@ def test_text_dates_proposed_as_quasi_under_any_name(con: Any) -> None:
 def test_things_and_departments_are_generalized(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT 20 + i % 40 AS age, i % 10 AS product, i % 2 AS quantity, i // 100 AS shop, "
-        "['A', 'B'][i % 2 + 1] AS department FROM range(1000) AS r (i)"
+        "['A', 'B'][i // 7 % 2 + 1] AS department FROM range(1000) AS r (i)"
     )
     assert {role for role, _ in proposed_roles(con, "t").values()} == {"quasi"}
 
