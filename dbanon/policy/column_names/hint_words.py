@@ -37,7 +37,7 @@ VOCABULARY = IDENTIFYING_WORDS | {
     # Words that contain a word of these lists by accident.
     "accident": """
         en: paid unpaid prepaid postpaid valid invalid fluid solid liquid rapid bid grid mid humid void avoid hybrid
-            acid amino thyroid steroid steroids opioid opioids calendar* balloon* saloon* learning* market* destination*
+            acid amino thyroid steroid steroids opioid opioids calendar* balloon* saloon* learning* market*
             donation* combination* termination* coordination* alternation* explanation* imagination* origination*
             mandatory mandate* validate* conditioning* conditional* unconditional* lilac* excursion*
         """,
@@ -53,6 +53,21 @@ VOCABULARY = IDENTIFYING_WORDS | {
             tests rent mortgage net gross revenue turnover smok* alcohol* depress* suicid* sexual* union ideology price
             prices amount* cost costs discount* tax fare fares attrition churn* survived survival arm arms treat trt
             satisfaction* involvement* rate rates habit
+            rx bleed* hemorrhag* haemorrhag* hemo* haemo* stroke* ischem* infarct* infect* sepsis fever pain nausea
+            complication* comorbidit* carcinom* metasta* malignan* lesion* biops* relapse* recurren* remission*
+            toxicit* platelet* hematocrit* albumin* bilirubin* creatinin* triglyceride* hdl ldl sgot sgpt wbc rbc crp
+            psa ekg ecg sbp dbp bp systol* diastol* pulse dose doses dosage* placebo* aspirin asa *trt transplant*
+            dialys* intubat* inject* *inj cholec* chole brush brushing* cytolog* acinar* anxiety
+            stress fatigue hormon* menopaus* hepat* *stent *stents stent* *sphinc
+            sphincter* pancrea* *panc karnof* ecog severity cured recover* adverse censor* cens histolog*
+            homo hetero gay homosex* heterosex* bisex* contracept* condom* abortion* miscarr* fertil* tobacco cigar*
+            marijuana cannabis cocaine heroin narcotic* drinker* drinking voted votes voting democrat* republican*
+            liberal* conservativ* church* pray* arrest* jail* prison* felon* recidiv* probation guilty murder*
+            assault* victim* weapon* violen* bankrup* default* delinquen* fico invest* dividend* pension welfare
+            benefit* saving savings spend* spending expens* expendit* wealth* assets liabilit* profit* charge charges
+            fee fees tip tips compensat* stipend* poverty iq performance achievement* absen* affair affairs
+            happy happin* attitude* opinion* trust ideolog* risk risks hike raise raises alive inc *rinc
+            repay* deposit* worklife
         de: *krankheit* *medika* *befund* *gehalt* *lohn* *einkommen* *schulden* *vorerkrankung* *behandlung*
             *operation* *arznei* *wirkstoff* *glaube* *konfession* *partei* *straf* *vermogen* *kredit* *zensur*
             *punkte* *schaden* *beitrag* *blutdruck* *laborwert* *impf* *behinder* *schwanger* *ergebnis* *prufung*
@@ -90,7 +105,12 @@ VOCABULARY = IDENTIFYING_WORDS | {
             insurance tenure seniority plan tariff browser useragent agent os platform inpatient outpatient emergency
             length mage fage mature premie gained waist* distance* travel* overtime
             sib sibs sibsp siblings childs parch pclass
-            embarked wtkg
+            embarked wtkg records home housing rooms bedrooms bathrooms married single divorced widow* hispanic latino
+            white black asian nonwhite urban rural suburban male female man woman men women boy girl adult adults
+            senior elder* infant* baby babies newborn* parity gravida gravidity gestat* *birthweight handed* hair skin
+            waist hip wrist experience prestig* prestg* skill* military army immigra* native* foreign* commut*
+            transport* car cars vehicles internet exercis* diet* physical train trained trainee* training nchild
+            nkids promotion* role rank position companies wt ht hgt wgt
         de: alter *alter *geburt* geb gebdat* gebdatum *geschlecht* *familienstand* *groesse* korpergrosse* grosse
             *gewicht* *verstorben* *todes* *kinder* *haushalt* *krankenkasse* *versicherung* *tarif* zivilstand*
         fr: age *naissance* naiss sexe genre *matrimonial* *taille* *poids* *deces* enfant* civil
@@ -121,6 +141,8 @@ VOCABULARY = IDENTIFYING_WORDS | {
             *occupation* *profession* *workclass* employment* *language* job jobs work
             location* place birthplace* neighbourhood* neighborhood* borough* parish* school*
             university* college* employer* company companies industry sector origin residence* area
+            occ occup* wrk educ edu schooling site sites center centre centers centres institution* team league division
+            zone* destination dest cabin* deck
         de: plz *postleitzahl* ort wohnort* *stadt* stadte *gemeinde* *bezirk* *kreis* land lander *bundesland*
             *staats* *herkunft* *beruf* *tatigkeit* *bildung* *abschluss* *arbeitgeber* *sprache* *region*
             *wohnsitz* *schule* branche firma
@@ -147,12 +169,27 @@ VOCABULARY = IDENTIFYING_WORDS | {
         ar: *مدينة* *بلد* *جنسية* *مهنة* *منطقة* madina balad
         hi: *शहर* *जिला* *राज्य* *देश* *पेशा* *पिन* shahar pincode
         """,
+    # Relatives of a person: what is said of them may be known to others, and their names are names of persons.
+    "relative": """
+        en: mother* father* mom mum dad *mom parent parents spouse* spous husband* wife partner* sister* brother*
+            grandmother* grandfather*
+        de: mutter vater *mutter *vater ehefrau ehemann ehepartner* eltern
+        fr: mere pere epoux epouse conjoint*
+        es: madre padre esposo esposa conyuge*
+        pt: mae pai conjuge*
+        it: madre padre coniuge
+        nl: moeder vader echtgeno*
+        pl: matka ojciec
+        nordic: moder fader
+        """,
     # When something happened, which anyone present knows.
     "event": """
         en: date dates *date datetime ts time times timestamp* *timestamp day days month months year years week hour
             admit* admission* discharg* visit* arrival* departure* appointment* encounter* hospitalization*
             hospitalisation* checkin checkout stay los enrolled hired hire start stop begin started ended created
             update updated ordered purchased
+            weeks wk season* quarter* weekday* weekend* duration* dur wait* followup futime elapsed since period* wave
+            waves decade* cohort* event events
         de: *datum* datum *zeit zeit* tag tage monat* jahr *jahr *aufnahme* *entlass* *einweis* *besuch* *termin*
             *eintritt* *austritt* *einlieferung* *verweildauer* wann
         fr: jour mois annee *admission* *sortie* *entree* *visite* *rendezvous* heure
@@ -177,6 +214,7 @@ VOCABULARY = IDENTIFYING_WORDS | {
             shop shops warehouse* product* article* item items sku category categories brand brands currency quantity
             qty unit units sensor* temperature* humidity voltage* current power flow speed http https method protocol
             bytes channel* course courses semester* subjectname vehicle line machine* firmware
+            stock option options strat stratum strata cluster color colour model mileage version batch
         de: *krankenhaus* *klinik* *abteilung* *station* fachabteilung* *filiale* *produkt* *artikel* *kategorie*
             *marke* *wahrung* *menge* *anzahl* *einheit* *temperatur* *feuchte* *spannung* *leistung* *maschine* *kurs*
             fach facher warengruppe*
@@ -218,7 +256,9 @@ VOCABULARY = IDENTIFYING_WORDS | {
     # Words that qualify another word.
     "generic": """
         en: flag value values level main primary secondary count counts total avg average min max sum medical
-            current
+            current monthly daily weekly yearly annual annually hourly percent pct percentage proportion ratio log
+            overall mean median baseline final change delta prior previous past recent ever real nominal adjusted
+            worked self
         de: kennzahl anzahl
         """,
     # Words that connect others.

@@ -23,11 +23,11 @@ class NameHints:
         count: A first word such as `number`, which may be a count, as in number of visits.
         category: A type of things, whose key is a code from a list.
         coordinate: A position on earth.
-        sensitive: A sensitive value.
+        sensitive: A sensitive value; None in names such as `age_at_diagnosis`, which say when it occurred.
         quasi: A quasi-identifier.
         proper: A quasi-identifier whose values look like names (places, professions).
         event: A quasi-identifier that is only when or how something happened.
-        neutral: An establishment, a thing or a measurement, and nothing else.
+        neutral: An establishment, a thing, a measurement or a type of these, and nothing else.
         ambiguous: A word that would be generalized in one language and published unchanged in another.
     """
 
@@ -49,7 +49,7 @@ class NameHints:
 
 HINTS = tuple(field.name for field in fields(NameHints))
 
-_QUASI_KINDS = ("trait", "proper", "event")
+_QUASI_KINDS = ("trait", "proper", "relative", "event")
 _UNCHANGED_KINDS = ("sensitive", "neutral")
 _NON_PERSON_KINDS = frozenset({*_UNCHANGED_KINDS, "coordinate", *_QUASI_KINDS})
 """Kinds of words that are not about persons."""
@@ -65,7 +65,7 @@ TREATMENT_BY_KIND = {
 def split_words(name: str) -> tuple[str, ...]:
     """Return the words of a column's name, in lower case and without accents; digits and signs separate words.
 
-    `#`, `№` and `Nº` become the word `no`.
+    `#`, `№` and `Nº` become the word `no`, and names such as `cd4` or `hba1c` the word `lab`.
 
     >>> split_words('patientNbr'), split_words('ZIP_code'), split_words('diag_1'), split_words('Größe')
     (('patient', 'nbr'), ('zip', 'code'), ('diag',), ('grosse',))
@@ -73,11 +73,15 @@ def split_words(name: str) -> tuple[str, ...]:
     spaced = re.sub(
         r"(?<=[a-zß-ÿ])(?=[A-ZÀ-Þ])|(?<=[A-ZÀ-Þ])(?=[A-ZÀ-Þ][a-zß-ÿ])", " ", unicodedata.normalize("NFC", name)
     )
-    letters = "".join(c if unicodedata.category(c)[0] in "LM" else " " for c in _NUMBER_SIGN.sub(" no ", spaced))
+    with_words = _LABORATORY_VALUE.sub(" lab ", _NUMBER_SIGN.sub(" no ", spaced))
+    letters = "".join(c if unicodedata.category(c)[0] in "LM" else " " for c in with_words)
     return tuple(_normalize(word) for word in letters.split())
 
 
 _NUMBER_SIGN = re.compile("[#№]|[Nn][°º]")
+
+_LABORATORY_VALUE = re.compile(r"(?i)(?<![^\W\d_])(?:hba1c|a1c|cd[48]|vo2|spo2|pao2|fio2|pco2|ca125|ft[34]|fev1)")
+"""Names of laboratory values that are only recognizable with their digits."""
 
 
 def hints_from_name(name: str) -> NameHints:
@@ -102,7 +106,7 @@ def hints_from_name(name: str) -> NameHints:
 
     names_thing = any(kinds[word] & _NON_PERSON_KINDS for word in meaningful)
     is_person_name = first_word("name") is not None and (
-        first_word("subject") is not None or (has_only("name") and not names_thing)
+        first_word("subject", "relative") is not None or (has_only("name") and not names_thing)
     )
     return NameHints(
         number=first_word("number"),
@@ -115,13 +119,35 @@ def hints_from_name(name: str) -> NameHints:
         count=first_word("count") if len(meaningful) > 1 and "count" in kinds[meaningful[0]] else None,
         category=first_word("category") if first_word("key") else None,
         coordinate=first_word("coordinate"),
-        sensitive=first_word("sensitive"),
+        sensitive=None if _is_moment(parts, kinds) else first_word("sensitive"),
         quasi=first_word(*_QUASI_KINDS),
         proper=first_word("proper"),
-        event=None if first_word("trait", "proper") else first_word("event"),
-        neutral=first_word("neutral") if has_only("neutral", "name", "key", "count", "generic", "category") else None,
+        event=None if first_word("trait", "proper", "relative") else first_word("event"),
+        neutral=first_word("neutral", "category")
+        if has_only("neutral", "name", "key", "count", "generic", "category")
+        else None,
         ambiguous=next((word for word in meaningful if is_ambiguous(word)), None),
     )
+
+
+def _is_moment(parts: tuple[str, ...], kinds: dict[str, frozenset[str]]) -> bool:
+    """Return whether a name begins with a quasi-identifier and a preposition, as `age_at_diagnosis` does.
+
+    Args:
+        parts: The words of the name.
+        kinds: The kinds of each word.
+    """
+    return (
+        len(parts) > 2
+        and bool(kinds[parts[0]] & {*_QUASI_KINDS})
+        and _TIME_PREPOSITIONS.fullmatch(parts[1]) is not None
+    )
+
+
+_TIME_PREPOSITIONS = re.compile(
+    "at|of|to|from|since|before|after|until|bei|seit|bis|vor|nach|au|depuis|avant|apres|al|desde|ate|da|bij|sinds|vid"
+)
+"""Prepositions between a quasi-identifier and what it says the time of."""
 
 
 def suggested_quasi_identifier(columns: Iterable[str]) -> str | None:
@@ -208,6 +234,11 @@ _DIGRAPHS = (("ae", "a"), ("oe", "o"), ("ue", "u"))
 _JOINED_KEY_WORD = re.compile(r"(.{3,})(?:ids?|no|nr|nbr|num|numb|key|ref|pk)|(?:id|no|nr|num)(.{4,})")
 """A word joined with a word for a key, as in `planno`, where the rest is a word of its own."""
 
+_JOINED_CATEGORY_WORD = re.compile(
+    r"(.{2,}?)(?:cat|grp|group|(?:re)?code|cd|class|lvl|level|type|stat(?:us)?|band|bin)"
+)
+"""A word joined with a word for a list of codes, as in `agegrp`, where the rest is a word of its own."""
+
 
 @cache
 def all_matches(word: str) -> tuple[VocabularyMatch, ...]:
@@ -241,10 +272,17 @@ def _word_kinds(word: str) -> frozenset[str]:
     """Return the kinds, such as `subject` or `key`, that a word of a name can have; empty if it is unknown. Cached.
 
     A word that consists of a known word and a word for a key, such as `planno`, is also a `key`, unless the vocabulary
-    has it itself.
+    has it itself. An unknown word that consists of a known word and a word for a list of codes, such as `agegrp`, has
+    the kinds of the known word. A single letter qualifies another word, as in `p_class`.
     """
+    if re.fullmatch("[a-z]", word):
+        return frozenset({"filler"})
     word_matches = best_matches(word)
+    if not word_matches and (coded_word := _JOINED_CATEGORY_WORD.fullmatch(word)):
+        word_matches = tuple(match for match in best_matches(coded_word[1]) if match.is_whole)
     kinds = {match.kind for match in word_matches}
+    if "count" in kinds:
+        kinds.add("key")
     if not any(match.is_whole for match in word_matches) and (joined_word := _JOINED_KEY_WORD.fullmatch(word)):
         rest = next(part for part in joined_word.groups() if part)
         if {match.kind for match in best_matches(rest)} & {*_NON_PERSON_KINDS, "subject", "generic"}:

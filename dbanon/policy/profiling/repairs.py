@@ -22,7 +22,7 @@ _WORDS = (
     "k. a.", "k.a", "keine angabe", "unbekannt", "inconnu", "desconocido", "desconhecido", "sconosciuto", "onbekend",
     "nieznany", "неизвестно", "不明", "未知", "불명",
 )  # fmt: skip
-_SIGNS = ("", "-", "--", "---", "–", "—", "?", "??", "???", ".", "..", "...")
+_SIGNS = ("", "-", "--", "---", "–", "—", "?", "??", "???", ".", "..", "...", "*", "**", "***")
 
 TEXT_CODES = (*_SIGNS, *sorted({spelled for w in _WORDS for spelled in (w, w.upper(), w.capitalize(), w.title())}))
 """Texts that mean a missing value, in their usual spellings. `None` is not one of them: it can be a finding."""

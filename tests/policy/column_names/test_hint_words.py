@@ -17,11 +17,11 @@ RESOLVED = {
     "position, unchanged": "lon",
     "generalized, position": "lat",
     # Words that add nothing to what another word says.
-    "none, unchanged": "category current",
+    "none, unchanged": "category current tip",
     "generalized, none": "los",
     # The longer or the whole word explains the shorter one that it holds.
     "none": """
-        acid alternation anzahl avoid balloon bid combination conditional conditioning coordination destination
+        acid alternation anzahl avoid balloon bid combination conditional conditioning coordination
         donation explanation fluid grid humid hybrid imagination invalid learning lilac liquid mandate mandatory market
         mid opioid origination paid postpaid prepaid rapid saloon solid steroid termination thyroid unconditional
         unpaid valid validate void
@@ -119,3 +119,18 @@ def test_each_word_listed_once_per_language() -> None:
             else:
                 assert (language, word) not in seen_values, (kind, language, word)
                 seen_values.add((language, word))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint", "word"),
+    [
+        ("educcat", "quasi", "educcat"), ("occrecode", "quasi", "occrecode"), ("wrkstat", "quasi", "wrkstat"),
+        ("namecode", "direct", "namecode"), ("cd420", "sensitive", "lab"), ("HbA1c", "sensitive", "lab"),
+        ("mother_name", "direct", "mother name"), ("mother_age", "quasi", "age"), ("PClass", "neutral", "class"),
+        ("status", "neutral", "status"), ("StockOptionLevel", "neutral", "stock"), ("offtrt", "sensitive", "offtrt"),
+        ("age_at_diagnosis", "sensitive", None), ("age_at_diagnosis", "quasi", "age"), ("p_id", "key", "id"),
+        ("c_name", "direct", "name"), ("diagnosis_of_mother", "sensitive", "diagnosis"),
+    ],
+)  # fmt: skip
+def test_abbreviated_and_joined_names_give_hints(name: str, hint: str, word: str | None) -> None:
+    assert getattr(hints.hints_from_name(name), hint) == word

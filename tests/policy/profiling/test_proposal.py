@@ -170,11 +170,11 @@ def test_things_and_departments_are_generalized(con: Any) -> None:
 
 def test_flag_is_never_an_identifier(con: Any) -> None:
     con.execute(
-        "CREATE TABLE t AS SELECT i % 2 AS has_email, i % 3 = 0 AS phone_ok, i % 2 AS account_default, i % 2 AS name, "
+        "CREATE TABLE t AS SELECT i % 2 AS has_email, i % 3 = 0 AS phone_ok, i % 2 AS account_verified, i % 2 AS name, "
         "i % 2 AS patient_id, 1 + i % 2 AS house_number, 20 + i % 9 AS age FROM range(1000) AS r (i)"
     )
     found_roles = {name: role for name, (role, _) in proposed_roles(con, "t").items()}
-    assert [found_roles[name] for name in ("has_email", "phone_ok", "account_default", "name")] == ["withheld"] * 4
+    assert [found_roles[name] for name in ("has_email", "phone_ok", "account_verified", "name")] == ["withheld"] * 4
     assert found_roles["patient_id"] in ("person", "identifier"), "two people can have the numbers 0 and 1"
     assert found_roles["house_number"] == "identifier"
 

@@ -21,7 +21,7 @@ COLUMN_SETS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "credit": {
         "Age": (AGE, QUASI), "Marital": (CODE, QUASI), "Income": (AMOUNT, SENSITIVE), "Price": (AMOUNT, SENSITIVE),
-        "Amount": (AMOUNT, SENSITIVE), "Debt": (AMOUNT, SENSITIVE), "Home": (CODE, WITHHELD),
+        "Amount": (AMOUNT, SENSITIVE), "Debt": (AMOUNT, SENSITIVE), "Home": (CODE, QUASI),
     },
     "ship": {
         "PassengerId": (KEY, IDENTIFIER), "Survived": (FLAG, SENSITIVE), "Pclass": ("1 + i % 3", QUASI),
@@ -29,8 +29,8 @@ COLUMN_SETS: dict[str, dict[str, tuple[str, str]]] = {
         "Embarked": (CODE, QUASI),
     },
     "wages": {
-        "year": ("1974 + i % 40", QUASI), "realrinc": (AMOUNT, WITHHELD), "educ_degree": (CODE, QUASI),
-        "childs": ("i % 4", QUASI), "prestige": (AGE, WITHHELD),
+        "year": ("1974 + i % 40", QUASI), "realrinc": (AMOUNT, SENSITIVE), "educ_degree": (CODE, QUASI),
+        "childs": ("i % 4", QUASI), "prestige": (AGE, QUASI),
     },
     "births": {
         "fage": (AGE, QUASI), "mage": (AGE, QUASI), "mature": (CODE, QUASI), "premie": (CODE, QUASI),
@@ -42,7 +42,7 @@ COLUMN_SETS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "churn": {
         "customerID": (KEY, IDENTIFIER), "Churn": (TEXT, SENSITIVE), "tenure": (COUNT, QUASI),
-        "MonthlyCharges": ("i % 7", WITHHELD), "SeniorCitizen": (FLAG, WITHHELD),
+        "MonthlyCharges": ("i % 7", SENSITIVE), "SeniorCitizen": (FLAG, QUASI),
     },
     "contacts": {
         "has_email": (FLAG, WITHHELD), "phone_verified": ("i % 2 = 0", WITHHELD),
