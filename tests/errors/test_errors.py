@@ -681,6 +681,7 @@ ELSEWHERE = {
     "RareAfterSuppressionError": "test_suppress.py",
     "RareCombinationError": "test_singling_out.py",
     "PersonSpellingsError": "test_person_spellings.py",
+    "ValueSpellingsError": "test_table_problems.py",
     "UndoneLimitError": "test_ineffective_limits.py",
     "UniqueByUnchangedColumnsError": "test_singling_out.py",
     "InvalidTransformSettingError": "test_pseudonym_generation.py",
