@@ -13,10 +13,10 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.commands.input_tables import FILE_ENDINGS, chosen_table, ending
+from dbanon.cli.commands.input_tables import FILE_ENDINGS, chosen_table, create_table, ending
 from dbanon.cli.options.role_options import name_predicate
 from dbanon.policy.policy_files import IsAboutTable
-from dbanon.runtime import input_files, output_files, storage_version
+from dbanon.runtime import output_files, storage_version
 from dbanon.source import catalog, stored_policy
 from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.catalog import SCHEMA, SearchPath, Source
@@ -68,7 +68,7 @@ def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:
         return _load_table(con, path, table)
     if table is not None:
         raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
-    con.raw.execute(f"CREATE TABLE {INPUT_TABLE} AS FROM {input_files.file_relation(str(path))}")
+    create_table(con, INPUT_TABLE, path)
     return LoadedInput(path.name, [path], (), name_predicate(INPUT_TABLE, path.stem, path.name))
 
 

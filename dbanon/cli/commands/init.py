@@ -165,8 +165,8 @@ def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
 
     Returns:
         A summary: the database ("database"), the table ("table"), the columns that get a role ("written"), the withheld
-        columns ("withheld"), the problems that policy_problems() finds afterwards ("problems"), and the next command
-        ("next"). If no column gets a role, nothing is written.
+        columns ("withheld"), the problems that policy_problems() finds afterwards ("problems"), the next command
+        ("next"), and what was not read from a file ("notes"). If no column gets a role, nothing is written.
 
     Raises:
         click.ClickException: The table has a policy, or the database of a file such a table, and `is_replacing` is
@@ -187,7 +187,8 @@ def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
                 f"{source} is loaded into the table {name} of {database}: {n_records:,} records."
                 + (" Only you can read the file." if is_new else "")
             )
-            summary = _write_proposals(con, request, name)
+            notes = input_tables.print_reading_notes(con, source)
+            summary = _write_proposals(con, request, name) | {"notes": notes}
         return summary | {"database": str(database), "next": _next_step(con, request, database, name)}
 
 

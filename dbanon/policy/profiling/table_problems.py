@@ -10,14 +10,11 @@ from typing import Any
 from dbanon.policy.checks import value_spellings
 from dbanon.policy.column_names import date_words
 from dbanon.policy.profiling import thresholds
-from dbanon.policy.profiling.suggestions import CALENDAR_LEVELS
+from dbanon.policy.profiling.suggestions import CALENDAR_LEVELS, PARTIAL_DATE
 from dbanon.source import catalog
 from dbanon.source.column_types import family
 from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, qualified, text
-
-PARTIAL_DATE = r"(18[5-9]|19\d|20\d|21[0-5])\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])(T.*)?)?)?"
-"""A date whose day, or month and day, may be missing."""
 
 _TOTALS = (
     "total", "totals", "grand total", "sum", "sums", "all", "overall", "subtotal", "total general", "gesamt",
