@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbanon import errors
-from dbanon.api.connection import connect
 from dbanon.api import frame_columns, frame_errors
+from dbanon.api.connection import connect
 from dbanon.api.frame import Anonymized, register_data, store_hierarchies
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.registry import table_functions

@@ -99,8 +99,8 @@ class ReservedValueError(DbanonError):
 
     message = (
         "{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
-        "could not tell them from generalized values. Hint: rename them, or pass escape_labels = true to publish "
-        "such values with a backslash before them."
+        "could not tell them from generalized values. Hint: rename them, declare a '*' that means a missing value "
+        "in missing_codes, or pass escape_labels = true to publish such values with a backslash before them."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['star']);", (SHAPES,))
 

@@ -267,6 +267,25 @@ class PersonSpellingsError(DbanonError):
     )
 
 
+class ValueSpellingsError(DbanonError):
+    """Spellings of one value in a sensitive column; policy_problems reports it."""
+
+    message = (
+        "{table}.{column}: {count} values differ from another one only by case, blanks or the form of accents, and "
+        "each spelling counts as a value, so that l and other models find more diversity than there is. Hint: write "
+        "each value in one way, as the statement does."
+    )
+    example = Example(
+        "SELECT problem FROM policy_problems();",
+        (
+            "CREATE TABLE stays AS SELECT 20 + i % 9 AS age, ['HIV', 'hiv', 'flu'][i % 3 + 1] AS disease\n"
+            "FROM range(90) AS r (i);",
+            "INSERT INTO dbanon.policy (table_name, column_name, role)\n"
+            "VALUES ('stays', 'disease', 'sensitive'), ('stays', 'age', 'quasi');",
+        ),
+    )
+
+
 class UndoneLimitError(DbanonError):
     """A limit of the policy that another published column undoes; policy_problems reports it."""
 

@@ -265,18 +265,20 @@ def _stored_source(
         RecursiveViewError: It is a view that calls the function.
         DbanonError: As `attached_databases.check_read` and `snapshot_guard.check_isolation`.
     """
-    is_table = _is_table(cursor, place)
-    if not is_table and view_references.view_calls_function(
+    is_base_table = is_table(cursor, place)
+    if not is_base_table and view_references.view_calls_function(
         function, place, cursor
     ):  # DuckDB's own error speaks of recursion
         raise errors.RecursiveViewError(function, name)
     sql, columns = qualified(*place), columns_of(cursor, place)
     if foreign is not None:
         attached_databases.check_read(function, cursor, place, foreign.kind, columns)
-    kinds = () if is_table else snapshot_guard.scanned_systems(cursor, sql, None if foreign is None else foreign.kind)
+    kinds = (
+        () if is_base_table else snapshot_guard.scanned_systems(cursor, sql, None if foreign is None else foreign.kind)
+    )
     snapshot_guard.check_isolation(function, cursor, name, kinds, None if foreign is None else place[0])
     guard = snapshot_guard.guard_condition(cursor, name, kinds)
-    return Source(name, sql, columns, *place, bare=is_bare, is_table=is_table, foreign=foreign, guard=guard)
+    return Source(name, sql, columns, *place, bare=is_bare, is_table=is_base_table, foreign=foreign, guard=guard)
 
 
 _RELATIONS = """
@@ -335,7 +337,7 @@ def find_stored(
     return pick([(database, schema, parts[0] if parts else name) for database, schema in path.places])
 
 
-def _is_table(cursor: Cursor, place: tuple[str, str, str]) -> bool:
+def is_table(cursor: Cursor, place: tuple[str, str, str]) -> bool:
     """Return whether there is a table, not a view, at this exact place of a DuckDB database."""
     return bool(
         cursor.execute(

@@ -632,7 +632,6 @@ ELSEWHERE = {
     "NewerSchemaError": "test_schema.py",
     "StorageVersionTooOldError": "test_storage.py",
     "RemoteFileError": "test_files.py",
-    "RenamedFunctionError": "test_earlier_names.py",  # built only by the first `attach` of a process
     "FileEncodingError": "test_file_kinds.py",
     "UnsupportedFileError": "test_file_kinds.py",
     "CteSourceError": "test_cte_sources.py",
@@ -687,6 +686,7 @@ ELSEWHERE = {
     "RareAfterSuppressionError": "test_suppress.py",
     "RareCombinationError": "test_singling_out.py",
     "PersonSpellingsError": "test_person_spellings.py",
+    "ValueSpellingsError": "test_table_problems.py",
     "UndoneLimitError": "test_ineffective_limits.py",
     "UniqueByUnchangedColumnsError": "test_singling_out.py",
     "InvalidTransformSettingError": "test_pseudonym_generation.py",

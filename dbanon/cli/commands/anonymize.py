@@ -15,7 +15,13 @@ from dbanon.cli.commands.anonymize_input import (
     is_database,
     load_input,
 )
-from dbanon.cli.commands.input_tables import InputPath, chosen_table, identifier_text, private_database
+from dbanon.cli.commands.input_tables import (
+    InputPath,
+    chosen_table,
+    identifier_text,
+    print_reading_notes,
+    private_database,
+)
 from dbanon.cli.commands.next_command import next_command, print_next_command, publish_command
 from dbanon.cli.commands.release_advice import (
     AnonymizeCall,
@@ -309,6 +315,8 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
     with errors_as_messages(), connect(**memory_arguments()) as con, show_progress(quiet) as step:
         step("Reading")
         loaded = load_input(con, source, request.table)
+        if not quiet and not is_database(source):
+            print_reading_notes(con, source)
         columns = policy_columns(policy, loaded.table_name, loaded.is_about)
         output_files.check_not_source(
             "anonymize", output_paths, [*loaded.read, *hierarchy_files(hierarchies_of(columns))]

@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.commands import boolean_texts
-from dbanon.cli.commands.input_tables import FILE_ENDINGS, chosen_table, ending
+from dbanon.cli.commands.input_tables import FILE_ENDINGS, chosen_table, create_table, ending
 from dbanon.cli.options.role_options import name_predicate
 from dbanon.policy.policy_files import IsAboutTable
 from dbanon.runtime import output_files, storage_version
@@ -69,7 +68,7 @@ def load_input(con: Any, path: Path, table: str | None) -> LoadedInput:
         return _load_table(con, path, table)
     if table is not None:
         raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
-    con.raw.execute(f"CREATE TABLE {INPUT_TABLE} AS FROM {boolean_texts.row_relation(con.raw, path)}")
+    create_table(con, INPUT_TABLE, path)
     return LoadedInput(path.name, [path], (), name_predicate(INPUT_TABLE, path.stem, path.name))
 
 

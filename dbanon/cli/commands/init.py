@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from dbanon import errors
 from dbanon.cli.commands import input_tables
 from dbanon.cli.commands.next_command import next_command, print_next_command
 from dbanon.cli.commands.proposed_policy import ProposalOptions, write_proposals
@@ -105,8 +104,8 @@ def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
 
     Returns:
         A summary: the database ("database"), the table ("table"), the columns that get a role ("written"), the withheld
-        columns ("withheld"), the problems that policy_problems() finds afterwards ("problems"), and the next command
-        ("next"). If no column gets a role, nothing is written.
+        columns ("withheld"), the problems that policy_problems() finds afterwards ("problems"), the next command
+        ("next"), and what was not read from a file ("notes"). If no column gets a role, nothing is written.
 
     Raises:
         click.ClickException: The table has a policy, or the database of a file such a table, and `is_replacing` is
@@ -127,7 +126,8 @@ def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
                 f"{source} is loaded into the table {name} of {database}: {n_records:,} records."
                 + (" Only you can read the file." if is_new else "")
             )
-            summary = write_proposals(con, name, request.options)
+            notes = input_tables.print_reading_notes(con, source)
+            summary = write_proposals(con, name, request.options) | {"notes": notes}
         return summary | {"database": str(database), "next": _next_step(con, request, summary, database, name)}
 
 

@@ -11,9 +11,10 @@ import click
 from dbanon.cli.commands import boolean_texts
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.ledger.releases import TABLES
+from dbanon.runtime import csv_lines, input_files
 from dbanon.source import catalog
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import identifier, qualified
+from dbanon.sqltext.quote import Sql, identifier, qualified
 
 FILE_ENDINGS = names.FILE_ENDINGS
 """Endings of files of rows."""
@@ -205,7 +206,7 @@ def table_from_file(con: Any, database: Path, file: Path, table: str, is_replaci
     try:
         if existing is not None:
             con.raw.execute(f"ALTER TABLE {qualified(current, 'main', existing)} RENAME TO {backup}")
-        con.raw.execute(f"CREATE TABLE {place} AS FROM {boolean_texts.row_relation(con.raw, file)}")
+        create_table(con, place, file)
         con.raw.execute("COMMIT")
     except BaseException:
         with contextlib.suppress(Exception):
@@ -220,6 +221,35 @@ def table_from_file(con: Any, database: Path, file: Path, table: str, is_replaci
         raise
     if existing is not None:
         con.raw.execute(f"DROP TABLE {qualified(current, 'main')}.{backup}")
+
+
+def create_table(con: Any, table: Sql | str, file: Path) -> None:
+    """Create a table from a file of rows; `table` is SQL of its name, `con` a connection of `dbanon.connect`.
+
+    Raises:
+        click.ClickException: Lines of a CSV file cannot be read.
+    """
+    import duckdb
+
+    try:
+        con.raw.execute(f"CREATE TABLE {table} AS FROM {boolean_texts.row_relation(con.raw, file)}")
+    except duckdb.Error:
+        with con.raw.cursor() as cursor:
+            reason = csv_lines.rejected_lines(str(file), cursor)
+        if reason is None:
+            raise
+        raise exit_error(
+            f"{file}: {reason} Hint: correct the lines, or load the file into a table with read_csv and options such "
+            "as null_padding = true."
+        ) from None
+
+
+def print_reading_notes(con: Any, file: Path) -> list[str]:
+    """Print on stderr what was not read from a CSV file, or not as it is meant, and return these sentences."""
+    notes = csv_lines.reading_notes(str(file), con.raw)
+    for note in notes:
+        click.echo(f"{file.name}: {note}", err=True)
+    return notes
 
 
 def _same(first: str, second: str) -> bool:

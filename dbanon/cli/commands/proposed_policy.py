@@ -107,10 +107,16 @@ def _withhold_problems(con: Any, source: catalog.Source, declared: list[Proposal
 
     A statement withholds a column, or declares a key whose values repeat as the person. Columns of names, of free text
     or with values of nearly one record each are no such key: they are withheld without a role. Each change is printed.
+    Statements that would change the table itself are not run.
     """
     remaining = list(declared)
+    policies = qualified(source.home, catalog.SCHEMA, "policy")
     for _ in declared:
-        problems = [problem for problem in _policy_problems(con, source) if problem[2] is not None]
+        problems = [
+            (column, problem, statement)
+            for column, problem, statement in _policy_problems(con, source)
+            if statement is not None and statement.startswith((f"UPDATE {policies} ", f"DELETE FROM {policies} "))
+        ]
         if not problems:
             break
         column, problem, statement = problems[0]

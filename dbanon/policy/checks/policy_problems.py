@@ -12,7 +12,7 @@ from functools import partial
 from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.policy import column_roles, missing_codes
-from dbanon.policy.checks import person_spellings, relation_problems, singling_out, undone_limits
+from dbanon.policy.checks import person_spellings, relation_problems, singling_out, undone_limits, value_spellings
 from dbanon.policy.hierarchies import lookup
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.policy.profiling import repeated_identifiers
@@ -69,6 +69,7 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
             check.problem_values(relation, rows, call.cursor) for check in (singling_out, person_spellings)
         ]
         counted_problems += [problem for problem in table_problems if problem is not None]
+        counted_problems += value_spellings.problem_values(relation, rows, call.cursor)
         limits += undone_limits.problem_values(
             relation, [(row, settings_of[row]) for row in rows], call.cursor, partial(_hierarchy, call, rows[0])
         )
@@ -294,7 +295,9 @@ def _readable_relations(call: Call, tables: Sequence[TableName], row: StoredPoli
                 call.cursor, str(sql), snapshot_guard.scanned_systems(call.cursor, sql, kind)
             )
             yield DeclaredRelation(
-                snapshot_guard.guarded_relation(sql, guard), partial(catalog.columns_of, call.cursor, table)
+                snapshot_guard.guarded_relation(sql, guard),
+                partial(catalog.columns_of, call.cursor, table),
+                table=sql if catalog.is_table(call.cursor, table) else None,
             )
     if tables or row.database != call.path.database:
         return

@@ -11,6 +11,7 @@ from dbanon.errors.example import Example
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.source import missing_codes, stored_policy
 from dbanon.source.column_types import INTEGERS, family, is_zoned, label_text
+from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.parameter_types import Choices, Integers
@@ -23,6 +24,8 @@ DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
 @dataclass(frozen=True)
 class Builder:
     """A table function hierarchy_NAME that builds a hierarchy from the values of a column, with the template NAME.sql.
+
+    Of texts, hierarchy_dates has the template partial_dates.sql.
 
     Attributes:
         name: NAME, such as "prefix".
@@ -55,18 +58,22 @@ def builder_sql(call: Call, *, builder: Builder) -> Sql:
     source = call.source()
     column = call.column(source)
     type_ = source.columns[column]
-    if builder.families and family(type_)[0] not in builder.families:
-        raise errors.InvalidArgumentError(call.function.name, "col", builder.accepts, f"{column} {type_}")
+    is_text_of_dates = builder.name == "dates" and type_ == "VARCHAR"
+    unaccepted = errors.InvalidArgumentError(call.function.name, "col", builder.accepts, f"{column} {type_}")
+    if builder.families and family(type_)[0] not in builder.families and not is_text_of_dates:
+        raise unaccepted
     levels = {builder.parameter.name: builder.levels(call)} if builder.parameter and builder.levels else {}
+    template = "partial_dates" if is_text_of_dates else builder.name
     declared = stored_policy.policy_of(source, call.cursor).declared
     paths = fill(
-        f"policy/hierarchies/{builder.name}.sql",
+        f"policy/hierarchies/{template}.sql",
         source=missing_codes.without_codes(source, declared, call.holds).rows,
         column=identifier(column),
         label=label_text(identifier(column), type_),
         integer=type_ in INTEGERS,
         date=type_ == "DATE",  # the range of TIMESTAMP is smaller than that of DATE
         zoned=is_zoned(type_),
+        no_dates=error_sql(unaccepted),
         **levels,
     )
     return hierarchy_sql.named_rows(call.text("name"), Sql(paths))
@@ -131,7 +138,7 @@ _BUILDERS = (
     ),
     Builder(
         "dates",
-        "Rows of a calendar hierarchy of dates.",
+        "Rows of a calendar hierarchy of dates, also of texts such as 1987, 1987-05 and 1987-05-03.",
         Example(
             "INSERT INTO dbanon.hierarchy\n"
             "FROM hierarchy_dates('birth_date', 'patients', 'birth_date', levels = ['year', 'decade']);"
@@ -144,7 +151,7 @@ _BUILDERS = (
         ),
         lambda call: list(call.options.sequence("levels") or ()),
         families=("date", "timestamp", "nanos"),
-        accepts="a column of dates or timestamps",
+        accepts="a column of dates, timestamps or texts that are dates, such as 1987-05",
     ),
 )
 

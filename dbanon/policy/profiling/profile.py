@@ -24,7 +24,7 @@ from dbanon.policy.column_names import hints as column_names_hints
 from dbanon.policy.column_names.category_names import MAX_CODES, is_category_name
 from dbanon.policy.column_roles import WITHHELD
 from dbanon.policy.hierarchies import storage
-from dbanon.policy.profiling import named_problems, repairs, thresholds
+from dbanon.policy.profiling import named_problems, number_formats, repairs, table_problems, thresholds
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
@@ -61,7 +61,11 @@ def profile_sql(call: Call) -> Sql:
     source = missing_codes.without_codes(source, [row.declared for row in rows], call.holds)
     function, policy = call.function.name, qualified(source.home, catalog.SCHEMA, "policy")
     hierarchies = _available_hierarchies(call, source)
+    compared = table_problems.template_values(source)
     columns = [_column_values(i, name, type_) for i, (name, type_) in enumerate(source.columns.items())]
+    for column in columns:
+        column["is_birth"] = column["raw_name"] in compared["births"]
+        column["is_other_date"] = column["raw_name"] in compared["other_dates"]
     ranks = range(1, N_COMBINED + 1)
     combined_ranks = [
         *combinations(ranks, 2),
@@ -98,6 +102,9 @@ def profile_sql(call: Call) -> Sql:
             affinities=_shared_name_words(source, [name for _, name in hierarchies]),
             sensitive_hierarchies=[text(name) for name in thresholds.SENSITIVE_HIERARCHIES],
             mend=repairs.repair_values(),
+            compared=compared,
+            table_pieces=table_problems.repair_pieces(source, rows, [name for _, name in hierarchies]),
+            whole=number_formats.template_values(),
             pieces=repairs.repair_pieces(source, rows),
             named_problems=named_problems.problem_rows(source),
             max_codes=MAX_CODES,
@@ -146,6 +153,7 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
         "number": _numeric_value(kind, type_),
         "is_text": is_text,
         "is_whole": kind in ("integer", "huge"),
+        "number_formats": number_formats.possible_formats(name, hints) if kind in ("integer", "huge") else [],
         "is_keylike": is_text or type_ == "UUID",
         "generalizes": kind is not None or is_category(type_),
         "tells_persons": person_value(identifier(name), type_) is not None,

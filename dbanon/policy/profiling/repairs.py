@@ -9,6 +9,7 @@ only if every value has the same format; otherwise the result states how many do
 from collections.abc import Iterable
 from pathlib import PurePath
 
+from dbanon.policy.profiling import number_formats
 from dbanon.policy.profiling.quantity_formats import QUANTITY_FORMATS
 from dbanon.policy.profiling.text_format import TEXT_PLACEHOLDER as _TEXT, TextFormat
 from dbanon.source import catalog
@@ -17,21 +18,46 @@ from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, qualified, text
 
 _WORDS = (
-    "na", "n/a", "n.a.", "n.a", "#n/a", "<na>", "nan", "null", "\\n", "nil", "n/k", "unk", "unknown", "not available",
-    "not applicable", "not known", "not stated", "not recorded", "not specified", "missing", "undefined", "k.a.",
-    "k. a.", "k.a", "keine angabe", "unbekannt", "inconnu", "desconocido", "desconhecido", "sconosciuto", "onbekend",
-    "nieznany", "неизвестно", "不明", "未知", "불명",
+    "na", "n/a", "n.a.", "n.a", "#n/a", "<na>", "nan", "null", "\\n", "nil", "n/k", "unk", "unknown",
+    "not available", "not applicable", "not known", "not stated", "not recorded", "not specified", "missing",
+    "undefined", "k.a.", "k. a.", "k.a", "keine angabe", "keine Angabe", "unbekannt", "inconnu", "desconocido",
+    "desconhecido", "sconosciuto", "onbekend", "nieznany", "неизвестно", "不明", "未知", "불명", "not reported",
+    "not collected", "no data", "no information", "no answer", "don't know", "nicht bekannt", "ohne angabe",
+    "ohne Angabe", "non renseigné", "non renseigne", "non connu", "sin datos", "no consta", "não informado",
+    "nao informado", "sem informação", "sem informacao", "non noto", "non disponibile", "niet bekend", "brak danych",
+    "ikke oplyst", "uoplyst", "ukendt", "ukjent", "okänd", "uppgift saknas", "ei tietoa", "tuntematon", "нет данных",
+    "не указано", "невідомо", "bilinmiyor", "tidak diketahui", "ismeretlen", "neznámé", "necunoscut", "άγνωστο",
+    "không rõ", "غير معروف", "अज्ञात", "不詳", "不详", "미상",
 )  # fmt: skip
-_SIGNS = ("", "-", "--", "---", "–", "—", "?", "??", "???", ".", "..", "...", "*", "**", "***")
+_SIGNS = ("", "-", "--", "---", "–", "—", "?", "??", "???", ".", "..", "...", "*", "**", "***", "****", "#", "_", "/")
 
 TEXT_CODES = (*_SIGNS, *sorted({spelled for w in _WORDS for spelled in (w, w.upper(), w.capitalize(), w.title())}))
 """Texts that mean a missing value, in their usual spellings. `None` is not one of them: it can be a finding."""
 
 NUMBER_CODES = (
     *(10**digits - 1 - offset for digits in range(2, 10) for offset in (0, 1, 2)),
-    *(-1, -2, -3, -7, -8, -9, -97, -98, -99, -998, -999, -9999, -99999, -999999),
+    *(-1, -2, -3, -7, -8, -9, -66, -77, -88, -96, -97, -98, -99, -666, -777, -888, -996, -997, -998, -999),
+    *(-7777, -8888, -9997, -9998, -9999, -99999, -999999),
 )
 """Numbers that mean a missing value if they are far from all others, or are the only negative ones."""
+
+CODE_PATTERNS = tuple(
+    pattern
+    for digits in range(2, 6)
+    for pattern in (
+        tuple(int(str(digit) * digits) for digit in (6, 7, 8, 9)),
+        tuple(10**digits - n for n in (4, 3, 2, 1)),
+    )
+)
+"""Numbers that questionnaires use together, such as 66, 77, 88, 99 and 96, 97, 98, 99: two or more of them mean missing
+values if they are the greatest numbers of a column and nothing is between and near them.
+"""
+
+MIN_PATTERN_STEPS = 5
+"""Minimum distance of such numbers from the others, in mean distances between the others."""
+
+MAX_PATTERN_PROBABILITY = 1e-4
+"""Maximum probability that records beyond all others have only such numbers by chance."""
 
 DATE_CODES = (
     "0001-01-01", "1111-11-11", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1901-01-01",
@@ -140,11 +166,31 @@ def _number_formats(first_index: int) -> list[TextFormat]:
     ]
 
 
+def _partial_and_compact_dates() -> list[TextFormat]:
+    """Return the formats of dates without a day, such as 1987-05-00, and of dates without separators."""
+    partial = TextFormat(
+        "VARCHAR",
+        "partial dates, %Y-%m-%d with 00 for what is unknown",
+        rf"regexp_full_match({_TEXT}, '(18[5-9]|19\d|20\d|21[0-5])\d-(00-00|(0[1-9]|1[0-2])-([0-2]\d|3[01]))')",
+        f"regexp_replace({_TEXT}, '(-00)+$', '')",
+        hint=number_formats.PARTIAL_DATES_HINT,
+    )
+    compact = TextFormat(
+        "DATE",
+        "dates as text, %Y%m%d",
+        rf"CASE WHEN regexp_full_match({_TEXT}, '(18[5-9]|19\d|20\d|21[0-5])\d{{5}}') "
+        f"THEN try_strptime({_TEXT}, '%Y%m%d') IS NOT NULL ELSE false END",
+        f"CAST(strptime({_TEXT}, '%Y%m%d') AS DATE)",
+        is_plain=True,
+    )
+    return [partial, compact]
+
+
 def _all_formats() -> tuple[TextFormat, ...]:
     """Return all formats: dates, timestamps as DuckDB casts them, numbers, then numbers with more text."""
     is_readable, conversion = f"TRY_CAST({_TEXT} AS TIMESTAMP) IS NOT NULL", f"CAST({_TEXT} AS TIMESTAMP)"
     timestamps = TextFormat("TIMESTAMP", "dates and times as text", is_readable, conversion)
-    dates = [*_date_formats(), timestamps]
+    dates = [*_date_formats(), timestamps, *_partial_and_compact_dates()]
     return (*dates, *_number_formats(len(dates)), *QUANTITY_FORMATS)
 
 
@@ -174,12 +220,19 @@ def repair_values() -> dict[str, object]:
         "codes": literal_rows({"code": "VARCHAR"}, [[code] for code in TEXT_CODES]),
         "longest": max(map(len, TEXT_CODES)),
         "numbers": _value_rows(f"({n}, '{n}')" for n in NUMBER_CODES),
+        "patterns": _value_rows(f"({i}, {n}, '{n}')" for i, pattern in enumerate(CODE_PATTERNS) for n in pattern),
+        "pattern_steps": MIN_PATTERN_STEPS,
+        "pattern_probability": Sql(f"{MAX_PATTERN_PROBABILITY:f}"),
         "dates": _value_rows(f"(epoch(TIMESTAMP '{d}'), '{d}')" for d in DATE_CODES),
         "far_number": Sql(str(MIN_NUMBER_DISTANCE)),
         "far_date": Sql(str(MIN_DATE_DISTANCE)),
         "trimmed": Sql(f"trim(value, {_BLANKS})"),
         "reads": [
-            {"sql": Sql(form.is_readable.replace(_TEXT, "value")), "is_date": form.is_date} for form in TEXT_FORMATS
+            {
+                "sql": Sql(form.is_readable.replace(_TEXT, "value")),
+                "is_date": not form.is_plain and (form.is_date or form.type == "VARCHAR"),
+            }
+            for form in TEXT_FORMATS
         ],
         "forms": literal_rows(column_types, rows),
     }

@@ -36,11 +36,13 @@ class DeclaredRelation:
     Attributes:
         columns: Returns the types of its columns by name.
         is_visible: Whether the cursor of the planner can read it; false for temporary relations.
+        table: SQL of its name if it is a table that can be changed, not a view or a file; else None.
     """
 
     sql: Sql
     columns: Callable[[], Mapping[str, str]]
     is_visible: bool = True
+    table: Sql | None = None
 
 
 @dataclass(frozen=True)

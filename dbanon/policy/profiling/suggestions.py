@@ -21,6 +21,11 @@ MIN_TOP_SHARE = 0.995
 CALENDAR_LEVELS = ("month", "quarter", "year", "decade")
 """Levels of a suggested calendar hierarchy."""
 
+_CALENDAR_ARGUMENT = Sql(f"levels := [{join_sql(map(text, CALENDAR_LEVELS))}]")
+
+PARTIAL_DATE = r"(18[5-9]|19\d|20\d|21[0-5])\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])(T.*)?)?)?"
+"""A date whose day, or month and day, may be missing."""
+
 MIN_YEARS_BY_YEAR = 20
 """Minimum number of years of dates for which a grid of years is suggested."""
 
@@ -85,8 +90,9 @@ def suggest_settings(
     """Suggest settings of a quasi-identifier, by its type and values.
 
     Codes of one length get a hierarchy of prefixes, numbers that are codes of categories a flat one, other numbers a
-    hierarchy of intervals and a `top`, and dates a calendar hierarchy and a grid. Other texts and types get none.
-    Columns with at most MAX_TRIVIAL_VALUES distinct values that are no codes get none, either. O(n log n).
+    hierarchy of intervals and a `top`, and dates a calendar hierarchy and a grid. Texts that are dates, of which some
+    have no day, get a calendar hierarchy. Other texts and types get none. Columns with at most MAX_TRIVIAL_VALUES
+    distinct values that are no codes get none, either. O(n log n).
 
     Args:
         cursor: A cursor that runs queries.
@@ -106,6 +112,7 @@ def suggest_settings(
         "k": k,
         "top": Sql(str(MIN_TOP_SHARE)),
         "nearly": Sql(str(thresholds.NEARLY_ALL_SHARE)),
+        "partial_date": text(PARTIAL_DATE),
         "few_rows": thresholds.MIN_UNIQUENESS_RECORDS,
     }
 
@@ -117,7 +124,8 @@ def suggest_settings(
         return first_row
 
     if type_ == "VARCHAR":
-        return Suggestions(_suggest_prefixes(*query_row("prefixes")))
+        prefixes = _suggest_prefixes(*query_row("prefixes"))
+        return Suggestions(prefixes or _suggest_calendar_of_texts(*query_row("partial_dates")))
     if kind in ("integer", "huge", "decimal", "float"):
         minimum, maximum, n_distinct, top = query_row("numbers")
         if 1 < n_distinct <= MAX_CODES and is_category_name(column):
@@ -140,7 +148,7 @@ def suggest_settings(
         date_level_names = ["days" if kind == "date" else "values", *(f"{level}s" for level in CALENDAR_LEVELS)]
         hierarchy = SuggestedHierarchy(
             "dates",
-            Sql(f"levels := [{join_sql(map(text, CALENDAR_LEVELS))}]"),
+            _CALENDAR_ARGUMENT,
             tuple(zip(counts_by_level, date_level_names, strict=True)),
         )
         return Suggestions(
@@ -167,6 +175,20 @@ def _suggest_prefixes(n_distinct: int, length: int | None, *counts: int) -> Sugg
     return SuggestedHierarchy(
         "prefix", _list_argument("keep", keep), tuple(zip((n_distinct, *counts), level_names, strict=False))
     )
+
+
+def _suggest_calendar_of_texts(n_distinct: int, are_dates: bool, *counts: int) -> SuggestedHierarchy | None:
+    """Return a calendar hierarchy of texts that are dates; None for other texts or few distinct values.
+
+    Args:
+        n_distinct: Number of distinct values; at most MAX_TRIVIAL_VALUES are few.
+        are_dates: Whether nearly all of them are dates, some without a day.
+        *counts: Numbers of distinct months, quarters, years and decades.
+    """
+    if not are_dates or n_distinct <= MAX_TRIVIAL_VALUES:
+        return None
+    level_names = ["values", *(f"{level}s" for level in CALENDAR_LEVELS)]
+    return SuggestedHierarchy("dates", _CALENDAR_ARGUMENT, tuple(zip((n_distinct, *counts), level_names, strict=True)))
 
 
 def _list_argument(name: str, numbers: Sequence[int]) -> Sql:

@@ -19,6 +19,7 @@ class TextFormat:
         twin: Index, in TEXT_FORMATS, of the other of two such formats; None without one.
         choice: Why this format is chosen if every text fits both.
         hint: A remark that is shown with the format.
+        is_plain: Whether texts of digits have it, which are not written like dates.
     """
 
     type: str
@@ -29,6 +30,7 @@ class TextFormat:
     twin: int | None = None
     choice: str | None = None
     hint: str = ""
+    is_plain: bool = False
 
     @property
     def is_date(self) -> bool:

@@ -4,10 +4,68 @@ number_codes AS MATERIALIZED (
     SELECT number, code
     FROM ({{ mend.numbers }}) AS codes (number, code)
 ),
+-- One row per number of a pattern of codes, such as 77, 88 and 99: the pattern, the number and its text.
+pattern_codes AS MATERIALIZED (
+    SELECT pattern, number, code
+    FROM ({{ mend.patterns }}) AS codes (pattern, number, code)
+),
 -- One row per date, in seconds, that can mean a missing value.
 date_codes AS MATERIALIZED (
     SELECT number, code
     FROM ({{ mend.dates }}) AS codes (number, code)
+),
+-- One row per column of numbers and number in it that can mean a missing value: how many records have it.
+number_code_counts AS MATERIALIZED (
+    SELECT NULL::INTEGER AS place, NULL::DOUBLE AS number, 0::BIGINT AS records WHERE false
+    {% for c in columns if c.coded_as == 'number' %}
+    UNION ALL
+    SELECT {{ c.i }}, number, records
+    FROM (SELECT {{ c.number }} AS number, records FROM {{ 'values'|of(c) }})
+    WHERE number IN (SELECT number FROM number_codes UNION SELECT number FROM pattern_codes)
+    {% endfor %}
+),
+-- One row per column of numbers, pattern and number of the pattern in the column: how many records have it.
+pattern_code_counts AS MATERIALIZED (
+    SELECT place, pattern, number, code, records FROM number_code_counts JOIN pattern_codes USING (number)
+),
+-- One row per column and pattern of which the column has two or more numbers: the first and the last of them, how many
+-- there are, and how many records have them.
+pattern_counts AS MATERIALIZED (
+    SELECT
+        place, pattern, list(number) AS numbers, min(number) AS first_number, max(number) AS last_number,
+        count(*) AS n_codes, sum(records) AS n_coded
+    FROM pattern_code_counts
+    GROUP BY place, pattern
+    HAVING count(*) > 1
+),
+-- One row per column and pattern whose numbers mean missing values: they are far above all other numbers, and records
+-- that have other numbers above these would have been expected.
+found_patterns AS MATERIALIZED (
+    SELECT place, pattern
+    FROM (
+        SELECT NULL::INTEGER AS place, NULL::INTEGER AS pattern, 0::BIGINT AS n_above, NULL::DOUBLE AS step,
+            NULL::DOUBLE AS distance, NULL::DOUBLE AS probability
+        WHERE false
+        {% for c in columns if c.coded_as == 'number' %}
+        UNION ALL
+        SELECT
+            {{ c.i }}, p.pattern,
+            count(*) FILTER (
+                WHERE number > p.first_number AND NOT list_contains(p.numbers, number)
+                    AND NOT (number > 5 * p.last_number AND number IN (SELECT number FROM number_codes))
+            ) AS n_above,
+            (max(number) FILTER (WHERE number < p.first_number) - min(number) FILTER (WHERE number >= 0))
+                / nullif(count(*) FILTER (WHERE number >= 0 AND number < p.first_number) - 1, 0) AS step,
+            any_value(p.first_number) - max(number) FILTER (WHERE number < p.first_number) AS distance,
+            (any_value(p.n_codes) * step
+                / (any_value(p.last_number) - max(number) FILTER (WHERE number < p.first_number))
+            ) ** any_value(p.n_coded) AS probability
+        FROM (SELECT {{ c.number }} AS number FROM {{ 'values'|of(c) }}), pattern_counts AS p
+        WHERE p.place = {{ c.i }}
+        GROUP BY p.pattern
+        {% endfor %}
+    )
+    WHERE n_above = 0 AND distance >= {{ mend.pattern_steps }} * step AND probability < {{ mend.pattern_probability }}
 ),
 -- One row per column and code for a missing value in it: how many values are exactly that code, and how many records
 -- have it, also with blanks around it. Of texts it is no leaf of the column's hierarchy; of numbers and dates it is far
@@ -35,7 +93,11 @@ missing_code_counts AS MATERIALIZED (
     {% for c in columns if c.coded_as %}
     UNION ALL
     SELECT {{ c.i }}, k.code, 0, v.records
+    {% if c.coded_as == 'number' %}
+    FROM (SELECT number, records FROM number_code_counts WHERE place = {{ c.i }}) AS v
+    {% else %}
     FROM (SELECT {{ c.number }} AS number, records FROM {{ 'values'|of(c) }}) AS v
+    {% endif %}
     JOIN {{ sql(c.coded_as) }}_codes AS k ON v.number = k.number,
     (
         SELECT count(*) AS n_numbers, min(number) AS low, max(number) AS high
@@ -43,6 +105,9 @@ missing_code_counts AS MATERIALIZED (
         WHERE number NOT IN (SELECT number FROM {{ sql(c.coded_as) }}_codes)
     ) AS others
     WHERE n_numbers > 1 AND (
+        {% if c.coded_as == 'number' and not c.is_position %}
+        (k.number <= -9 AND k.number < low - {{ mend.far_number }} * (high - low)) OR
+        {% endif %}
         {% if c.coded_as == 'date' %}
         k.number > high + {{ mend.far_date }} * (high - low) OR k.number < low - {{ mend.far_date }} * (high - low)
         {% else %}
@@ -50,6 +115,8 @@ missing_code_counts AS MATERIALIZED (
         {% endif %}
     )
     {% endfor %}
+    UNION
+    SELECT k.place, k.code, 0, k.records FROM pattern_code_counts AS k JOIN found_patterns USING (place, pattern)
 ),
 -- One row per column of texts: a list that has, for each format, whether nearly all texts of a sample have it.
 candidate_formats AS MATERIALIZED (

@@ -18,7 +18,9 @@ source AS MATERIALIZED (
 ),
 {% include 'policy/profiling/column_stats.sql' %},
 {% include 'policy/profiling/proposed_roles.sql' %},
+{% include 'policy/profiling/number_formats.sql' %},
 {% include 'policy/profiling/repairs.sql' %},
+{% include 'policy/profiling/table_problems.sql' %},
 {% include 'policy/profiling/unique_combinations.sql' %}
 SELECT
     r.column_name,
@@ -51,10 +53,11 @@ SELECT
     r.covered_values,
     m.missing_codes,
     m.statement,
-    m.problems,
-    m.repairs
+    list_concat(m.problems, coalesce(x.problems, [])) AS problems,
+    list_concat(m.repairs, coalesce(x.repairs, [])) AS repairs
 FROM proposed_roles AS r
 JOIN column_repairs AS m USING (place)
+LEFT JOIN table_problems AS x USING (place)
 LEFT JOIN combined_columns AS c USING (place)
 LEFT JOIN best_combinations AS pairs ON pairs.place = r.place AND pairs.size = 2
 LEFT JOIN best_combinations AS triples ON triples.place = r.place AND triples.size = 3

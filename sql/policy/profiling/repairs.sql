@@ -11,8 +11,11 @@ column_problems AS MATERIALIZED (
         r.*, p.* EXCLUDE (place),
         f.* EXCLUDE (place, type), f.type AS new_type,
         b.n_padded, coalesce(s.n_ids, 0) AS n_similar_ids,
-        r.role NOT IN ('identifier', 'person') AND NOT r.has_hierarchy AND f.texts > 0
+        NOT r.has_hierarchy AND f.texts > 0
             AND f.n_unreadable <= (1 - {{ limits.NEARLY_ALL_SHARE }}) * f.texts
+            AND r.role <> 'person'
+            {# A number may be an identifier only because it is read as one. #}
+            AND (r.role <> 'identifier' OR (f.is_from_number AND r.key_word IS NULL AND r.named_quasi IS NOT NULL))
             AND (new_type IN ('DATE', 'TIMESTAMP', 'VARCHAR') OR (
                 r.key_word IS NULL AND (new_type = 'DOUBLE' OR f.texts > 2)
                 AND NOT coalesce(regexp_matches(r.named_quasi, {{ postal }}), false)
@@ -30,7 +33,11 @@ column_problems AS MATERIALIZED (
             AS unreadable_condition
     FROM proposed_roles AS r
     JOIN statement_parts AS p USING (place)
-    LEFT JOIN column_formats AS f USING (place)
+    LEFT JOIN (
+        SELECT *, false AS is_from_number FROM column_formats
+        UNION ALL BY NAME
+        FROM number_column_formats
+    ) AS f USING (place)
     LEFT JOIN (
         {% for c in columns if c.is_text %}
         SELECT
