@@ -174,6 +174,7 @@ def _partial_and_compact_dates() -> list[TextFormat]:
         rf"regexp_full_match({_TEXT}, '(18[5-9]|19\d|20\d|21[0-5])\d-(00-00|(0[1-9]|1[0-2])-([0-2]\d|3[01]))')",
         f"regexp_replace({_TEXT}, '(-00)+$', '')",
         hint=number_formats.PARTIAL_DATES_HINT,
+        is_partial_date=True,
     )
     compact = TextFormat(
         "DATE",
@@ -230,7 +231,7 @@ def repair_values() -> dict[str, object]:
         "reads": [
             {
                 "sql": Sql(form.is_readable.replace(_TEXT, "value")),
-                "is_date": not form.is_plain and (form.is_date or form.type == "VARCHAR"),
+                "is_date": not form.is_plain and (form.is_date or form.is_partial_date),
             }
             for form in TEXT_FORMATS
         ],

@@ -20,6 +20,7 @@ class TextFormat:
         choice: Why this format is chosen if every text fits both.
         hint: A remark that is shown with the format.
         is_plain: Whether texts of digits have it, which are not written like dates.
+        is_partial_date: Whether the texts are written like dates, some without a day.
     """
 
     type: str
@@ -31,6 +32,7 @@ class TextFormat:
     choice: str | None = None
     hint: str = ""
     is_plain: bool = False
+    is_partial_date: bool = False
 
     @property
     def is_date(self) -> bool:
