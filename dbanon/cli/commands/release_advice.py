@@ -47,7 +47,7 @@ class AnonymizeCall:
 
     def metrics_without(self, column: str) -> Sql:
         """Return the query for the metrics of the same call, in which a column is withheld."""
-        parameters = {name: _without(value, column) for name, value in self.parameters.items()}
+        parameters: dict[str, Any] = {name: _without(value, column) for name, value in self.parameters.items()}
         withheld = parameters.get("withhold") or []
         parameters["withhold"] = [*([withheld] if isinstance(withheld, str) else withheld), column]
         arguments = [text(self.table), *(Sql(f"{identifier(n)} := {argument(v)}") for n, v in parameters.items())]
