@@ -160,6 +160,7 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
         "is_time": kind in ("date", "timestamp", "nanos", "time"),
         "is_clock": kind == "time",
         "is_measured": any((hints.count, hints.category, hints.quasi)),
+        "may_be_integers": kind in ("float", "decimal") and not type_.endswith(",0)"),
         "is_coded": kind in _CODE_FAMILIES and is_category_name(name),
         "is_position": hints.coordinate is not None and kind in _CODE_LISTS and kind not in _CALENDAR_FAMILIES,
         "is_named": any((hints.quasi, hints.sensitive)) and kind not in _CALENDAR_FAMILIES,

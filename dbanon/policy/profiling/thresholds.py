@@ -25,6 +25,9 @@ MIN_UNIQUENESS_RECORDS = 20
 MIN_SINGLED_OUT_SHARE = 0.5
 """Minimum share of records that are unique by a sensitive value alone for it to be withheld: amounts to the cent."""
 
+MAX_EXACT_INTEGER = 2**53
+"""Least number beyond which a DOUBLE does not hold every integer."""
+
 MAX_SAME_CONTENT_SHARE = 0.5
 """Maximum distinct values per record of columns that are compared whether they have the same content."""
 

@@ -194,11 +194,19 @@ column_counts AS MATERIALIZED (
         {% endif %}
         {% if c.number %}
         coalesce(bool_and({{ c.number }} IN (0, 1)), false) AS is_zero_or_one,
+        {% if c.may_be_integers %}
+        coalesce(
+            bool_and({{ c.number }} = trunc({{ c.number }}) AND abs({{ c.number }}) < {{ limits.MAX_EXACT_INTEGER }}),
+            false
+        ) AS has_integers,
+        {% else %}
+        false AS has_integers,
+        {% endif %}
         (SELECT middle_percent FROM {{ 'outliers'|of(c) }}) AS middle_percent,
         (SELECT n_not_finite FROM {{ 'outliers'|of(c) }}) AS n_not_finite,
         (SELECT n_outliers FROM {{ 'outliers'|of(c) }}) AS n_outliers
         {% else %}
-        false AS is_zero_or_one, NULL::INTEGER AS middle_percent, 0 AS n_not_finite, NULL::BIGINT AS n_outliers
+        false AS is_zero_or_one, false AS has_integers, NULL::INTEGER AS middle_percent, 0 AS n_not_finite, NULL::BIGINT AS n_outliers
         {% endif %}
     FROM {{ 'values'|of(c) }}
     {% if not loop.last %}

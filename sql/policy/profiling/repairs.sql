@@ -23,6 +23,10 @@ column_problems AS MATERIALIZED (
         coalesce(has_format AND f.n_unreadable = 0, false) AS is_converted,
         r.role <> 'identifier' AND r.codes IS NOT NULL AND NOT is_converted AS has_codes,
         coalesce(r.role <> 'identifier' AND b.n_padded > 0 AND NOT is_converted, false) AS is_padded,
+        {# Numbers of files and data frames in which some are missing. #}
+        r.role <> 'identifier' AND r.has_integers AND (r.missing > 0 OR r.n_not_finite > 0) AS is_integer,
+        'TRY_CAST(' || p.quoted_name || ' AS BIGINT)' AS integer_value,
+        CASE WHEN is_integer THEN integer_value ELSE p.quoted_name END AS plain_value,
         CASE WHEN len(r.codes) > 0 THEN '''' || array_to_string(
             list_transform(r.codes, lambda code: replace(code, '''', '''''')), ''', '''
         ) || '''' END AS code_list,
@@ -92,11 +96,12 @@ column_statements AS MATERIALIZED (
             WHEN is_converted THEN converted_text
             WHEN has_codes
             THEN 'CASE WHEN ' || CASE WHEN is_text THEN clean_text ELSE quoted_name END || ' NOT IN (' || null_codes
-                || ') THEN ' || CASE WHEN is_padded THEN trimmed_text ELSE quoted_name END || ' END'
+                || ') THEN ' || CASE WHEN is_padded THEN trimmed_text ELSE plain_value END || ' END'
             WHEN is_padded THEN trimmed_text
+            WHEN is_integer THEN integer_value
         END AS repaired_value,
         {% if views %}
-        CASE WHEN count(*) FILTER (WHERE is_converted OR is_padded) OVER () > 0 THEN {{ views.head }}
+        CASE WHEN count(*) FILTER (WHERE is_converted OR is_padded OR is_integer) OVER () > 0 THEN {{ views.head }}
             || string_agg(
                 CASE WHEN repaired_value IS NOT NULL THEN repaired_value || ' AS ' || quoted_name END, ', '
             ) OVER (ORDER BY place ASC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
@@ -146,6 +151,10 @@ column_repairs AS MATERIALIZED (
             CASE WHEN role = 'person' AND n_similar_ids > 0 THEN
                 'ids of persons that differ from another one only by blanks, case or leading zeros, and count as '
                 || 'different people: ' || n_similar_ids
+            END,
+            CASE WHEN is_integer THEN
+                'whole numbers of type ' || type || ', as some are missing: they are published as 35.0, and no label 35 of '
+                || 'a hierarchy is theirs'
             END
         ], lambda problem: problem IS NOT NULL), named_problems) AS problems,
         list_concat(
@@ -160,6 +169,9 @@ column_repairs AS MATERIALIZED (
             ] ELSE [] END,
             CASE WHEN is_padded THEN [coalesce(view_statement, blank_removal)] ELSE [] END,
             CASE WHEN role = 'person' AND n_similar_ids > 0 THEN [NULL] ELSE [] END,
+            CASE WHEN is_integer THEN [
+                coalesce(view_statement, type_change || 'BIGINT USING ' || integer_value)
+            ] ELSE [] END,
             named_repairs
         ) AS repairs
     FROM column_statements
