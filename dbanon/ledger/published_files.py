@@ -17,6 +17,8 @@ from dbanon.sqltext.quote import Sql, join_sql, literal_rows, qualified, text
 from dbanon.table_functions.table_function import Call, TableFunction
 
 TABLE = "published_file"
+MAX_STORED_TEXTS = 3
+"""Recipients, purposes and legal bases that a report takes from the ledger."""
 _RELEASE_COLUMNS = {"schema_name": "VARCHAR", "name": "VARCHAR", "version": "INTEGER"}
 _FILE_COLUMNS = {
     "channel": "VARCHAR", "content": "VARCHAR", "file": "VARCHAR", "sha256": "VARCHAR", "published_at": "TIMESTAMP",
@@ -139,16 +141,23 @@ def files_of_version(cursor: Cursor, entry: LedgerEntry) -> list[PublishedFile]:
 
 
 def stored_handover(cursor: Cursor, entry: LedgerEntry, stated: Handover) -> Handover:
-    """Return a handover in which what is not stated is what the ledger has for a version, several texts joined by `; `.
+    """Return a handover in which what is not stated is what the ledger has for a version.
 
-    Readers of a server are no recipients here, since nothing was stated for them.
+    Several texts are joined by `; `; of more than MAX_STORED_TEXTS, only the last ones. Readers of a server are no
+    recipients here, since nothing was stated for them.
     """
     files = [file for file in files_of_version(cursor, entry) if file.channel == "file" and file.content == "release"]
     stored = [
-        "; ".join(dict.fromkeys(value for value in values if value)) or None
+        _joined(list(dict.fromkeys(value for value in values if value)))
         for values in zip(*(astuple(file.handover) for file in files), strict=True)
     ]
     return Handover(*(value or other for value, other in zip(astuple(stated), stored or [None] * 3, strict=True)))
+
+
+def _joined(texts: Sequence[str]) -> str | None:
+    """Return texts in one line, of many only the last ones; None if there are none."""
+    shown = "; ".join(texts[-MAX_STORED_TEXTS:])
+    return f"{shown}; and {len(texts) - MAX_STORED_TEXTS} more" if len(texts) > MAX_STORED_TEXTS else shown or None
 
 
 def published_files(call: Call) -> Sql:

@@ -88,6 +88,10 @@ def test_postgres_delivery_created_refreshed_and_dropped(ward: Any) -> None:
     assert tables(ward) == []
     assert rows(ward, "SELECT version, status FROM releases()") == [(1, "replaced"), (2, "dropped")]
     assert rows(ward, "FROM clinic.dbanon.delivery") == []
+    listed = rows(ward, "SELECT version, channel, content, file, sha256 FROM published_files()")
+    assert [row[:3] for row in listed] == [(1, "postgres", "release"), (2, "postgres", "release")]
+    assert listed[0][3] == listed[1][3] and re.fullmatch(r'"?public"?\."?safe"? in .*', listed[0][3])
+    assert [row[4] for row in listed] == [h for (h,) in rows(ward, "SELECT hashes[''] FROM releases()")]
     ward.execute(f"{DROP} IF EXISTS pg.public.safe")
     with pytest.raises(errors.UnknownReleaseError):
         ward.execute(f"{REFRESH} pg.public.safe")

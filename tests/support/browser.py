@@ -114,3 +114,15 @@ def measure_page(
     measured_document = json.loads(html.unescape(match.group(1)))
     console = [line for line in ran.stderr.splitlines() if ":CONSOLE" in line]
     return PageMeasurement(dict(zip(widths, measured_document, strict=True)), console)
+
+
+def printed_pages(page: str, folder: Path) -> int:
+    """Return the number of sheets that the browser prints a page on."""
+    source, target = folder / "printed.html", folder / "printed.pdf"
+    source.write_text(page, encoding="utf-8")
+    subprocess.run(
+        [find_browser(), *QUIET, f"--user-data-dir={folder / 'print'}", "--no-pdf-header-footer",
+         f"--print-to-pdf={target}", source.as_uri()],
+        capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", target.read_bytes()))

@@ -22,6 +22,7 @@ from dbanon.errors import DbanonError
 from dbanon.ledger import permissions, releases
 from dbanon.ledger.permissions import Permission
 from dbanon.ledger.releases import LedgerEntry
+from dbanon.publishing.certificate import FILES_SECTION
 from dbanon.publishing.release_files import OutputOptions, write_database, write_release
 from dbanon.runtime import atomic_write, session, storage_version
 from dbanon.runtime.session import Session
@@ -33,7 +34,7 @@ from dbanon.table_functions import scalar_functions
 from dbanon.views import release_requests
 from dbanon.views.release_requests import RequestOutcome
 
-LAYOUT_VERSION = 4
+LAYOUT_VERSION = 5
 """Version of the file's layout; increase it when files are written differently."""
 
 _TABLE_SUFFIXES = ("", "_classes", "_metrics", "_certificate")
@@ -213,6 +214,8 @@ def _copy_statements(cursor: Any, files: dict[Path, LedgerEntry], requests: _Rea
         for ending in _TABLE_SUFFIXES:
             columns = join_sql(_copied_column(c, t) for c, t in _table_columns(cursor, entry, ending).items())
             table = f"{part}.main.{identifier(entry.name + ending)}"
+            if ending == "_certificate":
+                table = f"{table} WHERE {_SERVED_LINES} ORDER BY rowid ASC"
             yield Sql(f"CREATE TABLE {qualified(entry.schema, entry.name + ending)} AS SELECT {columns} FROM {table}")
         yield _list_release(entry, part)
         yield Sql(f"DETACH {part}")
@@ -256,6 +259,10 @@ def _copied_column(name: str, type_: str) -> Sql:
     return Sql(f"CAST({column} AS VARCHAR) AS {column}" if "ENUM" in type_ else column)
 
 
+_SERVED_LINES = Sql(f"section <> {text(FILES_SECTION)}")
+"""The condition of the lines of a certificate that are served: the hashes are of tables whose types can be others."""
+
+
 def _list_release(entry: LedgerEntry, part: Sql) -> Sql:
     """Return the INSERT that adds a release to the list for readers, with its number of rows and its certificate.
 
@@ -266,5 +273,6 @@ def _list_release(entry: LedgerEntry, part: Sql) -> Sql:
         f"INSERT INTO {catalog.SCHEMA}.served "
         f"SELECT {join_sql(map(literal, (entry.schema, entry.name, entry.display_name)))}, "
         f"{entry.version}, (SELECT count(*) FROM {qualified(entry.schema, entry.name)}), "
-        f"list({{'section': section, 'item': item, 'value': value, 'sql': sql}} ORDER BY rowid) FROM {certificate}"
+        f"list({{'section': section, 'item': item, 'value': value, 'sql': sql}} ORDER BY rowid) "
+        f"FROM {certificate} WHERE {_SERVED_LINES}"
     )

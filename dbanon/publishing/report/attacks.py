@@ -21,8 +21,8 @@ _CLASS_ATTACKS = {
     "one.",
     "similarity": "Who finds somebody's class learns that its sensitive values are all of one kind, by their "
     "hierarchy.",
-    "skewness": "Who finds somebody's class is surer of a sensitive value than without the release, by a chance of 0.2 "
-    "or more.",
+    "skewness": "Who finds somebody's class is surer of a sensitive value than without the release, by 20 percentage "
+    "points or more.",
     "minimality": "Who knows the algorithm, and that it generalized no more than it had to, concludes that a value was "
     "too frequent among some records.",
     "reconstruction": "Who guesses exact values behind those that are published, and the sensitive value with them.",

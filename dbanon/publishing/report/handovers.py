@@ -7,7 +7,7 @@ from dbanon.source import catalog
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, join_sql, literal, qualified, text
 
-N_FILES = 5
+N_FILES = 3
 """Published files that are listed."""
 
 

@@ -129,6 +129,8 @@ def is_share(line: Line) -> bool:
     """Return whether the number in a certificate's line is a share or a probability."""
     if line.section == "risk":
         return line.label.startswith(("prosecutor", "marketer"))
+    if (line.section, line.label) == ("achieved", "precision"):
+        return True
     return line.label.startswith("share of records") or line.label.endswith(": share that tells nothing")
 
 

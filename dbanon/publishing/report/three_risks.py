@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dbanon.errors import DbanonError
@@ -13,6 +13,9 @@ from dbanon.publishing.report.queries import ReleaseReader, first_value_by_name
 from dbanon.publishing.report.verdict import VerdictWriter
 from dbanon.publishing.report.wording import count, odds, percent
 from dbanon.sqltext.quote import Sql
+
+MAX_NUMBERS = 8
+"""Numbers of a risk that are on the second page, which is one sheet of paper."""
 
 
 @dataclass(frozen=True)
@@ -64,19 +67,28 @@ def three_risks(reader: ReleaseReader, writer: VerdictWriter, source: UnchangedS
         Risk(
             "Singling out",
             "Can a reader isolate the records of one person?",
-            list(_singling_out(writer)),
+            _shortened(_singling_out(writer)),
         ),
         Risk(
             "Linkability",
             "Can a reader link records about the same person, here or in other data?",
-            list(_linkability(reader, writer, attacked)),
+            _shortened(_linkability(reader, writer, attacked)),
         ),
         Risk(
             "Inference",
             "Can a reader deduce a sensitive value of a person?",
-            list(_inference(reader, writer, attacked)),
+            _shortened(_inference(reader, writer, attacked)),
         ),
     ]
+
+
+def _shortened(numbers: Iterable[RiskNumber]) -> list[RiskNumber]:
+    """Return at most MAX_NUMBERS numbers; of more, the last entry states how many are only in the appendix."""
+    numbers = list(numbers)
+    if len(numbers) <= MAX_NUMBERS:
+        return numbers
+    n_omitted = len(numbers) - MAX_NUMBERS + 1
+    return [*numbers[: MAX_NUMBERS - 1], RiskNumber("further numbers", f"{n_omitted} in the appendix")]
 
 
 def _singling_out(writer: VerdictWriter) -> Iterator[RiskNumber]:

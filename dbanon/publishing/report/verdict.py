@@ -9,7 +9,7 @@ from dbanon.ledger.published_files import Handover
 from dbanon.publishing.certificate import Certificate, Line
 from dbanon.publishing.report.blocks import format_cell
 from dbanon.publishing.report.wording import count, listing, odds, percent
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, one_line
 
 _SKEWNESS_PARAMETERS = ("t", "beta", "delta_disclosure")
 """Parameters of the models that bound how far a class differs from the whole release."""
@@ -18,8 +18,11 @@ _MODEL_NAMES = {
     "l": "{bound}-diversity", "t": "{bound}-closeness", "alpha": "share of a value at most {bound}",
     "p": "{bound}-sensitivity", "beta": "{bound}-likeness", "delta_disclosure": "{bound}-disclosure privacy",
 }  # fmt: skip
-_MAX_COLUMNS = 8
-"""Names of columns that are listed in a sentence."""
+_MAX_NAME_LENGTH = 40
+"""Characters of the name of a column that a sentence shows."""
+
+_MAX_LIST_LENGTH = 90
+"""Characters of all names of columns that a sentence shows."""
 
 
 @dataclass(frozen=True)
@@ -270,8 +273,11 @@ class VerdictWriter:
 
 
 def _column_list(names: Sequence[str]) -> str:
-    """Return names of columns for a sentence; of many, only the first."""
-    shown = [format_cell(name) or "" for name in names]
-    if len(shown) > _MAX_COLUMNS:
-        shown = [*shown[:_MAX_COLUMNS], f"{len(shown) - _MAX_COLUMNS} more"]
+    """Return names of columns for a sentence; of many, only the first, and of long ones, only the beginning."""
+    shown: list[str] = []
+    for name in map(one_line, names):
+        short = name if len(name) <= _MAX_NAME_LENGTH else name[: _MAX_NAME_LENGTH - 1] + "…"
+        if shown and sum(map(len, shown)) + len(short) > _MAX_LIST_LENGTH:
+            return listing([*shown, f"{len(names) - len(shown)} more"])
+        shown.append(short)
     return listing(shown) if shown else "none"

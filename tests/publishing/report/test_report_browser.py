@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from support import axe, browser
 
+import dbanon
+
 NETWORK = """<!DOCTYPE html><html><head><meta http-equiv="Content-Security-Policy" content="default-src 'none';
 style-src 'unsafe-inline'"></head><body style="background:#fff;color:#aaa"><p style="width:600px">pale and wide</p>
 <script>alert(1)</script><img src="https://example.invalid/a.png"></body></html>"""
@@ -44,3 +46,30 @@ def test_browser_checker_detects_layout_and_network_faults(tmp_path: Path) -> No
     position = visited.at[360]
     assert position["needed"] > 360 and position["wide"] == ["P: pale and wide"]
     assert position["pale"] == [["pale and wide", 2.32]] and position["asked"] == ["https://example.invalid/a.png"]
+
+
+def without_appendix(page: str) -> str:
+    start = page.index('<section class="appendix"')
+    return page[:start] + page[page.index("</main>") :]
+
+
+@pytest.mark.parametrize("form", ["custodian", "outgoing"])
+def test_report_prints_on_two_pages_without_appendix(clinic: Any, form: str, tmp_path: Path) -> None:
+    page = clinic[3 if form == "outgoing" else 2]
+    assert browser.printed_pages(without_appendix(page), tmp_path) == 2
+    assert browser.printed_pages(page, tmp_path) > 2
+
+
+def test_report_with_many_columns_prints_on_two_pages(tmp_path: Path) -> None:
+    names = [f"a_column_with_a_long_name_{i}" for i in range(12)]
+    with dbanon.connect() as con:
+        columns = ", ".join(f"(hash(i * 100 + {n}) % 5)::INTEGER AS {name}" for n, name in enumerate(names))
+        con.execute(f"CREATE TABLE wide AS SELECT {columns} FROM range(60) AS r (i)")
+        roles = dict.fromkeys(names[:8], "quasi") | dict.fromkeys(names[8:], "sensitive")
+        dbanon.declare(con, "wide", **roles)
+        dbanon.create_release(con, "safe", "mondrian", "wide", k=5)
+        for number in range(4):
+            text = f"a long name of a recipient or a purpose {number}"
+            dbanon.publish(con, "safe", tmp_path / f"{number}.duckdb", recipient=text, purpose=text)
+        page = dbanon.report(con, "safe")
+    assert browser.printed_pages(without_appendix(page), tmp_path) == 2
