@@ -24,7 +24,7 @@ from dbanon.cli.terminal.common import (
 from dbanon.table_functions.registry import table_functions
 
 _PLOT = click.option(
-    "--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file. Needs pip install 'dbanon[plot]'."
+    "--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file. Needs pip install -e '.[plot]'."
 )
 _QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 
