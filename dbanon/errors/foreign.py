@@ -17,8 +17,8 @@ class ScannerExtensionMissingError(DbanonError):
 
     message = (
         "{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
-        "DuckDB that it is made for. Hint: pip install 'dbanon[{extension}]', or, with access to the internet, "
-        "INSTALL {extension} in DuckDB {duckdb}."
+        "DuckDB that it is made for. Hint: in the clone of dbanon, pip install -e '.[{extension}]', or, with access to "
+        "the internet, INSTALL {extension} in DuckDB {duckdb}."
     )
     example = Situation(
         "It comes from `dbanon.load_extension` where DuckDB's extension is missing, or is made for another "

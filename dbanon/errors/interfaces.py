@@ -30,7 +30,9 @@ _DECLARED = (
 class MissingExtraError(DbanonError):
     """A library of an optional extra that is not installed."""
 
-    message = "{what} needs {library}, which is not installed. Hint: pip install 'dbanon[{extra}]'."
+    message = (
+        "{what} needs {library}, which is not installed. Hint: in the clone of dbanon, pip install -e '.[{extra}]'."
+    )
     example = Situation(
         "It comes when something is used that needs a library which is not installed.",
         ("dbanon.sqlalchemy", "sqlalchemy", "sqlalchemy"),

@@ -13,8 +13,8 @@ class QuackExtensionMissingError(DbanonError):
 
     message = (
         "{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
-        "DuckDB that it is made for. Hint: pip install 'dbanon[serve]', or, with access to the internet, INSTALL "
-        "{extension} in DuckDB {duckdb}."
+        "DuckDB that it is made for. Hint: in the clone of dbanon, pip install -e '.[serve]', or, with access to the "
+        "internet, INSTALL {extension} in DuckDB {duckdb}."
     )
     example = Situation(
         "It comes from `dbanon serve` and `dbanon write-client` where DuckDB's extensions are missing, or are made for "

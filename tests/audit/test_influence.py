@@ -274,7 +274,7 @@ def test_impossible_influence_is_reported(con: Any) -> None:
 def test_influence_without_scikit_learn_names_extra(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
     for call in (QUERY, "FROM kacpc('people', k := 5, qi := ['x'], sensitive := ['s'], weights := 'influence')"):
-        with pytest.raises(duckdb.Error, match=r"influence needs scikit-learn, .* pip install 'dbanon\[learn\]'"):
+        with pytest.raises(duckdb.Error, match=r"influence needs scikit-learn, .* pip install -e '\.\[learn\]'"):
             con.execute(call).fetchall()
 
 

@@ -248,7 +248,7 @@ def test_policy_from_labels_refuses_sqlite_table(ward: Any) -> None:
 def test_missing_sqlite_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbanon.runtime.duckdb_extensions._package_folder", lambda name: None)
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
-        with pytest.raises(errors.ScannerExtensionMissingError, match=r"pip install 'dbanon\[sqlite\]'"):
+        with pytest.raises(errors.ScannerExtensionMissingError, match=r"pip install -e '\.\[sqlite\]'"):
             dbanon.load_extension(con, "sqlite")
         with pytest.raises(errors.InvalidArgumentError, match="'postgres', 'sqlite', 'mysql'"):
             dbanon.load_extension(con, "oracle")

@@ -44,7 +44,7 @@ def dbt_python() -> str:
     except ModuleNotFoundError:
         present_spec = None
     if present_spec is None:
-        pytest.skip("dbt-duckdb is not installed (dbanon[dbt]), and DBANON_DBT_PYTHON names no Python that has it")
+        pytest.skip("dbt-duckdb is not installed (the extra dbt), and DBANON_DBT_PYTHON names no Python that has it")
     return sys.executable
 
 

@@ -31,6 +31,7 @@ from dbanon.cli.commands.release_advice import (
 )
 from dbanon.cli.commands.review import print_file_review
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
+from dbanon.cli.options.name_completion import complete_tables
 from dbanon.cli.options.parameters import (
     algorithm_option,
     merge_parameters,
@@ -78,7 +79,7 @@ from dbanon.views.pre_release_review import planned_rows
 @click.argument("source", metavar="INPUT", type=InputPath())
 @click.option("-o", "--output", help="A .parquet, .csv or .duckdb file, or a folder; required where INPUT is a file.")
 @parameter_options
-@click.option("--table", help="The table, where INPUT is a database of several.")
+@click.option("--table", help="The table, where INPUT is a database of several.", shell_complete=complete_tables)
 @algorithm_option
 @role_options
 @click.option("--dry-run", is_flag=True, help="Print what would be published and withheld, and make nothing.")

@@ -9,6 +9,7 @@ import click
 
 from dbanon import errors
 from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.name_completion import complete_algorithms, complete_tables
 from dbanon.cli.options.parameters import parse_assignment
 from dbanon.cli.terminal.common import (
     AS_JSON,
@@ -24,7 +25,7 @@ from dbanon.cli.terminal.common import (
 from dbanon.table_functions.registry import table_functions
 
 _PLOT = click.option(
-    "--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file. Needs pip install 'dbanon[plot]'."
+    "--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file. Needs pip install -e '.[plot]'."
 )
 _QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 
@@ -37,7 +38,10 @@ def _shared_arguments(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options -k, --algorithms and -p to the commands `compare` and `tradeoffs`."""
     options = (
         click.option("-k", required=True, metavar="K,K,...", help="Each k."),
-        click.option("--algorithms", metavar="NAME,NAME,...", help="Names of algorithms, or all."),
+        click.option(
+            "--algorithms", metavar="NAME,NAME,...", help="Names of algorithms, or all.",
+            shell_complete=complete_algorithms,
+        ),
         click.option(
             "-p", "--parameter", "given", multiple=True, metavar="NAME=VALUE",
             help="Any parameter of the function: qi=age,zip, metrics=ncp,precision, repeat=10.",
@@ -50,7 +54,7 @@ def _shared_arguments(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @database_argument
-@click.argument("source")
+@click.argument("source", shell_complete=complete_tables)
 @_shared_arguments
 @click.option("--n-quasi-identifiers", metavar="N,N,...", help="Use only the first N quasi-identifiers, for each N.")
 @click.option("--sample-sizes", metavar="N,N,...", help="Draw a sample of N records, for each N.")
@@ -95,7 +99,7 @@ def compare(
 
 @click.command()
 @database_argument
-@click.argument("source")
+@click.argument("source", shell_complete=complete_tables)
 @_shared_arguments
 @click.option("-l", metavar="L,L,...", help="Each l; 1 asks for none.")
 @click.option("-t", metavar="T,T,...", help="Each t; 1 asks for none.")

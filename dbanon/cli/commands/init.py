@@ -13,6 +13,7 @@ from dbanon.cli.commands import input_tables
 from dbanon.cli.commands.next_command import next_command, print_next_command
 from dbanon.cli.commands.proposed_policy import ProposalOptions, write_proposals
 from dbanon.cli.options.attach_options import attach, attach_options
+from dbanon.cli.options.name_completion import complete_tables
 from dbanon.cli.terminal.common import AS_JSON, print_result
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors import redaction
@@ -28,11 +29,12 @@ _K_HELP = "The k of later releases: what fewer reach is proposed as top."
 
 @click.command("init")
 @click.argument("source", metavar="INPUT", type=input_tables.InputPath())
-@click.argument("table", required=False)
+@click.argument("table", required=False, shell_complete=complete_tables)
 @click.option(
     "--table",
     "named_table",
     metavar="NAME",
+    shell_complete=complete_tables,
     help="The table, as TABLE names it. Of a file: the name that its table gets.",
 )
 @attach_options

@@ -7,6 +7,7 @@ import click
 from dbanon import errors
 from dbanon.cli.commands.next_command import after_policy, print_next_command
 from dbanon.cli.commands.review import policy_reviews, print_review as show_review
+from dbanon.cli.options.name_completion import complete_tables
 from dbanon.cli.terminal.common import (
     AS_JSON,
     REPLACE,
@@ -24,7 +25,7 @@ from dbanon.sqltext.quote import one_line
 
 @click.command("policy")
 @database_argument
-@click.argument("table", required=False)
+@click.argument("table", required=False, shell_complete=complete_tables)
 @AS_JSON
 @click.pass_context
 def policy(context: click.Context, database: Path, table: str | None, as_json: bool) -> None:

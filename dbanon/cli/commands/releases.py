@@ -10,6 +10,7 @@ import click
 from dbanon.cli.commands.next_command import after_doctor, next_command, print_next_command, publish_command
 from dbanon.cli.commands.review import policy_reviews, print_release_review, print_review as show_review
 from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.name_completion import complete_columns, complete_releases, complete_tables
 from dbanon.cli.options.parameters import (
     algorithm_option,
     merge_parameters,
@@ -47,10 +48,15 @@ _COMPOSITION = click.option(
 @click.command("create-release")
 @database_argument
 @click.argument("name")
-@click.argument("source")
+@click.argument("source", shell_complete=complete_tables)
 @algorithm_option
 @parameter_options
-@click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
+@click.option(
+    "--key",
+    multiple=True,
+    shell_complete=complete_columns,
+    help="Column that tells people apart; several times for several columns.",
+)
 @_COMPOSITION
 @ALLOW_SMALL_DIFFERENCES
 @click.option(
@@ -112,7 +118,7 @@ def create_release(
 
 @click.command()
 @database_argument
-@click.argument("name")
+@click.argument("name", shell_complete=complete_releases)
 @click.option(
     "--mode",
     type=click.Choice(("keep", "hold", "recluster")),
@@ -161,7 +167,7 @@ def refresh(
 
 @click.command()
 @database_argument
-@click.argument("name")
+@click.argument("name", shell_complete=complete_releases)
 @click.option("--forget", is_flag=True, help="Forget its versions, too: only if no one was given any of them.")
 @AS_JSON
 def drop(database: Path, name: str, forget: bool, as_json: bool) -> None:
@@ -205,7 +211,7 @@ def _short_row(row: Mapping[str, Any]) -> dict[str, object]:
 
 @click.command()
 @database_argument
-@click.argument("name")
+@click.argument("name", shell_complete=complete_releases)
 @AS_JSON
 def certificate(database: Path, name: str, as_json: bool) -> None:
     """Show what the release NAME is, for its custodian, with SQL that computes each number anew."""
@@ -217,7 +223,7 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 
 @click.command()
 @database_argument
-@click.argument("name")
+@click.argument("name", shell_complete=complete_releases)
 @click.option("-o", "--output", help="The HTML file to write; by default the page is printed.")
 @click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
 @click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
@@ -261,7 +267,7 @@ def report(
 
 @click.command()
 @DATABASE
-@click.argument("name")
+@click.argument("name", shell_complete=complete_releases)
 @click.option("-o", "--output", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,10 +66,11 @@ def serve(
         host, port = _parse_address(listen, _PORTS[role], allow_remote)
         journal = log or database.with_name(database.name + ".log.jsonl")
         facts = {"database": str(database), "role": role, "host": host, "port": port, "log": str(journal)}
+        facts["duckdb_cli"] = version("duckdb")
 
         def ready() -> None:
             """Print the address once the server listens."""
-            print_result(facts, as_json, f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it.")
+            print_result(facts, as_json, _ready_text(facts))
 
         from dbanon.integrations.quack.subprocesses import ServerConfig
 
@@ -86,6 +89,15 @@ def serve(
             notice = ServerCompilation(Console(stderr=True, highlight=False))
             with contextlib.closing(notice), compile_events.listen(notice.report):
                 custodian_server.serve(serving, memory_arguments(), _log_message, ready)
+
+
+def _ready_text(facts: Mapping[str, object]) -> str:
+    """Return what is printed once the server listens: the address, and DuckDB's command line that fits the server."""
+    duckdb_cli = facts["duckdb_cli"]
+    return (
+        f"Serving {facts['database']} to {facts['role']}s on {facts['host']}:{facts['port']}. Ctrl-C ends it.\n"
+        f"DuckDB's command line for it: duckdb-cli {duckdb_cli} (pip install duckdb-cli=={duckdb_cli})."
+    )
 
 
 def _reader_limits(timeout_s: float, max_rows: int) -> StatementLimits:

@@ -11,6 +11,7 @@ from typing import IO, Any
 import click
 
 from dbanon.cli.options.memory_options import memory_options
+from dbanon.cli.options.name_completion import complete_systems
 from dbanon.cli.options.parameters import merge_stream_parameters, options_not_assigned, stream_parameter_options
 from dbanon.cli.options.role_options import (
     PolicyFile,
@@ -55,7 +56,9 @@ _FORMAT_BY_ENDING = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".j
     help="Of lines whose file does not tell it.",
 )
 @click.option("--types", multiple=True, metavar="COLUMN=TYPE", help="Arrow's type of a column of lines: age=double.")
-@click.option("--system", default="fads", show_default=True, help="The stream system, for lines.")
+@click.option(
+    "--system", shell_complete=complete_systems, default="fads", show_default=True, help="The stream system, for lines."
+)
 @CSV_FORMULAS
 @REPLACE
 @stream_parameter_options

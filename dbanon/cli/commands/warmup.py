@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import click
 
+from dbanon.cli.options.name_completion import complete_algorithms
 from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
 from dbanon.errors.exit_codes import EXIT_CODES
 
@@ -15,7 +16,7 @@ NOT_STORED = (
 
 
 @click.command()
-@click.argument("algorithms", nargs=-1, metavar="[ALGORITHM]...")
+@click.argument("algorithms", nargs=-1, metavar="[ALGORITHM]...", shell_complete=complete_algorithms)
 @click.option("--quiet", is_flag=True, help="No progress.")
 @AS_JSON
 @click.pass_context

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from dbanon import errors
+from dbanon.cli.options.name_completion import complete_algorithms
 from dbanon.release.functions import DEFAULT_ALGORITHM
 from dbanon.release.spec import related_parameters as related
 from dbanon.table_functions.parameter_types import (
@@ -108,7 +109,10 @@ def merge_stream_parameters(system: str, assignments: Iterable[str], **options: 
 
 def algorithm_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add the option --algorithm to a command; `split_algorithm` reads it."""
-    return click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT_ALGORITHM}.")(command)
+    option = click.option(
+        "--algorithm", help=f"See dbanon algorithms; default: {DEFAULT_ALGORITHM}.", shell_complete=complete_algorithms
+    )
+    return option(command)
 
 
 def split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str, list[str]]:

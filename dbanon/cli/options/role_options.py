@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from dbanon.cli.options.message_options import POLICY_FILE
+from dbanon.cli.options.name_completion import complete_columns
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import DeclaredColumn, Settings
@@ -24,12 +25,24 @@ _OPTIONS = (
         help="Roles and settings as TOML or CSV: the policy, or limits in addition to that of the database.",
     ),
     click.option(
-        "--qi", multiple=True, metavar="COLUMN[=HIERARCHY]", help="A quasi-identifier; a hierarchy's name or file."
+        "--qi",
+        multiple=True,
+        metavar="COLUMN[=HIERARCHY]",
+        help="A quasi-identifier; a hierarchy's name or file.",
+        shell_complete=complete_columns,
     ),
-    click.option("--sensitive", multiple=True, help="A sensitive column."),
-    click.option("--person", help="The column that tells people apart."),
-    click.option("--identifier", "identifiers", multiple=True, help="A column that identifies people; withheld."),
-    click.option("--insensitive", multiple=True, help="A column that is published as it is."),
+    click.option("--sensitive", multiple=True, help="A sensitive column.", shell_complete=complete_columns),
+    click.option("--person", help="The column that tells people apart.", shell_complete=complete_columns),
+    click.option(
+        "--identifier",
+        "identifiers",
+        multiple=True,
+        help="A column that identifies people; withheld.",
+        shell_complete=complete_columns,
+    ),
+    click.option(
+        "--insensitive", multiple=True, help="A column that is published as it is.", shell_complete=complete_columns
+    ),
 )
 
 _PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "insensitive": "insensitive", "identifier": "identifier"}

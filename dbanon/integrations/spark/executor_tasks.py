@@ -20,13 +20,14 @@ _MODEL_SCHEMA = "model int, value double, missed bigint, error string"
 _COVERAGE_SCHEMA = "uncovered bigint, finer bigint, error string"
 
 
-def assign_partitions(call: PortableCall, parts: DataFrame, larger: TableCounts | None) -> DataFrame:
+def assign_partitions(call: PortableCall, parts: DataFrame, larger: TableCounts | None, n_tasks: int) -> DataFrame:
     """Cluster each partition on an executor; return its records with what is published for the class of each.
 
     Args:
         call: The call for one partition.
         parts: Distinct records: `part` (the partition), `own` (a struct of the values) and `weight` (their count).
         larger: Counts of the whole table; None if there is one partition.
+        n_tasks: The number of tasks, and of Spark's partitions of the result, whatever spark.sql.shuffle.partitions is.
 
     Returns:
         `own`, the columns of FORMS, `size`, and `error`: a partition that failed has one row with only the message
@@ -41,7 +42,7 @@ def assign_partitions(call: PortableCall, parts: DataFrame, larger: TableCounts 
             arrow, lambda: thread_planner(call).assign_classes(_struct_table(part), part.column("weight"), larger)
         )
 
-    return parts.groupBy("part").applyInArrow(assign_part, columns)
+    return parts.repartition(n_tasks, "part").groupBy("part").applyInArrow(assign_part, columns)
 
 
 def _assignment_schema(call: PortableCall, record_type: StructType) -> StructType:

@@ -80,8 +80,8 @@ def build_release(call: PortableCall, df: DataFrame, max_partition: int | None) 
         rows = drop_null_rows(call, source.select("own.*")).select(
             fn.struct(*map(quoted_column, planner.read_columns)).alias("own")
         )
-    part_call, parts, larger = _partition(call, planner, rows, max_partition or MAX_PARTITION_TUPLES)
-    assignments = assign_partitions(part_call, parts, larger).persist()
+    part_call, parts, larger, n_tasks = _partition(call, planner, rows, max_partition or MAX_PARTITION_TUPLES)
+    assignments = assign_partitions(part_call, parts, larger, n_tasks).persist()
     try:
         message = assignments.where("error IS NOT NULL").agg(fn.min("error")).collect()[0][0]
         if message is not None:
@@ -105,8 +105,8 @@ def build_release(call: PortableCall, df: DataFrame, max_partition: int | None) 
 
 def _partition(
     call: PortableCall, planner: CallPlanner, rows: DataFrame, max_partition: int
-) -> tuple[PortableCall, DataFrame, TableCounts | None]:
-    """Return what the executors need: the call for a partition, the distinct records with their partitions, and counts.
+) -> tuple[PortableCall, DataFrame, TableCounts | None, int]:
+    """Return what the executors need: the call for a partition, the records with their partitions, counts, and tasks.
 
     Args:
         call: The call.
@@ -116,7 +116,9 @@ def _partition(
 
     Returns:
         The call for one partition; the distinct records (`part`, `own`, `weight`); the counts of all values of the
-            table. If one partition is enough, the call is unchanged and the counts are None.
+            table; the number of tasks that assign them, TASKS_PER_PARTITION for each partition, as some tasks get
+            several partitions. If one partition is enough, the call is unchanged, the counts are None, and there is one
+            task.
 
     Raises:
         EmptySourceError: There is no record.
@@ -132,14 +134,19 @@ def _partition(
     if n_tuples == 0:
         raise errors.EmptySourceError(call.function, call.name)
     if n_tuples <= max_partition:
-        return call, distinct_records.select(fn.lit(0).alias("part"), "own", "weight"), None
+        return call, distinct_records.select(fn.lit(0).alias("part"), "own", "weight"), None, 1
     _check_divisible(planner, n_tuples, max_partition)
     larger = count_values(planner, distinct_records)
     return (
         partitioning.part_call(call, planner),
         partitioning.partition_records(call, distinct_records, larger, max_partition),
         larger,
+        TASKS_PER_PARTITION * max(-(-n_tuples // max_partition), int(planner.spec.run.options.get("parts", 1))),
     )
+
+
+TASKS_PER_PARTITION = 2
+"""Number of Spark's tasks for one partition of the table."""
 
 
 def _check_divisible(planner: CallPlanner, n_tuples: int, max_partition: int) -> None:

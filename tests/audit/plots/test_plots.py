@@ -169,7 +169,7 @@ def test_plot_names_invalid_files_and_missing_extra(tmp_path: Path, monkeypatch:
     with pytest.raises(errors.WriteFailedError):
         plot.save(tmp_path / "folder.svg")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(errors.MissingExtraError, match=r"pip install 'dbanon\[plot\]'"):
+    with pytest.raises(errors.MissingExtraError, match=r"pip install -e '\.\[plot\]'"):
         dbanon.plot([run_row("mdav", 5, "ncp", 1.0)])
     with pytest.raises(errors.MissingExtraError):
         drawing.check_plot_path(tmp_path / "out.svg")

@@ -617,7 +617,7 @@ def test_server_announces_compilation_once(is_terminal: bool) -> None:
 
 
 def test_enter_runs_complete_statement_only(names: Any) -> None:
-    pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
+    pytest.importorskip("prompt_toolkit", reason="the extra shell is not installed")
     from prompt_toolkit.history import InMemoryHistory
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
@@ -635,7 +635,7 @@ def test_enter_runs_complete_statement_only(names: Any) -> None:
 
 
 def test_prompt_reserves_lines_only_for_open_menu(names: Any) -> None:
-    pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
+    pytest.importorskip("prompt_toolkit", reason="the extra shell is not installed")
     from prompt_toolkit.buffer import CompletionState
     from prompt_toolkit.completion import Completion
     from prompt_toolkit.document import Document
@@ -657,7 +657,7 @@ def test_prompt_reserves_lines_only_for_open_menu(names: Any) -> None:
 
 
 def test_history_private_and_skips_leading_blank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
+    pytest.importorskip("prompt_toolkit", reason="the extra shell is not installed")
     from prompt_toolkit.history import InMemoryHistory
 
     from dbanon.cli.shell import prompt
@@ -732,7 +732,7 @@ def test_pipe_works_without_prompt_library() -> None:
     assert run_shell("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
     seen_without = without + "from dbanon.cli.shell.command import _prompt_loop\n_prompt_loop(False)"
     outcome = run_shell(code=seen_without)
-    assert "pip install 'dbanon[shell]'" in outcome.stderr
+    assert "pip install -e '.[shell]'" in outcome.stderr
 
 
 def test_closed_output_pipe_is_no_error() -> None:
@@ -756,7 +756,7 @@ ON_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n" + 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[tuple[Callable[[str], None], Callable[[str, float], str], Any]]:
     """Run `dbanon shell` on a pseudo terminal: send keys, read until a text appears, the process."""
-    pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
+    pytest.importorskip("prompt_toolkit", reason="the extra shell is not installed")
     pty = pytest.importorskip("pty", reason="pseudo terminals are not of this system")
     ours, theirs = pty.openpty()
     child = subprocess.Popen(

@@ -11,7 +11,7 @@ import pytest
 
 from dbanon.table_functions.registry import table_functions
 
-pytest.importorskip("harlequin.plugins", reason="the extra dbanon[harlequin] is not installed")
+pytest.importorskip("harlequin.plugins", reason="the extra harlequin is not installed")
 
 from harlequin.exception import HarlequinConnectionError, HarlequinQueryError
 from harlequin.plugins import load_adapter

@@ -28,7 +28,7 @@ def test_serve_without_quack_extension_names_extra(monkeypatch: pytest.MonkeyPat
         pytest.raises(errors.QuackExtensionMissingError) as caught,
     ):
         extension.load(con, "serve")
-    assert "dbanon[serve]" in str(caught.value) and duckdb.__version__ in str(caught.value)
+    assert "pip install -e '.[serve]'" in str(caught.value) and duckdb.__version__ in str(caught.value)
 
 
 @pytest.mark.skipif(not KNOWN, reason="another DuckDB is refused before its extensions are looked for")

@@ -14,7 +14,7 @@ import pytest
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Create a Spark session with two threads."""
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install 'dbanon[spark]'")
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install -e '.[spark]'")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed")
     os.environ["PYSPARK_PYTHON"] = sys.executable

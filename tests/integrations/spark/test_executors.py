@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def test_killed_spark_executor_changes_nothing() -> None:
-    pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install 'dbanon[spark]'")
+    pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install -e '.[spark]'")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -118,3 +118,20 @@ def test_hash_parts_keep_tuples_together(spark: Any) -> None:
         values = [{(a, c) for a, c, _ in part} for part in parts.values()]
         assert sum(map(len, values)) == len(set().union(*values)) and len(parts) > 3
         assert min(part.total() for part in parts.values()) >= 5
+
+
+@pytest.mark.parametrize(("max_partition", "n_tasks"), [(1000, 1), (9, None)])
+def test_spark_tasks_follow_the_parts(spark: Any, max_partition: int, n_tasks: int | None) -> None:
+    from dbanon.integrations.spark.given_policy import PolicySource
+    from dbanon.integrations.spark.policy_input import prepare_call
+    from dbanon.integrations.spark.release import TASKS_PER_PARTITION, build_release
+
+    table = pa.Table.from_pylist([dict(zip(POLICY, row, strict=True)) for row in distant_groups(30) if row[0]])
+    call = prepare_call(spark.createDataFrame(table), "mondrian", PolicySource(policy=POLICY), {"k": 3}).call
+    release = build_release(call, spark.createDataFrame(table), max_partition)
+    try:
+        n_tuples = len({row[:2] for row in distant_groups(30) if row[0]})
+        expected = n_tasks or TASKS_PER_PARTITION * -(-n_tuples // max_partition)
+        assert release.assignments.rdd.getNumPartitions() == expected
+    finally:
+        release.unpersist()

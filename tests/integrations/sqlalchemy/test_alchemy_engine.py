@@ -137,4 +137,4 @@ def test_missing_sqlalchemy_error_names_extra(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "dbanon.sqlalchemy needs sqlalchemy" in done.stdout
-    assert "pip install 'dbanon[sqlalchemy]'" in done.stdout
+    assert "pip install -e '.[sqlalchemy]'" in done.stdout
