@@ -631,6 +631,7 @@ ELSEWHERE = {
     "StorageVersionTooOldError": "test_storage.py",
     "RemoteFileError": "test_files.py",
     "RenamedFunctionError": "test_earlier_names.py",  # built only by the first `attach` of a process
+    "ConnectionNotAttachedError": "test_attach_connections.py",
     "FileEncodingError": "test_file_kinds.py",
     "UnsupportedFileError": "test_file_kinds.py",
     "CteSourceError": "test_cte_sources.py",
