@@ -11,6 +11,7 @@ from dbanon import errors
 from dbanon.api import frame_columns, frame_errors
 from dbanon.api.connection import connect
 from dbanon.api.frame import Anonymized, register_data, store_hierarchies
+from dbanon.runtime import session
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.registry import table_functions
 
@@ -124,6 +125,7 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
             raise errors.MissingArgumentError(
                 function, table_function.positional[0], "a text", f"dbanon docs {function} shows it"
             )
+        session.find_session(getattr(subject, "raw", subject))  # attaches a cursor
         return _query_rows(subject, function, text(name), parameters)
     with _connect_to_subject(subject, function) as (con, table), frame_errors.speak_of_frames():
         arguments = _inherited_roles(subject, parameter_names) | dict(parameters)

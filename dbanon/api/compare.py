@@ -75,6 +75,7 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
         raise errors.MissingArgumentError(
             "compare", "tbl", "a table's name, as into is given", "compare(con, 'patients')"
         )
+    session.find_session(getattr(data, "raw", data))  # attaches a cursor
     comparison = _ResumableComparison(data, table, into, parameters)
     comparison.create_table()
     for combination in comparison.missing_combinations():

@@ -190,14 +190,16 @@ def _adapt_pandas(frame: Any) -> FrameAdapter:
 
 
 def _arrow_type(dtype: Any) -> pa.DataType | None:
-    """Return the Arrow type of a pandas dtype that is an Arrow type or has a time zone; None for any other.
+    """Return the Arrow type of a pandas dtype that is an Arrow type or one of timestamps; None for any other.
 
     These are the types that `frame_dtypes.normalize_types` needs.
     """
     if (arrow := getattr(dtype, "pyarrow_dtype", None)) is not None:
         return arrow
     zone = getattr(dtype, "tz", None)
-    return None if zone is None else pa.timestamp("us", pa.lib.tzinfo_to_string(zone))
+    if zone is not None:
+        return pa.timestamp("us", pa.lib.tzinfo_to_string(zone))
+    return pa.timestamp("ns" if dtype == "datetime64[ns]" else "us") if getattr(dtype, "kind", "") == "M" else None
 
 
 def _to_pandas_like(table: pa.Table, dtypes: Mapping[str, Any]) -> Any:

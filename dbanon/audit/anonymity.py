@@ -7,7 +7,7 @@ from functools import partial
 from dbanon import errors
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.audit import release_lookup
-from dbanon.audit.parameters import QI
+from dbanon.audit.parameters import QI, SUPPRESSED, without_suppressed
 from dbanon.errors.example import SAFE, Example
 from dbanon.policy.column_names.hints import suggested_quasi_identifier
 from dbanon.policy.column_roles import ROLES
@@ -36,12 +36,13 @@ _PERSON = Parameter(
     Text("a column name"),
     "Distinct persons are counted instead of records; default: the declared person column.",
 )
-_PARAMETERS = (QI, _PERSON)
+_PARAMETERS = (QI, _PERSON, SUPPRESSED)
 _SENSITIVE_PARAMETERS = (
     QI,
     Parameter("sensitive", Columns(), "The columns that are judged; default: the declared sensitive ones."),
     _PERSON,
     _COMMON["multi_sensitive"],
+    SUPPRESSED,
 )
 _HIERARCHIES = Parameter(
     "hierarchies",
@@ -273,6 +274,8 @@ def anonymity_sql(
     columns = _resolve_columns(function, source, declared, options, function != _K_ANONYMITY)
     sensitive_columns = _sensitive_columns(function, source, columns.sensitive, declared, options, find_hierarchy)
     table = source.shown
+    suppressed: str | None = options.get("suppressed")
+    source = without_suppressed(source, map(identifier, columns.qi), suppressed)
     sensitive = [_sensitive_values(source, i, s) for i, s in enumerate(sensitive_columns)]
     return Sql(
         fill(

@@ -345,7 +345,7 @@ _TIME_FAMILIES = ("date", "timestamp", "nanos", "time")
 def _numeric_reading(kind: str, type_: str, name: Sql) -> NumericReading:
     """Return how the values of a column of numbers, dates or times are read as numbers.
 
-    Infinite dates and timestamps, also -infinity, become +infinity. Instants are read in UTC.
+    Infinite dates and timestamps become infinite numbers of the same sign. Instants are read in UTC.
 
     Args:
         kind: The family of its type: integer, huge, decimal, float, date, timestamp, nanos or time.
@@ -369,5 +369,6 @@ def _numeric_reading(kind: str, type_: str, name: Sql) -> NumericReading:
             86_399_999_999,
         )
     if kind != "time":
-        value = f"CASE WHEN {stamp} IS NULL THEN NULL WHEN isfinite({stamp}) THEN {value} ELSE 'inf'::DOUBLE END"
+        infinite = f"CASE WHEN {stamp} < DATE '1970-01-01' THEN '-inf'::DOUBLE ELSE 'inf'::DOUBLE END"
+        value = f"CASE WHEN {stamp} IS NULL THEN NULL WHEN isfinite({stamp}) THEN {value} ELSE {infinite} END"
     return NumericReading(Sql(value), is_moment=True, unit_us=unit_us, day_end=day_end)

@@ -8,7 +8,16 @@ from dbanon import errors
 from dbanon.audit import anonymity, audit_context, column_pairs, risk_metrics
 from dbanon.audit.audit_context import AuditContext
 from dbanon.audit.column_pairs import PairedColumn, PairSpec
-from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE, SOURCE
+from dbanon.audit.parameters import (
+    CLASSES,
+    HIERARCHIES,
+    PERSON,
+    QI,
+    SENSITIVE,
+    SOURCE,
+    SUPPRESSED,
+    without_suppressed,
+)
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
@@ -55,10 +64,13 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
         DbanonError: As `audit_context.resolve_context` and `context_hierarchies`.
     """
     function, options = call.function.name, call.options
+    suppressed: str | None = options.get("suppressed")
     with_sensitive = "disclosure" in groups or "exposure" in groups
     context = audit_context.resolve_context(
         call, with_sensitive=with_sensitive, needs_source=function in _SOURCE_METRICS
     )
+    counted = without_suppressed(context.release, context.qi.values(), suppressed)
+    context = replace(context, release=counted, source=context.source if context.has_source else counted)
     if with_sensitive and not context.sensitive and function != "risk":
         raise errors.SensitiveColumnMissingError(function, function, context.release.shown)
     groups = _available_groups(context, groups)
@@ -243,27 +255,27 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
         "risk",
         (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION),
-            *(_COUNT_TIES, _INFLUENCE, _NORMALIZE_LEVELS, _MAX_INTERVAL_SHARE),
+            *(_COUNT_TIES, _INFLUENCE, _NORMALIZE_LEVELS, _MAX_INTERVAL_SHARE, SUPPRESSED),
         ),
         "All numbers below, one a row, each with the classes that drive it.",
         "SELECT name, sensitive, value, classes, records FROM risk('safe', threshold = 0.1);",
     ),
     (
         "reidentification",
-        (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION),
+        (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION, SUPPRESSED),
         "Risk that a record is told to be somebody's: prosecutor, journalist, marketer; highest, average, share above "
         "a threshold.",
         "SELECT name, value FROM reidentification('safe', fraction = 0.01);",
     ),
     (
         "uniqueness",
-        (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, _POPULATION),
+        (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, _POPULATION, SUPPRESSED),
         "Share of records alone in their class, and with a population table, of those that fit one person of it.",
         "SELECT name, value FROM uniqueness('safe', population = 'patients');",
     ),
     (
         "disclosure",
-        (SOURCE, QI, SENSITIVE, PERSON, CLASSES),
+        (SOURCE, QI, SENSITIVE, PERSON, CLASSES, SUPPRESSED),
         "Risk that a sensitive value is guessed from a class: by its values, and by the dominant one "
         "(Majeed et al. 2024, Eq. 13).",
         "SELECT name, value, worst FROM disclosure('safe');",
@@ -273,6 +285,7 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
         (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, _COUNT_TIES, _SAMPLE),
             Parameter("seed", Integer(0, MAX_SEED), "Another seed, another sample.", 0),
+            SUPPRESSED,
         ),
         "Share of the table's most frequent sensitive value that lies in classes where it leads "
         "(Majeed et al. 2024, Eq. 15); NULL where it does not occur in the sample.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from dbanon.errors.base import DbanonError, RefusedError, did_you_mean
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, did_you_mean
 from dbanon.errors.example import Example, Situation
 
 _MODEL = (
@@ -95,6 +95,16 @@ class PolicyDriftError(DbanonError):
         "    connection.execute(sa.select(anonymized(sa.select(people), k=10)))",
         language="python",
     )
+
+
+class ConnectionNotAttachedError(UsageError):
+    """A connection of DuckDB that has no functions of dbanon."""
+
+    message = (
+        "dbanon is not attached to the connection ({got}). Hint: dbanon.attach(connection) once, or open the database "
+        "with dbanon.connect."
+    )
+    example = Example('import duckdb\n\ndbanon.risk(duckdb.connect(), "patients")', language="python")
 
 
 class PersonColumnNotSelectedError(RefusedError):

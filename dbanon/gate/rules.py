@@ -4,7 +4,7 @@ The module uses nothing of dbanon.policy or the resolved roles, which the releas
 there is not repeated here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import ClassVar
@@ -191,6 +191,7 @@ class GateRules:
         can_check_loss: Whether the gate can recompute losses.
         can_check_squares: Whether the gate can recompute squared errors.
         published_names: The names of the columns that may be published, in order, as a SQL list.
+        row_alias: An alias of a published row; no published column has its name.
         read_unchanged: SQL of the expected values of columns that are not generalized.
         read_person: SQL of the person of a record, or None.
         read_links: One rule per published pseudonym.
@@ -202,6 +203,7 @@ class GateRules:
     can_check_loss: bool
     can_check_squares: bool
     published_names: Sql
+    row_alias: Sql
     read_unchanged: tuple[Sql, ...]
     read_person: Sql | None
     read_links: tuple[LinkRule, ...]
@@ -229,11 +231,13 @@ def gate_rules(request: GateRequest) -> GateRules:
         *(n for n, column_role in roles.items() if column_role in transformed.ROLES),
     }
     read_names = _read_columns(request, roles)
+    published_names = _published_names(roles, bound_names)
     return GateRules(
         rules=column_rules,
         can_check_loss=is_exact and request.options["loss_height"] != "sub",
         can_check_squares=is_exact,
-        published_names=Sql(f"[{join_sql(text(name) for name in _published_names(roles, bound_names))}]"),
+        published_names=Sql(f"[{join_sql(text(name) for name in published_names)}]"),
+        row_alias=row_alias(published_names),
         read_unchanged=tuple(
             _unchanged_expression(request, name) for name in request.columns if name in unchanged_names
         ),
@@ -332,6 +336,11 @@ def _bound_names(request: GateRequest, roles: Mapping[str, str | None]) -> dict[
         bound_names[name] = [_unused_name(f"{name}{end}", used_names) for end in ("_min", "_max")]
         used_names.update(n.lower() for n in bound_names[name])
     return bound_names
+
+
+def row_alias(published_names: Iterable[str]) -> Sql:
+    """Return the quoted alias of a published row. A column would go before an alias of its name, so none has it."""
+    return identifier(_unused_name("dbanon row", {name.lower() for name in published_names}))
 
 
 def _published_names(roles: Mapping[str, str | None], bound_names: Mapping[str, Sequence[str]]) -> list[str]:

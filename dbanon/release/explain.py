@@ -33,8 +33,6 @@ _STEP_PARAMETERS = (
 _STEPS_WITH_TABLE_COLUMNS = ("source_copy", "published_rows", "class_rows", RESULT_STEP)
 """Steps with columns of the table, whose names may be equal to those of numbers such as rid."""
 
-_ROW = identifier("dbanon row")
-
 _ORDER_COLUMNS = ("rid", "gid", "cluster", "span", "class_id", "code", "preorder", "place")
 
 
@@ -114,17 +112,28 @@ def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
     limit = f"LIMIT {call.options['records']}"
     if step_name == RESULT_STEP:
         return Sql(steps.statement(f"FROM (\n{steps.result}\n)\n{limit}"))
-    keys = [f"TRY_CAST(to_json({_ROW}) ->> '{key}' AS BIGINT) ASC NULLS LAST" for key in _ORDER_COLUMNS]
-    order = join_sql([*keys, f"to_json({_ROW})::VARCHAR COLLATE POSIX ASC"])
-    where_clause = _where_clause(call.options.sequence("follow"), step_name, step_names)
+    row = _row_alias(steps)
+    keys = [f"TRY_CAST(to_json({row}) ->> '{key}' AS BIGINT) ASC NULLS LAST" for key in _ORDER_COLUMNS]
+    order = join_sql([*keys, f"to_json({row})::VARCHAR COLLATE POSIX ASC"])
+    where_clause = _where_clause(call.options.sequence("follow"), step_name, step_names, row)
     return Sql(
         steps.statement(
-            f"SELECT {_ROW}.*\nFROM {identifier(step_name)} AS {_ROW}\n{where_clause}ORDER BY {order}\n{limit}"
+            f"SELECT {row}.*\nFROM {identifier(step_name)} AS {row}\n{where_clause}ORDER BY {order}\n{limit}"
         )
     )
 
 
-def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str]) -> str:
+def _row_alias(steps: StatementSteps) -> Sql:
+    """Return a quoted alias of a row that no name in a statement equals: a column would go before an alias of its name."""
+    name = "dbanon row"
+    while f'"{name}"' in steps.statement(steps.result).lower():
+        name += "_"
+    return identifier(name)
+
+
+def _where_clause(
+    followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str], row: Sql
+) -> str:
     """Return a WHERE clause for the rows of a step that concern some records; "" if the step cannot be filtered.
 
     Rows are those of the records or, if the step has no record numbers (rid), those with their tuple, part of a class,
@@ -134,6 +143,7 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
         followed_records: The numbers (rid) of the records; None for all.
         step_name: The step whose rows are shown.
         step_names: The names of all steps of the statement.
+        row: The alias of a row.
     """
     if followed_records is None or step_name in _STEPS_WITH_TABLE_COLUMNS or "record_classes" not in step_names:
         return ""
@@ -150,7 +160,7 @@ def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step
     else:  # with noise, a class is a cluster
         wanted_numbers["cluster"] = f"(SELECT class_id - 1 FROM record_classes WHERE rid IN {record_list})"
     conditions = [
-        f"WHEN json_exists(to_json({_ROW}), '{column}') THEN (to_json({_ROW}) ->> '{column}')::BIGINT IN {numbers}"
+        f"WHEN json_exists(to_json({row}), '{column}') THEN (to_json({row}) ->> '{column}')::BIGINT IN {numbers}"
         for column, numbers in wanted_numbers.items()
     ]
     return f"WHERE CASE {' '.join(conditions)} ELSE true END\n"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dbanon import errors
 from dbanon.runtime.label_cache import LabelCache
 
 OnProgress = Callable[[float, float], None]
@@ -136,13 +137,32 @@ def session_by_token(token: str) -> Session:
     return _SESSIONS[token]
 
 
+on_unknown_connection: list[Callable[[Any], bool]] = []
+"""Functions that attach a connection if another one to the same database instance is attached (`udf.install`).
+
+They return whether they did.
+"""
+
+
+def has_session(connection: Any) -> bool:
+    """Return whether a connection is attached: whether a session has this very object."""
+    return _session_of(connection) is not None
+
+
 def find_session(connection: Any) -> Session:
-    """Return the first session whose connection is this very object.
+    """Return the session of a connection; a cursor of an attached connection is attached first.
 
     Raises:
-        KeyError: The connection is not attached.
+        ConnectionNotAttachedError: The connection is not attached, and no cursor of an attached one.
     """
-    for session in list(_SESSIONS.values()):
-        if session.connection() is connection:
-            return session
-    raise KeyError(connection)
+    session = _session_of(connection)
+    if session is None and any(attach(connection) for attach in on_unknown_connection):
+        session = _session_of(connection)
+    if session is None:
+        raise errors.ConnectionNotAttachedError(f"a {type(connection).__name__}")
+    return session
+
+
+def _session_of(connection: Any) -> Session | None:
+    """Return the first session whose connection is this very object; None if there is none."""
+    return next((session for session in list(_SESSIONS.values()) if session.connection() is connection), None)

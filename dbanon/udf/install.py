@@ -29,12 +29,14 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     """Make the table functions available on a DuckDB connection, and return the connection back.
 
     UDFs are registered in the DuckDB instance, and temporary macros created on this connection: attach cursors and pool
-    connections too. Attaching again creates no macros. With `catalog`, the schema `dbanon` (policy, hierarchies) is
-    created in the current database, or migrated to this version, if the database can be written.
+    connections too before they run SQL with these functions (Python functions attach a cursor by themselves). Attaching
+    again creates no macros. With `catalog`, the schema `dbanon` (policy, hierarchies) is created in the current
+    database, or migrated to this version, if the database can be written. `duckdb.default_connection()`, or the module
+    `duckdb`, stays attached.
     """
-    try:
-        session.find_session(connection)
-    except KeyError:
+    if connection is duckdb:
+        connection = duckdb.default_connection()
+    if not session.has_session(connection):
         new_session = session.start_session(connection, _label_cache(connection))
         new_session.own_macros = own_macros
         new_session.recorded_calls = []  # DuckDB binds a macro that is made: nothing needs to be planned then
@@ -42,9 +44,29 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
         for macro in _parsed_macros():
             connection.execute(macro)
         new_session.recorded_calls = None
+        if connection is duckdb.default_connection():
+            _DEFAULT_CONNECTION[:] = [connection]
     if catalog:
         schema.create(connection)
     return connection
+
+
+_DEFAULT_CONNECTION: list[Any] = []
+"""DuckDB's default connection, if it is attached: its Python object would be deleted after the call, and its session
+with it. DuckDB keeps the connection open anyway."""
+
+atexit.register(_DEFAULT_CONNECTION.clear)
+
+
+def _attach_cursor(connection: Any) -> bool:
+    """Attach a connection if another one to its database instance is attached; return whether it is."""
+    if not isinstance(connection, duckdb.DuckDBPyConnection) or _instance_number(connection) is None:
+        return False
+    attach(connection, catalog=False)
+    return True
+
+
+session.on_unknown_connection[:] = [_attach_cursor]
 
 
 # --- UDFs belong to the instance -------------------------------------------------------------------------
@@ -152,8 +174,10 @@ CALL_JSON = "to_json({'function': called, 'positional': given, 'slots': filled, 
 def json_call_macro(connection: Any) -> str:
     """Return the CREATE MACRO statement of `dbanon_called(call)`, which runs a table function's call, given as JSON.
 
-    The macro is not created here. The connection must be attached (KeyError otherwise); the macro contains the token of
-    the connection's session.
+    The macro is not created here. The macro contains the token of the connection's session.
+
+    Raises:
+        ConnectionNotAttachedError: The connection is not attached.
     """
     planner_sql = _planner_sql(session.find_session(connection).token, "call")
     return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {SYSTEM_SCHEMA}query({planner_sql})"

@@ -63,7 +63,8 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
 
     There is one dict per model, with the fields of SCORE_ROWS_TYPE; none if source or release has no records.
     `retained_gain` is the model's gain in accuracy over the baseline, divided by the source model's gain; None if the
-    source model has no gain. `inputs` is a struct array of length one, see `dbanon_utility`.
+    source model has no gain, or is less accurate than the baseline. `inputs` is a struct array of length one, see
+    `dbanon_utility`.
     """
     source, settings = (inputs.field(name).flatten() for name in ("source", "release"))
     if not len(source) or not len(settings):
@@ -100,7 +101,7 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
                 "accuracy": s.accuracy,
                 "balanced_accuracy": s.balanced_accuracy,
                 "retained_gain": None
-                if math.isclose(source_accuracy, baseline)
+                if source_accuracy < baseline or math.isclose(source_accuracy, baseline)
                 else (s.accuracy - baseline) / (source_accuracy - baseline),
                 "n_train": s.n_training,
                 "n_test": s.n_tested,

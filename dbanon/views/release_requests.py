@@ -19,6 +19,7 @@ from dbanon.ledger.permissions import Permission, ReleaseRequest
 from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext.quote import join_sql, qualified, text
+from dbanon.table_functions.registry import table_functions
 from dbanon.views import materialize
 
 REQUESTED_SCHEMA = "asked"
@@ -111,7 +112,7 @@ def fulfil_request(
             with transactions.checked_before_commit(is_still_allowed):
                 _create_release(connection, cursor, database, release, asking)
         except BaseException as error:
-            if not _is_refusal(error) or isinstance(error, errors.RequestNotPermittedError):
+            if not _is_refusal(error, asking) or isinstance(error, errors.RequestNotPermittedError):
                 cursor.execute(f"DELETE FROM {table} WHERE {key}")
                 raise
             refusal = str(error).split("\n\nLINE ")[0].removeprefix("Invalid Input Error: ")
@@ -134,14 +135,33 @@ def _current_permission(
     return permissions.find_permission(permissions_now, reader, algorithm, source, parameters)
 
 
-def _is_refusal(error: BaseException) -> bool:
+def _is_refusal(error: BaseException, request: ReleaseRequest) -> bool:
     """Return whether an error is a lasting refusal, which a later equal request would meet, too.
 
-    That is an error of dbanon, or the InvalidInputException as which DuckDB passes it on; but no interrupt, and none of
-    the errors that another connection causes (outcome "busy").
+    That is an error of dbanon, or the InvalidInputException as which DuckDB passes it on; but no interrupt, none of the
+    errors that another connection causes (outcome "busy"), and no InvalidInputException of DuckDB itself.
     """
-    is_own_error = isinstance(error, errors.DbanonError | duckdb.InvalidInputException)
+    is_own_error = isinstance(error, errors.DbanonError) or (
+        isinstance(error, duckdb.InvalidInputException) and _is_message_of_dbanon(str(error), request)
+    )
     return is_own_error and error_outcome(error) not in ("busy", "interrupted")
+
+
+def _is_message_of_dbanon(message: str, request: ReleaseRequest) -> bool:
+    """Return whether a text of DuckDB is a message of dbanon about a request: it begins with what the message is about.
+
+    That is the algorithm or another function, the source or a column of it, or a hierarchy.
+    """
+    topic = re.match(r"(?:Invalid Input Error: )?(?P<name>\"?[^:]*?)(?P<end>: |\.\S+: | is not well-formed: )", message)
+    if topic is None:
+        return False
+    name = topic["name"].replace('"', "").casefold()
+    if topic["end"] == " is not well-formed: ":
+        return name.startswith("hierarchy ")
+    source = request.source.replace('"', "").casefold()
+    is_source = name in (source, "dbanon") or source.startswith(f"{name}.") or source.endswith(f".{name}")
+    is_source = is_source or name.startswith(f"{source}.")
+    return is_source or name in ("create_release", request.algorithm.casefold()) or name in table_functions()
 
 
 def _create_release(

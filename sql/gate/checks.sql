@@ -46,7 +46,7 @@ SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %
 {%- endmacro %}
 {#- A column of the release would go before an alias of its name. -#}
 {% macro refuse_rows() -%}
-WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM published_rows LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN {{ messages.failure('published columns', gate_say.columns) }}
+WHEN (SELECT struct_keys({{ row_alias }}) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM published_rows LIMIT 1) AS {{ row_alias }}) <> {{ published_names }} THEN {{ messages.failure('published columns', gate_say.columns) }}
         WHEN reread.differs THEN {{ messages.failure('second reading of the source', gate_say.reread) }}
         WHEN ordered.rows > 0 THEN {{ messages.failure('order of the rows', gate_say.order) }}
 {%- endmacro %}

@@ -68,7 +68,7 @@ distinct_rows AS MATERIALIZED (
 gate AS MATERIALIZED (
     SELECT CASE
         {% for t in tables %}
-        WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'published rows'|of(t) }} LIMIT 1) AS "dbanon row") <> {{ t.gate.published_names }} THEN error({{ t.gate.say.columns }})
+        WHEN (SELECT struct_keys({{ t.gate.row_alias }}) FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'published rows'|of(t) }} LIMIT 1) AS {{ t.gate.row_alias }}) <> {{ t.gate.published_names }} THEN error({{ t.gate.say.columns }})
         WHEN {{ 'judged'|of(t) }}.unknown > 0 THEN error({{ t.gate.say.unknown }})
         WHEN {{ 'judged'|of(t) }}.untrue > 0 THEN error({{ t.gate.say.untrue }})
         WHEN {{ 'judged'|of(t) }}.uncovered > 0 THEN error({{ t.gate.say.uncovered }})

@@ -95,7 +95,7 @@ first_values AS MATERIALIZED (
 -- before this is read.
 gate AS MATERIALIZED (
     SELECT CASE
-        WHEN (SELECT struct_keys("dbanon row") FROM (FROM published_rows LIMIT 1) AS "dbanon row") <> {{ published_names }} THEN error({{ gate_say.columns }})
+        WHEN (SELECT struct_keys({{ row_alias }}) FROM (FROM published_rows LIMIT 1) AS {{ row_alias }}) <> {{ published_names }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN counted.strange > 0 OR counted.records <> counted.different THEN error({{ gate_say.untrue }})
         WHEN counted.records{% if stream.drops_suppressed %} + dropped.records{% endif %}{% if continuation is defined %} + waits.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})

@@ -77,6 +77,17 @@ def test_single_valued_target_has_null_kept_share(con: Any) -> None:
         assert row["accuracy"] == 1 and row["retained_gain"] is None
 
 
+def test_source_worse_than_majority_has_null_retained_gain(con: Any) -> None:
+    con.execute(
+        "CREATE OR REPLACE TABLE noise AS SELECT hash(i) % 1000 AS age, hash(i + 7) % 1000 AS ward, "
+        "IF(hash(i + 9) % 10 < 6, 'x', 'y') AS side FROM range(600) AS r (i)"
+    )
+    query = "FROM ml_utility('noise', 'noise', target = 'side', qi = ['age', 'ward'])"
+    scores = {row[0]: row for row in con.execute(query).fetchall()}
+    assert scores["source"][1] < scores["majority"][1]
+    assert all(row[3] is None for row in scores.values())
+
+
 def test_ml_utility_depends_only_on_rows_and_seed(con: Any) -> None:
     first_scores = metric_values(con, "safe", ", seed = 4")
     con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM safe ORDER BY hash(safe::VARCHAR)")

@@ -632,6 +632,7 @@ ELSEWHERE = {
     "NewerSchemaError": "test_schema.py",
     "StorageVersionTooOldError": "test_storage.py",
     "RemoteFileError": "test_files.py",
+    "ConnectionNotAttachedError": "test_attach_connections.py",
     "FileEncodingError": "test_file_kinds.py",
     "UnsupportedFileError": "test_file_kinds.py",
     "CteSourceError": "test_cte_sources.py",

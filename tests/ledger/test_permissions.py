@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from support.serving import clinic
 
@@ -117,6 +118,37 @@ def test_transient_error_is_not_stored_as_refusal(con: Any, monkeypatch: pytest.
     with pytest.raises(errors.LedgerBusyError):
         release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5})
     assert con.execute("FROM dbanon.release_request").fetchall() == []
+
+
+MESSAGES = {
+    "kacpc: k must be between 2 and 30 (patients has 30 rows), got 50.": True,
+    "create_release: composition = 'refuse'": True,
+    "patients.age: 2 distinct values are missing from hierarchy 'h'.": True,
+    "patients.odd column: every value is NULL.": True,
+    "main.patients.age: 2 distinct values are '*'.": True,
+    "hierarchy 'h' is not well-formed: it has 2 roots.": True,
+    "Malformed JSON at byte 3 of input": False,
+    "Could not parse string 'x': no date": False,
+    "Attempting to fetch from an unsuccessful query result": False,
+    "read_csv: no files": False,
+}
+
+
+@pytest.mark.parametrize(("message", "is_stored"), MESSAGES.items())
+def test_only_messages_of_dbanon_are_stored_as_refusals(
+    con: Any, monkeypatch: pytest.MonkeyPatch, message: str, is_stored: bool
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise duckdb.InvalidInputException(f"Invalid Input Error: {message}")
+
+    monkeypatch.setattr(release_requests.materialize, "create_release", fail)
+    if is_stored:
+        assert release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5}).release is None
+        assert con.execute("SELECT refusal FROM dbanon.release_request").fetchall() == [(message,)]
+    else:
+        with pytest.raises(duckdb.InvalidInputException):
+            release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 5})
+        assert con.execute("FROM dbanon.release_request").fetchall() == []
 
 
 def test_doctor_names_ineffective_permission(con: Any) -> None:

@@ -13,6 +13,7 @@ from dbanon.algorithms.streams import StreamAlgorithm
 from dbanon.audit.comparison import algorithm_runs, stream_runs
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry
+from dbanon.release.spec.published_columns import unused_name
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal
@@ -165,7 +166,7 @@ def _sample(source: Source, max_rows: int, seed: int) -> Source:
 
     A smaller sample with an equal seed is contained in a greater one. Codes for missing values are not replaced in it.
     """
-    row = identifier("dbanon row")
+    row = identifier(unused_name("dbanon row", source.columns))
     order = f"md5_number_lower({row}::VARCHAR || {literal(str(seed))}) ASC, {row}::VARCHAR ASC"
     sql = Sql(f"(SELECT * FROM {source.read} AS {row} ORDER BY {order} LIMIT {max_rows})")
     return replace(source, sql=sql, is_table=False, cleaned=None)

@@ -306,10 +306,17 @@ def _is_variant(name: str) -> bool:
 
 
 def _plan(shell: Shell, words: list[str]) -> None:
-    """Write the SQL of the table functions in a statement, with comments, or the chapter that the first word names."""
+    """Write the SQL of the table functions in a statement, with comments, or the chapter that the first word names.
+
+    Raises:
+        UnreadableCommandError: There is no statement.
+        DbanonError: `explain` raises it.
+    """
     from dbanon.api.explain import explain
 
-    first_word, *rest = words[0].split(maxsplit=1)
+    first_word, *rest = words[0].rstrip("; \n").split(maxsplit=1)
+    if not rest and first_word.isalpha():
+        raise errors.UnreadableCommandError(f".plan {first_word}", f".plan {first_word} SELECT ..., or .plan SELECT ...")
     if rest and re.match(r"(FROM|SELECT|WITH)\b", rest[0], re.IGNORECASE) and first_word.isalpha():
         shell.code(explain(shell.connection, rest[0], chapter=first_word.lower()))
     else:

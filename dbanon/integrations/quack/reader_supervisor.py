@@ -6,6 +6,7 @@ keeps another one running that answers from the copy, and stops both.
 
 import contextlib
 import json
+import re
 import subprocess
 import threading
 import time
@@ -176,11 +177,18 @@ def _file_state(database: Path) -> tuple[object, ...]:
     return tuple(state)
 
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_MEMORY = re.compile(r"\s*(?P<amount>\d+\.?\d*|\.\d+)\s*(?P<unit>[kmgt]?)(?P<binary>i?)b?(?:ytes?)?\s*", re.IGNORECASE)
 
 
 def _memory_bytes(memory: str) -> int:
-    """Convert an amount of memory such as 500MB or 2GiB to bytes; binary units count as decimal ones."""
-    digits = memory.strip().rstrip("iIbB ").lower()
-    unit = digits[-1] if digits[-1:].isalpha() else ""
-    return int(float(digits.removesuffix(unit)) * _UNITS[unit])
+    """Convert an amount of memory such as 500MB or 2GiB to bytes, as DuckDB reads it: GB are decimal, GiB binary.
+
+    Raises:
+        ValueError: It is no such amount.
+    """
+    match = _MEMORY.fullmatch(memory)
+    if match is None:
+        raise ValueError(memory)
+    base = 1024 if match["binary"] else 1000
+    return int(float(match["amount"]) * base ** _POWERS[match["unit"].lower()])

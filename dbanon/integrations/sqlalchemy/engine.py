@@ -78,9 +78,7 @@ def _attach_connection(dbapi_connection: Any, *_: object) -> None:
     One at a time, because each may create the catalog.
     """
     raw = raw_connection(dbapi_connection)
-    try:
-        session.find_session(raw)
-    except KeyError:
+    if not session.has_session(raw):
         with _LOCK:
             attach(raw)
 

@@ -89,6 +89,7 @@ class TableGate:
         rules: The rules of the table.
         key: The columns of the key as the gate reads them.
         published_names: The names of the published columns, as a SQL list.
+        row_alias: An alias of a published row; no published column has its name.
         say: The messages of the gate, as SQL, by name.
         measures_sql: The statement of its measures of the rows; None until it is filled.
     """
@@ -96,6 +97,7 @@ class TableGate:
     rules: gate_rules.GateRules
     key: tuple[Sql, ...]
     published_names: Sql
+    row_alias: Sql
     say: Mapping[str, Sql]
     measures_sql: Sql | None = None
 
@@ -234,6 +236,7 @@ def _table_view(
             table_plan.gate_rules,
             key=tuple(_gate_key_column(name, source.columns[name]) for name in table.key),
             published_names=Sql(f"[{join_sql(text(name) for name in [key_name, *published_names])}]"),
+            row_alias=gate_rules.row_alias([key_name, *published_names]),
             say=related_messages.table_refusals(
                 table.spec.function, related_messages.TABLE_CHECKS, display_name, raw_name
             ),

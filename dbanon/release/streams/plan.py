@@ -268,7 +268,9 @@ def fill_stream_template(
             spec, options, algorithm, continuation.segment if isinstance(continuation, StreamContinuation) else None
         )
     )
-    values["published_names"] = Sql(f"[{join_sql(text(name) for name in _published_names(spec))}]")
+    published_names = _published_names(spec)
+    values["published_names"] = Sql(f"[{join_sql(text(name) for name in published_names)}]")
+    values["row_alias"] = rules.row_alias(published_names)
     values["gate_say"] = {**release_plan.gate_messages, **_gate_messages(spec)}
     values |= order_values(spec)
     statement = fill(template, stream=view, **values, **extra_values)

@@ -855,6 +855,9 @@ def test_plan_command_shows_statement_of_function(shell: Any) -> None:
     assert "a statement that calls a table function" in error_output(shell)
     shell.script([".plan"])
     assert ".plan [CHAPTER] SELECT ..." in error_output(shell)
+    for line in (".plan check", ".plan check;\n"):
+        shell.script([line])
+        assert ".plan check: cannot be read. Accepted: .plan check SELECT ..., or .plan SELECT ..." in error_output(shell)
 
 
 def test_shell_csv_escapes_formulas() -> None:

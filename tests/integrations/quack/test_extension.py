@@ -116,6 +116,13 @@ def test_log_written_to_requested_file(tmp_path: Path) -> None:
 
 
 def test_memory_limit_texts_parsed_to_bytes() -> None:
-    assert [reader_supervisor._memory_bytes(text) for text in ("500MB", "2GB", "1.5 GiB", "100 mb", "1TB")] == [
-        500 * 10**6, 2 * 10**9, 1_500_000_000, 10**8, 10**12,
+    texts = ("500MB", "2GB", "1.5 GiB", "2GiB", "100 mb", "1TB", "512", "8 kib", " .5G ")
+    assert [reader_supervisor._memory_bytes(text) for text in texts] == [
+        500 * 10**6, 2 * 10**9, 3 * 2**29, 2**31, 10**8, 10**12, 512, 2**13, 5 * 10**8,
     ]  # fmt: skip
+    with duckdb.connect() as con:  # DuckDB reads them in the same way
+        for text in ("500MB", "2GB", "2GiB", "1536MiB"):
+            con.execute(f"SET memory_limit = '{text}'")
+            (shown,) = con.execute("SELECT current_setting('memory_limit')").fetchall()[0]
+            shown_bytes = reader_supervisor._memory_bytes(shown)
+            assert reader_supervisor._memory_bytes(text) == pytest.approx(shown_bytes, rel=0.01)
