@@ -547,8 +547,10 @@ def test_help_lists_every_command_and_function(shell: Any) -> None:
         assert command.usage in text and command.doc in text
         assert shell.run(f".help {command.name}")
         assert command.doc in " ".join(shell_output(shell).split())
+    assert shell.run(".help functions")
+    text = shell_output(shell)
     for function in table_functions().values():
-        assert function.kind in ("classes", "metrics") or function.name in text
+        assert function.name.endswith(("_classes", "_metrics")) or function.name in text
 
 
 @pytest.mark.parametrize("name", function_page.function_names())
@@ -589,7 +591,7 @@ def test_auto_rows_leave_header_on_screen(width: int, height: int) -> None:
             lines = shell_output(shell).splitlines()
             assert height - 6 <= len(lines) <= height - 2, mode  # below the statement, above the next prompt
         assert shell.run(".mode table") and shell.run("FROM wide")
-        assert len(shell_output(shell).splitlines()) == height - 2
+        assert height - 3 <= len(shell_output(shell).splitlines()) <= height - 2
         shell.close()
 
 
