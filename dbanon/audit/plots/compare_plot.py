@@ -5,6 +5,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.audit.plots.drawing import Drawing, Row, add_legend, make_panels, series_styles
+from dbanon.audit.plots.labels import text_width
 from dbanon.release.plan import metrics as plan_metrics
 from dbanon.release.streams import metrics as streams_metrics
 
@@ -52,18 +53,24 @@ def draw_comparison(rows: Sequence[Row]) -> Drawing:
             _draw_bars(panel, points, styles, 2 if metric == SECONDS else 4)
         if metric == SECONDS and len(values[x_axis]) > 1:
             panel.set_ylim(bottom=0)
-        panel.set_title("seconds of clustering" if metric == SECONDS else metric.replace("_", " "), loc="left")
+        title = "seconds of clustering" if metric == SECONDS else metric.replace("_", " ")
+        panel.set_title(title, loc="left", pad=18)
         panel.text(
-            1,
+            0,
             1.02,
             f"{directions[metric]} is better",
             transform=panel.transAxes,
-            ha="right",
+            ha="left",
             va="bottom",
             color="#555555",
         )
     if len(values[x_axis]) > 1:
         add_legend(figure, axes[0], len(lines))
+    else:
+        figure.draw_without_rendering()  # the layout, which says how wide the texts next to the bars are
+        for panel in axes:
+            _fit_bar_texts(panel)
+        figure.set_layout_engine("none")
     return Drawing(figure)
 
 
@@ -132,11 +139,31 @@ def _draw_bars(
     Only the first point (position, value, standard deviation) of each name is drawn. `styles` are those of the bars by
     name; only the colour is used. The text has `n_digits` significant digits.
     """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
     names = list(bars)[::-1]
     for y, name in enumerate(names):
         for _, value, deviation in bars[name][:1]:
             panel.barh(y, value, xerr=deviation or None, color=styles[name]["color"], height=0.7)
-            panel.text(value, y, f" {value:.{n_digits}g}", va="center", ha="left", fontsize=8)
+            end = max(value, 0) + deviation
+            text = f" {value:,.0f}" if abs(value) >= 10**n_digits else f" {value:.{n_digits}g}"
+            panel.text(end, y, text, va="center", ha="left", fontsize=BAR_FONT_SIZE, gid="label")
     panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(min(len(names), 3) - 3.6, len(names) - 0.4)  # a single bar is no wider than one of three
+    panel.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.6g}"))
     panel.grid(axis="y", visible=False)
-    panel.margins(x=0.18)
+
+
+def _fit_bar_texts(panel: Any) -> None:
+    """Make the horizontal axis of bars so long that the texts next to them are inside the axes; it includes zero."""
+    labels = [text for text in panel.texts if text.get_gid() == "label"]
+    lowest = min([0.0, *(bar.get_width() - abs(bar.get_width()) * 0.1 for bar in panel.patches if bar.get_width() < 0)])
+    available = panel.bbox.width - max([0.0, *(text_width(panel, t.get_text(), BAR_FONT_SIZE) for t in labels)]) - 4
+    highest = max([0.0, *(text.get_position()[0] for text in labels)])
+    if available > 0 and highest > lowest:
+        panel.set_xlim(lowest, lowest + (highest - lowest) * panel.bbox.width / available)
+
+
+BAR_FONT_SIZE = 8
+"""Size of the texts next to bars, in points."""

@@ -1,10 +1,12 @@
 """Plot the result of tradeoffs(): one panel per risk against the precision of releases, with the frontier as a line."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from dbanon import errors
 from dbanon.audit.plots.drawing import Drawing, Row, make_panels, series_styles
+from dbanon.audit.plots.labels import MARKER_SIZE, place_labels
 
 RISKS = {
     "risk_highest": "highest risk of re-identification",
@@ -38,6 +40,7 @@ def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
     names = list(dict.fromkeys(row["algorithm"] for row in measured_rows))
     styles = series_styles(names)
     figure, axes = make_panels(len(risks))
+    frontier_points: list[list[FrontierPoint]] = []
     for panel, risk in zip(axes, risks, strict=True):
         for name in names:
             algorithm_rows = [row for row in measured_rows if row["algorithm"] == name]
@@ -52,24 +55,43 @@ def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
                     [row["precision"] for row in points],
                     [row.get(risk) for row in points],
                     label=name if frontier == bool(algorithm_rows[0]["frontier"]) else None,
-                    markersize=6,
+                    markersize=MARKER_SIZE,
                     fillstyle="full" if frontier else "none",
-                    clip_on=False,
+                    gid=f"points {name}",
                     **style,
                 )
-        _label_frontier(panel, [row for row in measured_rows if row["frontier"]], risk, varying_axes)
-        for line in panel.lines:
-            line.set_in_layout(False)
+        frontier_points.append(_frontier_points([row for row in measured_rows if row["frontier"]], risk))
+        _draw_frontier(panel, frontier_points[-1])
         panel.set_xlabel("precision (higher keeps more)")
         panel.set_title(RISKS[risk], loc="left")
-        panel.margins(x=0.12, y=0.2)  # labels fit above the highest marker
-        panel.set_ylim(bottom=0)
+        _set_limits(panel, measured_rows, risk)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(
         [*handles, *_frontier_handles()], [*labels, "frontier", "on the frontier", "not on the frontier"],
         loc="outside lower center", ncols=4, frameon=False,
     )  # fmt: skip
+    figure.draw_without_rendering()  # the layout, from which the positions of labels follow
+    for panel, risk, points in zip(axes, risks, frontier_points, strict=True):
+        markers = [(row["precision"], row[risk]) for row in measured_rows if row.get(risk) is not None]
+        place_labels(panel, [(x, y, _setting_text(rows, varying_axes)) for x, y, rows in points], markers)
+    figure.set_layout_engine("none")
     return Drawing(figure)
+
+
+def _set_limits(panel: Any, rows: Sequence[Row], risk: str) -> None:
+    """Set the limits of a panel: room for labels around the markers, at least 0.1 wide, and from zero on.
+
+    Args:
+        panel: The matplotlib axes.
+        rows: The rows of tradeoffs() that are drawn.
+        risk: The column of the risk.
+    """
+    points = [(row["precision"], row[risk]) for row in rows if row.get(risk) is not None]
+    lowest, highest = min(x for x, _ in points), max(x for x, _ in points)
+    margin = max(0.18 * (highest - lowest), 0.05)
+    panel.set_xlim(lowest - margin, highest + margin)
+    top = max(y for _, y in points) or 0.1
+    panel.set_ylim(-0.06 * top, 1.25 * top)
 
 
 def _frontier_handles() -> list[Any]:
@@ -84,51 +106,52 @@ def _frontier_handles() -> list[Any]:
     ]
 
 
+FrontierPoint = tuple[float, float, list[Row]]
+"""Precision, risk, and the rows of tradeoffs() with these."""
+
+
 def _setting_text(rows: Sequence[Row], axes: Sequence[str]) -> str:
     """Return the settings of configurations with equal results as one label.
 
     >>> _setting_text([{"k": 5, "l": 1}, {"k": 5, "l": 2}, {"k": 5, "l": 3}], ("k", "l"))
     'k = 5, l = 1 to 3'
+    >>> _setting_text([{"k": 5, "l": 3}, {"k": 10, "l": 1}], ("k", "l"))
+    'k = 5, l = 3; k = 10, l = 1'
     """
-    parts = []
-    for axis in axes:
-        values = sorted({row[axis] for row in rows})
-        text = f"{values[0]:g}" if len(values) == 1 else f"{values[0]:g} to {values[-1]:g}"
-        parts.append(f"{axis} = {text}")
-    return ", ".join(parts)
+    settings = sorted({tuple(row[axis] for axis in axes) for row in rows})
+    values = [sorted(set(column)) for column in zip(*settings, strict=True)]
+    if len(settings) == math.prod(map(len, values)):
+        return ", ".join(f"{axis} = {_range_text(v)}" for axis, v in zip(axes, values, strict=True))
+    texts = [", ".join(f"{axis} = {v:g}" for axis, v in zip(axes, setting, strict=True)) for setting in settings]
+    return "; ".join(texts if len(texts) <= 2 else [texts[0], f"{len(texts) - 1} more"])
 
 
-def _label_frontier(panel: Any, rows: Sequence[Row], risk: str, varying_axes: Sequence[str]) -> None:
-    """Join and label the points of `rows` that no other of them dominates in precision and this risk.
+def _range_text(values: Sequence[float]) -> str:
+    """Return values, in ascending order, as a text: one, two, or the first and the last."""
+    if len(values) <= 2:
+        return " and ".join(f"{value:g}" for value in values)
+    return f"{values[0]:g} to {values[-1]:g}"
 
-    Nothing is drawn without such points.
+
+def _frontier_points(rows: Sequence[Row], risk: str) -> list[FrontierPoint]:
+    """Return the points that no other point dominates in precision and a risk, by falling precision.
+
+    Rows with equal results are one point.
 
     Args:
-        panel: The matplotlib axes.
         rows: The rows of tradeoffs() on the frontier.
         risk: The column of the risk.
-        varying_axes: Those of k, l and t that have several values; they are the label.
     """
-    frontier: list[Row] = []
+    points: list[FrontierPoint] = []
     for row in sorted((r for r in rows if r.get(risk) is not None), key=lambda row: (-row["precision"], row[risk])):
-        if not frontier or row[risk] < frontier[-1][risk]:
-            frontier.append(row)
-    if not frontier:
-        return
-    panel.plot(
-        [r["precision"] for r in frontier], [r[risk] for r in frontier], color="#999999", linewidth=0.8, zorder=0
-    )
-    middle = (frontier[0]["precision"] + frontier[-1]["precision"]) / 2
-    for row in frontier:
-        is_left = row["precision"] > middle
-        annotation = panel.annotate(
-            _setting_text(
-                [r for r in rows if (r["precision"], r.get(risk)) == (row["precision"], row[risk])], varying_axes
-            ),
-            (row["precision"], row[risk]),
-            xytext=(-7 if is_left else 7, 6),
-            ha="right" if is_left else "left",
-            textcoords="offset points",
-            fontsize=7,
-        )
-        annotation.set_in_layout(False)  # labels must not make the panels smaller
+        if points and (row["precision"], row[risk]) == points[-1][:2]:
+            points[-1][2].append(row)
+        elif not points or row[risk] < points[-1][1]:
+            points.append((row["precision"], row[risk], [row]))
+    return points
+
+
+def _draw_frontier(panel: Any, points: Sequence[FrontierPoint]) -> None:
+    """Join the points of the frontier by a line; draw nothing without points."""
+    if points:
+        panel.plot([x for x, _, _ in points], [y for _, y, _ in points], color="#999999", linewidth=0.8, zorder=0)

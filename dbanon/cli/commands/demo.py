@@ -62,8 +62,8 @@ def demo(database: Path, replace: bool, k: int | None, l: int | None, t: float |
     click.echo(key_metric_lines(metric_rows, f"FROM {ALGORITHM}_metrics{call};"))
     click.echo(f"Try, in dbanon shell {shlex.quote(str(database))}")
     click.echo(f"  FROM {ALGORITHM}('patients', k=50);")
-    click.echo(f"  FROM {ALGORITHM}_classes{call} ORDER BY loss DESC;")
     click.echo(f"  CREATE TABLE safe AS FROM {ALGORITHM}{call};")
+    click.echo("  SELECT disease, avg(midpoint_date(birth_date)) FROM safe GROUP BY ALL;")
 
 
 def _align_columns(rows: list[dict[str, Any]]) -> str:

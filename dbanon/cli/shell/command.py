@@ -111,7 +111,8 @@ def _greet(run: Shell, database: Path | None, readonly: bool, is_new: bool) -> N
     database_text = (
         f"{database}{', read only' if readonly else ', a new database' if is_new else ''}" if database else "in memory"
     )
-    run.say(f"dbanon {__version__} on DuckDB {duckdb.__version__}: {database_text}. Statements end with ;  Help: .help")
+    run.say(f"dbanon {__version__} on DuckDB {duckdb.__version__}: {database_text}.")
+    run.say("Statements end with a semicolon. Tab completes, .help lists the commands, .quit leaves.")
 
 
 def _prompt_loop(no_history: bool) -> Callable[[Shell, Path | None], None]:

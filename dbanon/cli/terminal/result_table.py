@@ -23,15 +23,20 @@ MAX_COLUMN_WIDTH = 60
 MIN_COLUMN_WIDTH = 12
 """A column is not cut below this; if that is not enough, columns are omitted."""
 
+MIN_LAST_COLUMN_WIDTH = 8
+"""The last column is cut to this, if it is omitted otherwise."""
+
 MIN_ROWS = 5
 """Rows that a table has on a screen of any height."""
 
 TABLE_LINES = 7
-"""Lines of a table that are not rows: four with borders and header, one border below, and two of the footer."""
+"""Lines of a table that are not rows: four with borders, header and types, one border below, and two of the footer."""
 
 LEADING_COLUMNS = (
     (("column_name", "proposed_role"), ("reason", "proposed_hierarchy", "problems", "repairs")),
     (("metric", "value"), ("detail", "description")),
+    (("algorithm", "k", "l", "precision", "frontier"), ("risk_highest", "homogeneous_share")),
+    (("algorithm", "k", "metric", "mean"), ("stddev", "seconds")),
 )
 """Columns that are never cut, and those that follow them, in results that have all of the former."""
 
@@ -113,34 +118,36 @@ def render(result: QueryResult, mode: str, page: ResultPage) -> None:
 def _write_table(result: QueryResult, page: ResultPage) -> None:
     """Write a result as a table with names and types in its header, and the number of rows below it.
 
-    On a screen, columns are truncated or omitted (`…`) so that it fits, and quasi-identifiers come first.
+    On a screen, columns are truncated or omitted (`…`) so that it fits, and quasi-identifiers come first. The types are
+    omitted before a column is.
     """
-    rows, total = result.first(page.max_rows(TABLE_LINES))
+    rows, total = result.first(page.max_rows(TABLE_LINES - 1))
     numeric = [_is_number(t) for t in result.types]
     number = format_number if page.watched else str
     cells = [[single_line(format_value(v, number)) for v in row] for row in rows]
     heads = [single_line(n) for n in result.names]
     types = [single_line(t.lower()) if len(t) <= 20 else t.split("(")[0].lower() for t in result.types]
-    natural_widths = [
-        max([cell_len(h), cell_len(t), *(cell_len(c) for c in column)])
-        for h, t, column in zip(heads, types, zip(*cells, strict=True) if cells else [()] * len(heads), strict=True)
+    value_widths = [
+        max([cell_len(h), *(cell_len(c) for c in column)])
+        for h, column in zip(heads, zip(*cells, strict=True) if cells else [()] * len(heads), strict=True)
     ]
-    screen = page.console.width if page.watched else None
-    first, following = leading_columns(result) if page.watched else ([], [])
-    visible_columns, widths = (
-        fit_with_pinned_columns(natural_widths, first, screen, following)
-        if first and screen
-        else fit_columns(natural_widths, screen)
-    )
+    with_types = [max(width, cell_len(type_)) for width, type_ in zip(value_widths, types, strict=True)]
+    visible_columns, widths = _fit_to_page(result, page, with_types)
+    is_typed = None not in visible_columns
+    if not is_typed:
+        visible_columns, widths = _fit_to_page(result, page, value_widths)
+    elif len(rows) == page.max_rows(TABLE_LINES - 1):
+        rows = rows[: page.max_rows(TABLE_LINES)]  # the types take the line of one row
     table = Table(box=box.ROUNDED if page.watched else box.ASCII2, show_edge=True, header_style="", pad_edge=True)
     for i in visible_columns:
         if i is None:
             table.add_column(Text("…", style="dim"), no_wrap=True)
             continue
         head = Text(truncate(heads[i], widths[i]), style="bold")
-        head.append("\n" + truncate(types[i], widths[i]), style="not bold dim")
+        if is_typed:
+            head.append("\n" + truncate(types[i], widths[i]), style="not bold dim")
         table.add_column(head, no_wrap=True, justify="right" if numeric[i] else "left", min_width=widths[i])
-    for row, values in zip(cells, rows, strict=True):
+    for row, values in zip(cells, rows, strict=False):
         table.add_row(
             *(
                 Text("…", style="dim")
@@ -152,6 +159,17 @@ def _write_table(result: QueryResult, page: ResultPage) -> None:
     page.console.print(table)
     left_out = len(result.names) - sum(i is not None for i in visible_columns)
     _write_footer(page, len(rows), total, f"{len(heads)} columns, {len(heads) - left_out} shown" if left_out else "")
+
+
+def _fit_to_page(
+    result: QueryResult, page: ResultPage, natural_widths: Sequence[int]
+) -> tuple[list[int | None], list[int]]:
+    """Return the columns of a table that fit a page, by position, and the width of every column; see `fit_columns`."""
+    screen = page.console.width if page.watched else None
+    first, following = leading_columns(result) if page.watched else ([], [])
+    if first and screen:
+        return fit_with_pinned_columns(natural_widths, first, screen, following)
+    return fit_columns(natural_widths, screen)
 
 
 def _write_footer(page: ResultPage, rows: int, total: int, columns: str = "") -> None:
@@ -252,27 +270,44 @@ def fit_with_pinned_columns(
 ) -> tuple[list[int | None], list[int]]:
     """Return the columns of a table that fit a screen, pinned ones first, and the width of every column.
 
-    Pinned columns are not truncated. `following` come next, then other columns in their order, as many as fit, from
-    MIN_COLUMN_WIDTH on. If not even the pinned columns fit, the result is that of `fit_columns`.
+    Pinned columns are not truncated. `following` come next, each as wide as it can be, then other columns in their
+    order, as many as fit, from MIN_COLUMN_WIDTH on; the last of them is cut to MIN_LAST_COLUMN_WIDTH if necessary. None
+    stands for omitted columns. If not even the pinned columns fit, the result is that of `fit_columns`.
 
     >>> fit_with_pinned_columns([30, 9, 8, 30, 30], [1, 2], 60)
-    ([1, 2, 0, 3], [18, 9, 8, 12, 12])
+    ([1, 2, 0, 3, None], [14, 9, 8, 12, 12])
     """
-    visible: list[int | None] = list(pinned)
     spare = screen - 1 - sum(3 + natural_widths[i] for i in pinned)
     if spare < 0:
         return fit_columns(natural_widths, screen)
     widths = [w if i in pinned else min(w, MIN_COLUMN_WIDTH) for i, w in enumerate(natural_widths)]
-    others = [*following, *(i for i in range(len(natural_widths)) if i not in {*pinned, *following})]
-    fit = 0
-    while fit < len(others) and spare >= 3 + widths[others[fit]]:
-        spare -= 3 + widths[others[fit]]
-        fit += 1
-    for i in others[:fit]:
-        extra_width = min(spare, min(natural_widths[i], MAX_COLUMN_WIDTH) - widths[i])
-        widths[i] += extra_width
-        spare -= extra_width
-    return [*visible, *others[:fit]], widths
+    others = [i for i in range(len(natural_widths)) if i not in {*pinned, *following}]
+    n_others = len(following) + len(others)
+    wanted = [min(natural_widths[i], MAX_COLUMN_WIDTH) if others else widths[i] for i in following]
+    has_marker = sum(3 + width for width in (*wanted, *(widths[i] for i in others))) > spare >= _MARKER_WIDTH
+    spare -= _MARKER_WIDTH if has_marker else 0
+    added: list[int] = []
+    for part in (following, others):
+        fitting: list[int] = []
+        for i in part:
+            if spare < 3 + min(widths[i], MIN_LAST_COLUMN_WIDTH):
+                break
+            widths[i] = min(widths[i], spare - 3)
+            spare -= 3 + widths[i]
+            fitting.append(i)
+        for i in fitting:
+            extra_width = min(spare, min(natural_widths[i], MAX_COLUMN_WIDTH) - widths[i])
+            widths[i] += extra_width
+            spare -= extra_width
+        added += fitting
+        if len(fitting) < len(part):
+            break
+    visible: list[int | None] = [*pinned, *added]
+    return [*visible, None] if has_marker and len(added) < n_others else visible, widths
+
+
+_MARKER_WIDTH = 4
+"""The width of the column `…`, which stands for omitted columns, with its border."""
 
 
 def truncate(text: str, width: int) -> str:

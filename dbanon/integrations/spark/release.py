@@ -1,6 +1,7 @@
 """Build the release of a DataFrame: assign the records of its partitions to classes, and merge classes."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as fn
 
@@ -137,11 +138,12 @@ def _partition(
         return call, distinct_records.select(fn.lit(0).alias("part"), "own", "weight"), None, 1
     _check_divisible(planner, n_tuples, max_partition)
     larger = count_values(planner, distinct_records)
+    n_parts: Any = planner.spec.run.options.get("parts", 1)
     return (
         partitioning.part_call(call, planner),
         partitioning.partition_records(call, distinct_records, larger, max_partition),
         larger,
-        TASKS_PER_PARTITION * max(-(-n_tuples // max_partition), int(planner.spec.run.options.get("parts", 1))),
+        TASKS_PER_PARTITION * max(-(-n_tuples // max_partition), int(n_parts)),
     )
 
 

@@ -51,6 +51,18 @@ def test_readme_tour_statements_run_in_order(hospital: Path, tmp_path: Path) -> 
         assert con.execute("FROM policy_problems()").fetchall() == []
 
 
+def test_readme_averages_of_release_are_near_those_of_source(hospital: Path, tmp_path: Path) -> None:
+    shutil.copy(hospital, tmp_path / "tour.duckdb")
+    (select,) = [s for block in blocks("sql") for s in documents.statements(block) if "midpoint_date" in s]
+    with dbanon.connect(tmp_path / "tour.duckdb") as con:
+        con.execute("CREATE TABLE safe_patients AS FROM best('patients', k=10)")
+        released = con.execute(select).fetchall()
+        source = select.replace("midpoint_date(birth_date)", "birth_date").replace("safe_patients", "patients")
+        expected = con.execute(source).fetchall()
+    assert [row[:2] for row in released] == [row[:2] for row in expected]
+    assert all(abs((born - exact).days) < 365 for (_, _, born), (_, _, exact) in zip(released, expected, strict=True))
+
+
 def test_ten_readme_statements_turn_csv_into_release_file(
     small_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
