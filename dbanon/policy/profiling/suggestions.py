@@ -83,8 +83,8 @@ def suggest_settings(
     """Suggest settings of a quasi-identifier, by its type and values.
 
     Codes of one length get a hierarchy of prefixes, numbers a hierarchy of intervals and a `top`, and dates a calendar
-    hierarchy and a grid. Texts that are dates, of which some have no day, get a calendar hierarchy. Other texts and types
-    get none, nor do columns with at most MAX_TRIVIAL_VALUES distinct values. O(n log n).
+    hierarchy and a grid. Texts that are dates, of which some have no day, get a calendar hierarchy. Other texts
+    and types get none, nor do columns with at most MAX_TRIVIAL_VALUES distinct values. O(n log n).
 
     Args:
         cursor: A cursor that runs queries.
