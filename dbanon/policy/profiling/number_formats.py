@@ -112,7 +112,9 @@ def possible_formats(name: str, hints: NameHints) -> list[int]:
     """Return the indices in NUMBER_FORMATS of the formats that a column of whole numbers may have, by its name."""
     if hints.number or hints.direct or hints.subject or _QUANTITIES & set(split_words(name)):
         return []
-    formats = [COMPACT, PARTIAL] if not hints.key or hints.event else []
+    is_date = date_words.is_date_name(name) or hints.event is not None
+    is_other = hints.key or hints.sensitive or hints.quasi or hints.neutral
+    formats = [COMPACT, PARTIAL] if is_date or not is_other else []
     formats += [EXCEL_DAYS] if date_words.is_date_name(name) else []
     formats += [ZIP_CODES] if re.search(thresholds.POSTAL_WORDS, hints.quasi or "") else []
     return formats

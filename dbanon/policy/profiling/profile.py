@@ -166,6 +166,7 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
         "is_named": any((hints.quasi, hints.sensitive)) and kind not in _CALENDAR_FAMILIES,
         "coded_as": _CODE_LISTS.get(kind or ""),
         "may_be_person": any((hints.number, hints.subject, hints.key)),
+        "may_have_spellings": hints.sensitive is not None or not (hints.quasi or hints.neutral or hints.key),
         "may_be_unchanged": hints.sensitive is not None,
         "hints": {hint: text(word) for hint in column_names_hints.HINTS if (word := getattr(hints, hint))},
     }

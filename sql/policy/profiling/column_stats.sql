@@ -31,6 +31,33 @@ name_words AS MATERIALIZED (
     {% endfor %}
     {% endfor %}
 ),
+-- One row per number that can mean a missing value.
+number_codes AS MATERIALIZED (
+    SELECT number, code
+    FROM ({{ mend.numbers }}) AS codes (number, code)
+),
+-- One row per number of a pattern of codes, such as 77, 88 and 99: the pattern, the number and its text.
+pattern_codes AS MATERIALIZED (
+    SELECT pattern, number, code
+    FROM ({{ mend.patterns }}) AS codes (pattern, number, code)
+),
+-- One row per date, in seconds, that can mean a missing value.
+date_codes AS MATERIALIZED (
+    SELECT number, code
+    FROM ({{ mend.dates }}) AS codes (number, code)
+),
+-- One row per number or date, in seconds, that can mean a missing value: whether it can do so without others.
+known_codes AS MATERIALIZED (
+    SELECT 'number' AS code_type, number, bool_or(is_listed) AS is_listed
+    FROM (
+        SELECT number, true AS is_listed FROM number_codes
+        UNION ALL
+        SELECT number, false FROM pattern_codes
+    )
+    GROUP BY number
+    UNION ALL
+    SELECT 'date', number, true FROM date_codes
+),
 {% for c in columns %}
 -- One row per value of a column: how many records have it.
 {{ 'values'|of(c) }} AS MATERIALIZED (
@@ -51,7 +78,8 @@ name_words AS MATERIALIZED (
         WHERE number IS NOT NULL
     )
 ),
--- One row: how many records have outliers, and how many have values that are not finite.
+-- One row: how many records have outliers, and how many have values that are not finite; facts about the values without
+-- codes for missing values, "plain" ones without numbers that can be codes together with others; and such codes.
 {{ 'outliers'|of(c) }} AS MATERIALIZED (
     SELECT
         any_value(middle_percent) AS middle_percent,
@@ -59,14 +87,51 @@ name_words AS MATERIALIZED (
         coalesce(sum(records) FILTER (
             WHERE number IS NULL OR number < low - 3 * (high - low) OR number > high + 3 * (high - low)
         ), 0)::BIGINT AS n_outliers
+        {% if c.coded_as %}
+        , count(number) FILTER (WHERE is_listed IS NOT TRUE) AS n_numbers,
+        min(number) FILTER (WHERE is_listed IS NOT TRUE) AS least_number,
+        max(number) FILTER (WHERE is_listed IS NOT TRUE) AS greatest_number,
+        count(number) FILTER (WHERE is_listed IS NULL AND number >= 0) AS n_plain,
+        min(number) FILTER (WHERE is_listed IS NULL AND number >= 0) AS least_plain,
+        max(number) FILTER (WHERE is_listed IS NULL) AS greatest_plain,
+        list({'number': number, 'is_listed': is_listed, 'records': records}) FILTER (
+            WHERE is_listed IS NOT NULL
+        ) AS code_counts,
+        sum(number * records) AS total,
+        max(number) AS maximum,
+        max_by(records, number) AS n_maximum
+        {% endif %}
     FROM (
         SELECT {{ c.number }} AS number, records
         FROM {{ 'values'|of(c) }}
         WHERE value IS NOT NULL
-    ), {{ 'fences'|of(c) }}
+    )
+    {% if c.coded_as %}
+    LEFT JOIN (SELECT number, is_listed FROM known_codes WHERE code_type = '{{ sql(c.coded_as) }}') USING (number)
+    {% endif %}
+    , {{ 'fences'|of(c) }}
 ),
 {% endif %}
 {% endfor %}
+-- One row per column of numbers or dates: these facts.
+number_facts AS MATERIALIZED (
+    {% for c in columns if c.coded_as %}
+    SELECT
+        {{ c.i }} AS place, '{{ sql(c.coded_as) }}' AS code_type, {{ c.is_position }} AS is_position,
+        * EXCLUDE (middle_percent, n_not_finite, n_outliers)
+    FROM {{ 'outliers'|of(c) }}
+    {% if not loop.last %}
+    UNION ALL
+    {% endif %}
+    {% else %}
+    SELECT
+        NULL::INTEGER AS place, NULL::VARCHAR AS code_type, false AS is_position, 0 AS n_numbers,
+        NULL::DOUBLE AS least_number, NULL::DOUBLE AS greatest_number, 0 AS n_plain, NULL::DOUBLE AS least_plain,
+        NULL::DOUBLE AS greatest_plain, NULL::STRUCT(number DOUBLE, is_listed BOOLEAN, records BIGINT)[] AS code_counts,
+        NULL::DOUBLE AS total, NULL::DOUBLE AS maximum, 0 AS n_maximum
+    WHERE false
+    {% endfor %}
+),
 -- One row per text that means a missing value.
 text_codes AS MATERIALIZED (SELECT code COLLATE POSIX AS code FROM ({{ mend.codes }})),
 -- One row per text in a sample of the values of each column. It has all columns, because preparing a pattern costs more
@@ -202,11 +267,13 @@ column_counts AS MATERIALIZED (
         {% else %}
         false AS has_integers,
         {% endif %}
-        (SELECT middle_percent FROM {{ 'outliers'|of(c) }}) AS middle_percent,
-        (SELECT n_not_finite FROM {{ 'outliers'|of(c) }}) AS n_not_finite,
-        (SELECT n_outliers FROM {{ 'outliers'|of(c) }}) AS n_outliers
+        (
+            SELECT {'middle_percent': middle_percent, 'n_not_finite': n_not_finite, 'n_outliers': n_outliers}
+            FROM {{ 'outliers'|of(c) }}
+        ) AS spread
         {% else %}
-        false AS is_zero_or_one, false AS has_integers, NULL::INTEGER AS middle_percent, 0 AS n_not_finite, NULL::BIGINT AS n_outliers
+        false AS is_zero_or_one, false AS has_integers,
+        {'middle_percent': NULL::INTEGER, 'n_not_finite': 0::BIGINT, 'n_outliers': NULL::BIGINT} AS spread
         {% endif %}
     FROM {{ 'values'|of(c) }}
     {% if not loop.last %}
@@ -217,7 +284,9 @@ column_counts AS MATERIALIZED (
 -- One row per column: all that was counted.
 column_facts AS MATERIALIZED (
     SELECT
-        p.*, h.* EXCLUDE (place), c.* EXCLUDE (place),
+        p.*, h.* EXCLUDE (place), c.* EXCLUDE (place, spread),
+        c.spread.middle_percent AS middle_percent, c.spread.n_not_finite AS n_not_finite,
+        c.spread.n_outliers AS n_outliers,
         coalesce(m.n_code_values, 0) AS n_code_values, coalesce(m.n_coded, 0) AS n_coded, m.codes,
         t.diagnoses, t.numbers, coalesce(t.dates, CASE WHEN p.is_time THEN 1 ELSE 0 END) AS dates,
         coalesce(t.names, 0) AS names, coalesce(t.capitalised, 0) AS capitalised,

@@ -1,32 +1,8 @@
 {#- What is wrong with the cells: codes for missing values, and texts that are dates or numbers. -#}
--- One row per number that can mean a missing value.
-number_codes AS MATERIALIZED (
-    SELECT number, code
-    FROM ({{ mend.numbers }}) AS codes (number, code)
-),
--- One row per number of a pattern of codes, such as 77, 88 and 99: the pattern, the number and its text.
-pattern_codes AS MATERIALIZED (
-    SELECT pattern, number, code
-    FROM ({{ mend.patterns }}) AS codes (pattern, number, code)
-),
--- One row per date, in seconds, that can mean a missing value.
-date_codes AS MATERIALIZED (
-    SELECT number, code
-    FROM ({{ mend.dates }}) AS codes (number, code)
-),
--- One row per column of numbers and number in it that can mean a missing value: how many records have it.
+-- One row per column of numbers or dates and value of it that can mean a missing value: how many records have it.
 number_code_counts AS MATERIALIZED (
-    SELECT NULL::INTEGER AS place, NULL::DOUBLE AS number, 0::BIGINT AS records WHERE false
-    {% for c in columns if c.coded_as == 'number' %}
-    UNION ALL
-    SELECT {{ c.i }}, number, records
-    FROM (SELECT {{ c.number }} AS number, records FROM {{ 'values'|of(c) }})
-    WHERE number IN (SELECT number FROM number_codes UNION SELECT number FROM pattern_codes)
-    {% endfor %}
-),
--- One row per column of numbers, pattern and number of the pattern in the column: how many records have it.
-pattern_code_counts AS MATERIALIZED (
-    SELECT place, pattern, number, code, records FROM number_code_counts JOIN pattern_codes USING (number)
+    SELECT place, hit.number AS number, hit.is_listed AS is_listed, hit.records AS records
+    FROM (SELECT place, unnest(code_counts) AS hit FROM number_facts)
 ),
 -- One row per column and pattern of which the column has two or more numbers: the first and the last of them, how many
 -- there are, and how many records have them.
@@ -34,7 +10,10 @@ pattern_counts AS MATERIALIZED (
     SELECT
         place, pattern, list(number) AS numbers, min(number) AS first_number, max(number) AS last_number,
         count(*) AS n_codes, sum(records) AS n_coded
-    FROM pattern_code_counts
+    FROM number_code_counts
+    JOIN number_facts AS f USING (place)
+    JOIN pattern_codes USING (number)
+    WHERE f.code_type = 'number'
     GROUP BY place, pattern
     HAVING count(*) > 1
 ),
@@ -43,29 +22,28 @@ pattern_counts AS MATERIALIZED (
 found_patterns AS MATERIALIZED (
     SELECT place, pattern
     FROM (
-        SELECT NULL::INTEGER AS place, NULL::INTEGER AS pattern, 0::BIGINT AS n_above, NULL::DOUBLE AS step,
-            NULL::DOUBLE AS distance, NULL::DOUBLE AS probability
-        WHERE false
-        {% for c in columns if c.coded_as == 'number' %}
-        UNION ALL
         SELECT
-            {{ c.i }}, p.pattern,
+            p.place, p.pattern,
+            any_value(p.first_number) AS first_number, any_value(p.last_number) AS last_number,
+            any_value(p.n_codes) AS n_codes, any_value(p.n_coded) AS n_coded,
+            any_value(f.greatest_plain) AS greatest_plain,
             count(*) FILTER (
-                WHERE number > p.first_number AND NOT list_contains(p.numbers, number)
-                    AND NOT (number > 5 * p.last_number AND number IN (SELECT number FROM number_codes))
+                WHERE h.number > p.first_number AND NOT (h.is_listed AND h.number > 5 * p.last_number)
             ) AS n_above,
-            (max(number) FILTER (WHERE number < p.first_number) - min(number) FILTER (WHERE number >= 0))
-                / nullif(count(*) FILTER (WHERE number >= 0 AND number < p.first_number) - 1, 0) AS step,
-            any_value(p.first_number) - max(number) FILTER (WHERE number < p.first_number) AS distance,
-            (any_value(p.n_codes) * step
-                / (any_value(p.last_number) - max(number) FILTER (WHERE number < p.first_number))
-            ) ** any_value(p.n_coded) AS probability
-        FROM (SELECT {{ c.number }} AS number FROM {{ 'values'|of(c) }}), pattern_counts AS p
-        WHERE p.place = {{ c.i }}
-        GROUP BY p.pattern
-        {% endfor %}
-    )
-    WHERE n_above = 0 AND distance >= {{ mend.pattern_steps }} * step AND probability < {{ mend.pattern_probability }}
+            greatest(
+                any_value(f.greatest_plain), max(h.number) FILTER (WHERE h.number < p.first_number)
+            ) AS top,
+            least(
+                any_value(f.least_plain), min(h.number) FILTER (WHERE h.number BETWEEN 0 AND p.first_number)
+            ) AS low,
+            any_value(f.n_plain) + count(*) FILTER (WHERE h.number BETWEEN 0 AND p.first_number) AS n_others
+        FROM pattern_counts AS p
+        JOIN number_facts AS f USING (place)
+        LEFT JOIN number_code_counts AS h ON h.place = p.place AND NOT list_contains(p.numbers, h.number)
+        GROUP BY p.place, p.pattern
+    ), LATERAL (SELECT (top - low) / nullif(n_others - 1, 0) AS step)
+    WHERE n_above = 0 AND greatest_plain < first_number AND first_number - top >= {{ mend.pattern_steps }} * step
+        AND (n_codes * step / (last_number - top)) ** n_coded < {{ mend.pattern_probability }}
 ),
 -- One row per column and code for a missing value in it: how many values are exactly that code, and how many records
 -- have it, also with blanks around it. Of texts it is no leaf of the column's hierarchy; of numbers and dates it is far
@@ -90,33 +68,31 @@ missing_code_counts AS MATERIALIZED (
         )
     GROUP BY code
     {% endfor %}
-    {% for c in columns if c.coded_as %}
     UNION ALL
-    SELECT {{ c.i }}, k.code, 0, v.records
-    {% if c.coded_as == 'number' %}
-    FROM (SELECT number, records FROM number_code_counts WHERE place = {{ c.i }}) AS v
-    {% else %}
-    FROM (SELECT {{ c.number }} AS number, records FROM {{ 'values'|of(c) }}) AS v
-    {% endif %}
-    JOIN {{ sql(c.coded_as) }}_codes AS k ON v.number = k.number,
-    (
-        SELECT count(*) AS n_numbers, min(number) AS low, max(number) AS high
-        FROM (SELECT {{ c.number }} AS number FROM {{ 'values'|of(c) }})
-        WHERE number NOT IN (SELECT number FROM {{ sql(c.coded_as) }}_codes)
-    ) AS others
-    WHERE n_numbers > 1 AND (
-        {% if c.coded_as == 'number' and not c.is_position %}
-        (k.number <= -9 AND k.number < low - {{ mend.far_number }} * (high - low)) OR
-        {% endif %}
-        {% if c.coded_as == 'date' %}
-        k.number > high + {{ mend.far_date }} * (high - low) OR k.number < low - {{ mend.far_date }} * (high - low)
-        {% else %}
-        k.number > high + {{ mend.far_number }} * (high - low) OR (k.number < 0 AND low >= 0)
-        {% endif %}
-    )
-    {% endfor %}
+    SELECT v.place, k.code, 0, v.records
+    FROM number_code_counts AS v
+    JOIN number_facts AS f USING (place)
+    JOIN (
+        SELECT 'number' AS code_type, number, code FROM number_codes
+        UNION ALL
+        SELECT 'date', number, code FROM date_codes
+    ) AS k ON k.code_type = f.code_type AND k.number = v.number
+    WHERE f.n_numbers > 1 AND CASE
+        WHEN f.code_type = 'date'
+        THEN v.number > f.greatest_number + {{ mend.far_date }} * (f.greatest_number - f.least_number)
+            OR v.number < f.least_number - {{ mend.far_date }} * (f.greatest_number - f.least_number)
+        ELSE v.number > f.greatest_number + {{ mend.far_number }} * (f.greatest_number - f.least_number)
+            OR (v.number < 0 AND f.least_number >= 0)
+            OR (
+                v.number <= -9 AND NOT f.is_position
+                AND v.number < f.least_number - {{ mend.far_number }} * (f.greatest_number - f.least_number)
+            )
+        END
     UNION
-    SELECT k.place, k.code, 0, k.records FROM pattern_code_counts AS k JOIN found_patterns USING (place, pattern)
+    SELECT p.place, k.code, 0, v.records
+    FROM found_patterns AS p
+    JOIN pattern_codes AS k USING (pattern)
+    JOIN number_code_counts AS v ON v.place = p.place AND v.number = k.number
 ),
 -- One row per column of texts: a list that has, for each format, whether nearly all texts of a sample have it.
 candidate_formats AS MATERIALIZED (

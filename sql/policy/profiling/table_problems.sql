@@ -20,7 +20,7 @@ mixed_dates AS MATERIALIZED (
 -- around values are another problem.
 spelling_counts AS MATERIALIZED (
     SELECT NULL::INTEGER AS place, 0 AS n_spellings WHERE false
-    {% for c in columns if c.is_text %}
+    {% for c in columns if c.is_text and c.may_have_spellings %}
     UNION ALL
     SELECT {{ c.i }}, sum(n_values)
     FROM (
@@ -78,17 +78,9 @@ label_numbers AS MATERIALIZED (
 -- One row, if a number of that row is the sum of all other numbers of its column: the column and the text.
 total_rows AS MATERIALIZED (
     SELECT DISTINCT t.place, t.label
-    FROM total_labels AS t, label_numbers AS n, (
-        SELECT NULL::INTEGER AS place, NULL::DOUBLE AS total, NULL::DOUBLE AS greatest_number, 0::BIGINT AS n_greatest
-        WHERE false
-        {% for c in columns if c.coded_as == 'number' %}
-        UNION ALL
-        SELECT {{ c.i }}, sum(number * records), max(number), max_by(records, number)
-        FROM (SELECT {{ c.number }} AS number, records FROM {{ 'values'|of(c) }}), total_labels
-        {% endfor %}
-    ) AS s
-    WHERE s.place = n.place AND n.number = s.greatest_number AND s.n_greatest = 1 AND n.number > 0
-        AND abs(2 * n.number - s.total) <= {{ compared.total_difference }} * s.total
+    FROM total_labels AS t, label_numbers AS n JOIN number_facts AS f USING (place)
+    WHERE n.number = f.maximum AND f.n_maximum = 1 AND n.number > 0
+        AND abs(2 * n.number - f.total) <= {{ compared.total_difference }} * f.total
 ),
 -- One row per column of dates of birth that are all from 1969 to 2068: how many records have one that is after today or
 -- after another date of the record, if one of these is more than a year later.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conftest import DATA
 
 from dbanon.sqltext.quote import identifier
 
@@ -71,5 +72,14 @@ def test_columns_of_public_files_get_expected_roles(con: Any, name: str) -> None
         for place, (column, (sql, _)) in enumerate(columns.items())
     )
     con.execute(f"CREATE TABLE t AS FROM {' POSITIONAL JOIN '.join(shuffled)}")
-    proposed = dict(con.execute("SELECT column_name, proposed_role FROM profile('t')").fetchall())
-    assert proposed == {column: role for column, (_, role) in columns.items()}
+    rows = con.execute("SELECT column_name, proposed_role, problems FROM profile('t')").fetchall()
+    assert {column: role for column, role, _ in rows} == {column: role for column, (_, role) in columns.items()}
+    assert [(column, problems) for column, _, problems in rows if problems] == [], "the columns are clean"
+
+
+def test_only_real_codes_of_adult_reported(con: Any) -> None:
+    path = DATA / "adult.csv"
+    if not path.exists():
+        pytest.skip("the data are not there")
+    problems = con.execute(f"SELECT column_name, problems FROM profile('{path}') WHERE len(problems) > 0").fetchall()
+    assert problems == [("capital_gain", ["codes for missing values: '99999' in records: 148"])]
