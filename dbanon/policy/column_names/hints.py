@@ -306,9 +306,9 @@ def n_shared_words(column: str, hierarchy: str) -> int:
 
     `gender` counts as `sex`.
     """
-    return len(_comparable_words(column) & _comparable_words(hierarchy))
+    return len(comparable_words(column) & comparable_words(hierarchy))
 
 
-def _comparable_words(name: str) -> set[str]:
+def comparable_words(name: str) -> set[str]:
     """Return the words of a name without an s at the end; `gender` becomes `sex`."""
     return {"sex" if word == "gender" else word.rstrip("s") for word in split_words(name)}

@@ -106,6 +106,7 @@ def profile_sql(call: Call) -> Sql:
             table_pieces=table_problems.repair_pieces(source, rows, [name for _, name in hierarchies]),
             whole=number_formats.template_values(),
             pieces=repairs.repair_pieces(source, rows),
+            column_words=_column_words(source),
             named_problems=named_problems.problem_rows(source),
             max_codes=MAX_CODES,
             views=None if source.is_table else repairs.view_pieces(source),
@@ -237,6 +238,16 @@ def _leaf_relations(call: Call, hierarchies: list[tuple[str | None, str]]) -> li
             inner = {label for path in hierarchy.paths for label in path[:-1]}
             rows += [(name, path[-1]) for path in hierarchy.paths if path[-1] not in inner]
     return [literal_rows({"name": "VARCHAR", "label": "VARCHAR"}, rows), *stored]
+
+
+def _column_words(source: catalog.Source) -> Sql:
+    """Return SQL of rows (place, word): every column and the words that its name shares with other names."""
+    rows = [
+        (place, word)
+        for place, column in enumerate(source.columns)
+        for word in sorted(column_names_hints.comparable_words(column))
+    ]
+    return literal_rows({"place": "INTEGER", "word": "VARCHAR"}, rows)
 
 
 def _shared_name_words(source: catalog.Source, hierarchies: list[str]) -> Sql:

@@ -31,6 +31,9 @@ MAX_EXACT_INTEGER = 2**53
 MAX_SAME_CONTENT_SHARE = 0.5
 """Maximum distinct values per record of columns that are compared whether they have the same content."""
 
+MAX_CHANCE_VALUES = 10
+"""Maximum distinct values of columns whose names must share a word before they count as having the same content."""
+
 MAX_CONTENT_PAIRS = 20
 """Maximum pairs of columns that are compared whether they have the same content."""
 

@@ -1,14 +1,25 @@
 {#- Columns that have the content of another one: single_proposals -> content_pairs -> equal_contents ->
     distinct_proposals. -#}
+-- One row per column and word in its name.
+column_words AS MATERIALIZED ({{ column_words }}),
+-- One row per pair of columns whose names share a word.
+similar_names AS MATERIALIZED (
+    SELECT DISTINCT a.place, b.place AS other_place
+    FROM column_words AS a
+    JOIN column_words AS b ON b.word = a.word AND b.place <> a.place
+),
 -- One row per pair of columns that would be published and have equally many values, equally often: they may have the
--- same content. Where most values are unique, every such pair would seem to.
+-- same content. Columns of few values must also share a word of their names, as they may agree in few records. Where
+-- most values are unique, every such pair would seem to.
 content_pairs AS MATERIALIZED (
     SELECT p.place AS place, o.place AS other_place
     FROM single_proposals AS p
     JOIN single_proposals AS o
         ON o.place <> p.place AND o.n_groups = p.n_groups AND o.n_equal_pairs = p.n_equal_pairs
         AND o.n_uniques = p.n_uniques AND o.missing = p.missing
-    WHERE p.proposal[1] IN ('quasi', 'sensitive') AND o.proposal[1] IN ('quasi', 'sensitive')
+    LEFT JOIN similar_names AS n ON n.place = p.place AND n.other_place = o.place
+    WHERE (n.place IS NOT NULL OR p.n_groups > {{ limits.MAX_CHANCE_VALUES }})
+        AND p.proposal[1] IN ('quasi', 'sensitive') AND o.proposal[1] IN ('quasi', 'sensitive')
         AND p.n_groups > 1 AND p.n_filled >= {{ limits.MIN_UNIQUENESS_RECORDS }}
         AND p.n_groups <= {{ limits.MAX_SAME_CONTENT_SHARE }} * p.records
         {# Of two columns the more telling one stays: a sensitive one, one with a hierarchy, texts, then the first. #}

@@ -51,17 +51,22 @@ def test_column_with_content_of_another_withheld(con: Any) -> None:
 
 
 def test_sensitive_column_stays_next_to_its_code(con: Any) -> None:
-    code = "['A10', 'B20', 'C30', NULL][1 + i * 7 % 11 % 4]"
+    code = "CASE WHEN i % 13 > 0 THEN 'A' || i % 13 END"
     roles = proposals(con, {"city": code, "diagnosis": f"'icd ' || {code}"})
     assert (roles["city"][0], roles["diagnosis"][0]) == ("withheld", "sensitive")
 
 
+def test_few_values_with_unrelated_names_are_other_content(con: Any) -> None:
+    columns = {"sex": "['F', 'M'][1 + i % 2]", "state": "['N', 'S'][1 + i % 2]", "ward": "i % 2"}
+    assert {role for role, _ in proposals(con, columns).values()} == {"quasi"}
+
+
 def test_equally_frequent_values_are_other_content(con: Any) -> None:
-    columns = {"sex": "['F', 'M'][1 + i % 2]", "state": "['F', 'M'][1 + i // 2 % 2]"}
+    columns = {"sex": "['F', 'M'][1 + i % 2]", "sex_code": "1 + i // 2 % 2"}
     columns |= {"age": "i // 10", "weight": "i % 60"}
     assert {role for role, _ in proposals(con, columns).values()} == {"quasi"}
 
 
 def test_one_column_of_missing_values_is_other_content(con: Any) -> None:
-    columns = {"sex": "CASE WHEN i % 3 > 0 THEN 'F' END", "state": "['F', 'M', 'M'][1 + i % 3]"}
+    columns = {"sex": "CASE WHEN i % 3 > 0 THEN 'F' END", "sex2": "['F', 'M', 'M'][1 + i % 3]"}
     assert {role for role, _ in proposals(con, columns).values()} == {"quasi"}
