@@ -50,8 +50,8 @@ TERMS = (
     ),
     (
         "ISO/IEC 27559",
-        "this page is the identifiability assessment of the data. Purpose, recipient and legal basis describe the "
-        "context. The ledger and this report, filed and signed, are part of the governance.",
+        "the numbers of this page belong to the assessments of the data and of identifiability; purpose, recipient and "
+        "legal basis to the assessment of the context; the ledger and this report, filed and signed, to governance.",
     ),
 )
 """What the numbers mean in the terms of law and standards: pairs of a source and sentences."""
