@@ -21,6 +21,7 @@ from dbanon.cli.options.parameters import (
 from dbanon.cli.terminal.common import (
     ALLOW_SMALL_DIFFERENCES,
     AS_JSON,
+    CLASSES,
     CSV_FORMULAS,
     DATABASE,
     REPLACE,
@@ -253,7 +254,7 @@ def report(
 @DATABASE
 @click.argument("name", shell_complete=complete_releases)
 @click.option("-o", "--output", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
-@click.option("--classes", is_flag=True, help="Give out the classes too.")
+@CLASSES
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
 @REPLACE
