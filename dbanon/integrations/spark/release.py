@@ -1,6 +1,8 @@
 """Build the release of a DataFrame: assign the records of its partitions to classes, and merge classes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as fn
 
@@ -136,12 +138,13 @@ def _partition(
     if n_tuples <= max_partition:
         return call, distinct_records.select(fn.lit(0).alias("part"), "own", "weight"), None, 1
     _check_divisible(planner, n_tuples, max_partition)
+    options: Mapping[str, Any] = planner.spec.run.options
     larger = count_values(planner, distinct_records)
     return (
         partitioning.part_call(call, planner),
         partitioning.partition_records(call, distinct_records, larger, max_partition),
         larger,
-        TASKS_PER_PARTITION * max(-(-n_tuples // max_partition), int(planner.spec.run.options.get("parts", 1))),
+        TASKS_PER_PARTITION * max(-(-n_tuples // max_partition), int(options.get("parts", 1))),
     )
 
 
