@@ -194,7 +194,8 @@ class NewerSchemaError(DbanonError):
 
     message = (
         "{database}: the schema dbanon has version {version}, and this dbanon knows versions up to {known}: it "
-        "could miss rules of the policy or releases in the ledger. Hint: pip install --upgrade dbanon."
+        "could miss rules of the policy or releases in the ledger. Hint: update the clone of dbanon, then pip "
+        "install -e . in it."
     )
     example = Situation(
         "It comes when a database is opened in which a later dbanon wrote the schema dbanon.", ("clinic", 2, 1)

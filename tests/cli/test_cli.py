@@ -205,6 +205,7 @@ def test_anonymize_file_writes_files_of_every_format(people: str, tmp_path: Path
         "disease",
         "-p",
         "l=2",
+        "--classes",
         "-o",
         str(out),
     )

@@ -73,6 +73,19 @@ def test_commands_that_write_files_take_replace_and_no_overwrite() -> None:
     assert "'--overwrite' is now '--replace'" in CliRunner().invoke(main, ["demo", "--overwrite"]).output
 
 
+def test_anonymize_writes_classes_only_on_request(tmp_path: Path) -> None:
+    file, path = tmp_path / "t.csv", tmp_path / "t.duckdb"
+    file.write_text("age\n" + "".join(f"{20 + i % 5}\n" for i in range(20)))
+    words = ["anonymize", str(file), "-k", "4", "--qi", "age", "--algorithm", "mondrian", "--quiet"]
+    assert CliRunner().invoke(main, [*words, "-o", str(tmp_path / "safe.csv")]).exit_code == 0
+    assert not (tmp_path / "safe_classes.csv").exists() and (tmp_path / "safe_metrics.csv").exists()
+    assert CliRunner().invoke(main, [*words, "-o", str(tmp_path / "whole.csv"), "--classes"]).exit_code == 0
+    assert (tmp_path / "whole_classes.csv").exists()
+    duckdb.connect(str(path)).close()
+    stored = CliRunner().invoke(main, ["anonymize", str(path), "--table", "t", "-k", "4", "--classes"])
+    assert stored.exit_code == 2 and "has a table of classes" in stored.output
+
+
 def test_stream_and_plot_keep_files_without_replace(tmp_path: Path) -> None:
     lines, output = tmp_path / "in.ndjson", tmp_path / "out.ndjson"
     lines.write_text("".join(f'{{"age": {20 + i % 5}}}\n' for i in range(20)))

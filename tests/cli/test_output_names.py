@@ -80,7 +80,7 @@ def test_anonymize_escapes_formulas_in_every_csv(people: Path) -> None:
     people.write_text(people.read_text().replace("a\n", "=1+1\n").replace("disease", "=disease"))
     call = ("anonymize", str(people), "-k", "5", "--qi", "age", "--sensitive", "=disease", "--algorithm", "mondrian")
     for choice, mark in (((), "'"), (("--csv-formulas", "keep"), "")):
-        result = CliRunner().invoke(main, [*call, "-o", "safe.csv", "--replace", "--quiet", *choice])
+        result = CliRunner().invoke(main, [*call, "-o", "safe.csv", "--classes", "--replace", "--quiet", *choice])
         assert result.exit_code == 0, result.output
         for file in ("safe.csv", "safe_classes.csv"):
             assert f"{mark}=disease" in Path(file).read_text("utf-8").splitlines()[0].split(",")

@@ -57,6 +57,7 @@ from dbanon.cli.options.role_options import (
 from dbanon.cli.terminal.common import (
     ALLOW_SMALL_DIFFERENCES,
     AS_JSON,
+    CLASSES,
     CSV_FORMULAS,
     errors_as_messages,
     key_metric_lines,
@@ -89,6 +90,7 @@ from dbanon.views.pre_release_review import planned_rows
     help="Make the next version of a stored release, if it is safe next to earlier ones; with -o, replace files.",
 )
 @ALLOW_SMALL_DIFFERENCES
+@CLASSES
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @CSV_FORMULAS
 @memory_options
@@ -113,6 +115,7 @@ def anonymize(
     dry_run: bool,
     replace: bool,
     allow_small_differences: bool,
+    classes: bool,
     storage_version: str | None,
     csv_formulas: str,
     as_json: bool,
@@ -127,8 +130,9 @@ def anonymize(
       dbanon publish visits.duckdb visits_release -o visits_safe.csv
 
     In a database, the release of the table visits is stored as visits_release, by the policy of the database, and no
-    file is written. With -o, or from a file, the release is written to OUTPUT and next to it its classes, metrics and
-    certificate; each file appears whole or not at all, and INPUT is only read. Columns without a role are withheld.
+    file is written. With -o, or from a file, the release is written to OUTPUT and next to it its metrics and its
+    certificate, and with --classes its classes; each file appears whole or not at all, and INPUT is only read. Columns
+    without a role are withheld.
     """
     roles = role_parameters(qi, sensitive, person, identifiers, insensitive)
     algorithm, given = split_algorithm(algorithm, given)
@@ -145,6 +149,9 @@ def anonymize(
         raise click.BadParameter("a release in a database follows the policy of the database; or give -o.",
                                  param_hint="--policy")  # fmt: skip
     options = options_not_assigned(roles, given)
+    if is_stored and classes:
+        raise click.BadParameter("it is for files; a release in a database has a table of classes.",
+                                 param_hint="--classes")  # fmt: skip
     if is_stored:
         store = _StoreRequest(
             source, table, algorithm, call_parameters, options, dry_run, replace, allow_small_differences
@@ -152,7 +159,7 @@ def anonymize(
         _store_release(store, as_json, quiet)
         return
     files = _FileRequest(source, table, algorithm, call_parameters, options, policy, output, dry_run)
-    how = {"storage_version": storage_version, "overwrite": replace, "csv_formulas": csv_formulas}
+    how = {"storage_version": storage_version, "overwrite": replace, "csv_formulas": csv_formulas, "classes": classes}
     _write_release(files, how, as_json, quiet)
 
 
@@ -334,7 +341,7 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
                 con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters
             )
             step("Writing")
-            files = publish(con, identifier(name), output, classes=True, **how)
+            files = publish(con, identifier(name), output, **how)
             metric_rows = query_rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
             unnamed = _columns_without_role(con, call_parameters)
             summary = _FileSummary(files, metric_rows, unnamed, _count_withheld(con, "main", name))

@@ -21,6 +21,7 @@ from dbanon.cli.options.parameters import (
 from dbanon.cli.terminal.common import (
     ALLOW_SMALL_DIFFERENCES,
     AS_JSON,
+    CLASSES,
     CSV_FORMULAS,
     DATABASE,
     REPLACE,
@@ -269,7 +270,7 @@ def report(
 @DATABASE
 @click.argument("name", shell_complete=complete_releases)
 @click.option("-o", "--output", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
-@click.option("--classes", is_flag=True, help="Give out the classes too.")
+@CLASSES
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @click.option("--recipient", metavar="NAME", help="Record in the ledger who gets the files.")
 @click.option("--purpose", metavar="TEXT", help="Record in the ledger what the recipient gets them for.")

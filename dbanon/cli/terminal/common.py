@@ -45,6 +45,9 @@ CSV_FORMULAS = click.option(
 REPLACE = click.option("--replace", is_flag=True, help="Replace files that exist.")
 
 
+CLASSES = click.option("--classes", is_flag=True, help="Write the classes, too.")
+
+
 ALLOW_SMALL_DIFFERENCES = click.option(
     "--allow-small-differences", is_flag=True, help="Publish though versions differ by too few; the ledger says so."
 )

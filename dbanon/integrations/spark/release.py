@@ -1,5 +1,6 @@
 """Build the release of a DataFrame: assign the records of its partitions to classes, and merge classes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,13 +138,13 @@ def _partition(
     if n_tuples <= max_partition:
         return call, distinct_records.select(fn.lit(0).alias("part"), "own", "weight"), None, 1
     _check_divisible(planner, n_tuples, max_partition)
+    options: Mapping[str, Any] = planner.spec.run.options
     larger = count_values(planner, distinct_records)
-    n_parts: Any = planner.spec.run.options.get("parts", 1)
     return (
         partitioning.part_call(call, planner),
         partitioning.partition_records(call, distinct_records, larger, max_partition),
         larger,
-        TASKS_PER_PARTITION * max(-(-n_tuples // max_partition), int(n_parts)),
+        TASKS_PER_PARTITION * max(-(-n_tuples // max_partition), int(options.get("parts", 1))),
     )
 
 
