@@ -32,7 +32,8 @@ def test_column_named_like_row_alias_in_view_stream_and_comparison(con: Any) -> 
     call = "'t', k := 5, qi := ['age'], sensitive := ['dbanon row']"
     con.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc({call})")
     assert len(con.execute(f"FROM fads({call}, delta := 20, order_by := ['n'])").fetchall()) == 60
-    query = "compare('t', k = [5], algorithms = 'mdav', qi = ['dbanon row', 'age'], sample_sizes = [40], metrics = 'classes')"
-    assert con.execute(f"SELECT problem FROM {query}").fetchall() == [(None,)]
+    columns = "qi = ['dbanon row', 'age'], sample_sizes = [40], metrics = 'classes'"
+    query = f"SELECT problem FROM compare('t', k = [5], algorithms = 'mdav', {columns})"
+    assert con.execute(query).fetchall() == [(None,)]
     step = "explain_step('kacpc', 't', 'published_rows', k = 5, qi = ['dbanon row', 'age'])"
     assert len(con.execute(f"FROM {step}").fetchall()) == 10
