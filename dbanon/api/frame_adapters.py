@@ -15,6 +15,7 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.api import duckdb_relations, frame_columns, frame_dtypes, relation_policy
 from dbanon.errors import redaction
+from dbanon.sqltext.names import fold_case
 
 FrameFromArrow = Callable[[pa.Table], Any]
 """A function that returns a frame of some kind with the rows of an Arrow table."""
@@ -250,6 +251,6 @@ def _check_column_names(rows: Any, function: str) -> None:
         raise errors.EmptySourceError(function, "the data")
     names_by_folded: dict[str, str] = {}
     for name in names:
-        if name.lower() in names_by_folded:
-            raise errors.DuplicateColumnError(function, names_by_folded[name.lower()], name)
-        names_by_folded[name.lower()] = name
+        if fold_case(name) in names_by_folded:
+            raise errors.DuplicateColumnError(function, names_by_folded[fold_case(name)], name)
+        names_by_folded[fold_case(name)] = name

@@ -14,6 +14,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.column_labels import column_reference, derived_reference
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.table_functions.table_function import Call
 
@@ -112,18 +113,18 @@ def resolve_context(
         person_columns = stored_policy.person_columns(
             (row.column, row.role, dict(row.settings.settings)) for row in declared
         )
-        persons = tuple(name for name in release.columns if [name.lower()] == [t.lower() for t in person_columns])
+        persons = tuple(name for name in release.columns if [fold_case(name)] == [fold_case(t) for t in person_columns])
     roles: dict[str, str] = {}
     for role, names in (("qi", tuple(qi)), ("sensitive", sensitive), ("person", persons[:1])):
         for name in names:
-            if roles.setdefault(name.lower(), role) != role:
-                raise errors.ConflictingRolesError(function, release.shown, name, (roles[name.lower()], role))
+            if roles.setdefault(fold_case(name), role) != role:
+                raise errors.ConflictingRolesError(function, release.shown, name, (roles[fold_case(name)], role))
     columns_by_role = (
         sensitive,
         *(_release_columns(function, release, source, declared, role, None) for role in ("sensitive", "insensitive")),
     )
     unchanged = dict.fromkeys(name for names in columns_by_role for name in names)
-    passthrough = tuple(name for name in unchanged if roles.get(name.lower()) in _UNCHANGED_ROLES)
+    passthrough = tuple(name for name in unchanged if roles.get(fold_case(name)) in _UNCHANGED_ROLES)
     policy = stored_policy.policy_of(source, call.cursor)
     fingerprints = {"fingerprint_sql": policy.fingerprint_sql, "fingerprint": text(policy.fingerprint)}
     person = next(iter(persons), None)
@@ -277,8 +278,8 @@ def _release_columns(
         for row in declared:
             if row.role.lower() not in ROLES:
                 raise errors.UnknownRoleError(source.shown, row.column, row.role, ROLES)
-        names = [row.column.lower() for row in declared if row.role.lower() == role]
-        return tuple(name for name in release.columns if name.lower() in names)
+        names = [fold_case(row.column) for row in declared if row.role.lower() == role]
+        return tuple(name for name in release.columns if fold_case(name) in names)
     return tuple(release.column(function, name, role) for name in requested)
 
 

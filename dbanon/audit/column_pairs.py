@@ -16,6 +16,7 @@ from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import Message, error_sql, sql_placeholder
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
@@ -60,8 +61,8 @@ def shared_columns(
             if row.role.lower() not in ROLES:
                 raise errors.UnknownRoleError(source.shown, row.column, row.role, ROLES)
         names = [row.column for row in declared if row.role.lower() == "quasi"]
-        order = [name.lower() for name in source.columns]
-        names.sort(key=lambda name: order.index(name.lower()) if name.lower() in order else -1)
+        order = [fold_case(name) for name in source.columns]
+        names.sort(key=lambda name: order.index(fold_case(name)) if fold_case(name) in order else -1)
     else:
         names = list(requested)
     if not names:
@@ -119,18 +120,18 @@ def hierarchies_by_column(
         UnknownColumnError, UnsupportedSettingError: The call names a hierarchy of a column that is neither in `columns`
             nor in `other_columns`.
     """
-    spelled = {name.lower(): name for name in (*columns, *other_columns)}
+    spelled = {fold_case(name): name for name in (*columns, *other_columns)}
     hierarchies: dict[str, tuple[str, str | None]] = {
-        spelled[row.column.lower()]: (row.settings.hierarchy, None)
+        spelled[fold_case(row.column)]: (row.settings.hierarchy, None)
         for row in declared
-        if row.settings.hierarchy and row.column.lower() in spelled
+        if row.settings.hierarchy and fold_case(row.column) in spelled
     }
     for key, name in options.per_column("hierarchies").items():
-        if key.lower() not in spelled:
+        if fold_case(key) not in spelled:
             source.column(function, key, "hierarchies")
             reason = "it is not a quasi-identifier that release and source share."
             raise errors.UnsupportedSettingError(function, "hierarchies", source.shown, key, reason)
-        hierarchies[spelled[key.lower()]] = (name, name)
+        hierarchies[spelled[fold_case(key)]] = (name, name)
     return hierarchies
 
 

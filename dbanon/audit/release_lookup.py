@@ -24,6 +24,7 @@ from dbanon.source import attached_databases, catalog, stored_policy
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.stored_policy import DeclaredColumn, Settings
 from dbanon.sqltext import names
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call
@@ -51,9 +52,11 @@ def _has_release_columns(entry: LedgerEntry, table: Source) -> bool:
     The order and case of names do not matter. A number may be published as two columns.
     """
     release_columns = {
-        name.lower() for column in _published_columns(entry) for name in _release_column_names(column, table)
+        fold_case(name) for column in _published_columns(entry) for name in _release_column_names(column, table)
     }
-    return release_columns < {name.lower() for name in table.columns} and len(table.columns) == len(release_columns) + 1
+    return (
+        release_columns < {fold_case(name) for name in table.columns} and len(table.columns) == len(release_columns) + 1
+    )
 
 
 def _published_columns(entry: LedgerEntry) -> list[str]:
@@ -266,12 +269,14 @@ def _hierarchy_names(call: Call, entry: LedgerEntry, source: Source | None) -> d
     if not rows and source is not None:
         rows = stored_policy.policy_rows(source, call.cursor)
     names_by_column = {
-        r.declared.column.lower(): r.declared.settings.hierarchy for r in rows if r.declared.settings.hierarchy
+        fold_case(r.declared.column): r.declared.settings.hierarchy for r in rows if r.declared.settings.hierarchy
     }
     names_by_column |= {
-        column.lower(): name for column, name in (entry.call["parameters"].get("hierarchies") or {}).items()
+        fold_case(column): name for column, name in (entry.call["parameters"].get("hierarchies") or {}).items()
     }
-    return {column: names_by_column[column.lower()] for column in entry.roles if column.lower() in names_by_column}
+    return {
+        column: names_by_column[fold_case(column)] for column in entry.roles if fold_case(column) in names_by_column
+    }
 
 
 def _hierarchy_fingerprint(call: Call, entry: LedgerEntry, hierarchy_names: Mapping[str, str]) -> str | None:
@@ -303,12 +308,14 @@ def source_missing_codes(call: Call, source: Source, entry: LedgerEntry | None) 
         entry: The ledger entry of the release; None to use the declared codes only.
     """
     rows = stored_policy.policy_rows(source, call.cursor)
-    codes: dict[str, Sequence[str]] = {row.declared.column.lower(): row.declared.settings.missing_codes for row in rows}
+    codes: dict[str, Sequence[str]] = {
+        fold_case(row.declared.column): row.declared.settings.missing_codes for row in rows
+    }
     added = None if entry is None else entry.options.get("missing_codes")
     if entry is not None and isinstance(added, Sequence):
         added = dict.fromkeys(_published_columns(entry), added)
     for column, column_codes in added.items() if isinstance(added, Mapping) else ():
-        codes[column.lower()] = (*codes.get(column.lower(), ()), *column_codes)
+        codes[fold_case(column)] = (*codes.get(fold_case(column), ()), *column_codes)
     return codes
 
 

@@ -23,6 +23,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.column_labels import column_reference, derived_reference
 from dbanon.sqltext.messages import error_sql
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Float, Integer, PerColumn, Text
@@ -155,9 +156,9 @@ def _influence_weights(call: Call, context: AuditContext) -> dict[str, float]:
     Raises:
         UnknownColumnError: A weighted column is not a quasi-identifier.
     """
-    weights = {name.lower(): weight for name, weight in call.options.per_column("influence").items()}
+    weights = {fold_case(name): weight for name, weight in call.options.per_column("influence").items()}
     for name in weights:
-        if name not in {column.lower() for column in context.qi}:
+        if name not in {fold_case(column) for column in context.qi}:
             raise errors.UnknownColumnError(
                 call.function.name, context.source.shown, name, "influence", tuple(context.qi)
             )
@@ -178,7 +179,7 @@ def _source_pairs(
     return [
         replace(
             column_pairs.pair_column(call, context.release, context.source, pair),
-            influence=literal(weights.get(pair.column.lower(), 1.0)),
+            influence=literal(weights.get(fold_case(pair.column), 1.0)),
         )
         for pair in pairs
     ]

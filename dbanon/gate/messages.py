@@ -8,6 +8,7 @@ from dbanon.gate.request import CheckedModel, GateRequest
 from dbanon.gate.rules import QuasiRule
 from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql
 
 RELEASE_CHECKS = {
@@ -118,9 +119,9 @@ def _link_refusals(request: GateRequest, models: Sequence[CheckedModel]) -> dict
     ]
     if not pseudonym_columns:
         return {}
-    allowed_rare = {n.lower() for n in request.options.columns("allow_rare")}
+    allowed_rare = {fold_case(n) for n in request.options.columns("allow_rare")}
     unchecked_columns = (*request.roles.sensitive, *pseudonym_columns)
-    rare_columns = [n for n in request.unchanged if n not in unchecked_columns and n.lower() not in allowed_rare]
+    rare_columns = [n for n in request.unchanged if n not in unchecked_columns and fold_case(n) not in allowed_rare]
     n_unlinked_persons, n_rare_persons = (
         sql_placeholder(f"(SELECT persons FROM {name})") for name in ("linked_below_k", "rare_linked")
     )

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from dbanon.gate.request import GateRequest
 from dbanon.source.stored_policy import DeclaredColumn
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 DATE_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
@@ -45,14 +46,19 @@ def _missing_codes(request: GateRequest, name: str) -> list[str]:
     The call's codes are ignored if the policy requires that the column is published coarser than its values. Codes that
     the call gives for all columns do not apply to the person column.
     """
-    policy_codes = [row.settings.missing_codes for row in request.declared if row.column.lower() == name.lower()]
+    policy_codes = [row.settings.missing_codes for row in request.declared if fold_case(row.column) == fold_case(name)]
     codes = [code for column_codes in policy_codes for code in column_codes]
     call_codes = request.options.get("missing_codes")
-    if any(row.column.lower() == name.lower() and _requires_coarse_values(row, request) for row in request.declared):
+    if any(
+        fold_case(row.column) == fold_case(name) and _requires_coarse_values(row, request) for row in request.declared
+    ):
         return codes  # a code of the call would reveal which records have exactly that value
     if isinstance(call_codes, Mapping):
         return codes + [
-            code for key, column_codes in call_codes.items() if key.lower() == name.lower() for code in column_codes
+            code
+            for key, column_codes in call_codes.items()
+            if fold_case(key) == fold_case(name)
+            for code in column_codes
         ]
     return codes if name == request.roles.person else [*codes, *(call_codes or ())]
 
@@ -63,7 +69,7 @@ def _requires_coarse_values(row: DeclaredColumn, request: GateRequest) -> bool:
     True for a quasi-identifier with a least level, top or bottom coding, or a grid. Dates have a grid unless the policy
     says 'none'.
     """
-    settings, type_ = row.settings, next(t for c, t in request.columns.items() if c.lower() == row.column.lower())
+    settings, type_ = row.settings, next(t for c, t in request.columns.items() if fold_case(c) == fold_case(row.column))
     grid = settings.rounding if settings.rounding or type_ not in DATE_TYPES else "month"
     has_bounds = settings.top is not None or settings.bottom is not None
     return row.role.lower() == "quasi" and bool(settings.min_level or has_bounds or (grid or "none").lower() != "none")

@@ -22,6 +22,7 @@ from dbanon.gate.missing_codes import (
 from dbanon.gate.request import GateRequest
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.column_labels import column_reference
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 _ROLE_PARAMETERS = {"quasi": "qi", "sensitive": "sensitive", "insensitive": "insensitive"}
@@ -244,7 +245,7 @@ def gate_rules(request: GateRequest) -> GateRules:
         read_person=_person_expression(request),
         read_links=_link_rules(request),
         rereads_source=request.context.is_table and not request.context.has_withheld_records,
-        source_columns=tuple(identifier(name) for name in request.columns if name.lower() in read_names),
+        source_columns=tuple(identifier(name) for name in request.columns if fold_case(name) in read_names),
     )
 
 
@@ -265,7 +266,7 @@ def unused_names(used_names: Sequence[str], names: Sequence[str]) -> list[str]:
     """
     new_names: list[str] = []
     for name in names:
-        new_names.append(_unused_name(name, {n.lower() for n in (*used_names, *new_names)}))
+        new_names.append(_unused_name(name, {fold_case(n) for n in (*used_names, *new_names)}))
     return new_names
 
 
@@ -277,13 +278,13 @@ def published_role(request: GateRequest, name: str) -> str | None:
     role in the call would contradict the policy. If the call lists the columns of a role, a column that only the policy
     gives this role is not published.
     """
-    policy_roles = {row.column.lower(): row.role.lower() for row in request.declared}
+    policy_roles = {fold_case(row.column): row.role.lower() for row in request.declared}
     call_columns = {
-        role: [n.lower() for n in request.options.columns(parameter)]
+        role: [fold_case(n) for n in request.options.columns(parameter)]
         for role, parameter in (*_ROLE_PARAMETERS.items(), ("identifier", "identifier"), ("withheld", "withhold"))
     }
-    lower_name = name.lower()
-    person = (request.options.text("person") or "").lower()
+    lower_name = fold_case(name)
+    person = fold_case(request.options.text("person") or "")
     if lower_name in call_columns["identifier"] or lower_name in call_columns["withheld"] or lower_name == person:
         return None
     policy_role = policy_roles.get(lower_name)
@@ -307,7 +308,7 @@ def _read_columns(request: GateRequest, roles: Mapping[str, str | None]) -> set[
     role_columns = {*request.quasi_columns} | set(request.roles.sensitive) | set(request.roles.insensitive)
     published_columns = {name for name, column_role in roles.items() if column_role is not None}
     return {
-        name.lower()
+        fold_case(name)
         for name in role_columns
         | person
         | set(request.context.person_key)
@@ -329,18 +330,18 @@ def _bound_names(request: GateRequest, roles: Mapping[str, str | None]) -> dict[
         if column_role == "quasi" and with_bounds and _is_number(request, name)
     }
     used_names = {
-        name.lower() for name, column_role in roles.items() if column_role is not None and name not in numbers
+        fold_case(name) for name, column_role in roles.items() if column_role is not None and name not in numbers
     }
     bound_names: dict[str, list[str]] = {}
     for name in [name for name in request.quasi_columns if name in numbers]:
         bound_names[name] = [_unused_name(f"{name}{end}", used_names) for end in ("_min", "_max")]
-        used_names.update(n.lower() for n in bound_names[name])
+        used_names.update(fold_case(n) for n in bound_names[name])
     return bound_names
 
 
 def row_alias(published_names: Iterable[str]) -> Sql:
     """Return the quoted alias of a published row. A column would go before an alias of its name, so none has it."""
-    return identifier(_unused_name("dbanon row", {name.lower() for name in published_names}))
+    return identifier(_unused_name("dbanon row", {fold_case(name) for name in published_names}))
 
 
 def _published_names(roles: Mapping[str, str | None], bound_names: Mapping[str, Sequence[str]]) -> list[str]:
@@ -353,7 +354,7 @@ def _published_names(roles: Mapping[str, str | None], bound_names: Mapping[str, 
         bound_names: The two names of each number that is published as two columns.
     """
     names = [n for name, column_role in roles.items() if column_role is not None for n in bound_names.get(name, [name])]
-    return [*names, _unused_name("class_id", {n.lower() for n in names})]
+    return [*names, _unused_name("class_id", {fold_case(n) for n in names})]
 
 
 def _bound_expressions(
@@ -374,7 +375,7 @@ def _bound_expressions(
 
 def _unused_name(name: str, used_names: set[str]) -> str:
     """Return a name with underscores appended until it is unused; `used_names` are in lower case."""
-    while name.lower() in used_names:
+    while fold_case(name) in used_names:
         name += "_"
     return name
 
@@ -393,7 +394,7 @@ def _call_setting(request: GateRequest, name: str, parameter: str) -> str | None
 
 def _policy_setting(request: GateRequest, name: str, parameter: str) -> str | None:
     """Return the setting `parameter` that the policy gives a column, as text; None if it gives none."""
-    settings = next((row.settings for row in request.declared if row.column.lower() == name.lower()), Settings())
+    settings = next((row.settings for row in request.declared if fold_case(row.column) == fold_case(name)), Settings())
     value = getattr(settings, {"hierarchies": "hierarchy"}.get(parameter, parameter), None)
     return None if value is None else str(value)
 
@@ -480,7 +481,7 @@ def _number_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[s
     is_day = type_ in DATE_TYPES
     grid = _effective_grid(_setting(request, name, "coarsen") or _setting(request, name, "rounding"), type_)
     is_policy_quasi = any(
-        row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in request.declared
+        fold_case(row.column) == fold_case(name) and row.role.lower() == "quasi" for row in request.declared
     )
     policy_grid = _effective_grid(_policy_setting(request, name, "rounding"), type_) if is_policy_quasi else None
     compared_type = "TIMESTAMP" if type_ in DATE_TYPES[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
@@ -643,7 +644,7 @@ def _person_expression(request: GateRequest) -> Sql | None:
     """
     is_checked = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
     expected_person = transformed.person_column(request) if is_checked else None
-    if expected_person is not None and expected_person != (request.roles.person or "").lower():
+    if expected_person is not None and expected_person != fold_case(request.roles.person or ""):
         raise errors.GateRefusedError(request.function, "columns of persons that are not counted by", 1)
     if request.roles.person is None:
         return None

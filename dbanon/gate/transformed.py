@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dbanon.gate import pseudonym_key
 from dbanon.gate.missing_codes import FLOAT_TYPES, column_value
 from dbanon.gate.request import GateRequest
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, text
 
 ROLES = ("pseudonym", "mask", "shift")
@@ -55,12 +56,12 @@ def published_pseudonyms(request: GateRequest) -> list[str]:
 
     Columns that the call withholds, or names as identifier or person, are not published.
     """
-    withheld = {n.lower() for p in ("withhold", "identifier") for n in request.options.columns(p)}
-    withheld.add((request.options.text("person") or "").lower())
+    withheld = {fold_case(n) for p in ("withhold", "identifier") for n in request.options.columns(p)}
+    withheld.add(fold_case(request.options.text("person") or ""))
     return [
         n
         for n in request.columns
-        if n.lower() not in withheld and policy_role_and_settings(request, n)[0] == "pseudonym"
+        if fold_case(n) not in withheld and policy_role_and_settings(request, n)[0] == "pseudonym"
     ]
 
 
@@ -96,7 +97,7 @@ def _pseudonym_settings(request: GateRequest, name: str, settings: Mapping[str, 
         "prefix": settings.get("prefix", ""),
     }
     has_several = [row.role.lower() for row in request.declared].count("pseudonym") > 1
-    if has_several and name.lower() != person_column(request) and "scope" not in settings:
+    if has_several and fold_case(name) != person_column(request) and "scope" not in settings:
         pseudonym_settings["scope"] = "column " + json.dumps([_default_scope(request), name.lower()])
     return pseudonym_settings
 
@@ -117,10 +118,12 @@ def person_column(request: GateRequest) -> str | None:
     The first that exists: `person` of the call; the policy's column with the role person; the pseudonym with the
     setting person = true; the first pseudonym.
     """
-    policy_columns = {row.column.lower(): (row.role.lower(), dict(row.settings.settings)) for row in request.declared}
+    policy_columns = {
+        fold_case(row.column): (row.role.lower(), dict(row.settings.settings)) for row in request.declared
+    }
     call_person = request.options.text("person")
     if call_person is not None:
-        return call_person.lower()
+        return fold_case(call_person)
     candidates = [name for name, (role, _) in policy_columns.items() if role == "person"]
     candidates += [
         n
@@ -133,7 +136,7 @@ def person_column(request: GateRequest) -> str | None:
 
 def policy_role_and_settings(request: GateRequest, name: str) -> tuple[str, Mapping[str, str]]:
     """Return the role (in lower case) and settings of a column in the policy; ('', {}) if it has no row there."""
-    rows = [row for row in request.declared if row.column.lower() == name.lower()]
+    rows = [row for row in request.declared if fold_case(row.column) == fold_case(name)]
     return (rows[0].role.lower(), dict(rows[0].settings.settings)) if rows else ("", {})
 
 

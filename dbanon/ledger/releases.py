@@ -17,6 +17,7 @@ from dbanon.runtime.session import Session
 from dbanon.source import catalog, earlier_schema
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -107,8 +108,8 @@ class LedgerEntry(related_releases.NamedRelease):
 
         A transformed column must have the same key and scope in both; any other column must be untransformed in both.
         """
-        mine, theirs = ({c.lower(): basis for c, basis in e.keys.items()} for e in (self, other))
-        return mine.get(column.lower()) == theirs.get(column.lower())
+        mine, theirs = ({fold_case(c): basis for c, basis in e.keys.items()} for e in (self, other))
+        return mine.get(fold_case(column)) == theirs.get(fold_case(column))
 
     @property
     def members(self) -> Sql:

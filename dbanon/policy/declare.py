@@ -8,6 +8,7 @@ from dbanon.policy import column_roles
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS, parse_transform
 from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog, schema, stored_policy
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
 from dbanon.table_functions import parameters
 from dbanon.table_functions.parameter_types import Codes
@@ -55,7 +56,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         if source.foreign is not None:
             attached_databases.record_identity("declare", cursor, source.database, source.foreign)
         for policy_row in stored_policy.policy_rows(source, cursor):
-            if policy_row.declared.column.lower() in {c.lower() for c in declared}:
+            if fold_case(policy_row.declared.column) in {fold_case(c) for c in declared}:
                 cursor.execute(
                     f"DELETE FROM {policy_table} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
                     [policy_row.schema_name, policy_row.table_name, policy_row.declared.column],

@@ -6,6 +6,7 @@ from dbanon import errors
 from dbanon.source import missing_codes
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import DeclaredColumn
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.options import Options
 
@@ -43,17 +44,17 @@ def resolve_codes(
             column.
     """
     common_codes, columns = options.get(SETTING), [*published_columns, *([person] if person else [])]
-    codes_by_column = {row.column.lower(): list(row.settings.missing_codes) for row in declared}
+    codes_by_column = {fold_case(row.column): list(row.settings.missing_codes) for row in declared}
     for listed_name, codes in options.per_column(SETTING).items():
         column = source.column(function, listed_name, SETTING)
         if column not in columns:
             raise errors.UnsupportedSettingError(function, SETTING, source.shown, column, "this call does not read it.")
-        codes_by_column.setdefault(column.lower(), []).extend(codes)
+        codes_by_column.setdefault(fold_case(column), []).extend(codes)
     code_values: dict[str, tuple[Sql, ...]] = {}
     for column in columns:
         type_ = source.columns[column]
         values = [
-            _code_value(function, source, column, code, holds) for code in codes_by_column.get(column.lower(), ())
+            _code_value(function, source, column, code, holds) for code in codes_by_column.get(fold_case(column), ())
         ]
         if column in published_columns and not isinstance(common_codes, Mapping):
             values += [

@@ -124,16 +124,17 @@ def _explain_step_sql(explained: TableFunction, call: Call) -> Sql:
 
 
 def _row_alias(steps: StatementSteps) -> Sql:
-    """Return a quoted alias of a row that no name in a statement equals: a column would go before an alias of its name."""
+    """Return a quoted alias of a row that no name in a statement equals.
+
+    A column would go before an alias of its name.
+    """
     name = "dbanon row"
     while f'"{name}"' in steps.statement(steps.result).lower():
         name += "_"
     return identifier(name)
 
 
-def _where_clause(
-    followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str], row: Sql
-) -> str:
+def _where_clause(followed_records: tuple[int, ...] | None, step_name: str, step_names: list[str], row: Sql) -> str:
     """Return a WHERE clause for the rows of a step that concern some records; "" if the step cannot be filtered.
 
     Rows are those of the records or, if the step has no record numbers (rid), those with their tuple, part of a class,

@@ -12,6 +12,7 @@ from decimal import Context, Decimal
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category
 from dbanon.source.stored_policy import DeclaredColumn
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 IsTrue = Callable[[str], bool]
@@ -145,10 +146,10 @@ def relation_without_codes(
         codes: Codes by column, whose names are compared without case.
         is_true: Evaluates a SQL condition about literals.
     """
-    codes_by_column = {column.lower(): column_codes for column, column_codes in codes.items()}
+    codes_by_column = {fold_case(column): column_codes for column, column_codes in codes.items()}
     values = {}
     for name, type_ in columns.items():
-        code_values = (code_value(type_, code, is_true) for code in codes_by_column.get(name.lower(), ()))
+        code_values = (code_value(type_, code, is_true) for code in codes_by_column.get(fold_case(name), ()))
         values[name] = [code_sql for code_sql in code_values if code_sql is not None]
     return select_without_codes(relation, columns, values)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dbanon.source import catalog, stored_policy
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, qualified, text
 
@@ -69,7 +70,7 @@ def stored_keys(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.S
         return StoredKeys((), text(""), "")
     matching_pairs = [row.pairs for row in relation_rows(cursor, child.home) if row.is_about(child, entity)]
     keys = {
-        frozenset((column.lower(), entity_column.lower()) for column, entity_column in pairs): pairs
+        frozenset((fold_case(column), fold_case(entity_column)) for column, entity_column in pairs): pairs
         for pairs in matching_pairs
     }
     sql = _fingerprint_sql(cursor, child, entity)

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dbanon.sqltext.names import fold_case
+
 
 @dataclass(frozen=True, eq=False)
 class Options(Mapping[str, Any]):
@@ -60,4 +62,6 @@ class Options(Mapping[str, Any]):
 
         Names are compared without case. One value for all columns is not considered.
         """
-        return next((value for key, value in self.per_column(name).items() if key.lower() == column.lower()), None)
+        return next(
+            (value for key, value in self.per_column(name).items() if fold_case(key) == fold_case(column)), None
+        )

@@ -12,6 +12,8 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Protocol
 
+from dbanon.sqltext.names import fold_case
+
 
 class ParameterType(Protocol):
     """The protocol of a parameter's type: it validates values, and its `str()` describes what is accepted."""
@@ -266,7 +268,7 @@ class Columns:
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n for n in names):
             raise ValueError
-        if len({n.lower() for n in names}) < len(names):
+        if len({fold_case(n) for n in names}) < len(names):
             raise ValueError
         return tuple(names)
 
@@ -440,7 +442,7 @@ class PerColumn:
             return value.lower()
         if not isinstance(value, Mapping):
             raise ValueError
-        lower_names = [str(name).lower() for name in value]
+        lower_names = [fold_case(str(name)) for name in value]
         if len(set(lower_names)) < len(lower_names):
             raise ValueError
         try:

@@ -18,6 +18,7 @@ from dbanon.ledger import permissions, publishing_lock, releases, transactions
 from dbanon.ledger.permissions import Permission, ReleaseRequest
 from dbanon.runtime import session
 from dbanon.source import catalog
+from dbanon.sqltext import names
 from dbanon.sqltext.quote import join_sql, qualified, text
 from dbanon.table_functions.registry import table_functions
 from dbanon.views import materialize
@@ -152,16 +153,14 @@ def _is_message_of_dbanon(message: str, request: ReleaseRequest) -> bool:
 
     That is the algorithm or another function, the source or a column of it, or a hierarchy.
     """
-    topic = re.match(r"(?:Invalid Input Error: )?(?P<name>\"?[^:]*?)(?P<end>: |\.\S+: | is not well-formed: )", message)
-    if topic is None:
-        return False
-    name = topic["name"].replace('"', "").casefold()
-    if topic["end"] == " is not well-formed: ":
-        return name.startswith("hierarchy ")
-    source = request.source.replace('"', "").casefold()
-    is_source = name in (source, "dbanon") or source.startswith(f"{name}.") or source.endswith(f".{name}")
-    is_source = is_source or name.startswith(f"{source}.")
-    return is_source or name in ("create_release", request.algorithm.casefold()) or name in table_functions()
+    topic = message.removeprefix("Invalid Input Error: ").partition(": ")[0].replace('"', "").casefold()
+    source_name = (names.table_parts(request.source) or (request.source,))[-1].casefold()
+    return (
+        topic in ("create_release", request.algorithm.casefold())
+        or topic in table_functions()
+        or source_name in (topic, *topic.split("."))
+        or topic.startswith(("dbanon.", "hierarchy "))
+    )
 
 
 def _create_release(

@@ -24,6 +24,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams import plan as streams_plan
 from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import argument, identifier, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import table_functions
@@ -261,8 +262,8 @@ def _check_source(name: str, spec: ReleaseSpec) -> None:
     reason = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
     if not source.is_table or source.spelled("rowid") is not None:
         raise errors.StreamSourceNotATableError(name, source.shown, reason)
-    allow_rare = {c.lower() for c in spec.options.columns("allow_rare")}
-    if rare := [c for c in spec.roles.insensitive if c.lower() not in allow_rare]:
+    allow_rare = {fold_case(c) for c in spec.options.columns("allow_rare")}
+    if rare := [c for c in spec.roles.insensitive if fold_case(c) not in allow_rare]:
         raise errors.CannotCheckRareValuesError(name, source.shown, rare)
 
 

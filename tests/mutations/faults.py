@@ -345,8 +345,8 @@ _FAULTS = {
     ),
     "an error quotes a cell": Fault(
         "dbanon/errors/redaction.py",
-        "        if kind is None or not source_names:\n",
-        "        if kind is not None or not source_names:\n",
+        "        if redacted is None or not source_names:\n",
+        "        if redacted is not None or not source_names:\n",
         ("tests/errors/test_cells.py",),
     ),
     "an error ends with exit code 0": Fault(

@@ -18,6 +18,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, literal, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
@@ -127,7 +128,7 @@ def _register_values(
         return {"others": [], "other_of": []}
     table = audit_context.resolve_people_table(call, context, name)
     pairs = audit_context.people_table_pairs(call, context, table, hierarchies)
-    shared = [column for column in table.columns if column.lower() in {n.lower() for n in context.qi}]
+    shared = [column for column in table.columns if fold_case(column) in {fold_case(n) for n in context.qi}]
     by_column = {o.qi_index: o for o in pairs}
     pairs_by_qi = [by_column.get(i) for i in range(len(context.qi))]
     return {
@@ -182,9 +183,9 @@ def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> 
     """
     options = {} if context.ledger_entry is None else context.ledger_entry.options
     call_weights = options.get("weights")
-    weights = {row.column.lower(): row.settings.weight for row in context.declared}
+    weights = {fold_case(row.column): row.settings.weight for row in context.declared}
     if isinstance(call_weights, Mapping):
-        weights |= {str(name).lower(): float(weight) for name, weight in call_weights.items()}
+        weights |= {fold_case(str(name)): float(weight) for name, weight in call_weights.items()}
     return {
         "leaves": options.get("objective") == "ncp",
         "columns": [
@@ -192,7 +193,7 @@ def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> 
                 "is_number": a.is_number,
                 "is_tree": a.rows is not None,
                 "step": a.step,
-                "weight": weights.get(a.raw_name.lower(), 1.0),
+                "weight": weights.get(fold_case(a.raw_name), 1.0),
             }
             for a in attributes
         ],

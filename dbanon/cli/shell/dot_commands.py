@@ -316,7 +316,9 @@ def _plan(shell: Shell, words: list[str]) -> None:
 
     first_word, *rest = words[0].rstrip("; \n").split(maxsplit=1)
     if not rest and first_word.isalpha():
-        raise errors.UnreadableCommandError(f".plan {first_word}", f".plan {first_word} SELECT ..., or .plan SELECT ...")
+        raise errors.UnreadableCommandError(
+            f".plan {first_word}", f".plan {first_word} SELECT ..., or .plan SELECT ..."
+        )
     if rest and re.match(r"(FROM|SELECT|WITH)\b", rest[0], re.IGNORECASE) and first_word.isalpha():
         shell.code(explain(shell.connection, rest[0], chapter=first_word.lower()))
     else:

@@ -5,6 +5,7 @@ from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import releases
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.sqltext import templates
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions import registry
 from dbanon.table_functions.parameter_types import Integer
@@ -101,7 +102,7 @@ def _sensitive_positions(entry: LedgerEntry) -> dict[str, int]:
     """
     if entry.bases is None:
         return {}
-    return {c.lower(): i + 1 for i, c in enumerate(entry.values) if entry.roles[c] == "sensitive"}
+    return {fold_case(c): i + 1 for i, c in enumerate(entry.values) if entry.roles[c] == "sensitive"}
 
 
 def _release_l(entry: LedgerEntry) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.privacy_models import model_request
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.names import fold_case
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ def inherit_models(spec: ReleaseSpec, others: Sequence[LedgerEntry]) -> Inherite
         spec: The release spec of the new version; it is not changed.
         others: The earlier versions. `versions_by_model` of the result has indexes of this sequence.
     """
-    unchanged = {c.lower(): c for c in (*spec.roles.sensitive, *spec.roles.insensitive)}
+    unchanged = {fold_case(c): c for c in (*spec.roles.sensitive, *spec.roles.insensitive)}
     sensitive, demands = list(spec.roles.sensitive), list(spec.model_requirements)
     versions_by_demand: dict[int, tuple[int, ...]] = {}
     for place, other in enumerate(others):
         for name, demand in _model_requirements(other):
-            column = unchanged.get(name.lower())
+            column = unchanged.get(fold_case(name))
             if column is None:
                 continue
             if column not in sensitive:

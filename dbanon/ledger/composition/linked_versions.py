@@ -15,6 +15,7 @@ from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec import transformed_columns
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.templates import fill
 
@@ -101,11 +102,11 @@ def _missed_models(
         old_suffix: Suffix of the table names of the version that is replaced.
     """
     inherited = inherit_models(spec, linked_versions)
-    allowed_rare = {n.lower() for n in spec.options.columns("allow_rare")}
+    allowed_rare = {fold_case(n) for n in spec.options.columns("allow_rare")}
     rare = [
         literal(place)
         for place, name in enumerate(entry.values, 1)
-        if entry.roles[name] in ("insensitive", "mask", "shift") and name.lower() not in allowed_rare
+        if entry.roles[name] in ("insensitive", "mask", "shift") and fold_case(name) not in allowed_rare
     ]
     query = plan.fill_release_template(
         "ledger/composition/linked_versions.sql",

@@ -9,6 +9,7 @@ from dbanon.ledger.composition.inherited_models import inherit_models
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, join_sql, literal
 
 _BITS = 60
@@ -44,7 +45,7 @@ def are_comparable(entry: LedgerEntry, other: LedgerEntry) -> bool:
 
     False if the versions have no person key.
     """
-    entry_key, other_key = ([c.lower() for c in e.person_key or ()] for e in (entry, other))
+    entry_key, other_key = ([fold_case(c) for c in e.person_key or ()] for e in (entry, other))
     return bool(entry_key) and entry_key == other_key
 
 
@@ -302,8 +303,8 @@ def _shared(entry: LedgerEntry, other: LedgerEntry) -> tuple[str, ...]:
 
     Empty if the formats of their hashes differ.
     """
-    theirs = {c.lower() for c in other.values} if other.hash_format == entry.hash_format else set()
-    return tuple(c for c in entry.values if c.lower() in theirs and entry.has_comparable_values(other, c))
+    theirs = {fold_case(c) for c in other.values} if other.hash_format == entry.hash_format else set()
+    return tuple(c for c in entry.values if fold_case(c) in theirs and entry.has_comparable_values(other, c))
 
 
 def _find_small_differences(
@@ -431,8 +432,8 @@ def _value_hash(version: LedgerEntry, group: _Group) -> Sql:
         return Sql("value_hash")
     if not group.columns:
         return Sql("0::UBIGINT")
-    positions = [c.lower() for c in version.values]
-    places = join_sql(literal(positions.index(c.lower()) + 1) for c in group.columns)
+    positions = [fold_case(c) for c in version.values]
+    places = join_sql(literal(positions.index(fold_case(c)) + 1) for c in group.columns)
     return Sql(f"md5_number_lower(list_select(cells, [{places}])::VARCHAR)")
 
 
@@ -482,7 +483,7 @@ def _live_tables(cursor: Any, entry: LedgerEntry, group: _Group, old_suffix: str
     tables = [entry.table()]
     for other in group.others:
         ending = old_suffix if other.place[:3] == entry.place[:3] else ""
-        other_types = {n.lower(): t for n, t in releases.table_columns(other, ending, cursor).items()}
-        if other.status != "dropped" and all(other_types.get(c.lower()) == entry_types[c] for c in group.columns):
+        other_types = {fold_case(n): t for n, t in releases.table_columns(other, ending, cursor).items()}
+        if other.status != "dropped" and all(other_types.get(fold_case(c)) == entry_types[c] for c in group.columns):
             tables.append(other.table(ending))
     return list(dict.fromkeys(tables))

@@ -17,6 +17,7 @@ from dbanon.policy.checks.person_spellings import NORMALIZED_VALUE
 from dbanon.source.canonical_text import FORMAT
 from dbanon.sqltext import templates
 from dbanon.sqltext.column_labels import column_reference
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier
 
 _PLAIN_KEY = Sql(NORMALIZED_VALUE.replace("value", r"regexp_replace(value, '^(\s*[0-9]+)\.0+\s*$', '\1')", 1))
@@ -236,7 +237,7 @@ def _common_columns(entry: LedgerEntry, other: LedgerEntry) -> list[_CommonColum
 
 def _lower(names: Sequence[str]) -> list[str]:
     """Return the names in lower case."""
-    return [name.lower() for name in names]
+    return [fold_case(name) for name in names]
 
 
 def _places(names: Sequence[str], column: str) -> dict[str, Sql]:

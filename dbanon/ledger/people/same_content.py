@@ -11,6 +11,7 @@ from typing import Any
 
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, join_sql, literal, qualified, text
 
 MIN_SHARE = 0.5
@@ -51,11 +52,11 @@ def same_content(entry: LedgerEntry, others: Sequence[LedgerEntry], cursor: Any)
     the same if their persons and their values are equal. Only releases with the key columns of `entry` are compared.
     The result is empty if `entry` has no key columns. One scan of the memberships of the latest versions.
     """
-    key = [column.lower() for column in entry.person_key or ()]
+    key = [fold_case(column) for column in entry.person_key or ()]
     latest = {
         other.place[:3]: other
         for other in sorted(others, key=lambda e: e.version)
-        if key and key == [column.lower() for column in other.person_key or ()]
+        if key and key == [fold_case(column) for column in other.person_key or ()]
     }
     sketches: dict[tuple[str, str, str, int], _Sketch] = {}
     for database in dict.fromkeys(e.database for e in latest.values()):

@@ -9,6 +9,7 @@ from dbanon.source import attached_databases, catalog, stored_policy, stored_rel
 from dbanon.source.column_types import are_comparable_keys, person_value
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call
@@ -41,7 +42,7 @@ class _RelatedTable:
     @property
     def key_values(self) -> list[Sql]:
         """SQL of each column of the table's key, equal for equal persons; NULL if its type cannot identify persons."""
-        columns = (self.columns[name.lower()] for name in self.key)
+        columns = (self.columns[fold_case(name)] for name in self.key)
         return [person_value(identifier(name), type_) or Sql("NULL") for name, type_ in columns]
 
 
@@ -107,7 +108,7 @@ def relation_problems(call: Call, database: str, only_table: catalog.Source | No
         if len(sides) == 2 and not problems:
             child, entity = sides
             pairs = frozenset(
-                (child_column.lower(), entity_column.lower()) for child_column, entity_column in row.pairs
+                (fold_case(child_column), fold_case(entity_column)) for child_column, entity_column in row.pairs
             )
             if pairs_by_tables.setdefault((child.table_name, entity.table_name), pairs) != pairs:
                 message = str(errors.AmbiguousRelationError(RELATION_TABLE, child.table, entity.table))
@@ -148,15 +149,17 @@ def _resolve_table(
         )
         problems.append(RelationProblem(database, schema, table, key, message))
         return None
-    columns = {name.lower(): (name, type_) for name, type_ in catalog.columns_of(call.cursor, named_tables[0]).items()}
+    columns = {
+        fold_case(name): (name, type_) for name, type_ in catalog.columns_of(call.cursor, named_tables[0]).items()
+    }
     for name in key:
-        if name.lower() not in columns:
+        if fold_case(name) not in columns:
             error = errors.UnknownColumnError(
                 RELATION_TABLE, table, name, "key", [column for column, _ in columns.values()]
             )
             problems.append(RelationProblem(database, schema, table, (name,), str(error)))
-        elif person_value(identifier(name), columns[name.lower()][1]) is None:
-            type_error = errors.UnsupportedPersonError(RELATION_TABLE, table, name, columns[name.lower()][1])
+        elif person_value(identifier(name), columns[fold_case(name)][1]) is None:
+            type_error = errors.UnsupportedPersonError(RELATION_TABLE, table, name, columns[fold_case(name)][1])
             problems.append(RelationProblem(database, schema, table, (name,), str(type_error)))
     return _RelatedTable(schema, table, named_tables[0], columns, key)
 
@@ -173,7 +176,7 @@ def _role_problems(
     """
     roles = _declared_roles(call, database, related_table.table_name)
     for name in related_table.key:
-        role = roles.get(name.lower())
+        role = roles.get(fold_case(name))
         if role in ("person", "identifier") or (role is None and not is_child):
             continue
         proposed_role = "person" if len(related_table.key) == 1 and "person" not in roles.values() else "identifier"
@@ -204,7 +207,7 @@ def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, st
             return stored_policy.row_matches(place, schema, table)
         return place in attached_databases.tables_named_by_row(call.cursor, schema, table)
 
-    return {column.lower(): role.lower() for schema, table, column, role in rows if is_about(schema, table)}
+    return {fold_case(column): role.lower() for schema, table, column, role in rows if is_about(schema, table)}
 
 
 def _declare_statement(
@@ -235,7 +238,7 @@ def _key_problems(call: Call, database: str, child: _RelatedTable, entity: _Rela
     `child` is the table of rows, `entity` the table of people.
     """
     for child_column, entity_column in zip(child.key, entity.key, strict=True):
-        types = (child.columns[child_column.lower()][1], entity.columns[entity_column.lower()][1])
+        types = (child.columns[fold_case(child_column)][1], entity.columns[fold_case(entity_column)][1])
         if not are_comparable_keys(*types):
             error = errors.KeyTypeMismatchError(
                 RELATION_TABLE, f"{child.table}.{child_column}", types[0], entity.table, entity_column, types[1]

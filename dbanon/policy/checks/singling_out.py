@@ -13,6 +13,7 @@ from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import person_columns
 from dbanon.sqltext.messages import error_sql, sql_placeholder
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
@@ -38,17 +39,17 @@ def problem_values(
     Returns:
         The values; None if the relation has no such columns, or if it cannot be read, which other checks report.
     """
-    types = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
-    existing_rows = [row for row in rows if row.column.lower() in types]
+    types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
+    existing_rows = [row for row in rows if fold_case(row.column) in types]
     unchanged = [row for row in existing_rows if row.role.lower() in ("sensitive", "insensitive")]
     if not unchanged:
         return None
     person_names = person_columns((row.column, row.role, dict(row.settings)) for row in existing_rows)
-    person_types = [types[row.column.lower()] for row in existing_rows if [row.column] == person_names]
+    person_types = [types[fold_case(row.column)] for row in existing_rows if [row.column] == person_names]
     person = next((person_value(identifier(name), type_) for name, type_ in person_types), None)
     values = []
     for row in unchanged:
-        name, type_ = types[row.column.lower()]
+        name, type_ = types[fold_case(row.column)]
         values.append(Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name))
     count_sql = Sql(
         fill(

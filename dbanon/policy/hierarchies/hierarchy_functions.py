@@ -6,6 +6,7 @@ from dbanon.policy.hierarchies import hierarchy_sql, lookup
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import label_text
 from dbanon.sqltext import resources
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.parameter_types import Text
@@ -53,7 +54,7 @@ def uncovered_sql(call: Call) -> Sql:
     declared = stored_policy.policy_of(source, call.cursor).declared
     is_declared = hierarchy_name is None
     if is_declared:
-        declared_names = (d.settings.hierarchy for d in declared if d.column.lower() == column.lower())
+        declared_names = (d.settings.hierarchy for d in declared if fold_case(d.column) == fold_case(column))
         hierarchy_name = next(filter(None, declared_names), None)
     rows: Sql | None = None
     if hierarchy_name is not None:

@@ -9,6 +9,7 @@ from dbanon.policy.profiling import thresholds
 from dbanon.source import catalog
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.messages import error_sql, sql_placeholder
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
 from dbanon.sqltext.templates import fill
 
@@ -84,11 +85,11 @@ def repeated_identifiers(
     identifiers = [row for row in rows if row.role.lower() == "identifier"]
     if not identifiers or any(row.role.lower() in ("person", "pseudonym") for row in rows):
         return
-    columns = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
+    columns = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     for row in identifiers:
-        if row.column.lower() not in columns:
+        if fold_case(row.column) not in columns:
             continue
-        name, type_ = columns[row.column.lower()]
+        name, type_ = columns[fold_case(row.column)]
         value = person_value(identifier(name), type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
         by_chance = Sql(str(thresholds.NEARLY_ALL_SHARE if names_people(name) else 1))
         count_sql = Sql(

@@ -17,6 +17,7 @@ from dbanon.publishing.report.blocks import (
     format_cell,
 )
 from dbanon.publishing.report.queries import ReleaseReader
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
@@ -199,9 +200,9 @@ def published_columns(reader: ReleaseReader, column: str) -> list[str]:
     That is the column of the same name or, for a number that is published as two columns, those with the endings `_min`
     and `_max`; empty if there are none. Case is ignored.
     """
-    names = {name.lower(): name for name in reader.certificate.columns}
-    ends = [names.get(f"{column}{end}".lower()) for end in ("_min", "_max")]
-    same_name = names.get(column.lower())
+    names = {fold_case(name): name for name in reader.certificate.columns}
+    ends = [names.get(fold_case(f"{column}{end}")) for end in ("_min", "_max")]
+    same_name = names.get(fold_case(column))
     return [same_name] if same_name is not None else [end for end in ends if end is not None]
 
 

@@ -20,6 +20,7 @@ from dbanon.source.column_types import family, is_zoned, label_text, person_valu
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.column_labels import column_reference, derived_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 
@@ -296,7 +297,7 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
     source is a part of a larger table.
     """
     roles, function, table = spec.roles, spec.function, spec.source.shown
-    allowed_rare = {n.lower() for n in spec.options.columns("allow_rare")}
+    allowed_rare = {fold_case(n) for n in spec.options.columns("allow_rare")}
     names = spec.unchanged
     return [
         PassthroughColumn(
@@ -306,7 +307,7 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
             source_value=_transformed_value(spec, name) if name in spec.transformed else spec.column_sql(name),
             is_sensitive=name in roles.sensitive,
             check_rare=(name in roles.insensitive or (name in spec.transformed and name not in spec.pseudonym_columns))
-            and name.lower() not in allowed_rare
+            and fold_case(name) not in allowed_rare
             and spec.reading.whole_table is None,
             is_link=name in spec.pseudonym_columns,
             say_rare=error_sql(

@@ -10,6 +10,7 @@ from dbanon import errors
 from dbanon.source import stored_relation
 from dbanon.source.catalog import Source
 from dbanon.source.stored_relation import ColumnPairs, StoredKeys
+from dbanon.sqltext.names import fold_case
 from dbanon.table_functions.parameters import format_value
 from dbanon.table_functions.table_function import Call
 
@@ -107,7 +108,7 @@ def _child_key(call: Call, entity: Source, child: Source, stored: StoredKeys) ->
 
 def _folded_pairs(pairs: ColumnPairs) -> set[tuple[str, str]]:
     """Return pairs of column names in lower case, as a set, to compare keys."""
-    return {(child_name.lower(), entity_name.lower()) for child_name, entity_name in pairs}
+    return {(fold_case(child_name), fold_case(entity_name)) for child_name, entity_name in pairs}
 
 
 def _as_parameter(pairs: ColumnPairs) -> str | list[str] | dict[str, str]:

@@ -6,6 +6,8 @@ The release gate does not use this module; it derives the names itself (`dbanon.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dbanon.sqltext.names import fold_case
+
 
 @dataclass(frozen=True)
 class PublishedPart:
@@ -118,7 +120,7 @@ def class_column_kinds(
 
 def unused_name(name: str, used_names: Iterable[str]) -> str:
     """Return a name with underscores appended until it differs from all used names, compared without case."""
-    lower_names = {t.lower() for t in used_names}
-    while name.lower() in lower_names:
+    lower_names = {fold_case(t) for t in used_names}
+    while fold_case(name) in lower_names:
         name += "_"
     return name

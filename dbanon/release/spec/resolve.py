@@ -26,6 +26,7 @@ from dbanon.release.spec.release_spec import Preprocessing, ReleaseSpec, RunSett
 from dbanon.source import catalog, collations, column_types
 from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.stored_policy import Policy
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions import parameters
 from dbanon.table_functions.options import Options
@@ -138,10 +139,10 @@ def _record_bounds(
         UnsupportedSettingError: The column is a category.
         InvalidArgumentError: The bounds are no two ascending values of the type of the column.
     """
-    attributes = {a.quasi.column.lower(): a for a in spec.attributes}
+    attributes = {fold_case(a.quasi.column): a for a in spec.attributes}
     bounds = {}
     for name, ends in bound_texts.items():
-        quasi = attributes.get(name.lower())
+        quasi = attributes.get(fold_case(name))
         if quasi is None:
             quasi_names = [a.quasi.column for a in spec.attributes]
             raise errors.UnknownColumnError(spec.function, spec.source.shown, name, "bounds", quasi_names)

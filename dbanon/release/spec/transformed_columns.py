@@ -14,6 +14,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.messages import error_sql
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, text
 
 SHIFTED_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
@@ -75,12 +76,12 @@ def resolve_transformed_columns(
         CannotTransformColumnError: The type cannot be transformed, or dates are shifted without a person.
         PseudonymFormatMismatchError: Two columns share key and scope, but not the format.
     """
-    settings_by_column = {row.column.lower(): dict(row.settings.settings) for row in policy_rows}
+    settings_by_column = {fold_case(row.column): dict(row.settings.settings) for row in policy_rows}
     has_several_pseudonyms = sum(row.role.lower() == "pseudonym" for row in policy_rows) > 1
     transformed = {}
     for name, role in roles.transformed.items():
         column_text, type_ = f"{source.shown}.{name}", source.columns[name]
-        transform = settings.parse_transform(column_text, role, settings_by_column.get(name.lower(), {}))
+        transform = settings.parse_transform(column_text, role, settings_by_column.get(fold_case(name), {}))
         if role == "shift" and type_ not in SHIFTED_TYPES:
             raise errors.CannotTransformColumnError(
                 function, column_text, role, f"it has the type {type_}", f"one of {', '.join(SHIFTED_TYPES)}"

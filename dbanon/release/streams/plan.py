@@ -17,6 +17,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams.metrics import STREAM_METRICS, StreamMetric
 from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.messages import error_sql
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
@@ -218,7 +219,7 @@ def _target_column_number(spec: ReleaseSpec, algorithm_options: Mapping[str, obj
     if label is None:
         return None
     for number, name in enumerate(spec.roles.sensitive):
-        if name.lower() == str(label).lower():
+        if fold_case(name) == fold_case(str(label)):
             return number
     accepts = "a sensitive column" + "".join(f", {name}" for name in spec.roles.sensitive)
     raise errors.InvalidArgumentError(spec.function, "target", accepts, label)

@@ -885,7 +885,8 @@ def test_plan_command_shows_statement_of_function(shell: Any) -> None:
     assert ".plan [CHAPTER] SELECT ..." in error_output(shell)
     for line in (".plan check", ".plan check;\n"):
         shell.script([line])
-        assert ".plan check: cannot be read. Accepted: .plan check SELECT ..., or .plan SELECT ..." in error_output(shell)
+        text = error_output(shell)
+        assert ".plan check: cannot be read. Accepted: .plan check SELECT ..., or .plan SELECT ..." in text
 
 
 def test_shell_csv_escapes_formulas() -> None:
