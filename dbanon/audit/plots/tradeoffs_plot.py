@@ -71,9 +71,9 @@ def draw_tradeoffs(rows: Sequence[Row]) -> Drawing:
         loc="outside lower center", ncols=4, frameon=False,
     )  # fmt: skip
     figure.draw_without_rendering()  # the layout, from which the positions of labels follow
-    for panel, risk, points in zip(axes, risks, frontier_points, strict=True):
+    for panel, risk, frontier_of_panel in zip(axes, risks, frontier_points, strict=True):
         markers = [(row["precision"], row[risk]) for row in measured_rows if row.get(risk) is not None]
-        place_labels(panel, [(x, y, _setting_text(rows, varying_axes)) for x, y, rows in points], markers)
+        place_labels(panel, [(x, y, _setting_text(r, varying_axes)) for x, y, r in frontier_of_panel], markers)
     figure.set_layout_engine("none")
     return Drawing(figure)
 
