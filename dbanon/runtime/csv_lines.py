@@ -106,7 +106,7 @@ def _skipped_lines(path: str, form: CsvForm, cursor: Any) -> list[str]:
     notes = []
     if form.n_skipped:
         notes.append(
-            f"{_counted(form.n_skipped, 'line')} at the beginning {_are(form.n_skipped)} not read, because the "
+            f"{_count_text(form.n_skipped, 'line')} at the beginning {_are(form.n_skipped)} not read, because the "
             "number of fields differs from that of the other lines"
             + (" (the names of the columns may be among them)." if not form.has_header else ".")
         )
@@ -115,8 +115,9 @@ def _skipped_lines(path: str, form: CsvForm, cursor: Any) -> list[str]:
             f"SELECT system.main.count(*) FROM {_lines(path)} WHERE system.main.starts_with(line, {text(form.comment)})"
         ).fetchall()
         if n_comments:
+            n_lines = _count_text(n_comments, "line")
             notes.append(
-                f"{_counted(n_comments, 'line')} that {'begins' if n_comments == 1 else 'begin'} with {form.comment} "
+                f"{n_lines} that {'begins' if n_comments == 1 else 'begin'} with {form.comment} "
                 f"{_are(n_comments)} not read, as {'a comment' if n_comments == 1 else 'comments'}."
             )
     return notes
@@ -178,11 +179,11 @@ def _lines(path: str) -> Sql:
 
 def _count_lines(lines: Sequence[int]) -> str:
     """Return how many lines there are and the numbers of the first ones, such as `2 lines (5, 9)`."""
-    shown = ", ".join(f"{line:,}" for line in lines[:N_SHOWN_LINES])
-    return f"{_counted(len(lines), 'line')} ({shown}{', ...' if len(lines) > N_SHOWN_LINES else ''})"
+    line_numbers = ", ".join(f"{line:,}" for line in lines[:N_SHOWN_LINES])
+    return f"{_count_text(len(lines), 'line')} ({line_numbers}{', ...' if len(lines) > N_SHOWN_LINES else ''})"
 
 
-def _counted(n: int, noun: str) -> str:
+def _count_text(n: int, noun: str) -> str:
     """Return a number and a noun, such as `1 line` or `2 lines`."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
+from click.testing import CliRunner
 
+from dbanon.cli import main
 from dbanon.sqltext.quote import identifier, text
 
 HOSTILE = "x'); DROP TABLE t; --\""
@@ -70,6 +74,17 @@ def test_policy_problems_report_spellings_of_declared_columns(con: Any) -> None:
     con.execute(rows[0][3])
     assert con.execute(query).fetchall() == []
     assert con.execute("SELECT count(DISTINCT x), count(DISTINCT y) FROM t").fetchall() == [(4, 8)]
+
+
+def test_init_reports_spellings_and_changes_no_value(tmp_path: Path) -> None:
+    path = tmp_path / "visits.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(f"CREATE TABLE t AS SELECT {SPELLED} AS diagnosis, i % 7 AS age FROM range(90) r (i)")
+    done = CliRunner().invoke(main, ["init", str(path), "--yes", "--json"])
+    assert done.exit_code == 0 and "UPDATE" in done.stderr
+    assert ["7 values differ from another one" in problem for problem in json.loads(done.stdout)["problems"]] == [True]
+    with duckdb.connect(str(path)) as con:
+        assert con.execute("SELECT count(DISTINCT diagnosis) FROM t").fetchall() == [(8,)]
 
 
 # --- rows of totals --------------------------------------------------------------------------------------
