@@ -75,7 +75,7 @@ def test_init_enter_accepts_and_answers_change_proposals(clinic: Path) -> None:
 
 @pytest.mark.not_everyday
 def test_unknown_hierarchy_asked_again(clinic: Path) -> None:
-    result = run(clinic, "patients", answers="\n\n\n\n\n\nadult_sexx\nadult_sex\n\n\ny\n")
+    result = run(clinic, "patients", answers="\n\n\n\n\n\nadult_sexx\nadult_sex\n\n\n\ny\n")
     assert result.exit_code == 0, result.output
     assert "there is no hierarchy 'adult_sexx'. Did you mean 'adult_sex'?" in result.output
     assert ("sex", "quasi", "adult_sex") in policy_rows(clinic)
