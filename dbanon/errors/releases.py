@@ -250,15 +250,16 @@ class SmallDifferencesRefusedError(RefusedError):
         else:
             outcome_text = "The old version stays"
             hint = (
-                f"FROM refresh_problems({text(name)}) shows those beside the published version where classes are kept; "
-                "wait for more records (with mode = 'hold' those that came do), cluster anew with mode = 'recluster' "
-                "where classes are what differs (whoever has both versions can then intersect them), honour an erasure "
+                f"FROM refresh_problems({text(name)}) shows those next to the published version where classes are kept;"
+                " wait for more records (with mode = 'hold' those that came do), cluster again with mode = 'recluster' "
+                "where classes are what differs (a reader of both versions can then intersect them), honour an erasure "
                 "with erase = true (the classes of those who went go whole), or publish anyway with "
                 "allow_small_differences = true, which the ledger records."
             )
         super().__init__(
             f"{function}: {n_sets} sets of records of {name} would come or go that are too few records (persons), or "
-            f"miss the model, by themselves: who also has {versions} could subtract them. {outcome_text}. Hint: {hint}"
+            f"miss the model, by themselves: a reader who also has {versions} could subtract them. "
+            f"{outcome_text}. Hint: {hint}"
         )
 
 
@@ -281,7 +282,7 @@ class CannotKeepClassesError(RefusedError):
     message_pattern = ": the classes of .* cannot be kept: "
     message = (
         "refresh_release: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more "
-        "records (with mode = 'hold' those that came do), or cluster anew with mode = 'recluster' (whoever has both "
+        "records (with mode = 'hold' those that came do), or cluster again with mode = 'recluster' (whoever has both "
         "versions can then intersect their classes)."
     )
     example = Example(

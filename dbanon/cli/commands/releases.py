@@ -56,7 +56,7 @@ _COMPOSITION = click.option(
     "--key",
     multiple=True,
     shell_complete=complete_columns,
-    help="Column that tells people apart; several times for several columns.",
+    help="Column that distinguishes people; several times for several columns.",
 )
 @_COMPOSITION
 @ALLOW_SMALL_DIFFERENCES

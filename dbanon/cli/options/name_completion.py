@@ -17,8 +17,8 @@ def complete_algorithms(context: click.Context, parameter: click.Parameter, inco
     """Return the algorithms that begin with the text; of a list with commas, those that may be its last element."""
     from dbanon.algorithms import algorithms
 
-    listed, comma, last = incomplete.rpartition(",")
-    return [CompletionItem(listed + comma + a.name, help=a.title) for a in algorithms() if a.name.startswith(last)]
+    before, comma, last = incomplete.rpartition(",")
+    return [CompletionItem(before + comma + a.name, help=a.title) for a in algorithms() if a.name.startswith(last)]
 
 
 def complete_systems(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -77,8 +77,8 @@ def _argument(context: click.Context, name: str) -> str | None:
     value = context.params.get(name)
     if value is None:
         names = [p.name for p in context.command.params if isinstance(p, click.Argument)]
-        given = dict(zip(names, context.args, strict=False))
-        value = given.get(name)
+        value_by_name = dict(zip(names, context.args, strict=False))
+        value = value_by_name.get(name)
     return None if value is None else str(value)
 
 
@@ -99,7 +99,7 @@ def _columns(con: Any, path: Path, context: click.Context) -> Iterator[str]:
     if is_row_file(path):
         relations = [str(text(str(path)))]
     else:
-        named = context.params.get("table") or (_argument(context, "source") if "database" in context.params else None)
-        relations = [str(named)] if named else source_tables(con)
+        table = context.params.get("table") or (_argument(context, "source") if "database" in context.params else None)
+        relations = [str(table)] if table else source_tables(con)
     for relation in relations:
         yield from (row[0] for row in con.execute(f"DESCRIBE FROM {relation}").fetchall())

@@ -32,7 +32,7 @@ _OPTIONS = (
         shell_complete=complete_columns,
     ),
     click.option("--sensitive", multiple=True, help="A sensitive column.", shell_complete=complete_columns),
-    click.option("--person", help="The column that tells people apart.", shell_complete=complete_columns),
+    click.option("--person", help="The column that distinguishes people.", shell_complete=complete_columns),
     click.option(
         "--identifier",
         "identifiers",
