@@ -124,7 +124,7 @@ def resolve_context(
     )
     unchanged = dict.fromkeys(name for names in columns_by_role for name in names)
     passthrough = tuple(name for name in unchanged if roles.get(name.lower()) in _UNCHANGED_ROLES)
-    _, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
+    _, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor, is_recorded=False)
     fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
     person = next(iter(persons), None)
     if with_person and person is None and pair.ledger_entry is not None:

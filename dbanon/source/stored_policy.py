@@ -85,9 +85,7 @@ def _may_match_source(source: catalog.Source) -> Sql:
 def name_condition(table_names: Sequence[str], column: str = "table_name") -> Sql:
     """Return a SQL condition: the text in `column` contains one of the names, in any case and quoted in any way."""
     spelling = {spelling for name in table_names for spelling in (name, name.replace('"', '""'))}
-    return qualify_builtins(
-        "(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelling)) + ")"
-    )
+    return Sql("(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelling)) + ")")
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,12 @@ def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRo
 
 def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
     """Return the stored policy rows about a source, whose home database has a policy."""
+    table = qualified(source.home, catalog.SCHEMA, "policy")
     result = cursor.execute(
-        f"SELECT * FROM {qualified(source.home, catalog.SCHEMA, 'policy')} WHERE {_may_match_source(source)} "
-        "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
+        qualify_builtins(
+            f"SELECT * FROM {table} WHERE {_may_match_source(source)} "
+            "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
+        )
     )
     names = [column[0] for column in result.description]
     rows = [_row(dict(zip(names, cells, strict=True))) for cells in result.fetchall()]
@@ -240,22 +241,28 @@ class TemporaryPolicy(NamedTuple):
     database: str | None = None
 
 
-def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
+def policy_of(source: catalog.Source, cursor: catalog.Cursor, *, is_recorded: bool = True) -> Policy:
     """Return the current policy of a source: its rows and their fingerprint; without rows if none are about it.
 
     For a source in another system the fingerprint also changes if the name of its database means another database now,
     or if a second policy has rows about the source: both can happen after the call was planned. The fingerprint's SQL
-    includes the source's guard.
+    includes the source's guard. Its calls are not qualified yet.
+
+    Args:
+        source: The source.
+        cursor: The cursor that reads its policy.
+        is_recorded: Whether the fingerprint may be recorded in the ledger, so that no migration may change it. If it is
+            only compared within one statement, its SQL is shorter.
     """
     exists = catalog.has_table(cursor, source.home, "policy")
-    sql = _fingerprint_sql(source.home, exists, _may_match_source(source))
+    sql = _fingerprint_sql(source.home, exists, _may_match_source(source), is_recorded)
     if source.foreign is not None:
         near = Sql(f"{_may_match_source(source)} AND {name_condition(source.foreign.names)}")
-        others = [_fingerprint_sql(other, True, near) for other in source.foreign.others]
+        others = [_fingerprint_sql(other, True, near, is_recorded) for other in source.foreign.others]
         if source.foreign.identity is not None:
             others.append(attached_databases.identity_sql(source.database, source.foreign.kind))
         sql = Sql(f"({' || '.join([sql, *others])})")
-    fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
+    fingerprint = cursor.execute(qualify_builtins(f"SELECT {sql}")).fetchall()[0][0]
     if source.guard is not None:
         sql = Sql(f"(CASE WHEN {source.guard} THEN {sql} END)")
     rows = _stored_rows(source, cursor) if exists else []
@@ -278,20 +285,20 @@ def _with_earlier_names(row_text: str) -> str:
     return row_text
 
 
-def _fingerprint_sql(home: str, exists: bool, row_condition: Sql) -> Sql:
+def _fingerprint_sql(home: str, exists: bool, row_condition: Sql, is_recorded: bool) -> Sql:
     """Return a scalar subquery for the fingerprint of the policy rows in database `home` that `row_condition` selects.
 
     If the database has no policy (`exists` is false), it counts the tables of this name, so that a new one changes it.
-    The text of a row is that of the first schema: with the names that columns and roles had there, and without NULL in
-    columns that were added later. So a migration changes no fingerprint.
+    If it is recorded, the text of a row is that of the first schema: with the names that columns and roles had there,
+    and without NULL in columns that were added later. So a migration changes no recorded fingerprint.
     """
     if not exists:
-        return qualify_builtins(
+        return Sql(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
             f"({text(home)}, {text(catalog.SCHEMA)}, 'policy'))"
         )
-    return qualify_builtins(
-        "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
-        f"regexp_replace({_with_earlier_names('p::VARCHAR')}, {text(_LATER)}, '}}') AS line "
-        f"FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {row_condition}) AS rows)"
+    line = f"regexp_replace({_with_earlier_names('p::VARCHAR')}, {text(_LATER)}, '}}')" if is_recorded else "p::VARCHAR"
+    return Sql(
+        "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') "
+        f"FROM (SELECT {line} AS line FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {row_condition}))"
     )

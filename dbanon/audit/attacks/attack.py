@@ -190,7 +190,7 @@ def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> 
         "columns": [
             {
                 "is_number": a.is_number,
-                "is_tree": a.rows is not None,
+                "is_tree": a.has_hierarchy,
                 "step": a.step,
                 "weight": weights.get(a.raw_name.lower(), 1.0),
             }
