@@ -16,7 +16,8 @@
     {% for q in quasi %}{{ sql(alias) }}{{ q.column }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}
 {%- endmacro %}
 {% macro class_struct(alias='') -%}
-    struct_pack({% for q in quasi %}{{ q.name }} := {{ sql(alias) }}{{ q.column }}{% if not loop.last %}, {% endif %}{% endfor %})
+    struct_pack({% for q in quasi %}{{ q.name }} := {{ sql(alias) }}{{ q.column }}
+    {{- sql(', ') if not loop.last }}{% endfor %})
 {%- endmacro %}
 WITH RECURSIVE
 -- One row per combination of values of the release: its number of records. The source is read once, and records that
@@ -47,7 +48,8 @@ classes AS MATERIALIZED (
 {% if sensitive or unchanged | default([]) %}
 -- One row per class and combination of other values in it.
 class_cells AS MATERIALIZED (
-    SELECT k.class_id, {% for s in sensitive + unchanged | default([]) %}c.{{ s.column }}, {% endfor %}{% if person %}c.person{% else %}c.records{% endif +%}
+    SELECT k.class_id, {% for s in sensitive + unchanged | default([]) %}c.{{ s.column }}, {% endfor %}
+    {{- sql('c.person' if person else 'c.records') }}
     FROM release_cells AS c
     JOIN classes AS k
         ON row({{ class_columns('k.') }})

@@ -4,8 +4,8 @@
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'audit/query_error/hierarchy_leaves.sql' import columns_of, keys_of, leaves -%}
 {#- The value of the end of an interval, as a number of the unit of its column. `form.moment` and `form.number` say what
-    can be read. A month, a quarter or a year is its first day at the lower end and its last one at the upper; of an open
-    end it is the one that bounds it. -#}
+    can be read. A month, a quarter or a year is its first day at the lower end and its last one at the upper; of an
+    open end it is the one that bounds it. -#}
 {% macro end_value(c) %}
 {% if c.is_moment %}
             CASE
@@ -16,14 +16,18 @@
             END AS end_day,
             CASE
                 WHEN regexp_full_match(end_day, '{{ form.moment }}')
-                    THEN ({{ form.begins(sql('end_day')) }}{% if c.day_end %} + CASE WHEN is_high AND NOT contains(end_day, ':') THEN {{ c.day_end }} ELSE 0 END{% endif %})
+                    THEN ({{ form.begins(sql('end_day')) }}
+                        {%- if c.day_end %} +
+                        CASE WHEN is_high AND NOT contains(end_day, ':') THEN {{ c.day_end }} ELSE 0 END
+                        {%- endif %})
                     / {{ c.unit_us }}
             END AS end_value
 {% else %}
             end_text AS end_day,
             CASE
                 WHEN regexp_full_match(end_text, '{{ form.number }}')
-                    THEN TRY_CAST({% if c.text_type == 'FLOAT' %}TRY_CAST(end_text AS FLOAT){% else %}end_text{% endif %} AS DOUBLE)
+                    {% set end = sql('TRY_CAST(end_text AS FLOAT)' if c.text_type == 'FLOAT' else 'end_text') %}
+                    THEN TRY_CAST({{ end }} AS DOUBLE)
             END AS end_value
 {% endif %}
 {% endmacro %}
@@ -154,8 +158,8 @@ column_ranges AS MATERIALIZED (
         ON {{ 'leaf'|of(c) }}.attribute = {{ c.key }} AND {{ 'leaf'|of(c) }}.value = t.{{ c.column }}
     {% endfor %}
 {% endmacro %}
-{#- The values that do not fit in columns on either side: column_problems (attribute, place, name, detail) and messages. The
-    statement takes the first one by `first_column_problem`. -#}
+{#- The values that do not fit in columns on either side: column_problems (attribute, place, name, detail) and messages.
+    The statement takes the first one by `first_column_problem`. -#}
 {% macro column_problems(columns, texts) %}
 {% set trees = columns|selectattr('has_hierarchy')|list %}
 {% set judged = columns|rejectattr('is_other_people')|list %}

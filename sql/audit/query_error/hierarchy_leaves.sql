@@ -6,7 +6,8 @@
 {%- from 'table_functions/covering.sql' import covering -%}
 {#- The names of columns as values, and the columns, in brackets: unnest of both lists makes one row per column. -#}
 {% macro keys_of(columns, brackets='()') -%}
-    {{ sql(brackets[0]) }}{% for c in columns %}{{ c.key }}{% if not loop.last %}, {% endif %}{% endfor %}{{ sql(brackets[1]) }}
+    {{ sql(brackets[0]) }}{% for c in columns %}{{ c.key }}{{ sql(', ') if not loop.last }}{% endfor %}
+    {{- sql(brackets[1]) }}
 {%- endmacro %}
 {% macro columns_of(columns) -%}
     [{% for c in columns %}{{ c.column }}{% if not loop.last %}, {% endif %}{% endfor %}]

@@ -1,5 +1,5 @@
-{#- The value of each class for a kind of risk: a SELECT of (kind, class_id, value); classes without a row have the value
-    0. -#}
+{#- The value of each class for a kind of risk: a SELECT of (kind, class_id, value); classes without a row have the
+    value 0. -#}
 {%- from 'audit/query_error/hierarchy_leaves.sql' import keys_of -%}
 {% macro value(n) %}
 {% set class_values = 'class values'|of(sensitive[n.i]) if n.i is not none else none %}
@@ -51,7 +51,7 @@
     )
     WHERE size IS NOT NULL{% if sample %} AND class_id IN (SELECT class_id FROM sampled_classes){% endif +%}
 {% elif n.of == 'full_record' %}
-    {% set size %}{% if person %}greatest(count(DISTINCT person), 1){% else %}sum(records)::BIGINT{% endif %}{% endset %}
+    {% set size = sql('greatest(count(DISTINCT person), 1)' if person else 'sum(records)::BIGINT') %}
     SELECT {{ n.kind }} AS kind, class_id, min(size) AS value
     FROM (
         SELECT class_id, {{ size }} AS size
@@ -130,10 +130,11 @@ distortions AS MATERIALIZED (
     {% endif %}
     {% if categories %}
     {# Whatever the label of the root is, `*` means it. #}
-    {% set levels %}{% if norm %}greatest(t.levels - 1, 1){% else %}t.levels{% endif %}{% endset %}
+    {% set max_level %}{% if norm %}greatest(t.levels - 1, 1){% else %}t.levels{% endif %}{% endset %}
     SELECT
         r.attribute, r.published,
-        coalesce(t.levels - CASE WHEN r.published = '*' THEN 1 ELSE r.depth END, 0)::DOUBLE / {{ levels }} AS raised_share,
+        coalesce(t.levels - CASE WHEN r.published = '*' THEN 1 ELSE r.depth END, 0)::DOUBLE / {{ max_level }}
+        {{- sql(' AS raised_share') }},
         {% if numeric_trees %}
         (TRY_CAST(b.value AS DOUBLE) - TRY_CAST(a.value AS DOUBLE)) / nullif(s.high - s.low, 0) AS width,
         {% else %}
