@@ -142,30 +142,35 @@ _PARSABLE_VALUES = {
     "flat": "values of the source, masks and intervals of them",
 }
 _COLUMN_FIELDS = tuple(sql_placeholder(str(i)) for i in range(6))
-"""What is inserted into a message about a column: table, column, count, hierarchy, published forms, call."""
+"""What is inserted into a message about a column: table, column, detail, hierarchy, published forms, call."""
 
 
-def column_message_values(function: str, release: Source) -> list[dict[str, object]]:
-    """Return template values of the messages about columns that do not fit, in the order in which they are raised.
+def column_message_values(function: str, release: Source) -> dict[str, object]:
+    """Return template values of the messages about columns that do not fit.
 
-    In each, `name` is SQL of the name of the problem, and `message` SQL of a text for DuckDB's `format`, into which the
-    fields of the column are inserted; `is_of_hierarchy` is whether it is about a column with a hierarchy.
+    Returns:
+        - `reasons`: SQL of what can be wrong with a hierarchy, by the name of the check.
+        - `messages`: In each, `name` is SQL of its name, and `message` SQL of a text for DuckDB's `format`, into which
+          the fields of the column are inserted; `is_of_hierarchy` is whether only columns with a hierarchy have it.
     """
-    table, column, count, hierarchy, forms, call = _COLUMN_FIELDS
-    messages: dict[str, Exception] = {
-        name: errors.MalformedHierarchyError(hierarchy, MALFORMED[name])
-        for name in ("roots", "unreachable", "siblings", "ambiguous")
+    table, column, detail, hierarchy, forms, call = _COLUMN_FIELDS
+    errors_by_name: dict[str, Exception] = {
+        "malformed": errors.MalformedHierarchyError(hierarchy, detail),
+        "uncovered": errors.UncoveredValueError(table, column, detail, hierarchy, None, values_call=call),
+        "not finite": errors.NonFiniteValueError(function, table, column, detail),
+        "not a published form": errors.UnparsablePublishedValueError(function, detail, release.shown, column, forms),
     }
-    messages["uncovered"] = errors.UncoveredValueError(table, column, count, hierarchy, None, values_call=call)
-    n_hierarchy_messages = len(messages)
-    messages["not finite"] = errors.NonFiniteValueError(function, table, column, count)
-    messages["not a published form"] = errors.UnparsablePublishedValueError(
-        function, count, release.shown, column, forms
-    )
-    return [
-        {"name": text(name), "message": _format_text(error_sql(error)), "is_of_hierarchy": i < n_hierarchy_messages}
-        for i, (name, error) in enumerate(messages.items())
-    ]
+    return {
+        "reasons": {name: text(reason) for name, reason in MALFORMED.items()},
+        "messages": [
+            {
+                "name": text(name),
+                "message": _format_text(error_sql(error)),
+                "is_of_hierarchy": name in ("malformed", "uncovered"),
+            }
+            for name, error in errors_by_name.items()
+        ],
+    }
 
 
 def _format_text(message: Message) -> Sql:
@@ -234,7 +239,8 @@ class PairedColumn(NumericReading):
         is_number: Whether it is read as a number.
         is_numeric: Whether its type is a number, date or time, even if a hierarchy applies.
         is_other_people: Whether it belongs to another table of people.
-        hierarchy_table: SQL of the table that stores its hierarchy; None without one, or if the statement has its rows.
+        hierarchy_table: SQL of the table that stores its hierarchy; None without a stored one.
+        node_lists: SQL of the nodes of a hierarchy that is not stored; else None.
         column: Its quoted name in statements, both for raw values and for published texts.
         shown_table: SQL of the table's name in messages, as of the next four.
         label: The name of the column.
@@ -250,8 +256,8 @@ class PairedColumn(NumericReading):
     published_value: Sql
     source_cells: Sql
     published_cells: Sql
-    rows: Sql | None
     hierarchy_table: Sql | None
+    node_lists: Sql | None
     is_number: bool
     is_numeric: bool
     is_other_people: bool
@@ -268,6 +274,11 @@ class PairedColumn(NumericReading):
     def key(self) -> Sql:
         """The value, as a SQL string literal, by which relations with one row per column and value refer to it."""
         return text(self.raw_name)
+
+    @property
+    def has_hierarchy(self) -> bool:
+        """Whether the column has a hierarchy."""
+        return self.hierarchy_table is not None or self.node_lists is not None
 
     @property
     def reading_kind(self) -> tuple[str, int, int]:
@@ -299,16 +310,17 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
         raise errors.UnsupportedTypeError(function, source.shown, column, type_)
     name, requested = hierarchy or ("none", None)
     parsable_values = "node" if hierarchy else "flat"
-    rows = hierarchy_table = None
+    hierarchy_table = node_lists = None
     if kind is not None:
         reading = _numeric_reading(kind, type_, identifier(column))
         parsable_values = "moment" if kind in _TIME_FAMILIES else "number"
     else:
         if hierarchy:
             tree = resolve.sensitive_hierarchy(call, pair.hierarchy_source or source, column, name)
-            rows = hierarchy_sql.rows(tree)
             if isinstance(tree, StoredHierarchy):
                 hierarchy_table = hierarchy_sql.stored_table(tree)
+            else:
+                node_lists = hierarchy_sql.node_lists(tree)
         reading = NumericReading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
     shown_hierarchy = "" if hierarchy is None else "given as text" if ";" in name else name
     uncovered_call = "" if hierarchy is None else uncovered_values_call(source.shown, column, requested)
@@ -320,8 +332,8 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
         published_value=pair.published_value,
         source_cells=Sql(pair.source_cells),
         published_cells=Sql(pair.published_cells),
-        rows=rows,
         hierarchy_table=hierarchy_table,
+        node_lists=node_lists,
         is_number=kind is not None,
         is_numeric=family(type_)[0] is not None,
         is_other_people=pair.hierarchy_source is not None,

@@ -105,7 +105,6 @@ def add_person_column(call: Call, entry: LedgerEntry, release: Source) -> Source
         fill(
             "audit/with_persons.sql",
             release=release.rows,
-            columns=[identifier(name) for name in release.columns],
             class_id=identifier(list(release.columns)[-1]),
             unchanged=[UnchangedColumn(name, release.columns[name]) for name in entry.values],
             members=entry.members,

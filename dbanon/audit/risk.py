@@ -126,7 +126,7 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
             norm=bool(options.get("normalize_levels")),
             max_interval_share=literal(float(options.get("max_interval_share", 0.5))),
             metrics=metrics,
-            kinds=list({str(metric["kind"]): metric for metric in metrics}.values()),
+            kinds=list({str(m["kind"]): m for m in metrics if m["of"] != "dominant_share"}.values()),
             sources=[
                 {**column_pairs.source_check_values(function, s), **context.fingerprints}
                 for s in (context.source, context.release, *([population] if population else ()))
@@ -179,7 +179,7 @@ def _source_pairs(
     return [
         replace(
             column_pairs.pair_column(call, context.release, context.source, pair),
-            influence=literal(weights.get(fold_case(pair.column), 1.0)),
+            influence=literal(weights.get(fold_case(pair.column), 1)),
         )
         for pair in pairs
     ]

@@ -16,8 +16,8 @@ def metric_values(
     """Return template values of the metrics of a call, numbered in the order in which they are shown.
 
     In each, `of` is a relation of (class_id, value) in sql/audit/risk/risk_values.sql; `kind` is this relation and its
-    sensitive column, if any, as a SQL string literal; `total` is the aggregate of its values, and `causes` the
-    condition of the classes that cause it.
+    sensitive column, if any, as a SQL string literal; `total` is the aggregate of its values, from which the template
+    knows which classes cause it.
 
     Args:
         context: The resolved context of the call.
@@ -29,7 +29,7 @@ def metric_values(
     """
     has_population_size = with_population or with_fraction
     unit = "persons" if context.person is not None else "records"
-    rows: list[tuple[str, str, str, str, int | None, str]] = []
+    rows: list[tuple[str, str, str, int | None, str]] = []
     if "reidentification" in groups:
         rows += _attacker_metrics("prosecutor", f"who knows that somebody is in the release: 1 / {unit} of the class")
         if has_population_size:
@@ -42,80 +42,81 @@ def metric_values(
             rows += _attacker_metrics("marketer", knowledge, relation="prosecutor")
     if "uniqueness" in groups:
         description = f"Share of records in classes of one {unit.removesuffix('s')}."
-        rows.append(("uniqueness_sample", "single", "average", "positive", None, description))
+        rows.append(("uniqueness_sample", "single", "average", None, description))
         if with_population:
             description = "Share of records that fit exactly one person of the population."
-            rows.append(("uniqueness_population", "unique", "average", "positive", None, description))
+            rows.append(("uniqueness_population", "unique", "average", None, description))
     if "together" in groups:
         description = f"Least number of {unit} alike in everything that is published, unchanged columns too."
-        rows.append(("k_full_record", "full_record", "lowest", "at_total", None, description))
+        rows.append(("k_full_record", "full_record", "lowest", None, description))
     for i, _ in enumerate(context.sensitive):
         rows += _sensitive_metrics(groups, i, is_estimate)
     if "distortion" in groups:
         description = (
             "Levels that quasi-identifiers were raised over their number, weighted by influence; sum of the columns, "
         )
-        rows.append(
-            ("distortion", "distortion", "average", "above_average", None, f"{description}average over records.")
-        )
+        rows.append(("distortion", "distortion", "average", None, f"{description}average over records."))
     if "infeasible_classes" in groups:
         description = "Number of classes with a suppressed, an open or a wide value."
-        rows.append(("infeasible_classes", "infeasible", "sum", "positive", None, description))
+        rows.append(("infeasible_classes", "infeasible", "sum", None, description))
     return [
         {
             "number": number,
             "name": text(name),
             "of": relation,
-            "kind": text(relation if i is None else f"{relation}: {context.sensitive[i]}"),
+            "kind": _kind(relation, context, i),
+            "dominant_kind": _kind("dominant_share", context, i) if relation == "mean_share" else None,
             "total": text(aggregate),
-            "causes": text(driving_classes),
             "i": i,
             "sensitive": Sql("NULL") if i is None else text(context.sensitive[i]),
             "description": text(description),
         }
-        for number, (name, relation, aggregate, driving_classes, i, description) in enumerate(rows)
+        for number, (name, relation, aggregate, i, description) in enumerate(rows)
     ]
 
 
-def _sensitive_metrics(
-    groups: Sequence[str], i: int, is_estimate: bool
-) -> list[tuple[str, str, str, str, int | None, str]]:
+def _kind(relation: str, context: AuditContext, i: int | None) -> Sql:
+    """Return a SQL string literal that names the values of `relation` for sensitive column `i`; None: for no column."""
+    return text(relation if i is None else f"{relation}: {context.sensitive[i]}")
+
+
+def _sensitive_metrics(groups: Sequence[str], i: int, is_estimate: bool) -> list[tuple[str, str, str, int | None, str]]:
     """Return the metrics of sensitive column `i` in the groups "disclosure" and "exposure".
 
-    A metric is (name, relation, aggregate, condition of its classes, `i`, description).
+    A metric is (name, relation, aggregate, `i`, description).
 
     `is_estimate` is whether values are estimated from a sample of the classes.
     """
-    rows: list[tuple[str, str, str, str, int | None, str]] = []
+    rows: list[tuple[str, str, str, int | None, str]] = []
     if "disclosure" in groups:
         description = (
             "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."
         )
-        rows.append(("disclosure_equation_13", "mean_share", "average", "above_average", i, description))
+        rows.append(("disclosure_equation_13", "mean_share", "average", i, description))
         description = "Disclosure risk: chance of the class's most frequent value; average over records."
-        rows.append(("disclosure_majority", "dominant_share", "average", "above_average", i, description))
+        rows.append(("disclosure_majority", "dominant_share", "average", i, description))
     if "exposure" in groups:
         description = (
             "Share of the records of the most frequent value that lie in classes where it is the most frequent"
         )
         description += ", estimated from a sample of the classes." if is_estimate else "."
-        rows.append(("exposure", "exposure", "sum", "positive", i, description))
+        rows.append(("exposure", "exposure", "sum", i, description))
     return rows
 
 
 def _attacker_metrics(
     attacker: str, knowledge: str, relation: str | None = None
-) -> list[tuple[str, str, str, str, int | None, str]]:
+) -> list[tuple[str, str, str, int | None, str]]:
     """Return three metrics of an attacker: highest risk, average risk, and share of records above the threshold.
 
-    A metric is (name, relation, aggregate, condition of its classes, None, description). `knowledge` completes the
+    A metric is (name, relation, aggregate, None, description). `knowledge` completes the
     description. `relation` is by default that of the attacker's name.
     """
     relation = relation or attacker
     description = f"risk from an attacker {knowledge}"
     return [
-        (f"{attacker}_highest", relation, "highest", "at_total", None, f"Highest {description}."),
-        (f"{attacker}_average", relation, "average", "above_average", None, f"Average {description}, over records."),
-        (f"{attacker}_above", relation, "share_above", "above_threshold", None, "Share of records whose "
+        (f"{attacker}_highest", relation, "highest", None, f"Highest {description}."),
+        (f"{attacker}_average", relation, "average", None, f"Average {description}, over records."),
+        (f"{attacker}_above", relation, "share_above", None, "Share of records whose "
          f"{description}, is above the threshold."),
     ]  # fmt: skip

@@ -85,9 +85,7 @@ def _may_match_source(source: catalog.Source) -> Sql:
 def name_condition(table_names: Sequence[str], column: str = "table_name") -> Sql:
     """Return a SQL condition: the text in `column` contains one of the names, in any case and quoted in any way."""
     spelling = {spelling for name in table_names for spelling in (name, name.replace('"', '""'))}
-    return qualify_builtins(
-        "(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelling)) + ")"
-    )
+    return Sql("(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelling)) + ")")
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,12 @@ def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRo
 
 def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
     """Return the stored policy rows about a source, whose home database has a policy."""
+    table = qualified(source.home, catalog.SCHEMA, "policy")
     result = cursor.execute(
-        f"SELECT * FROM {qualified(source.home, catalog.SCHEMA, 'policy')} WHERE {_may_match_source(source)} "
-        "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
+        qualify_builtins(
+            f"SELECT * FROM {table} WHERE {_may_match_source(source)} "
+            "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
+        )
     )
     names = [column[0] for column in result.description]
     rows = [_row(dict(zip(names, cells, strict=True))) for cells in result.fetchall()]
@@ -253,12 +254,13 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
 
     For a source in another system the fingerprint also changes if the name of its database means another database now,
     or if a second policy has rows about the source: both can happen after the call was planned. The fingerprint's SQL
-    includes the source's guard.
+    includes the source's guard. Its calls are not qualified yet: the statement that contains it is qualified as a whole.
     """
     exists = catalog.has_table(cursor, source.home, "policy")
     sql = _fingerprint_sql(source, exists, _rows_fingerprint)
     stored_sql = _fingerprint_sql(source, exists, _lasting_rows_fingerprint)
-    fingerprint, stored_fingerprint = cursor.execute(f"SELECT {sql}, {stored_sql}").fetchall()[0]
+    query = qualify_builtins(f"SELECT {sql}, {stored_sql}")
+    fingerprint, stored_fingerprint = cursor.execute(query).fetchall()[0]
     if source.guard is not None:
         sql = Sql(f"(CASE WHEN {source.guard} THEN {sql} END)")
     rows = _stored_rows(source, cursor) if exists else []
@@ -300,7 +302,7 @@ def _with_earlier_names(row_text: str) -> str:
 
 def _no_policy_fingerprint(home: str) -> Sql:
     """Return a scalar subquery for the fingerprint of a missing policy: the number of tables of this name in `home`."""
-    return qualify_builtins(
+    return Sql(
         "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
         f"({text(home)}, {text(catalog.SCHEMA)}, 'policy'))"
     )
@@ -326,7 +328,7 @@ def _lasting_rows_fingerprint(home: str, row_condition: Sql) -> Sql:
 
 def _text_fingerprint(home: str, row_condition: Sql, row_text: str) -> Sql:
     """Return a scalar subquery for the MD5 hash of the texts of the rows of `home`'s policy; "" without rows."""
-    return qualify_builtins(
+    return Sql(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
         f"{row_text} AS line FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {row_condition}) AS rows)"
     )

@@ -350,10 +350,12 @@ class _BuiltinQualifier:
     def is_row(self, pos: int) -> bool:
         """Return whether the round bracket at `pos` constructs a row: it has a comma at its top level, as in (a, b).
 
-        False after IN, USING, EXCLUDE, SETS and VALUES, for rows of VALUES, and for a subquery. The bracket must not be
-        that of a call.
+        False after IN, USING, EXCLUDE, DISTINCT ON, SETS and VALUES, for rows of VALUES, and for a subquery. The
+        bracket must not be that of a call.
         """
         if self.lower_words[pos - 1] in ("in", "using", "exclude", "sets", "values") or self.values_depth:
+            return False
+        if self.lower_words[pos - 2 : pos] == ["distinct", "on"]:
             return False
         if self.lower_words[pos + 1] in ("select", "from", "with", "values"):
             return False

@@ -98,7 +98,7 @@ sizes AS MATERIALIZED (
 -- One row: the first reason to refuse the call, or NULL.
 problems AS MATERIALIZED (
     SELECT coalesce(
-        {{ table_problems(sources) }}
+{{ table_problems(sources) }}
         CASE
             WHEN sizes.records = 0 THEN {{ say.empty }}
             WHEN sizes.published_combinations = 0 THEN {{ say.empty_release }}

@@ -2,12 +2,13 @@
     belongs to which person, because no measure distinguishes them. -#}
 {%- from 'release/plan/row_identity.sql' import value_hash with context -%}
 (
-    SELECT k.* EXCLUDE ("dbanon hash"), m.person_key AS {{ person }}
-    FROM (
-        SELECT {% for c in columns %}first({{ c }}) AS {{ c }}, {% endfor %}"dbanon hash"
-        FROM (SELECT *, {{ value_hash(sql(''), true) }} AS "dbanon hash" FROM {{ release }})
-        GROUP BY {{ class_id }}, "dbanon hash"
-    ) AS k
-    JOIN {{ members }} AS m ON m.class_id = k.{{ class_id }} AND m.value_hash = k."dbanon hash"
-    CROSS JOIN unnest(range(m.records))
-)
+        SELECT k.* EXCLUDE ("dbanon hash"), m.person_key AS {{ person }}
+        FROM (
+            SELECT DISTINCT ON ({{ class_id }}, "dbanon hash")
+                {{ value_hash(sql(''), true) }} AS "dbanon hash", *
+            FROM {{ release }}
+        ) AS k
+        JOIN {{ members }} AS m
+            ON m.class_id = k.{{ class_id }} AND m.value_hash = k."dbanon hash"
+        CROSS JOIN unnest(range(m.records))
+    )

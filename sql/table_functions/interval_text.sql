@@ -42,16 +42,13 @@
 {%- endmacro %}
 {#- The first and the last day of a month, a quarter or a year, as texts. -#}
 {% macro first_day(token) -%}
-    left(
-        replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', 10
-    )
+    left(replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', 10)
 {%- endmacro %}
 {% macro last_day(token) -%}
     last_day(TRY_CAST(
-        left(
-            replace(replace(replace(replace({{ token }}, 'Q1', '03'), 'Q2', '06'), 'Q3', '09'), 'Q4', '12') || '-12', 7
-        ) || '-01' AS DATE
-    ))::VARCHAR
+                    left(
+                        replace(replace(replace(replace({{ token }}, 'Q1', '03'), 'Q2', '06'), 'Q3', '09'), 'Q4', '12')
+                        || '-12', 7) || '-01' AS DATE))::VARCHAR
 {%- endmacro %}
 {#- The groups of the form that a text has, one after another: those of the other forms are empty. Empty if it has none
     of the forms. -#}

@@ -41,3 +41,8 @@ def test_comments_and_blank_lines_removed_outside_quotes() -> None:
     assert strip_blank_lines(query) == f"SELECT  -- of all\n    -- the name\n    {name} AS x,\n  {value}\n FROM t"
     assert qualify_builtins(query) == f"SELECT\n    {name} AS x,\n  {value}\n FROM t"
     assert qualify_builtins(strip_blank_lines(query)) == qualify_builtins(query)
+
+
+def test_brackets_of_distinct_on_are_no_row() -> None:
+    query = "SELECT DISTINCT ON (a, b) c, (a, b) FROM t"
+    assert qualify_builtins(query) == "SELECT DISTINCT ON (a, b) c, system.main.row(a, b) FROM t"

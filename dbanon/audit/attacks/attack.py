@@ -191,7 +191,7 @@ def _loss_request(context: AuditContext, attributes: Sequence[PairedColumn]) -> 
         "columns": [
             {
                 "is_number": a.is_number,
-                "is_tree": a.rows is not None,
+                "is_tree": a.has_hierarchy,
                 "step": a.step,
                 "weight": weights.get(fold_case(a.raw_name), 1.0),
             }

@@ -1,5 +1,7 @@
 """Return a hierarchy as a relation: rows (node, parent, label, ord), or label paths from the root."""
 
+from collections.abc import Sequence
+
 from dbanon.policy.hierarchies.storage import InlineHierarchy, StoredHierarchy
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
@@ -26,6 +28,24 @@ def stored_table(hierarchy: StoredHierarchy) -> Sql:
 def path_lists(hierarchy: InlineHierarchy) -> Sql:
     """Return SQL of the paths of labels from the root to all leaves of an inline hierarchy: VARCHAR[][]."""
     return Sql(f"from_json({as_json([list(p) for p in hierarchy.paths])}, '[[\"VARCHAR\"]]')")
+
+
+def node_lists(hierarchy: InlineHierarchy) -> Sql:
+    """Return SQL of the nodes of an inline hierarchy, each [node, parent, label]: VARCHAR[][]. O(nodes).
+
+    A node is its path, as `rows` has it. They are in the order of their first appearance, so parents are before their
+    children.
+    """
+    nodes: dict[tuple[str, ...], None] = {}
+    for path in hierarchy.paths:
+        nodes.update(dict.fromkeys(path[:depth] for depth in range(1, len(path) + 1)))
+    lists = [[_node_text(path), _node_text(path[:-1]) if len(path) > 1 else None, path[-1]] for path in nodes]
+    return Sql(f"from_json({as_json(lists)}, '[[\"VARCHAR\"]]')")
+
+
+def _node_text(path: Sequence[str]) -> str:
+    """Return the node that a path of labels leads to: the labels joined by slashes, with those in labels escaped."""
+    return "/".join(label.replace("\\", "\\\\").replace("/", "\\/") for label in path)
 
 
 def paths(hierarchy: InlineHierarchy) -> Sql:

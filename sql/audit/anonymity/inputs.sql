@@ -16,13 +16,8 @@
     {% for q in quasi %}{{ sql(alias) }}{{ q.column }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}
 {%- endmacro %}
 {% macro class_struct(alias='') -%}
-    struct_pack({% for q in quasi %}{{ q.name }} := {{ sql(alias) }}{{ q.column }}{% if not loop.last %},
-        {% endif %}{% endfor %})
-{%- endmacro %}
-{% macro same_class() -%}
-    {% for q in quasi %}k.{{ q.column }} IS NOT DISTINCT FROM c.{{ q.column }}{% if not loop.last %}
-
-            AND {% endif %}{% endfor %}
+    struct_pack({% for q in quasi %}{{ q.name }} := {{ sql(alias) }}{{ q.column }}
+    {{- sql(', ') if not loop.last }}{% endfor %})
 {%- endmacro %}
 WITH RECURSIVE
 -- One row per combination of values of the release: its number of records. The source is read once, and records that
@@ -44,22 +39,21 @@ release_cells AS MATERIALIZED (
 ),
 -- One row per class of equal quasi-identifiers: its records, and its size in records or persons.
 classes AS MATERIALIZED (
-    SELECT row_number() OVER () AS class_id, *
-    FROM (
-        SELECT {{ class_columns() }}, sum(records)::BIGINT AS records, {{ count_people() }} AS size
-        FROM release_cells
-        GROUP BY {{ class_columns() }}
-    )
+    SELECT
+        row_number() OVER () AS class_id, {{ class_columns() }},
+        sum(records)::BIGINT AS records, {{ count_people() }} AS size
+    FROM release_cells
+    GROUP BY {{ class_columns() }}
 ),
 {% if sensitive or unchanged | default([]) %}
 -- One row per class and combination of other values in it.
 class_cells AS MATERIALIZED (
-    SELECT
-        k.class_id, {% for s in sensitive %}c.{{ s.column }}, {% endfor %}{% for u in unchanged | default([]) %}c.{{ u.column }}, {% endfor %}{% if person %}c.person{% else %}c.records{% endif +%}
+    SELECT k.class_id, {% for s in sensitive + unchanged | default([]) %}c.{{ s.column }}, {% endfor %}
+    {{- sql('c.person' if person else 'c.records') }}
     FROM release_cells AS c
     JOIN classes AS k
-        ON {{ same_class() }}
-
+        ON row({{ class_columns('k.') }})
+            IS NOT DISTINCT FROM row({{ class_columns('c.') }})
 ),
 {% endif %}
 {% for s in sensitive %}
@@ -108,8 +102,7 @@ class_cells AS MATERIALIZED (
 {{ 'values'|of(s) }} AS MATERIALIZED (
     {% if person %}
     SELECT {{ s.column }} AS value, count(DISTINCT person) AS size
-    FROM class_cells
-    WHERE person IS NOT NULL
+    FROM class_cells{{ of_known_persons() }}
     GROUP BY {{ s.column }}
     {% else %}
     SELECT value, sum(size)::BIGINT AS size FROM {{ 'class values'|of(s) }} GROUP BY value

@@ -43,7 +43,7 @@ single_candidates AS MATERIALIZED (
         )
     )
 ),
-{% elif c.rows %}
+{% elif c.has_hierarchy %}
 -- One row per class: the child of its node that gains most confidence as a guess.
 {{ 'guesses'|of(c) }} AS MATERIALIZED (
     SELECT
@@ -68,7 +68,7 @@ single_candidates AS MATERIALIZED (
     QUALIFY row_number() OVER (PARTITION BY class_id ORDER BY confidence - share DESC, low ASC) = 1
 ),
 {% endif %}
-{% if c.is_number or c.rows %}
+{% if c.is_number or c.has_hierarchy %}
 -- One row per class with people who fit no other one: how often its guess is right.
 {{ 'outcomes'|of(c) }} AS MATERIALIZED (
     SELECT
@@ -83,7 +83,7 @@ single_candidates AS MATERIALIZED (
 {% endfor %}
 -- One row per guess of the result.
 guesses AS MATERIALIZED (
-    {% for c in attributes if c.is_number or c.rows %}
+    {% for c in attributes if c.is_number or c.has_hierarchy %}
     SELECT
         {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records::BIGINT AS records, g.guess,
         g.confidence, g.baseline_confidence,
@@ -105,7 +105,7 @@ guesses AS MATERIALIZED (
 ),
 -- One row per metric of the whole attack.
 totals AS MATERIALIZED (
-    {% for c in attributes if c.is_number or c.rows %}
+    {% for c in attributes if c.is_number or c.has_hierarchy %}
     SELECT
         v.place + 2 * {{ c.i }} AS place, v.name, {{ c.label }} AS attribute, v.value,
         NULL::DOUBLE AS majority_baseline, NULL::DOUBLE AS raw_baseline, v.description

@@ -91,7 +91,7 @@ candidate_classes AS MATERIALIZED (
 -- One row: the first reason why the tables do not fit together, or NULL.
 misfits AS MATERIALIZED (
     SELECT coalesce(
-        {{ table_problems(sources) }}
+{{ table_problems(sources) }}
         CASE WHEN NOT EXISTS (FROM source_cells) THEN {{ say.empty_source }} END,
         {{ first_column_problem() }},
         {% for s in sensitive if s.nodes and kind == 'similarity' %}

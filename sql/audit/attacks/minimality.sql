@@ -24,7 +24,7 @@ decidable_people AS MATERIALIZED (
     FROM decidable_classes JOIN candidate_classes AS p USING (class_id) JOIN people AS e USING (tuple_id)
 ),
 {% for c in attributes %}
-{% if c.rows %}
+{% if c.has_hierarchy %}
 -- One row per published node and child of it: the places below the child.
 {{ 'children'|of(c) }} AS MATERIALIZED (
     SELECT n.name AS published, child.label, child.low, child.high
@@ -49,7 +49,7 @@ decidable_people AS MATERIALIZED (
                 WHEN m.nulls THEN 0
                 {% if c.is_number %}
                 WHEN e.{{ c.column }} <= m.middle THEN 1 ELSE 2
-                {% elif c.rows %}
+                {% elif c.has_hierarchy %}
                 ELSE coalesce(g.low, -2)
                 {% else %}
                 ELSE e.{{ c.column }}
@@ -60,7 +60,7 @@ decidable_people AS MATERIALIZED (
                 WHEN m.nulls THEN 'not missing'
                 {% if c.is_number %}
                 WHEN e.{{ c.column }} <= m.middle THEN 'up to the median' ELSE 'above the median'
-                {% elif c.rows %}
+                {% elif c.has_hierarchy %}
                 ELSE g.label
                 {% else %}
                 ELSE l.value
@@ -81,7 +81,7 @@ decidable_people AS MATERIALIZED (
             )
             GROUP BY class_id
         ) AS m ON m.class_id = e.class_id
-        {% if c.rows %}
+        {% if c.has_hierarchy %}
         LEFT
         JOIN {{ 'children'|of(c) }} AS g ON g.published = k.{{ c.column }} AND e.{{ c.column }} BETWEEN g.low AND g.high
         {% elif not c.is_number %}

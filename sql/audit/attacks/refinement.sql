@@ -19,7 +19,7 @@
     {%- else %}{{ value }}::{{ c.text_type }}::VARCHAR
     {%- endif %}
 {%- endmacro %}
-{% for c in attributes if c.is_number or c.rows %}
+{% for c in attributes if c.is_number or c.has_hierarchy %}
 {{ tight(c) }}
 {% endfor %}
 -- One row: what the Python function of the attack returns.
@@ -40,7 +40,7 @@ answers AS MATERIALIZED (
         ),
         'nodes': [
             {% for c in attributes %}
-            {% if c.rows and not c.is_number %}
+            {% if c.has_hierarchy and not c.is_number %}
             (
                 SELECT list({'first': low, 'last': high, 'depth': (len(line) - 1)::DOUBLE} ORDER BY places ASC)
                 FROM nodes
@@ -52,7 +52,7 @@ answers AS MATERIALIZED (
 
             {% endfor %}
         ]::STRUCT(first DOUBLE, last DOUBLE, depth DOUBLE)[][],
-        'tight': [{% for c in attributes %}{% if c.is_number or c.rows %}(SELECT is_tight
+        'tight': [{% for c in attributes %}{% if c.is_number or c.has_hierarchy %}(SELECT is_tight
             FROM {{ 'tightness'|of(c) }}){% else %}false{% endif %}{% if not loop.last %}, {% endif %}{% endfor %}],
         'k': {% if k %}{{ k }}::BIGINT{% else %}(SELECT min(records) FROM classes){% endif %}
 
@@ -101,7 +101,7 @@ fits AS MATERIALIZED (
     {% endfor %}
     WHERE h.class_id IS NULL OR h.class_id = p.class_id
 ),
-{% for c in attributes if c.is_number or c.rows %}
+{% for c in attributes if c.is_number or c.has_hierarchy %}
 -- One row per class and guess: the values that at most `most` records have, and their share of what is published.
 {{ 'guesses'|of(c) }} AS MATERIALIZED (
     SELECT
@@ -209,7 +209,7 @@ guesses AS MATERIALIZED (
         NULL::DOUBLE AS baseline_confidence, NULL::DOUBLE AS actual_accuracy, NULL::BIGINT AS n_tried,
         NULL::VARCHAR[] AS identities, NULL::VARCHAR AS note
     WHERE false
-    {% for c in attributes if c.is_number or c.rows %}
+    {% for c in attributes if c.is_number or c.has_hierarchy %}
     UNION ALL
     SELECT
         {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records, g.guess,
@@ -269,7 +269,7 @@ totals AS MATERIALIZED (
         (6, 'resolved_accuracy', resolved_accuracy,
             'Share of these who are in that class, of those of whom the source tells; NULL where it tells of nobody.')
     ) AS v (place, name, value, description)
-    {% for c in attributes if c.is_number or c.rows %}
+    {% for c in attributes if c.is_number or c.has_hierarchy %}
     UNION ALL
     SELECT v.place + 10 + 2 * {{ c.i }}, v.name, {{ c.label }}, v.value, NULL, NULL, v.description
     FROM (

@@ -25,7 +25,7 @@
         GROUP BY g.class_id
     )
 ),
-{% elif c.rows %}
+{% elif c.has_hierarchy %}
 -- One row per published node and child of it: the places below the child, and its share of those of the node.
 {{ 'published parts'|of(c) }} AS MATERIALIZED (
     SELECT

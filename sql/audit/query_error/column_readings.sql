@@ -2,10 +2,10 @@
     among the leaves, and a published value is an interval. A column c has its raw values in c.source_cells (with
     `records`) and its published texts in c.published_cells, both under the name c.column. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
-{%- from 'audit/query_error/hierarchy_leaves.sql' import keys_of, leaves -%}
+{%- from 'audit/query_error/hierarchy_leaves.sql' import columns_of, keys_of, leaves -%}
 {#- The value of the end of an interval, as a number of the unit of its column. `form.moment` and `form.number` say what
-    can be read. A month, a quarter or a year is its first day at the lower end and its last one at the upper; of an open
-    end it is the one that bounds it. -#}
+    can be read. A month, a quarter or a year is its first day at the lower end and its last one at the upper; of an
+    open end it is the one that bounds it. -#}
 {% macro end_value(c) %}
 {% if c.is_moment %}
             CASE
@@ -16,14 +16,18 @@
             END AS end_day,
             CASE
                 WHEN regexp_full_match(end_day, '{{ form.moment }}')
-                    THEN ({{ form.begins(sql('end_day')) }}{% if c.day_end %} + CASE WHEN is_high AND NOT contains(end_day, ':') THEN {{ c.day_end }} ELSE 0 END{% endif %})
+                    THEN ({{ form.begins(sql('end_day')) }}
+                        {%- if c.day_end %} +
+                        CASE WHEN is_high AND NOT contains(end_day, ':') THEN {{ c.day_end }} ELSE 0 END
+                        {%- endif %})
                     / {{ c.unit_us }}
             END AS end_value
 {% else %}
             end_text AS end_day,
             CASE
                 WHEN regexp_full_match(end_text, '{{ form.number }}')
-                    THEN TRY_CAST({% if c.text_type == 'FLOAT' %}TRY_CAST(end_text AS FLOAT){% else %}end_text{% endif %} AS DOUBLE)
+                    {% set end = sql('TRY_CAST(end_text AS FLOAT)' if c.text_type == 'FLOAT' else 'end_text') %}
+                    THEN TRY_CAST({{ end }} AS DOUBLE)
             END AS end_value
 {% endif %}
 {% endmacro %}
@@ -38,23 +42,20 @@ published_ends AS MATERIALIZED (
         regexp_replace(end_text, '^[<>]=', '') AS end_text
     FROM (
         SELECT
-            attribute, published, unnest([false, true]) AS is_high, unnest([ends.low, ends.high]) AS end_text
-        FROM (
-            SELECT
-                attribute, published,
-                CASE
-                    WHEN starts_with(published, '[')
-                        THEN regexp_extract(published, '^\[((?:<=)?[^<>=,]+), ((?:>=)?[^<>=,]+)[\])]$', ['low', 'high'])
-                    WHEN starts_with(published, '{') THEN regexp_extract(
-                        published, '^\{''low'': ''?([^<>=,'']+)''?, ''high'': ''?([^<>=,'']+)''?\}$', ['low', 'high']
-                    )
-                    ELSE {'low': published, 'high': published}
-                END AS ends
-            FROM published_texts
-            {% if numbers|length < n_columns %}
-            WHERE attribute IN {{ keys_of(numbers) }}
-            {% endif %}
-        )
+            attribute, published,
+            CASE
+                WHEN starts_with(published, '[')
+                    THEN regexp_extract(published, '^\[((?:<=)?[^<>=,]+), ((?:>=)?[^<>=,]+)[\])]$', ['low', 'high'])
+                WHEN starts_with(published, '{') THEN regexp_extract(
+                    published, '^\{''low'': ''?([^<>=,'']+)''?, ''high'': ''?([^<>=,'']+)''?\}$', ['low', 'high']
+                )
+                ELSE {'low': published, 'high': published}
+            END AS ends,
+            unnest([false, true]) AS is_high, unnest([ends['low'], ends['high']]) AS end_text
+        FROM published_texts
+        {% if numbers|length < n_columns %}
+        WHERE attribute IN {{ keys_of(numbers) }}
+        {% endif %}
     )
 ),
 {% endmacro %}
@@ -65,26 +66,25 @@ published_ends AS MATERIALIZED (
 {% set numbers = columns|selectattr('is_number')|list %}
 -- One row per compared column, in order: its weight, and what messages show of it.
 compared_columns AS (
-    SELECT
-        * EXCLUDE (attribute, hierarchy), attribute COLLATE POSIX AS attribute, hierarchy COLLATE POSIX AS hierarchy
+    SELECT * EXCLUDE (attribute, hierarchy), attribute COLLATE POSIX AS attribute, hierarchy COLLATE POSIX AS hierarchy
     FROM (
         VALUES
         {% for c in columns %}
-        ({{ loop.index }}, {{ c.key }}, {{ c.influence or 1 }}, {{ c.shown_table }}, {{ c.label }}, {{ c.shown_hierarchy }}, {{ c.uncovered_call }},
-            {{ c.forms }}){% if not loop.last %},{% endif +%}
+        ({{ loop.index }}, {{ c.key }}, {{ c.influence or sql('NULL') }}, {{ c.shown_table }}, {{ c.label }},
+        {{- sql(' ') }}{{ c.shown_hierarchy }}, {{ c.uncovered_call }}, {{ c.forms }})
+        {%- if not loop.last %},{% endif +%}
         {% endfor %}
     ) AS c (number, attribute, weight, table_name, column_name, hierarchy, uncovered_call, forms)
 ),
+-- One row per row of {{ columns[0].published_cells }} and compared column: the published text.
+published_columns AS (
+    SELECT *, unnest({{ keys_of(columns, '[]') }}) AS attribute,
+        unnest({{ columns_of(columns) }}) AS published
+    FROM {{ columns[0].published_cells }}
+),
 -- One row per distinct text that is published of a column.
 published_texts AS MATERIALIZED (
-    SELECT attribute, published
-    FROM (
-        {% for c in columns %}
-        SELECT DISTINCT {{ c.key }} COLLATE POSIX AS attribute, {{ c.column }} AS published FROM {{ c.published_cells }}
-        {% if not loop.last %}UNION ALL{% endif +%}
-        {% endfor %}
-    )
-    WHERE published IS NOT NULL
+    SELECT DISTINCT attribute COLLATE POSIX AS attribute, published FROM published_columns WHERE published IS NOT NULL
 ),
 {% if categories %}
 {{ leaves(categories) }}
@@ -158,15 +158,16 @@ column_ranges AS MATERIALIZED (
         ON {{ 'leaf'|of(c) }}.attribute = {{ c.key }} AND {{ 'leaf'|of(c) }}.value = t.{{ c.column }}
     {% endfor %}
 {% endmacro %}
-{#- The values that do not fit in columns on either side: column_problems (attribute, name, n), and their messages. The
-    statement takes the first one by `first_column_problem`. -#}
+{#- The values that do not fit in columns on either side: column_problems (attribute, place, name, detail) and messages.
+    The statement takes the first one by `first_column_problem`. -#}
 {% macro column_problems(columns, texts) %}
-{% set trees = columns|selectattr('rows')|list %}
+{% set trees = columns|selectattr('has_hierarchy')|list %}
 {% set judged = columns|rejectattr('is_other_people')|list %}
--- One row per problem of a column: its name in `column_messages`, and the number of values, records or nodes with it.
+-- One row per problem of a column: its place among the problems, the name of its message, and what is inserted there:
+-- what is wrong with the hierarchy, or the number of values or records.
 column_problems AS MATERIALIZED (
     {% if trees %}
-    SELECT c.attribute, 'roots' AS name, count(h.node) AS n
+    SELECT c.attribute, 1 AS place, 'malformed' AS name, {{ texts.reasons.roots }} AS detail
     FROM compared_columns AS c
     LEFT JOIN hierarchies AS h ON h.tree = c.attribute AND h.parent IS NULL
     {% if trees|length < columns|length %}
@@ -175,15 +176,20 @@ column_problems AS MATERIALIZED (
     GROUP BY c.attribute
     HAVING count(h.node) <> 1
     UNION ALL
-    SELECT tree, 'unreachable', count(*)
+    SELECT tree, 2, 'malformed', {{ texts.reasons.unreachable }}
     FROM (SELECT tree, node FROM hierarchies EXCEPT SELECT attribute, node FROM nodes)
-    GROUP BY tree
     UNION ALL
-    SELECT tree, 'siblings', count(*) FROM hierarchies GROUP BY tree, parent, label HAVING count(*) > 1
+    SELECT tree, 3, 'malformed', {{ texts.reasons.siblings }}
+    FROM hierarchies
+    GROUP BY tree, parent, label
+    HAVING count(*) > 1
     UNION ALL
-    SELECT attribute, 'ambiguous', count(*) FROM leaves GROUP BY attribute, value HAVING count(*) > 1
+    SELECT attribute, 4, 'malformed', {{ texts.reasons.ambiguous }}
+    FROM leaves
+    GROUP BY attribute, value
+    HAVING count(*) > 1
     UNION ALL
-    SELECT r.attribute, 'uncovered', count(*)
+    SELECT r.attribute, 5, 'uncovered', count(*)::VARCHAR
     FROM raw_categories AS r
     ANTI JOIN leaves AS l ON l.attribute = r.attribute AND l.value = r.value
     {% if not judged %}
@@ -195,48 +201,48 @@ column_problems AS MATERIALIZED (
     UNION ALL
     {% endif %}
     {% for c in columns if c.is_number %}
-    SELECT {{ c.key }} AS attribute, 'not finite' AS name, sum(records)::BIGINT AS n
+    SELECT {{ c.key }} AS attribute, 6 AS place, 'not finite' AS name, sum(records)::BIGINT::VARCHAR AS detail
     FROM {{ c.source_cells }}
     WHERE NOT isfinite({{ c.column }})
     HAVING sum(records) > 0
     UNION ALL
     {% endfor %}
-    SELECT attribute, 'not a published form' AS name, count(*) AS n
+    SELECT attribute, 7 AS place, 'not a published form' AS name, count(*)::VARCHAR AS detail
     FROM readings
     WHERE published <> '*' AND (low <= high) IS NOT true
-    {% for c in columns if c.is_other_people and not c.is_number and not c.rows %}
+    {% for c in columns if c.is_other_people and not c.is_number and not c.has_hierarchy %}
         AND attribute <> {{ c.key }}
     {% endfor %}
     GROUP BY attribute
 ),
--- One row per message about a problem of a column, in the order in which they are raised. Inserted are: {0} the table,
--- {1} the column, {2} n, {3} the hierarchy, {4} the forms, {5} the call.
+-- One row per message about a problem of a column. Inserted are: {0} the table, {1} the column, {2} the detail, {3} the
+-- hierarchy, {4} the forms that can be read, {5} the call.
 column_messages AS (
-    SELECT *
     FROM (
         VALUES
-        {% for m in texts if trees or not m.is_of_hierarchy %}
-        ({{ loop.index }}, {{ m.name }}, {{ m.message }}){% if not loop.last %},{% endif +%}
+        {% for m in texts.messages if trees or not m.is_of_hierarchy %}
+        ({{ m.name }}, {{ m.message }}){% if not loop.last %},{% endif +%}
         {% endfor %}
-    ) AS m (place, name, message)
+    ) AS m (name, message)
 ),
 {% endmacro %}
 {% macro first_column_problem() -%}
         (
-            SELECT format(
-                m.message, c.table_name, c.column_name, p.n::VARCHAR, c.hierarchy, c.forms, c.uncovered_call
-            )
+            SELECT format(m.message, c.table_name, c.column_name, p.detail, c.hierarchy, c.forms, c.uncovered_call)
             FROM column_problems AS p
             JOIN compared_columns AS c USING (attribute)
             JOIN column_messages AS m USING (name)
-            ORDER BY c.number ASC, m.place ASC
+            ORDER BY c.number ASC, p.place ASC
             LIMIT 1
         )
 {%- endmacro %}
 {#- Changes of the tables themselves since the statement was planned, as arguments of coalesce. -#}
 {% macro table_problems(sources) %}
         {% for s in sources|unique(attribute='fingerprint') %}
-        CASE WHEN {{ s.fingerprint_sql }} IS DISTINCT FROM {{ s.fingerprint }} THEN {{ s.changed }} END,
+        CASE
+            WHEN {{ s.fingerprint_sql }}
+                IS DISTINCT FROM {{ s.fingerprint }}
+            THEN {{ s.changed }} END,
         {% endfor %}
         {% for s in sources if s.bare %}
         CASE WHEN EXISTS (FROM duckdb_tables() WHERE database_name = 'temp' AND lower(table_name) = {{ s.bare }})

@@ -4,8 +4,13 @@
     stands for the places from the first to the last value that it covers. -#}
 {%- from 'release/plan/hierarchy_preorder.sql' import reach -%}
 {%- from 'table_functions/covering.sql' import covering -%}
-{% macro keys_of(columns) -%}
-    ({% for c in columns %}{{ c.key }}{% if not loop.last %}, {% endif %}{% endfor %})
+{#- The names of columns as values, and the columns, in brackets: unnest of both lists makes one row per column. -#}
+{% macro keys_of(columns, brackets='()') -%}
+    {{ sql(brackets[0]) }}{% for c in columns %}{{ c.key }}{{ sql(', ') if not loop.last }}{% endfor %}
+    {{- sql(brackets[1]) }}
+{%- endmacro %}
+{% macro columns_of(columns) -%}
+    [{% for c in columns %}{{ c.column }}{% if not loop.last %}, {% endif %}{% endfor %}]
 {%- endmacro %}
 {% macro hierarchy_nodes(columns) %}
 -- One row per node of a hierarchy, as it is stored.
@@ -20,13 +25,16 @@ hierarchies AS MATERIALIZED (
     {% if not loop.last or columns|rejectattr('hierarchy_table')|list %}UNION ALL{% endif +%}
     {% endfor %}
     {% for c in columns|rejectattr('hierarchy_table') %}
-    SELECT {{ c.key }} COLLATE POSIX AS tree, node, parent, label, ord FROM ({{ c.rows }})
+    SELECT
+        {{ c.key }} COLLATE POSIX AS tree, r[1] COLLATE POSIX AS node, r[2] COLLATE POSIX AS parent,
+        r[3] COLLATE POSIX AS label, ord
+    FROM unnest({{ c.node_lists }}) WITH ORDINALITY AS t (r, ord)
     {% if not loop.last %}UNION ALL{% endif +%}
     {% endfor %}
 ),
 {{ reach(sql('hierarchies'), sql('siblings'), sql('reachable_nodes')) }}
--- One row per node that a root reaches: the first and the last place below it. The leaves of a hierarchy have the places
--- from 0 in its order.
+-- One row per node that a root reaches: the first and the last place below it. The leaves of a hierarchy have the
+-- places from 0 in its order.
 nodes AS MATERIALIZED (
     SELECT n.tree AS attribute, n.* EXCLUDE (tree), r.low, r.high
     FROM reachable_nodes AS n
@@ -44,18 +52,19 @@ nodes AS MATERIALIZED (
 ),
 {% endmacro %}
 {% macro leaves(columns) %}
-{% set trees = columns|selectattr('rows')|list %}
-{% set flat = columns|rejectattr('rows')|list %}
+{% set trees = columns|selectattr('has_hierarchy')|list %}
+{% set flat = columns|rejectattr('has_hierarchy')|list %}
 -- One row per distinct category of a column in its raw table: hierarchies must have it; without one it is a leaf.
 raw_categories AS MATERIALIZED (
-    SELECT attribute, value
+    {% for cells, pairs in columns|groupby('source_cells') %}
+    SELECT DISTINCT attribute COLLATE POSIX AS attribute, value
     FROM (
-        {% for c in columns %}
-        SELECT DISTINCT {{ c.key }} COLLATE POSIX AS attribute, {{ c.column }} AS value FROM {{ c.source_cells }}
-        {% if not loop.last %}UNION ALL{% endif +%}
-        {% endfor %}
+        SELECT unnest({{ keys_of(pairs, '[]') }}) AS attribute, unnest({{ columns_of(pairs) }}) AS value
+        FROM {{ cells }}
     )
     WHERE value IS NOT NULL
+    {% if not loop.last %}UNION ALL{% endif +%}
+    {% endfor %}
 ),
 {% if trees %}
 {{ hierarchy_nodes(trees) }}

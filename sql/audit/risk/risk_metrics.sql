@@ -66,7 +66,7 @@ sampled_classes AS MATERIALIZED (
 -- One row: the first reason why the tables do not fit together, or NULL.
 misfits AS MATERIALIZED (
     SELECT coalesce(
-        {{ table_problems(sources) }}
+{{ table_problems(sources) }}
         {% if attributes %}
         CASE WHEN NOT EXISTS (FROM source_cells) THEN {{ say.empty_source }} END,
         {% endif %}
@@ -76,16 +76,16 @@ misfits AS MATERIALIZED (
         CASE WHEN NOT EXISTS (FROM classes) THEN {{ say.empty }} END
     ) AS message
 ),
--- One row per metric: how it is computed from the values of classes, and which classes cause it.
+-- One row per metric: the kind of value that it reads of classes, and how their total is formed.
 metrics AS (
-    SELECT *
+    SELECT * REPLACE (sensitive::VARCHAR AS sensitive)
     FROM (
         VALUES
         {% for m in metrics %}
-        ({{ m.number }}, {{ m.name }}, {{ m.sensitive }}::VARCHAR, {{ m.kind }}, {{ m.total }}, {{ m.causes }},
-            {{ m.description }}){% if not loop.last %},{% endif +%}
+        ({{ m.number }}, {{ m.name }}, {{ m.sensitive }}, {{ m.kind }}, {{ m.total }}, {{ m.description }})
+        {%- if not loop.last %},{% endif +%}
         {% endfor %}
-    ) AS m (number, name, sensitive, kind, total, causes, description)
+    ) AS m (number, name, sensitive, kind, total, description)
 ),
 -- One row per kind of value and class: its value; classes without a row have the value 0.
 risk_values AS MATERIALIZED (
@@ -96,8 +96,8 @@ risk_values AS MATERIALIZED (
 ),
 -- One row per metric and class: the value of the class.
 class_values AS MATERIALIZED (
-    SELECT
-        m.number, m.total, m.causes, k.class_id, k.records, round({% if sample %}v.value{% else %}coalesce(v.value, 0){% endif %}, 12)::DOUBLE AS value
+    {% set value_or_zero %}{% if sample %}v.value{% else %}coalesce(v.value, 0){% endif %}{% endset %}
+    SELECT m.number, m.total, k.class_id, k.records, round({{ value_or_zero }}, 12)::DOUBLE AS value
     FROM metrics AS m
     CROSS JOIN classes AS k
     LEFT JOIN risk_values AS v ON v.kind = m.kind COLLATE POSIX AND v.class_id = k.class_id
@@ -128,11 +128,11 @@ causes AS MATERIALIZED (
     FROM class_values AS v
     JOIN totals AS t USING (number)
     JOIN (SELECT class_id, records, {{ class_struct() }} AS class FROM classes) AS k USING (class_id)
-    WHERE CASE v.causes
-        WHEN 'at_total' THEN round(v.value, 9) = t.value
-        WHEN 'above_average' THEN round(v.value, 9) >= t.value AND v.value > 0
-        WHEN 'above_threshold' THEN v.value > {{ threshold }}
-        ELSE v.value > 0
+    WHERE CASE v.total
+        WHEN 'average' THEN round(v.value, 9) >= t.value AND v.value > 0
+        WHEN 'share_above' THEN v.value > {{ threshold }}
+        WHEN 'sum' THEN v.value > 0
+        ELSE round(v.value, 9) = t.value
     END
     GROUP BY v.number
 )

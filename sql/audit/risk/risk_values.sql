@@ -1,5 +1,5 @@
-{#- The value of each class for a kind of risk: a SELECT of (kind, class_id, value); classes without a row have the value
-    0. -#}
+{#- The value of each class for a kind of risk: a SELECT of (kind, class_id, value); classes without a row have the
+    value 0. -#}
 {%- from 'audit/query_error/hierarchy_leaves.sql' import keys_of -%}
 {% macro value(n) %}
 {% set class_values = 'class values'|of(sensitive[n.i]) if n.i is not none else none %}
@@ -20,8 +20,11 @@
     FROM classes AS k
     LEFT JOIN class_populations AS p USING (class_id)
     WHERE greatest(k.size, coalesce(p.people, 0)) <= 1
-{% elif n.of in ('mean_share', 'dominant_share') %}
-    SELECT {{ n.kind }} AS kind, class_id, {{ sql('avg' if n.of == 'mean_share' else 'max') }}(greatest(1, v.size) / k.size) AS value
+{% elif n.of == 'mean_share' %}
+    {# The value of the kind dominant_share, too, which is always computed with it. #}
+    SELECT
+        unnest([{{ n.kind }}, {{ n.dominant_kind }}]) AS kind, class_id,
+        unnest([avg(greatest(1, v.size) / k.size), max(greatest(1, v.size) / k.size)]) AS value
     FROM {{ class_values }} AS v
     JOIN classes AS k USING (class_id)
     WHERE v.value IS NOT NULL
@@ -29,9 +32,10 @@
 {% elif n.of == 'exposure' %}
 {# The dominant value is that of the whole table. Of a sample of the classes both sums are of its classes: every class
     is equally likely in it, so their ratio estimates that of all, with a bias that vanishes as the sample grows. #}
+    {% set is_leading %}size {% if ties %}>= sizes[1]{% else %}> coalesce(sizes[2], 0){% endif %}{% endset %}
     SELECT
         {{ n.kind }} AS kind, class_id,
-        CASE WHEN size {% if ties %}>= sizes[1]{% else %}> coalesce(sizes[2], 0){% endif %} THEN size::DOUBLE / sum(size) OVER () ELSE 0 END AS value
+        CASE WHEN {{ is_leading }} THEN size::DOUBLE / sum(size) OVER () ELSE 0 END AS value
     FROM (
         SELECT class_id, max(v.size, 2) AS sizes, max(v.size) FILTER (WHERE v.value = m.value) AS size
         FROM {{ class_values }} AS v
@@ -47,9 +51,10 @@
     )
     WHERE size IS NOT NULL{% if sample %} AND class_id IN (SELECT class_id FROM sampled_classes){% endif +%}
 {% elif n.of == 'full_record' %}
+    {% set size = sql('greatest(count(DISTINCT person), 1)' if person else 'sum(records)::BIGINT') %}
     SELECT {{ n.kind }} AS kind, class_id, min(size) AS value
     FROM (
-        SELECT class_id, {% if person %}greatest(count(DISTINCT person), 1){% else %}sum(records)::BIGINT{% endif %} AS size
+        SELECT class_id, {{ size }} AS size
         FROM class_cells
         GROUP BY class_id{% for name in unchanged_columns %}, {{ name }}{% endfor +%}
     )
@@ -69,16 +74,9 @@ class_distortions AS MATERIALIZED (
     SELECT
         k.class_id, sum(c.weight * d.raised_share) AS distortion,
         bool_or(d.is_vague OR coalesce(d.width > {{ max_interval_share }}, false)) AS is_infeasible
-    FROM (
-        SELECT class_id, unnest([
-            {% for c in columns %}
-            {'attribute': {{ c.key }}, 'published': {{ c.column }}}{% if not loop.last %},{% endif +%}
-            {% endfor %}
-        ], recursive := true)
-        FROM classes
-    ) AS k
+    FROM published_columns AS k
     JOIN distortions AS d ON d.attribute = k.attribute AND d.published = k.published
-    JOIN compared_columns AS c ON c.attribute = k.attribute
+    JOIN compared_columns AS c ON c.attribute = k.attribute{% if others %} AND c.weight IS NOT NULL{% endif +%}
     GROUP BY k.class_id
 ),
 {% endmacro %}
@@ -89,7 +87,7 @@ class_distortions AS MATERIALIZED (
 {% macro distortions(columns) %}
 {% set numbers = columns|selectattr('is_number')|list %}
 {% set categories = columns|rejectattr('is_number')|list %}
-{% set trees = columns|selectattr('rows')|list %}
+{% set trees = columns|selectattr('has_hierarchy')|list %}
 {% set numeric_trees = trees|selectattr('is_numeric')|list %}
 {% if numbers or numeric_trees %}
 -- One row per column of numbers: the range of its values in the source.
@@ -132,10 +130,11 @@ distortions AS MATERIALIZED (
     {% endif %}
     {% if categories %}
     {# Whatever the label of the root is, `*` means it. #}
+    {% set max_level %}{% if norm %}greatest(t.levels - 1, 1){% else %}t.levels{% endif %}{% endset %}
     SELECT
         r.attribute, r.published,
-        coalesce(t.levels - CASE WHEN r.published = '*' THEN 1 ELSE r.depth END, 0)::DOUBLE
-            / {% if norm %}greatest(t.levels - 1, 1){% else %}t.levels{% endif %} AS raised_share,
+        coalesce(t.levels - CASE WHEN r.published = '*' THEN 1 ELSE r.depth END, 0)::DOUBLE / {{ max_level }}
+        {{- sql(' AS raised_share') }},
         {% if numeric_trees %}
         (TRY_CAST(b.value AS DOUBLE) - TRY_CAST(a.value AS DOUBLE)) / nullif(s.high - s.low, 0) AS width,
         {% else %}
@@ -147,7 +146,7 @@ distortions AS MATERIALIZED (
         {% if trees %}
         SELECT attribute, max(len(labels)) AS levels, true AS is_tree FROM nodes GROUP BY attribute
         {% endif %}
-        {% for c in categories if not c.rows %}
+        {% for c in categories if not c.has_hierarchy %}
         {% if trees or not loop.first %}UNION ALL{% endif +%}
         SELECT {{ c.key }}, 2, false
         {% endfor %}
