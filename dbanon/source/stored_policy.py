@@ -254,7 +254,7 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
 
     For a source in another system the fingerprint also changes if the name of its database means another database now,
     or if a second policy has rows about the source: both can happen after the call was planned. The fingerprint's SQL
-    includes the source's guard. Its calls are not qualified yet: the statement that contains it is qualified as a whole.
+    includes the source's guard. Its calls are not qualified: the statement that contains it is, as a whole.
     """
     exists = catalog.has_table(cursor, source.home, "policy")
     sql = _fingerprint_sql(source, exists, _rows_fingerprint)
