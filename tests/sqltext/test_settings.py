@@ -391,7 +391,10 @@ WITHOUT_INSTANTS = {
     "algorithms", "attached_databases", "policy_from_labels", "hierarchy_intervals", "hierarchy_from_file",
     "hierarchy_builtin", "stream_status", "published_files",
 }  # fmt: skip
-"""Functions that read no instant of the data: lists, files, numbers, other databases; streaming views are in test_streaming.py."""
+"""Functions that read no instant of the data: lists, files, numbers, other databases.
+
+Streaming views are in test_streaming.py.
+"""
 
 
 @pytest.fixture(scope="module")
