@@ -563,6 +563,7 @@ GIVEN: dict[str, object] = {
     "ground_distance": "hierarchical",
     "hierarchies": {"disease": TREE},
     "likeness": "enhanced",
+    "suppressed": "*",
 }
 
 

@@ -240,6 +240,7 @@ def test_stream_with_refused_policy_keeps_target_file(people: Path) -> None:
         "delta=60",
         "--policy",
         str(policy),
+        "--replace",
     ]
     result = CliRunner().invoke(main, call)
     assert result.exit_code == 2 and "is about visits" in result.output

@@ -156,7 +156,7 @@ def test_verify_detects_every_file_change(clinic: Any, form: str, tmp_path: Path
 def test_file_without_certificate_not_verified(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a\n1\n")
     for path in (tmp_path / "a.csv", tmp_path):
-        with pytest.raises(dbanon.DbanonError, match="beside its certificate"):
+        with pytest.raises(dbanon.DbanonError, match="with its certificate in the same folder"):
             dbanon.verify(path)
 
 

@@ -86,7 +86,7 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "_sections", sections)
 
 
-@pytest.mark.in_turn(5)
+@pytest.mark.in_turn(8)
 @pytest.mark.usefixtures("read_once")
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

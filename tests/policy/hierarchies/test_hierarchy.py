@@ -270,10 +270,15 @@ def test_malformed_hierarchy_file_refused_and_nothing_changed(
 
 def test_unreadable_hierarchy_file_refused(store: Any, tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes("Zürich;*\n".encode("latin-1"))
-    for path, message in (("latin.csv", "not UTF-8"), ("missing.csv", "no such file"), ("", "directory")):
-        with pytest.raises(dbanon.DbanonError, match=f"cannot read the file.*{message}"):
+    unreadable = "cannot read the file.*"
+    for path, message in (
+        ("latin.csv", "is not UTF-8. Hint: convert the file"),
+        ("missing.csv", f"{unreadable}no such file"),
+        ("", f"{unreadable}directory"),
+    ):
+        with pytest.raises(dbanon.DbanonError, match=message):
             dbanon.load_hierarchy(store, "h", tmp_path / path)
-        with pytest.raises(duckdb.Error, match=f"cannot read the file.*{message}"):
+        with pytest.raises(duckdb.Error, match=message):
             store.execute(f"FROM hierarchy_from_file('h', {text(str(tmp_path / path))})")
     assert paths(store, "h") == []
 
