@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,8 @@ def run_copy_process(database: Path, folder: Path) -> dict[str, Any]:
 def main(job: Mapping[str, Any]) -> int:
     """Publish requested releases, copy what is published, and print the result as JSON; return 0, or 1 after an error.
 
-    The database is opened for writing only if there are requests, or readers that the ledger does not list. `job` has
-    the paths `database` and `folder`.
+    The database is opened for writing only if there are requests; then the readers are recorded, too. `job` has the
+    paths `database` and `folder`.
     """
     database, folder = Path(job["database"]), Path(job["folder"])
     try:
@@ -45,25 +45,12 @@ def main(job: Mapping[str, Any]) -> int:
         with request_files.take_requests(folder) if has_requests else contextlib.nullcontext(()) as requests:
             messages = list(fulfil_requests.fulfil(connection, requests))
             copy = published_copy.refresh_copy(connection, folder)
-        omitted = [name for name, _ in copy.omitted]
-        is_recorded = reader_records.record_readers(connection, database, omitted)
+        if has_requests:
+            reader_records.record_readers(connection, database, [name for name, _ in copy.omitted])
         connection.close()
-        if not is_recorded:
-            messages += _record_readers(database, omitted)
     except (DbanonError, duckdb.Error, OSError) as error:
         message = str(error).split("\n")[0]
         print(json.dumps({"error": message, "busy": error_outcome(error) == "busy"}), flush=True)
         return 1
     print(json.dumps({"left_out": copy.omitted, "made": messages}), flush=True)
     return 0
-
-
-def _record_readers(database: Path, omitted: Collection[str]) -> list[str]:
-    """Open the database for writing and record the readers of its releases; return a message if that fails."""
-    try:
-        with duckdb.connect(str(database)) as connection:
-            reader_records.record_readers(install.attach(connection), database, omitted)
-    except (DbanonError, duckdb.Error) as error:
-        reason = str(error).split("\n")[0]
-        return [f"published_files() does not list all readers, since the database cannot be written: {reason}"]
-    return []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DATA
 
 from dbanon.sqltext.quote import identifier
 
@@ -77,9 +77,7 @@ def test_columns_of_public_files_get_expected_roles(con: Any, name: str) -> None
     assert [(column, problems) for column, _, problems in rows if problems] == [], "the columns are clean"
 
 
-def test_only_real_codes_of_adult_reported(con: Any) -> None:
-    path = DATA / "adult.csv"
-    if not path.exists():
-        pytest.skip("the data are not there")
+def test_only_real_codes_of_adult_reported(con: Any, data_folder: Path) -> None:
+    path = data_folder / "adult.csv"
     problems = con.execute(f"SELECT column_name, problems FROM profile('{path}') WHERE len(problems) > 0").fetchall()
     assert problems == [("capital_gain", ["codes for missing values: '99999' in records: 148"])]

@@ -70,3 +70,11 @@ def test_equally_frequent_values_are_other_content(con: Any) -> None:
 def test_one_column_of_missing_values_is_other_content(con: Any) -> None:
     columns = {"sex": "CASE WHEN i % 3 > 0 THEN 'F' END", "sex2": "['F', 'M', 'M'][1 + i % 3]"}
     assert {role for role, _ in proposals(con, columns).values()} == {"quasi"}
+
+
+def test_numbers_of_education_are_no_key(con: Any) -> None:
+    roles = proposals(con, {"education": "'degree ' || i % 16", "education_num": "i % 16"}, 3_000)
+    assert roles["education"][0] == "quasi"
+    role, reason = roles["education_num"]
+    assert role == "withheld" and "the same content as education" in reason
+    assert proposals(con, {"education_num": "i % 16"}, 3_000)["education_num"][0] == "quasi"
