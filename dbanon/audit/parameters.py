@@ -30,7 +30,7 @@ CLASSES = Parameter(
 )
 SUPPRESSED = Parameter(
     "suppressed",
-    Text("a value"),
+    Text("a text, such as '*'"),
     "The value of every quasi-identifier in the rows that another tool suppressed, such as '*': these rows are not "
     "counted.",
 )

@@ -1,4 +1,4 @@
-"""The default settings of a clustering request, which a printed statement leaves out."""
+"""The default settings of a clustering request, which a printed statement omits."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -28,7 +28,7 @@ _FILE_COLUMNS = {
 
 @dataclass(frozen=True)
 class Handover:
-    """Who gets a release, for which purpose, and on which legal basis; None for what was not stated."""
+    """The recipient, purpose and legal basis of published files; None for what was not stated."""
 
     recipient: str | None = None
     purpose: str | None = None

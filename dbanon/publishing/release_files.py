@@ -88,22 +88,22 @@ def publish_release(
     if not is_recorded and not handover.is_empty:
         why = "the database is read-only, so recipient, purpose and legal basis cannot be stored"
         raise errors.WriteFailedError(f"the ledger of {entry.database}", why)
-    recorded: list[PublishedFile] = []
+    recorded_files: list[PublishedFile] = []
 
     def record(paths: Mapping[str, tuple[Path, Path]]) -> None:
         """Record drafts, given with their final paths."""
-        now = published_files.current_time()
+        published_at = published_files.current_time()
         files = [
-            PublishedFile("file", _CONTENTS[kind], str(final.absolute()), _file_hash(draft), now, handover)
+            PublishedFile("file", _CONTENTS[kind], str(final.absolute()), _file_hash(draft), published_at, handover)
             for kind, (draft, final) in paths.items()
         ]
         published_files.record_files(session, cursor, entry, files)
-        recorded.extend(files)
+        recorded_files.extend(files)
 
     try:
         paths = write_release(session, cursor, entry, target, options, record if is_recorded else None)
     except BaseException:
-        published_files.forget_files(cursor, entry, recorded)  # drafts that did not become files
+        published_files.forget_files(cursor, entry, recorded_files)  # drafts that did not become files
         raise
     if not is_recorded:
         message = f"{entry.database} is read-only: its ledger does not list the files that were written to {target}"

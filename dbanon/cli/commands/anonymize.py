@@ -357,7 +357,7 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
 
 @dataclass(frozen=True)
 class _FileSummary:
-    """What is reported about a release in files.
+    """The summary of a release in files.
 
     Attributes:
         files: The files that were written.

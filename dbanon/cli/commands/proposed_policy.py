@@ -22,7 +22,7 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, one_line, q
 
 @dataclass(frozen=True)
 class ProposalOptions:
-    """How a policy is proposed and written.
+    """Options of a proposed policy.
 
     Attributes:
         k: The k of later releases.
