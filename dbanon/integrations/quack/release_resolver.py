@@ -16,7 +16,7 @@ from dbanon.ledger.permissions import Permission, ReleaseRequest
 
 _MAX_WAIT_SHARE = 0.8
 """Largest share of a statement's time that it waits, so that the time limit does not end its process."""
-_COPY_DELAY_S = 2.0
+_COPY_DELAY_S = 5.0
 """Seconds by which a copy may appear after its request is removed."""
 _WAITING_STATEMENTS = threading.BoundedSemaphore(request_files.MAX_REQUESTS)
 """Bounds the waiting statements, which hold threads of the server."""

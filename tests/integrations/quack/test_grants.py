@@ -152,7 +152,7 @@ def test_unpermitted_request_names_contacts(server: DbanonServer, client: Client
 def test_concurrent_requests_share_one_release(tmp_path: Path) -> None:
     needs_quack()
     database = clinic_with_permissions(tmp_path / "clinic.duckdb", "'visits', ['best'], 10, '{}', '*', 10")
-    with serving(database, "reader") as server:
+    with serving(database, "reader", "--statement-timeout", "120") as server:
         result = run_concurrently(12, lambda: Client(server).rows("FROM best('visits', k=10) ORDER BY ALL"))
         actual_rows = [rows for rows in result if not isinstance(rows, duckdb.Error)]
         assert len(actual_rows) >= request_files.MAX_REQUESTS and all(rows == actual_rows[0] for rows in actual_rows)

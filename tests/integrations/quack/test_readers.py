@@ -354,8 +354,9 @@ def test_sigterm_finishes_running_statements(tmp_path: Path) -> None:
         text = ", ".join(f"safe AS s{i}" for i in range(5))
         slow = f"SELECT count(*) FROM {text}, (FROM safe LIMIT 20) AS t WHERE s0.age <> s4.age"
         asking = threading.Thread(target=lambda: result.extend(client.rows(slow)))
+        idle_s = server.cpu_seconds()
         asking.start()
-        time.sleep(1.0)
+        wait_until(lambda: server.cpu_seconds() > idle_s + 1.0)
         assert not result, "the statement is too quick for this test"
         assert server.stop() == 0
         asking.join()
@@ -371,8 +372,9 @@ def test_stopping_server_accepts_no_statement(tmp_path: Path) -> None:
         client, other = Client(server), Client(server)
         other.con.execute(f"ATTACH '{server.uri}' AS clinic (TOKEN '{server.token}')")
         asking = threading.Thread(target=lambda: client.error(SLOW))
+        idle_s = server.cpu_seconds()
         asking.start()
-        time.sleep(1.0)
+        wait_until(lambda: server.cpu_seconds() > idle_s + 1.0)
         stopping = threading.Thread(target=server.stop)
         stopping.start()
         time.sleep(1.0)
