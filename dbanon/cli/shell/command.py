@@ -112,7 +112,7 @@ def _greet(run: Shell, database: Path | None, readonly: bool, is_new: bool) -> N
         f"{database}{', read only' if readonly else ', a new database' if is_new else ''}" if database else "in memory"
     )
     run.say(f"dbanon {__version__} on DuckDB {duckdb.__version__}: {database_text}.")
-    run.say("Statements end with a semicolon. Tab completes, .help lists the commands, .quit leaves.")
+    run.say("End each statement with a semicolon. Tab completes; .help lists the commands.")
 
 
 def _prompt_loop(no_history: bool) -> Callable[[Shell, Path | None], None]:
