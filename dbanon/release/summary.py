@@ -4,6 +4,7 @@ import html
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from dbanon.release.key_metrics import key_metric_positions, shorten_description
 
@@ -79,10 +80,12 @@ class ReleaseSummary:
         order = [*self.quasi_names, *(name for name in self.columns if name not in self.quasi_names)]
         positions = [self.columns.index(name) for name in order]
         rows = [[format_value(row[i]) for i in positions] for row in self.rows]
+        numeric = [at for at, i in enumerate(positions) if all(_is_number(row[i]) for row in self.rows)]
         row_text = f"{self.n_rows:,} row{'' if self.n_rows == 1 else 's'}"
         metric_rows = [[n, v, description] for n, v, description in self._key_metrics()]
-        tables = f"{_html_table(order, rows)}<p>{row_text}</p>{_html_table(('measure', 'value', ''), metric_rows)}"
-        return f'<div class="{NO_MATH_CLASSES}">{tables}</div>'
+        release_table = _html_table(order, rows, numeric)
+        metrics_table = _html_table(("metric", "value", ""), metric_rows, [1])
+        return f'<div class="{NO_MATH_CLASSES}">{release_table}<p>{row_text}</p>{metrics_table}</div>'
 
     def _key_metrics(self) -> list[tuple[str, str, str]]:
         """Return (name, value, description), as texts, of the up to five metrics that are worth reading first."""
@@ -156,12 +159,26 @@ def format_number(number: float) -> str:
     return f"{number:.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:.6g}"
 
 
-def _html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return an HTML table of a header line and rows; headers and cells are escaped."""
+def _is_number(value: object) -> bool:
+    """Return whether a value is a number; NULL counts as one, a truth value does not."""
+    return value is None or (isinstance(value, int | float | Decimal) and not isinstance(value, bool))
+
+
+def _html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right_aligned: Sequence[int] = ()) -> str:
+    """Return an HTML table of a header line and rows; headers and cells are escaped.
+
+    Columns are aligned to the left (notebooks align them to the right), those at the positions `right_aligned` to the
+    right.
+    """
+    styles = [f' style="text-align: {"right" if i in right_aligned else "left"}"' for i in range(len(headers))]
 
     def table_row(cells: Sequence[str], tag: str) -> str:
         """Return a table row of escaped cells with the tag `th` or `td`."""
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        return (
+            "<tr>"
+            + "".join(f"<{tag}{s}>{html.escape(cell)}</{tag}>" for cell, s in zip(cells, styles, strict=True))
+            + "</tr>"
+        )
 
     return f"<table>{table_row(headers, 'th')}{''.join(table_row(row, 'td') for row in rows)}</table>"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -49,8 +50,8 @@ def test_anonymized_repr_shows_head_and_metrics_in_80_columns(anonymized: dbanon
     ]  # the frame itself is in the source's order
     assert anonymized.release["score"][0] == 0.1 + 0.2
     shown_html = anonymized._repr_html_()
-    assert shown_html.index("<th>age</th>") < shown_html.index("<th>name_of_the_ward</th>")
-    assert "<td>[1975, 1979]</td>" in shown_html
+    assert shown_html.index(">age</th>") < shown_html.index(">name_of_the_ward</th>")
+    assert '<td style="text-align: left">[1975, 1979]</td>' in shown_html
     release, classes, _ = anonymized
     assert (len(release), len(classes)) == (8, 2)
 
@@ -87,7 +88,7 @@ def test_risk_attack_and_profile_accept_connection() -> None:
         assert lines[0] == "safe, version 1: 8 records in 2 classes"
         assert lines[1].split() == ["age", "score", "disease", "class_id"]
         assert max(map(len, lines)) <= 80
-        assert "<th>age</th>" in release._repr_html_()
+        assert ">age</th>" in release._repr_html_()
         risks = dbanon.risk(con, "safe")
         assert risks.equals(con.execute("FROM risk('safe')").df())
         assert dbanon.risk(con.raw, "safe").equals(risks)
@@ -115,3 +116,9 @@ def test_lazy_names_are_not_imported_early() -> None:
     seen_text = "import sys, dbanon; print(sorted({'duckdb', 'pandas', 'numpy', 'dbanon.api'} & set(sys.modules)))"
     completed = subprocess.run([sys.executable, "-c", seen_text], capture_output=True, text=True, check=True)
     assert completed.stdout.strip() == "[]"
+
+
+def test_html_summary_aligns_numbers_to_the_right_and_text_to_the_left() -> None:
+    summary = ReleaseSummary(("age", "class_id"), (("[1, 2]", 7),), 1, ("age",), (("k", 2.0, "Size."),))
+    cells = re.findall(r'<td style="text-align: (\w+)">(.*?)</td>', summary.html())
+    assert cells == [("left", "[1, 2]"), ("right", "7"), ("left", "k"), ("right", "2"), ("left", "Size.")]

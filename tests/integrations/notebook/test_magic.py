@@ -56,7 +56,7 @@ def test_magic_displays_release_with_metrics(shell: Any, capsys: pytest.CaptureF
     assert capsys.readouterr().out == "The connection is con.\n"
     output = shell.run_cell_magic("dbanon", "", f"{RELEASE};\n")
     assert isinstance(output, Anonymized)
-    assert "<th>age</th>" in output._repr_html_() and "<td>classes</td>" in output._repr_html_()
+    assert ">age</th>" in output._repr_html_() and '<td style="text-align: left">classes</td>' in output._repr_html_()
     rows = shell.run_line_magic("dbanon", f"SELECT age, disease FROM ({RELEASE}) ORDER BY ALL")
     assert isinstance(rows, NotebookResult) and len(rows) == 12
     numbers = shell.run_line_magic("dbanon", "SELECT 1 AS n, 'a' AS word")._repr_html_()
