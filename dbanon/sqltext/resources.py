@@ -1,5 +1,6 @@
 """Find the SQL files and the built-in hierarchies, in an installed wheel or in a checkout."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,10 +18,27 @@ def folder(name: str) -> Path:
     raise FileNotFoundError(f"dbanon is installed without its folder '{name}'; reinstall it")
 
 
+_CONTINUATION = re.compile(r"\\\n *")
+
+
 @cache
 def sql(path: str) -> str:
-    """Return the text of a SQL file by its path below sql/, such as `release/metrics/precision.sql`. Cached."""
-    return (folder("sql") / path).read_text(encoding="utf-8")
+    """Return the text of a SQL file by its path below sql/, such as `release/metrics/precision.sql`. Cached.
+
+    A line that ends with a backslash goes on in the next one (`join_lines`).
+    """
+    return join_lines((folder("sql") / path).read_text(encoding="utf-8"))
+
+
+def join_lines(text: str) -> str:
+    """Return a text in which a line that ends with a backslash goes on in the next line, whose indentation is removed.
+
+    So a long line of a template is written as several lines, and is one line of the statement.
+
+    >>> join_lines("SELECT 1 " + chr(92) + chr(10) + "    AS one")
+    'SELECT 1 AS one'
+    """
+    return _CONTINUATION.sub("", text)
 
 
 @cache

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbanon.sqltext.resources import join_lines
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -25,5 +27,7 @@ class Fault:
     """A module without which the tests are skipped, and the fault with them."""
 
     def planted(self, text: str) -> str | None:
-        """Return the text of the file with the fault; None where the fault does not fit."""
+        """Return the text of the file with the fault, lines of a template joined; None where the fault does not fit."""
+        if self.file.endswith(".sql"):
+            text = join_lines(text)
         return text.replace(self.old, self.new) if text.count(self.old) == 1 and self.old != self.new else None
