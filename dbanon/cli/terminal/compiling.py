@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 COMPILING_MESSAGE = (
-    "Compiling what the algorithm runs: once after installation, for some seconds (dbanon warmup compiles all)."
+    "Compiling the algorithm, once after installation (dbanon warmup compiles all)."
 )
 
 BAR_WIDTH = 20
