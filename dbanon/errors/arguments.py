@@ -95,5 +95,5 @@ class KOutOfRangeError(RefusedError):
 class UnusedArgumentError(UsageError):
     """A parameter that would be ignored."""
 
-    message = "{function}: {parameter} has no effect, because {why}. Hint: leave it out."
+    message = "{function}: {parameter} has no effect, because {why}. Hint: omit it."
     example = Example("FROM kacpc('patients', k = 10, ground_distance = 'ordered');")

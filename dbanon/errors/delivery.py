@@ -3,7 +3,7 @@
 from dbanon.errors.base import DbanonError
 from dbanon.errors.example import Situation
 
-_SHOWN = "It comes from a materialized anonymized view that is shown in PostgreSQL, "
+_SHOWN = "It is raised for a materialized anonymized view with a copy in PostgreSQL "
 
 _SERVER = "postgres:7411264587391234567"
 
@@ -11,14 +11,15 @@ _SERVER = "postgres:7411264587391234567"
 class InvalidDeliveryTargetError(DbanonError):
     """A PostgreSQL table to which this release cannot be copied; raised before anything is created."""
 
-    message = "{function}: no release can be put into {target}: {why}. Nothing was changed. Hint: {hint}."
+    message = "{function}: no release can be copied to {target}: {why}. Nothing was changed. Hint: {hint}."
     example = Situation(
-        _SHOWN + "where a table of that name is there already, where the role may make none, where "
-        "`READ_ONLY` was said when it was attached, or where PostgreSQL cannot have a name or a value.",
+        _SHOWN
+        + "if a table of that name exists already, the role may not create tables, the database was attached with "
+        "`READ_ONLY`, or PostgreSQL does not accept a name or a value.",
         (
             "create_release",
             '"pg"."public"."safe"',
-            "safe is there, and dbanon did not put it there for this release",
+            "safe exists already, and dbanon did not create it for this release",
             "choose another name, or drop it in PostgreSQL",
         ),
     )
@@ -28,16 +29,17 @@ class DeliveryTargetMismatchError(DbanonError):
     """A release whose copy is in another table than the statement states, or in a database that is not attached."""
 
     message = (
-        "{function}: by the ledger the copy of {release} is {target}, and {why}. Nothing was changed. Hint: {hint}."
+        "{function}: according to the ledger, the copy of {release} is {target}, but {why}. Nothing was changed. "
+        "Hint: {hint}."
     )
     example = Situation(
-        _SHOWN + "where the database that has the tables is not attached, or another one by its name.",
+        _SHOWN + "if the database that has the tables is not attached, or another database is attached under its name.",
         (
             "refresh_release",
             "safe",
             f'"public"."safe" in {_SERVER}/16384',
             f"pg is {_SERVER}/5",
-            "attach the other one, and write the name that it then has",
+            "attach the other one, and use the name that it then has",
         ),
     )
 
@@ -46,7 +48,7 @@ class DeliveryFailedError(DbanonError):
     """A recorded version that could not be copied to PostgreSQL, or a copy that could not be dropped."""
 
     example = Situation(
-        _SHOWN + "where PostgreSQL did not take the tables after the version was made and recorded.",
+        _SHOWN + "if PostgreSQL did not accept the tables after the version was created and recorded.",
         (
             "refresh_release",
             "safe version 2",
@@ -67,10 +69,13 @@ class DeliveryFailedError(DbanonError):
         """
         reason = why.rstrip(".")
         if function == "drop_release":
-            text = f"{target} could not be dropped, and {release} was not dropped either: {reason}. Hint: drop it again"
+            text = (
+                f"{target} could not be dropped, so {release} was not dropped either: {reason}. Hint: fix the "
+                "problem, then drop it again"
+            )
         else:
             text = (
-                f"{release} is recorded in the ledger and not delivered: {reason}. {target} is as it was before. Hint: "
-                "once that is mended, refresh it (with if_stale = true no new version is made), which delivers it"
+                f"{release} is recorded in the ledger but was not copied: {reason}. {target} is unchanged. Hint: fix "
+                "the problem, then refresh the release, which copies it (with if_stale = true, without a new version)"
             )
         super().__init__(f"{function}: {text}.")

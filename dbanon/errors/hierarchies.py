@@ -23,7 +23,8 @@ class UnknownHierarchyError(DbanonError):
         """
         super().__init__(
             f"{function}: there is no hierarchy '{name}' ({location}).{did_you_mean(name, hierarchies)} Hint: load it "
-            "with INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('name', 'file.csv'), or see FROM hierarchies()."
+            "with INSERT INTO dbanon.hierarchy FROM hierarchy_from_file('name', 'file.csv'); FROM hierarchies() lists "
+            "those that exist."
         )
 
 
@@ -79,8 +80,8 @@ class UncoveredValueError(DbanonError):
         super().__init__(
             f"{table}.{column}: {count} distinct values are missing from hierarchy '{hierarchy}'. "
             + (
-                "It has values as they are written in the session's time zone, but instants are looked up in UTC "
-                "(2020-01-01 00:00:00+00). Hint: delete it from dbanon.hierarchy and make it again. "
+                "It has values written in the session's time zone, but timestamps are looked up in UTC (2020-01-01 "
+                "00:00:00+00). Hint: delete it from dbanon.hierarchy and create it again. "
                 if is_of_zone
                 else "Hint: "
             )
@@ -98,9 +99,9 @@ class ReservedValueError(DbanonError):
     """Values that a reader could not distinguish from generalized ones."""
 
     message = (
-        "{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
-        "could not tell them from generalized values. Hint: rename them, declare a '*' that means a missing value "
-        "in missing_codes, or pass escape_labels = true to publish such values with a backslash before them."
+        "{table}.{column}: {count} distinct values are '*' or equal to the label of an inner node, so a reader could "
+        "not distinguish them from generalized values. Hint: rename them, declare a '*' that means a missing value in "
+        "missing_codes, or pass escape_labels = true to publish such values with a backslash in front."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['star']);", (SHAPES,))
 
@@ -109,8 +110,8 @@ class AmbiguousValueError(DbanonError):
     """Values that match several inner nodes."""
 
     message = (
-        "{table}.{column}: {count} distinct values are no leaf of the hierarchy, but the label of several inner "
-        "nodes, so which is meant cannot be told. Hint: give these values leaves of their own, or the nodes other "
+        "{table}.{column}: {count} distinct values are not leaves of the hierarchy but labels of several inner nodes, "
+        "so it is unclear which node is meant. Hint: add a leaf for each of these values, or give the nodes different "
         "labels."
     )
     example = Example(

@@ -34,7 +34,7 @@ class MissingExtraError(DbanonError):
         "{what} needs {library}, which is not installed. Hint: in the clone of dbanon, pip install -e '.[{extra}]'."
     )
     example = Situation(
-        "It comes when something is used that needs a library which is not installed.",
+        "It is raised when you use something that needs a library which is not installed.",
         ("dbanon.sqlalchemy", "sqlalchemy", "sqlalchemy"),
     )
 
@@ -69,7 +69,9 @@ class UnreadableScriptError(DbanonError):
 class NotADuckDBConnectionError(DbanonError):
     """An engine or connection of another database system."""
 
-    message = "{function}: {got} is no engine or connection of DuckDB. Hint: create_engine('duckdb:///file.duckdb')."
+    message = (
+        "{function}: {got} is not an engine or connection of DuckDB. Hint: create_engine('duckdb:///file.duckdb')."
+    )
     example = Example(
         'import sqlalchemy as sa\nfrom dbanon.sqlalchemy import install\n\ninstall(sa.create_engine("sqlite://"))',
         language="python",
@@ -81,7 +83,7 @@ class PolicyDriftError(DbanonError):
 
     message = (
         "{function}: the model and dbanon.policy differ about {table}: {columns:names}. Hint: declare_models(Base, "
-        "engine) writes the model's roles, policy_from_reflection shows the database's."
+        "engine) writes the roles of the model; policy_from_reflection shows those of the database."
     )
     example = Example(
         "import sqlalchemy as sa\n"
@@ -101,8 +103,8 @@ class ConnectionNotAttachedError(UsageError):
     """A connection of DuckDB that has no functions of dbanon."""
 
     message = (
-        "dbanon is not attached to the connection ({got}). Hint: dbanon.attach(connection) once, or open the database "
-        "with dbanon.connect."
+        "dbanon is not attached to the connection ({got}). Hint: call dbanon.attach(connection) once, or open the "
+        "database with dbanon.connect."
     )
     example = Example('import duckdb\n\ndbanon.risk(duckdb.connect(), "patients")', language="python")
 
@@ -111,7 +113,7 @@ class PersonColumnNotSelectedError(RefusedError):
     """A query without the person column, so that records would be counted instead of persons."""
 
     message = (
-        "{function}: the query leaves out {table}.{column}, which tells people apart, so k would count records. "
+        "{function}: the query does not select {table}.{column}, which identifies persons, so k would count records. "
         "Hint: select it too (it is withheld), or name another column with person = '...'."
     )
     example = Example(
@@ -128,9 +130,9 @@ class UnmappedTableError(RefusedError):
     """A query that reads a table with a policy that is not mapped."""
 
     message = (
-        "{function}: the query reads {table}, which has a policy and is no mapped table of the query, so its "
+        "{function}: the query reads {table}, which has a policy but is not a mapped table of the query, so its "
         "columns have no roles here. Hint: select columns of a class or Table that is mapped to {table}, with the "
-        "roles that declare_models writes. A view needs a policy of its own."
+        "roles that declare_models writes. A view needs its own policy."
     )
     example = Example(
         _DECLARED + '    query = sa.select(sa.table("people", sa.column("zip")))\n'
@@ -158,8 +160,8 @@ class ReadOnlyViewError(DbanonError):
     """A write to an anonymized view."""
 
     message = (
-        "{name} is an anonymized view and cannot be written. Hint: write to its source; a materialized one is "
-        "made anew with refresh(session)."
+        "{name} is an anonymized view and cannot be written. Hint: write to its source; refresh(session) publishes "
+        "the next version of a materialized view."
     )
     example = Example(
         _MODEL + "class SafePatient(AnonymizedView, Base):\n    __source__ = Patient\n    __k__ = 10\n\n\n"
@@ -183,12 +185,12 @@ class DbtModelChangedError(DbanonError):
     """A dbt model whose call differs from the call of its published version."""
 
     message = (
-        "{name}: the published version was made by another call; what differs: {differs:list}. A refresh keeps the "
-        "call. Hint: dbt run --full-refresh makes the next version by the call as it is now, with all records "
-        "clustered anew, and holds it against every version before."
+        "{name}: the published version was created by a call with other values of {differs:list}. A refresh keeps the "
+        "old call. Hint: dbt run --full-refresh creates the next version with the current call, clusters all records "
+        "again, and checks it against every earlier version."
     )
     example = Situation(
-        "It comes in dbt, when a model that is materialized as `anonymized` was changed since its last run.",
+        "dbt raises it if a model that is materialized as `anonymized` was changed since its last run.",
         ("safe_patients", ["k"]),
     )
 
@@ -197,17 +199,21 @@ class ConnectionMissingError(DbanonError):
     """A `%dbanon` statement before a connection was opened."""
 
     message = (
-        "{magic}: there is no connection. Hint: {magic} clinic.duckdb opens a database, and {magic} con takes a "
-        "connection that dbanon.connect gave."
+        "{magic}: there is no connection. Hint: {magic} clinic.duckdb opens a database, and {magic} con uses a "
+        "connection that dbanon.connect returned."
     )
-    example = Situation("It comes when a notebook runs %dbanon FROM patients before it has a connection.", ("%dbanon",))
+    example = Situation(
+        "It is raised when a notebook runs %dbanon FROM patients before it has a connection.", ("%dbanon",)
+    )
 
 
 class UnknownConnectionError(DbanonError):
     """A `%dbanon` argument that is neither a connection, nor a database, nor a statement."""
 
     message = (
-        "%dbanon: {text!r} is no variable with a connection, and no file of DuckDB by its name (.duckdb, .ddb or "
+        "%dbanon: {text!r} is neither a variable with a connection nor the name of a DuckDB file (.duckdb, .ddb or "
         ".db). Hint: con = dbanon.connect('clinic.duckdb') and %dbanon con, or %dbanon clinic.duckdb."
     )
-    example = Situation("It comes when a notebook runs %dbanon clinic and has no variable of that name.", ("clinic",))
+    example = Situation(
+        "It is raised when a notebook runs %dbanon clinic and has no variable of that name.", ("clinic",)
+    )

@@ -77,11 +77,11 @@ class DatabaseReadAsFileError(RefusedError):
 
     message_pattern = "reads a DuckDB database as a file"
     message = (
-        "{function}: {source} reads a DuckDB database as a file ({readers:names}), where no policy is found. Hint: "
-        "ATTACH the database and name its table, so that the policy of the table applies."
+        "{function}: {source} reads a DuckDB database as a file ({readers:names}), without its policy. Hint: ATTACH "
+        "the database and name its table, so that the policy of the table applies."
     )
     example = Situation(
-        "A view calls DuckDB's function read_duckdb, which DuckDB has from version 2 on.",
+        "A view calls DuckDB's function read_duckdb (DuckDB 2 and later).",
         ("kacpc", "women", ["read_duckdb"]),
     )
 
@@ -89,10 +89,10 @@ class DatabaseReadAsFileError(RefusedError):
 class RelationOverPolicyError(RefusedError):
     """A relation of DuckDB or ibis, passed as data, that reads a table with a policy."""
 
-    message_pattern = "what is given as data would be published without it"
+    message_pattern = "passed as data, it would be published without its policy"
     message = (
-        "{function}: the relation reads {table}, which has a policy: what is given as data would be published "
-        "without it. Hint: name the table in a call on its connection, such as FROM kacpc({table:sql}, k = 10), or "
-        "declare a view of what shall be published and its policy."
+        "{function}: the relation reads {table}, which has a policy; passed as data, it would be published without "
+        "its policy. Hint: name the table in a call on its connection, such as FROM kacpc({table:sql}, k = 10), or "
+        "create a view of the part to publish and declare its policy."
     )
     example = Example('dbanon.anonymize(con.table("patients"), k=10, qi=["zip"])', language="python")

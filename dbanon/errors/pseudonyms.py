@@ -11,9 +11,9 @@ _MAKE_KEY_HINT = "make one with `openssl rand -hex 32`"
 class PseudonymKeyMissingError(DbanonError):
     """A pseudonym key that is not where the policy says."""
 
-    message_pattern = "the key of pseudonyms was looked for in"
+    message_pattern = "the key of pseudonyms was expected in"
     example = Situation(
-        "It comes where a pseudonym is published and its key is not where the policy says.",
+        "It is raised if a pseudonym is to be published and its key is not where the policy states.",
         ("the environment variable DBANON_KEY", "is not set"),
     )
 
@@ -25,10 +25,9 @@ class PseudonymKeyMissingError(DbanonError):
             why: The rest of the relative clause about it, such as "is not set".
         """
         super().__init__(
-            f"the key of pseudonyms was looked for in {location}, which {why}. Hint: {_MAKE_KEY_HINT} and put it "
-            "there, or say "
-            "where it is in dbanon.policy, settings = {'key': 'env:NAME'} or {'key': 'file:/path'}; with another key "
-            "everybody has another pseudonym."
+            f"the key of pseudonyms was expected in {location}, which {why}. Hint: {_MAKE_KEY_HINT} and put it there, "
+            "or state its place in dbanon.policy, settings = {'key': 'env:NAME'} or {'key': 'file:/path'}; a "
+            "different key gives every person a different pseudonym."
         )
 
 
@@ -37,7 +36,7 @@ class WeakPseudonymKeyError(RefusedError):
 
     message_pattern = "cannot be the key of pseudonyms"
     example = Situation(
-        "It comes where the key of pseudonyms is too short or was made up by somebody.",
+        "It is raised if the key of pseudonyms is too short or does not look random.",
         ("the file /etc/clinic/key", "it has 16 bytes"),
     )
 
@@ -49,8 +48,9 @@ class WeakPseudonymKeyError(RefusedError):
             why: The reason, such as "it has 8 bytes".
         """
         super().__init__(
-            f"what is in {location} cannot be the key of pseudonyms: {why}. Accepted: 32 random bytes or more, in "
-            f"hexadecimal digits or Base64. Whoever guesses the key has every identifier back. Hint: {_MAKE_KEY_HINT}."
+            f"the content of {location} cannot be the key of pseudonyms: {why}. Accepted: 32 random bytes or more, as "
+            "hexadecimal digits or Base64. Anyone who guesses the key can restore every identifier. Hint: "
+            f"{_MAKE_KEY_HINT}."
         )
 
 
@@ -58,10 +58,10 @@ class UnreadableKeyReferenceError(DbanonError):
     """A key reference that names neither an environment variable nor a file."""
 
     message = (
-        "{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. "
-        "Hint: the key itself stands in neither a statement nor dbanon.policy."
+        "{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. Hint: never "
+        "write the key itself into a statement or dbanon.policy."
     )
-    example = Situation("It comes where the policy or a call gives something other than where the key is.", ("key",))
+    example = Situation("It is raised if the policy or a call has anything other than the place of the key.", ("key",))
 
 
 class AmbiguousDataSubjectError(RefusedError):
@@ -69,7 +69,8 @@ class AmbiguousDataSubjectError(RefusedError):
 
     message_pattern = "have the role pseudonym, and"
     example = Situation(
-        "It comes where columns of a table have the role pseudonym, none is the person, and none says it is.",
+        "It is raised if columns of a table have the role pseudonym, no column has the role person, and none of them "
+        "is declared to identify the person.",
         ("kacpc", "visits", ["patient", "visit"]),
     )
 
@@ -84,23 +85,24 @@ class AmbiguousDataSubjectError(RefusedError):
         """
         super().__init__(
             f"{function}: {format_names(columns)} of {table} have the role pseudonym, and "
-            f"{'several say that they are' if is_several else 'nothing says which of them is'} the data subject, whose "
-            f"rows k and the models count as one person's. Hint: say it of one of them in dbanon.policy, "
-            f"settings = {{'person': 'true'}} of {columns[0]}, or give a column the role person."
+            f"{'several are declared to identify' if is_several else 'none is declared to identify'} the data "
+            "subject, whose rows k and the models count as those of one person. Hint: declare one in dbanon.policy, "
+            f"such as settings = {{'person': 'true'}} for {columns[0]}, or give a column the role person."
         )
 
 
 class PseudonymFormatMismatchError(DbanonError):
     """Two pseudonym columns that share key and scope and have different formats."""
 
-    message_pattern = "share a key and a scope, and not"
+    message_pattern = "share a key and a scope but differ in"
     message = (
-        "{function}: the pseudonyms {columns:names} of {table} share a key and a scope, and not format, length and "
-        "prefix. Equal values have one pseudonym there, which must be written alike. Hint: give them one form in "
-        "dbanon.policy, or leave the scope of one out, so that equal values differ."
+        "{function}: the pseudonyms {columns:names} of {table} share a key and a scope but differ in format, length "
+        "or prefix. Equal values have the same pseudonym there, so its form must be the same. Hint: give them the "
+        "same form in dbanon.policy, or remove the scope of one, so that equal values get different pseudonyms."
     )
     example = Situation(
-        "It comes where two columns name one scope, so that equal values have one pseudonym, and differ in form.",
+        "It is raised if two columns have the same scope, so that equal values have the same pseudonym, but differ in "
+        "form.",
         ("kacpc", ["patient", "mother"], "visits"),
     )
 
@@ -110,7 +112,8 @@ class CannotTransformColumnError(DbanonError):
 
     message = "{function}: {column} cannot have the role {role}: {why}. Accepted: {accepted}."
     example = Situation(
-        "It comes where a column has a type that cannot be made so, or dates have no person to be shifted by.",
+        "It is raised if the type of a column does not allow the role, or if dates are to be shifted and there is no "
+        "person column.",
         ("kacpc", "visits.notes", "pseudonym", "it has the type VARCHAR[]", "numbers, text or UUIDs"),
     )
 
@@ -119,7 +122,7 @@ class TransformedColumnsNotSupportedError(DbanonError):
     """A column with the role pseudonym, mask or shift in a release that does not support them."""
 
     example = Situation(
-        "It comes where a stream, a release with noise or Spark would have to publish such a column.",
+        "It is raised if a stream, a release with noise or Spark would have to publish such a column.",
         ("castle", "visits", ["patient"], "a stream"),
     )
 
@@ -135,7 +138,7 @@ class TransformedColumnsNotSupportedError(DbanonError):
             output: What does not support them, such as "a stream".
             hint: The hint; by default to withhold the columns.
         """
-        hint = hint or f"leave them out, withhold = [{', '.join(repr(c) for c in columns)}]"
+        hint = hint or f"withhold them, withhold = [{', '.join(repr(c) for c in columns)}]"
         super().__init__(
             f"{function}: {format_names(columns)} of {table} have the role pseudonym, mask or shift, which {output} "
             f"does not publish. Hint: {hint}."
@@ -147,11 +150,12 @@ class DateShiftOutOfRangeError(DbanonError):
 
     message_pattern = "at the end of its type"
     message = (
-        "{function}: {column} has a {type_} at the end of its type, less than {days} days from it, which cannot "
-        "be shifted. Hint: name such a code in `missing_codes`, or withhold the column."
+        "{function}: {column} has a {type_} at the end of its type's range (less than {days} days from it), which "
+        "cannot be shifted. Hint: if it is a code for a missing value, name it in `missing_codes`; otherwise withhold "
+        "the column."
     )
     example = Situation(
-        "It comes where a date is so close to the end of its type that it cannot be shifted.",
+        "It is raised if a date is too close to the end of its type's range to be shifted.",
         ("kacpc", "visits.day", "DATE", 30),
     )
 
@@ -161,13 +165,13 @@ class PseudonymCollisionError(RefusedError):
 
     message_pattern = "would have a pseudonym that another"
     message = (
-        "{function}: {count} values of {column} would have a pseudonym that another value has too, at length = "
-        "{length}: two persons would become one. The least length that holds is {least} (0: none of this format "
-        "does). Hint: set it in dbanon.policy, settings = {{'length': ...}}; longer is better, for those who come "
-        "later."
+        "{function}: {count} values of {column} would have a pseudonym that another value has too, with length = "
+        "{length}: two persons would become one. The shortest length without a collision is {least} (0: this format "
+        "has none). Hint: set it in dbanon.policy, settings = {{'length': ...}}; longer is better, because persons "
+        "may be added later."
     )
     example = Situation(
-        "It comes where pseudonyms are so short that two values would share one.",
+        "It is raised if pseudonyms are so short that two values would share one.",
         ("kacpc", 363, "visits.patient", 4, 7),
     )
 
@@ -175,7 +179,7 @@ class PseudonymCollisionError(RefusedError):
 def _linkage_text(columns: Sequence[str]) -> str:
     """Return words for a message that state which rows the pseudonym columns link."""
     if len(columns) == 1:
-        return f"the pseudonym {columns[0]} shows which rows are of one person"
+        return f"the pseudonym {columns[0]} shows which rows belong to one person"
     return f"the pseudonyms {', '.join(columns)} show which rows belong together"
 
 
@@ -187,9 +191,9 @@ def _withhold_hint(columns: Sequence[str]) -> str:
 class LinkedRowsBelowKError(RefusedError):
     """Persons whose rows, linked by their pseudonym, single them out."""
 
-    message_pattern = "alone by their linked rows"
+    message_pattern = "singled out by their linked rows"
     example = Situation(
-        "It comes where a pseudonym links the rows of persons, and too few persons have rows in the same classes.",
+        "It is raised if a pseudonym links the rows of persons and too few persons have rows in the same classes.",
         ("kacpc", "visits", ["patient"], 3, 10),
     )
 
@@ -204,20 +208,19 @@ class LinkedRowsBelowKError(RefusedError):
             k: The parameter k of the call.
         """
         super().__init__(
-            f"{function}: {count} persons of {table} are alone by their linked rows: {_linkage_text(columns)}, and "
-            f"fewer than k = {k} persons have rows in the same classes, as often. Hint: {_withhold_hint(columns)}, "
-            "generalize more "
-            "(min_level, grid, fewer columns in qi), try an algorithm that leaves equal records together (mondrian, "
-            "datafly), or publish one row per person."
+            f"{function}: {count} persons of {table} are singled out by their linked rows: {_linkage_text(columns)}, "
+            f"and fewer than k = {k} persons have the same number of rows in the same classes. Hint: "
+            f"{_withhold_hint(columns)}, generalize more (min_level, grid, fewer columns in qi), try an algorithm "
+            "that keeps equal records together (mondrian, datafly), or publish one row per person."
         )
 
 
 class LinkedRowsMissModelError(RefusedError):
     """Linked rows of persons that together do not meet a privacy model."""
 
-    message_pattern = "do not meet .* by the linked rows of their persons"
+    message_pattern = "do not meet .* for the linked rows of their persons"
     example = Situation(
-        "It comes where a class meets a model, and the persons of it whose rows are in the same classes do not.",
+        "It is raised if a class meets a model but those of its persons who have rows in the same classes do not.",
         ("kacpc", "visits", ["patient"], "l", "disease", 2),
     )
 
@@ -235,7 +238,7 @@ class LinkedRowsMissModelError(RefusedError):
             count: The number of groups of persons that do not meet it.
         """
         super().__init__(
-            f"{function}: {count} groups of persons of {table} do not meet {parameter} of {sensitive} by the linked "
+            f"{function}: {count} groups of persons of {table} do not meet {parameter} of {sensitive} for the linked "
             f"rows of their persons: {_linkage_text(columns)}. Hint: {_withhold_hint(columns)}, or generalize more."
         )
 
@@ -243,9 +246,9 @@ class LinkedRowsMissModelError(RefusedError):
 class LinkedRowsRareValuesError(RefusedError):
     """Unchanged values that single persons out when their rows are linked."""
 
-    message_pattern = "values that their linked rows have together"
+    message_pattern = "have combined values of .* persons share"
     example = Situation(
-        "It comes where each value is common, and those that the linked rows of a person have together are not.",
+        "It is raised if each value is common but the combination of values in the linked rows of a person is not.",
         ("kacpc", "visits", ["patient"], ["ward"], 3, 10),
     )
 
@@ -264,11 +267,10 @@ class LinkedRowsRareValuesError(RefusedError):
         """
         unchanged_columns = list(unchanged_columns) or [""]
         super().__init__(
-            f"{function}: {count} persons of {table} have values that their linked rows have together with fewer than "
-            f"k = {k} persons, in {format_names(unchanged_columns)}; {_linkage_text(columns)}. "
-            f"Hint: {_withhold_hint(columns)}, "
-            "or these columns, or "
-            f"accept what a column adds with allow_rare = ['{unchanged_columns[-1]}']."
+            f"{function}: the linked rows of {count} persons of {table} have combined values of "
+            f"{format_names(unchanged_columns)} that fewer than k = {k} persons share; {_linkage_text(columns)}. "
+            f"Hint: {_withhold_hint(columns)}, withhold these columns, or accept the risk of a column with allow_rare "
+            f"= ['{unchanged_columns[-1]}']."
         )
 
 
@@ -278,6 +280,6 @@ class InvalidTransformSettingError(UsageError):
     message_pattern = r": [\w ]+ must be .+, got "
     message = "{column}: {setting} must be {accepted}, got {given!r}."
     example = Situation(
-        "It comes where a setting of a pseudonym, mask or shift is none.",
+        "It is raised if a setting of a pseudonym, mask or shift is not valid.",
         ("visits.patient", "length", "an integer from 4 to 64 for the format hex", 2),
     )

@@ -13,7 +13,7 @@ class HierarchyNotStoredError(DbanonError):
     """A hierarchy that is not stored in the current database."""
 
     message = (
-        "{function}: no hierarchy '{name}' is stored in dbanon.hierarchy. Hint: store it, INSERT INTO "
+        "{function}: no hierarchy '{name}' is stored in dbanon.hierarchy. Hint: store it with INSERT INTO "
         "dbanon.hierarchy FROM hierarchy_builtin('name') or FROM hierarchy_from_file('name', 'file.csv')."
     )
     example = Example("SELECT covers('Boston', '02138', 'zip55');")
@@ -35,8 +35,8 @@ class TooManyTargetValuesError(DbanonError):
     """A target column with more values than a model can learn to distinguish."""
 
     message = (
-        "{function}: {table}.{column} has {count} values; a model learns to tell at most {most} apart. Hint: name "
-        "another target, or a column of groups of its values that was released, too."
+        "{function}: {table}.{column} has {count} values; a model learns to distinguish at most {most}. Hint: name "
+        "another target, or a released column with groups of its values."
     )
     example = Example(
         "FROM ml_utility('numbered', 'few', qi = ['sex'], target = 'patient_number');",
@@ -51,8 +51,8 @@ class TooFewTrainingRecordsError(DbanonError):
     """A target column with too few known values to train and test a model."""
 
     message = (
-        "{function}: {table}.{column} is known of fewer than two records of the source, or of none of the "
-        "release. Hint: name a target that both have."
+        "{function}: {table}.{column} has a value in fewer than two records of the source, or in none of the release. "
+        "Hint: name a target that has values in both."
     )
     example = Example("FROM ml_utility('shapes', 'shapes', qi = ['gender'], target = 'nothing');", (SHAPES,))
 
@@ -61,8 +61,8 @@ class UnparsablePublishedValueError(DbanonError):
     """Values of a release that cannot be parsed as published values of the source's column."""
 
     message = (
-        "{function}: {count} distinct values of {release}.{column} are not a published form; read are {forms}, and "
-        "*. Hint: name the release of this source, or leave the column out with qi = [...]."
+        "{function}: {count} distinct values of {release}.{column} do not have a published form. Accepted: {forms}, "
+        "and *. Hint: name the release of this source, or omit the column with qi = [...]."
     )
     example = Example(
         "FROM query_error('vague', 'patients', qi = ['birth_date']);",
@@ -74,8 +74,8 @@ class ComparisonTableMismatchError(UsageError):
     """A table for the results of a comparison that contains something else."""
 
     message = (
-        "compare: {table} holds {holds} and not this comparison. Hint: name another table, or give the parameters "
-        "that it was made with; algorithms, k, d and rows may be others."
+        "compare: {table} contains {holds}, not this comparison. Hint: name another table, or give the parameters "
+        "with which it was created; algorithms, k, n_quasi_identifiers and sample_sizes may differ."
     )
     example = Example(
         'dbanon.compare(con, "few", into="visits", k=[5], qi=["sex"])',
@@ -88,8 +88,8 @@ class TooFewRecordsError(RefusedError):
     """A table with at most one record of a known person, which meets no k."""
 
     message = (
-        "{function}: {table} has {count} {unit} to publish, and nobody can hide in a group of one. "
-        "Hint: there is no k that this table can meet."
+        "{function}: {table} has {count} {unit} to publish, and k-anonymity needs at least two. Hint: name a table "
+        "with more records; no k is possible here."
     )
     example = Example("FROM kacpc('one', k = 2, qi = ['sex']);", ("CREATE TABLE one AS FROM patients LIMIT 1;",))
 
@@ -99,8 +99,8 @@ class MaxLevelBlockTooSmallError(RefusedError):
 
     message_pattern = "into groups that cannot meet "
     message = (
-        "{function}: max_level of {columns:list} separates {rows} records into groups that cannot meet {model}. "
-        "Hint: raise max_level, or ask for less."
+        "{function}: max_level of {columns:list} separates {rows} records into groups that cannot meet {model}. Hint: "
+        "raise max_level, or weaken the model."
     )
     example = Example(
         "FROM kacpc('shapes', k = 60, qi = ['gender'], hierarchies = {'gender': 'sex'}, max_level = {'gender': 0});",
@@ -112,8 +112,8 @@ class CoarsenAboveMaxLevelError(DbanonError):
     """A max_level that forbids the nodes that `round` requires."""
 
     message = (
-        "{function}: round of {column} asks for nodes above max_level: the highest that max_level allows some of "
-        "its values is no multiple of {round_} steps from the root. Hint: raise max_level, or give another round."
+        "{function}: coarsen of {column} requires nodes above max_level: for some values, the highest node that "
+        "max_level allows is not a multiple of {round_} steps from the root. Hint: raise max_level, or change coarsen."
     )
     example = Example(
         "FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip5'}, max_level = {'zip': 1}, "
@@ -126,14 +126,13 @@ class TableTooLargeError(DbanonError):
     """A table on which an algorithm would take very long."""
 
     message = (
-        "{function}: {tuples} distinct tuples in {clusters} clusters take {time} on this machine. Hint: "
-        "max_partition = 20000 clusters cells of so many tuples one by one; allow_slow = true takes the time; "
-        "mondrian is fast "
-        "on tables of this size."
+        "{function}: {tuples} distinct tuples in {clusters} clusters take {time} on this machine. Hint: max_partition "
+        "= 20000 clusters parts of that many tuples one by one; allow_slow = true runs it anyway; mondrian is fast on "
+        "tables of this size."
     )
     example = Situation(
-        "It comes from algorithms whose time can grow with the square of the table, where that is more than a "
-        "minute or two. The first clusters tell.",
+        "It is raised by algorithms whose time can grow with the square of the table, if the estimate exceeds a "
+        "minute or two. The estimate is made from the first clusters.",
         ("kmember", 1_000_000, 100_000, "some 40 minutes"),
     )
 
@@ -142,9 +141,9 @@ class TooManyLevelsError(DbanonError):
     """Attributes with more combinations of levels than are searched."""
 
     message = (
-        "{function}: the quasi-identifiers and sets of some of them have {nodes} combinations of levels, and more "
-        "than {most} are not searched. Hint: give numbers hierarchies of few levels, ask for fewer "
-        "quasi-identifiers, or leave base = 'incognito' out."
+        "{function}: the quasi-identifiers and their subsets have {nodes} combinations of levels; at most {most} are "
+        "searched. Hint: give numbers hierarchies of few levels, use fewer quasi-identifiers, or omit base = "
+        "'incognito'."
     )
     example = Example(
         "FROM ldiversity_mondrian('wide', k = 2, qi = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'm'], "
@@ -157,8 +156,8 @@ class ModelNotMetError(RefusedError):
     """A table that does not meet a privacy model even as a single class."""
 
     message = (
-        "{function}: all records together do not meet {model} on {column}; the most that they allow is {best}. "
-        "Hint: ask for less, or withhold the column."
+        "{function}: all records together do not meet {model} on {column}; the most that they allow is {best}. Hint: "
+        "weaken the model, or withhold the column."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['gender'], sensitive = ['star'], l = 5);", (SHAPES,))
 
@@ -167,8 +166,8 @@ class SensitiveColumnMissingError(DbanonError):
     """A model of sensitive values for a table without a sensitive column."""
 
     message = (
-        "{function}: {parameter} is about sensitive values, and no column of {table} is sensitive. Hint: name one "
-        "with sensitive = ['disease'], or give it the role sensitive in dbanon.policy."
+        "{function}: {parameter} needs a sensitive column, and {table} has none. Hint: name one with sensitive = "
+        "['disease'], or give it the role sensitive in dbanon.policy."
     )
     example = Example("FROM kacpc('few', k = 10, qi = ['zip'], l = 2);", (FEW,))
 
@@ -183,8 +182,8 @@ class SensitiveHierarchyMissingError(DbanonError):
     ) -> None:
         """Build the message; `feature` is what needs the hierarchy, as text."""
         super().__init__(
-            f"{function}: {feature} needs a hierarchy of {table}.{column}. "
-            f"Hint: hierarchies = {{'{column}': 'name'}}, or the column hierarchy of dbanon.policy."
+            f"{function}: {feature} needs a hierarchy of {table}.{column}. Hint: name one with hierarchies = "
+            f"{{'{column}': 'name'}}, or in the column hierarchy of dbanon.policy."
         )
 
 
@@ -206,8 +205,8 @@ class UnexpectedNullError(DbanonError):
         """Build the message; `is_stream` selects the hint for streams, which cannot drop rows."""
         alternative = "a view without these rows" if is_stream else "nulls = 'drop'"
         super().__init__(
-            f"{function}: {table}.{column} is NULL in {count} rows and nulls = 'error' was asked for. "
-            f"Hint: use nulls = 'keep' or {alternative}."
+            f"{function}: {table}.{column} is NULL in {count} rows, which nulls = 'error' does not accept. Hint: use "
+            f"nulls = 'keep' or {alternative}."
         )
 
 
@@ -215,8 +214,8 @@ class NonFiniteValueError(DbanonError):
     """NaN or an infinity in a quasi-identifier."""
 
     message = (
-        "{function}: {table}.{column} is NaN or infinite in {count} rows, which have no place in an interval. "
-        "Hint: turn them into NULL in a view, or filter them out."
+        "{function}: {table}.{column} is NaN or infinite in {count} rows, which belong to no interval. Hint: turn "
+        "them into NULL in a view, or filter these rows."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['weight']);", (SHAPES,))
 
@@ -227,7 +226,7 @@ class StatementInterruptedError(DbanonError):
     outcome = "interrupted"
     message = "{function}: interrupted. Nothing was released."
     example = Situation(
-        "It comes when Ctrl-C is pressed, or con.interrupt() is called from another thread, during clustering.",
+        "It is raised when you press Ctrl-C, or call con.interrupt() from another thread, during clustering.",
         ("kacpc",),
     )
 
@@ -236,11 +235,11 @@ class GateRefusedError(RefusedError):
     """A result that the release gate found not to be what it claims."""
 
     message = (
-        "{function}: the release gate refused the result: {what} ({count}). Nothing was released. "
-        "This is a defect of the algorithm, please report it with the call."
+        "{function}: the release gate refused the result: {what} ({count}). Nothing was released. This is a defect of "
+        "the algorithm. Hint: report it with the call."
     )
     example = Situation(
-        "It comes when an algorithm has a defect: the gate checks every result anew and lets no row leave.",
+        "It is raised if an algorithm has a defect: the gate checks every result again and returns no row that fails.",
         ("kacpc", "records are in classes below k", 3),
     )
 
@@ -249,7 +248,7 @@ class NullInOrderByError(DbanonError):
     """A record of a stream whose position is NULL."""
 
     message = (
-        "{function}: {table}.{column} has NULLs, and records arrive in its order. Hint: read a view without them, "
-        "or name another column in order_by."
+        "{function}: {table}.{column} has NULLs, but it states the order in which records arrive. Hint: read a view "
+        "without them, or name another column in order_by."
     )
     example = Example("FROM fads('shapes', k = 10, delta = 100, order_by = 'sex', qi = ['gender']);", (SHAPES,))

@@ -23,17 +23,17 @@ _RELATION = (
 class NotSupportedForRelatedTablesError(UsageError):
     """A feature that is only available for a single table."""
 
-    message = "{function}: {what} goes with one table only: {why}. Hint: {hint}."
+    message = "{function}: {what} is for one table only: {why}. Hint: {hint}."
     example = Example("FROM kacpc('visits', k = 10, qi = ['zip'], entity = 'people', key = 'patient_number');", _TABLES)
 
 
 class RelationKeyMismatchError(UsageError):
     """A key in the call that differs from the one in dbanon.relation."""
 
-    message_pattern = " dbanon.relation says that key = "
+    message_pattern = " dbanon.relation has key = "
     message = (
-        "{function}: of {table} and {entity} dbanon.relation says that key = {stored}, and the call says "
-        "something else. Hint: leave key out, or UPDATE dbanon.relation."
+        "{function}: for {table} and {entity}, dbanon.relation has key = {stored}, and the call has another key. "
+        "Hint: omit key, or UPDATE dbanon.relation."
     )
     example = Example(
         "FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});", (*_TABLES, _RELATION)
@@ -44,7 +44,7 @@ class AmbiguousRelationError(UsageError):
     """Two tables with several keys in dbanon.relation."""
 
     message = (
-        "{function}: dbanon.relation has several keys of {table} for {entity}, in rows that spell these names "
+        "{function}: dbanon.relation has several keys from {table} to {entity}, in rows that spell these names "
         "differently. Hint: DELETE all but one; FROM dbanon.relation shows them."
     )
     example = Example(
@@ -56,7 +56,7 @@ class AmbiguousRelationError(UsageError):
 class RelationKeyNotWithheldError(RefusedError):
     """A key column of dbanon.relation that the policy does not withhold."""
 
-    message_pattern = " says who a row is about, "
+    message_pattern = " is a key that identifies the person of a row, "
     example = Example(
         "SELECT problem FROM policy_problems() WHERE column_name = 'zip';",
         (
@@ -69,13 +69,13 @@ class RelationKeyNotWithheldError(RefusedError):
     def __init__(self, table: str, column: str, role: str | None) -> None:
         """Build the message; `role` is the declared role of the column, None if it has none."""
         why = (
-            "and has no role: where the table is released alone, ten rows of one person are ten people"
+            "but has no role: if the table is released alone, ten rows of one person count as ten people"
             if role is None
-            else f"and its role is {role}: a key leaves as a pseudonym of a release, or not at all"
+            else f"but its role is {role}: a key may be published only as a pseudonym"
         )
         super().__init__(
-            f"dbanon.relation: {table}.{column} says who a row is about, {why}. Hint: declare it person, or identifier "
-            "where a key has several columns."
+            f"dbanon.relation: {table}.{column} is a key that identifies the person of a row, {why}. Hint: declare it "
+            "person, or identifier if the key has several columns."
         )
 
 
@@ -101,13 +101,14 @@ class OverlappingReleaseError(RefusedError):
             is_several: Whether the new release is the one of several tables, rather than one of the others.
         """
         why = (
-            "and a release of several tables cannot be held against others"
+            "and a release of several tables cannot be compared with others"
             if is_several
-            else "whose tables can be joined, so that nothing else of these people can be held against them"
+            else "whose tables can be joined, so another release of these people cannot be compared with them"
         )
         super().__init__(
-            f"{name}: the same people are in {', '.join(others)}, {why}. Hint: where no reader has that any more, DROP "
-            "it and forget_release its versions; else release these people once, all tables together."
+            f"{name}: the same people are in {', '.join(others)}, {why}. Hint: if no reader has that release any "
+            "more, DROP it and use forget_release for its versions; otherwise release these people once, all tables "
+            "together."
         )
 
 
@@ -115,8 +116,8 @@ class KeyTypeMismatchError(UsageError):
     """Keys of two tables that have different types."""
 
     message = (
-        "{function}: {own} is {type_} and {entity}.{key} is {key_type}, and cannot be compared as keys. "
-        "Hint: a view that casts one of them, or other columns in key = {{'patient_id': 'id'}}."
+        "{function}: {own} is {type_} and {entity}.{key} is {key_type}, so they cannot be compared as keys. Hint: "
+        "cast one of them in a view, or name other columns in key = {{'patient_id': 'id'}}."
     )
     example = Example(
         "FROM kacpc('visits', k = 10, entity = 'people', key = {'zip': 'patient_number'});",
@@ -139,9 +140,9 @@ class OtherColumnInChildTableError(RefusedError):
     """A column with the role insensitive in a table with many rows per person."""
 
     message = (
-        "{function}: {table}.{column} is declared insensitive: values of several rows of a person together tell people "
-        "apart where single ones do not. Hint: UPDATE dbanon.policy and declare it quasi or sensitive, or DELETE "
-        "its row there, which withholds it."
+        "{function}: {table}.{column} is declared insensitive: the values of several rows of a person, taken "
+        "together, distinguish people even if single values do not. Hint: UPDATE dbanon.policy and declare it quasi "
+        "or sensitive, or DELETE its row there, which withholds it."
     )
     example = Example(
         _CALL,
@@ -156,17 +157,19 @@ class NullKeyError(DbanonError):
     """Rows of the table of people whose key is NULL."""
 
     message_pattern = " without a key"
-    message = "{function}: {table} has rows without a key ({key:list} is NULL): {count}. Hint: a view without them."
+    message = (
+        "{function}: {table} has rows without a key ({key:list} is NULL): {count}. Hint: read a view without them."
+    )
     example = Example(_CALL, (*_TABLES, "INSERT INTO people VALUES (NULL, 'F');"))
 
 
 class DuplicateKeyError(DbanonError):
     """Several rows of one person in the table of people."""
 
-    message_pattern = " has keys of several rows "
+    message_pattern = " has keys that occur in several rows "
     message = (
-        "{function}: {table} has keys of several rows ({key:list}): {count}. Hint: a row is a person there; name the "
-        "table of people as entity and the one with many rows a person in children."
+        "{function}: {table} has keys that occur in several rows ({key:list}): {count}. Hint: this table must have "
+        "one row per person; name the table of people as entity and the table with many rows per person in children."
     )
     example = Example(_CALL, (*_TABLES, "INSERT INTO people FROM people LIMIT 1;"))
 
@@ -174,9 +177,9 @@ class DuplicateKeyError(DbanonError):
 class OrphanRowsError(DbanonError):
     """Rows about persons who are not in the table of people."""
 
-    message_pattern = " about nobody in "
+    message_pattern = " about no person in "
     message = (
-        "{function}: {table} has rows about nobody in {entity} ({key:list} is NULL or not there): {count}. Hint: a "
-        "view without them."
+        "{function}: {table} has rows about no person in {entity} ({key:list} is NULL or missing there): {count}. "
+        "Hint: read a view without them."
     )
     example = Example(_CALL, (*_TABLES, "INSERT INTO visits VALUES (1, '02138', 'Asthma');"))

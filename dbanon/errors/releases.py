@@ -55,10 +55,9 @@ class NotASingleCallError(DbanonError):
         """
         end = "" if why.endswith("?") else "."
         super().__init__(
-            f"{statement}: the query must be one call and nothing else, SELECT * FROM "
-            f"f('table', k = 10, ...) or FROM f(...), where f is {' or '.join(functions)}; {why}{end} "
-            "Hint: to publish a part of a table, CREATE VIEW that part and name the view; choose from the result once "
-            "it is made."
+            f"{statement}: the query must be one call and nothing else, SELECT * FROM f('table', k = 10, ...) or FROM "
+            f"f(...), where f is {' or '.join(functions)}; {why}{end} Hint: to publish part of a table, CREATE VIEW "
+            "that part and name the view; select from the release after it is created."
         )
 
 
@@ -83,14 +82,15 @@ class UnknownReleaseError(DbanonError):
         hint = did_you_mean(name, releases)
         if is_several:
             hint = (
-                f" Hint: {name} is a release of several tables, which has one version and is made anew after DROP "
-                f"MATERIALIZED ANONYMIZED VIEW {name} and, when no reader has it any more, forget_release; COPY each "
-                "of its tables TO a file to hand them on."
+                f" Hint: {name} is a release of several tables, which has one version. To create it again: DROP "
+                f"MATERIALIZED ANONYMIZED VIEW {name} and, once no reader has it any more, forget_release. To pass it "
+                "on, COPY each of its tables TO a file."
             )
         if is_stream:
             hint = (
                 f" Hint: {name} is a streaming view, which has no versions: REFRESH STREAMING ANONYMIZED VIEW {name}, "
-                f"DROP STREAMING ANONYMIZED VIEW {name}, FROM stream_status(), and COPY {name} TO a file to hand it on."
+                f"DROP STREAMING ANONYMIZED VIEW {name}, FROM stream_status(), and COPY {name} TO a file to pass it "
+                "on."
             )
         super().__init__(f"{function}: there is no published release {name}.{hint}")
 
@@ -115,7 +115,7 @@ class UnknownVersionError(DbanonError):
         versions_text = ", ".join(f"{number} ({status})" for number, status in versions)
         is_forgetting = function == "forget_release"
         super().__init__(
-            f"{function}: {name} has no version {version}{' that can be forgotten' * is_forgetting}; it has "
+            f"{function}: {name} has no version {version}{' that can be forgotten' * is_forgetting}. It has "
             f"{versions_text}. Hint: "
             + ("drop a published release first." if is_forgetting else "FROM releases() lists the versions.")
         )
@@ -148,9 +148,10 @@ class ReleaseExistsError(DbanonError):
         hint = (
             f"a release of several tables has one version: DROP MATERIALIZED ANONYMIZED VIEW {name} first."
             if is_several
-            else "refresh it; replace = True (CREATE OR REPLACE) makes the next version with another definition."
+            else "refresh it; replace = True (CREATE OR REPLACE) creates the next version with another definition."
             if is_release
-            else f"REFRESH STREAMING ANONYMIZED VIEW {name} reads it on; DROP STREAMING ANONYMIZED VIEW {name} ends it."
+            else f"REFRESH STREAMING ANONYMIZED VIEW {name} continues it; DROP STREAMING ANONYMIZED VIEW {name} ends "
+            "it."
             if is_stream
             else "choose another name; these are not tables of a release."
         )
@@ -162,9 +163,9 @@ class ReleaseOutsideSourceDatabaseError(DbanonError):
     """A release in another database than its source or its policy."""
 
     message = (
-        "{function}: {name} would stand outside of {database}, where its source is, or the policy of that. "
-        "Hint: create it there and copy the result with dbanon publish; to put it into another attached "
-        "database, CREATE TABLE {name} AS FROM the release."
+        "{function}: {name} would not be in {database}, which has its source or the policy of the source. Hint: "
+        "create it there and copy the result with dbanon publish; to have it in another attached database, CREATE "
+        "TABLE {name} AS FROM the release."
     )
     example = Example(f"{_MAKE} elsewhere.main.safe AS {_CALL};", ("ATTACH ':memory:' AS elsewhere;",))
 
@@ -183,8 +184,8 @@ class UnstableSourceError(DbanonError):
     def __init__(self, name: str, source: str, function: str = "create_release") -> None:
         """Build the message; `name` is the release that is created, `source` its source."""
         super().__init__(
-            f"{function}: {source} gave other rows while {name} was made, or is temporary. Nothing was changed. "
-            "Hint: make a table of it first."
+            f"{function}: {source} returned different rows while {name} was being created, or is temporary. Nothing "
+            "was changed. Hint: copy it into a table first."
         )
 
 
@@ -198,11 +199,11 @@ class OpenTransactionError(DbanonError):
 class NoiseNotMaterializableError(RefusedError):
     """A materialized anonymized view of a release with noise."""
 
-    message_pattern = r"cannot be kept\. Each refresh would draw other noise"
+    message_pattern = r"cannot be materialized\. Each refresh would draw new noise"
     message = (
-        "{function}: a release with {asked} cannot be kept. Each refresh would draw other noise for the same people, "
-        "which a reader of several versions averages out, and its rows are no classes that the ledger could compare. "
-        "Hint: publish it once, CREATE TABLE ... AS SELECT * FROM {call}(...)."
+        "{function}: a release with {asked} cannot be materialized. Each refresh would draw new noise for the same "
+        "people, which a reader of several versions can average out, and its rows do not form classes that the ledger "
+        "could compare. Hint: publish it once, CREATE TABLE ... AS SELECT * FROM {call}(...)."
     )
     example = Example(f"{_MAKE} noisy AS SELECT * FROM rka('patients', k = 10, release = 'noise');")
 
@@ -213,18 +214,18 @@ class LedgerBusyError(DbanonError):
     outcome = "busy"
     message = (
         "{function}: {name} cannot be changed while another connection works on releases ({why}). Nothing was "
-        "changed. Hint: look at FROM releases() and try again."
+        "changed. Hint: see FROM releases() and try again."
     )
     example = Situation(
-        "It comes when two connections refresh, replace or drop one release at the same time.",
-        ("refresh_release", "safe", "version 1 is not the published one any more"),
+        "It is raised when two connections refresh, replace or drop the same release at the same time.",
+        ("refresh_release", "safe", "version 1 is no longer the published one"),
     )
 
 
 class SmallDifferencesRefusedError(RefusedError):
     """A version whose differences from other versions reveal groups that are too small."""
 
-    message_pattern = "could subtract them"
+    message_pattern = "could isolate them by subtraction"
     example = Example(
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;", (*_VISITS, "DELETE FROM few WHERE patient_number = 100007;")
     )
@@ -243,22 +244,22 @@ class SmallDifferencesRefusedError(RefusedError):
         if function == "create_release":
             outcome_text = "Nothing was changed"
             hint = (
-                f"if no one was given a version of it, DROP MATERIALIZED ANONYMIZED VIEW {name} and "
-                f"dbanon.forget_release(con, {text(name)}), then create it again; otherwise keep it, or publish anyway "
-                "with allow_small_differences = true, which the ledger records."
+                f"if no reader has a version of it, DROP MATERIALIZED ANONYMIZED VIEW {name} and "
+                f"dbanon.forget_release(con, {text(name)}), then create it again; otherwise keep it, or publish "
+                "anyway with allow_small_differences = true, which the ledger records."
             )
         else:
             outcome_text = "The old version stays"
             hint = (
-                f"FROM refresh_problems({text(name)}) shows those next to the published version where classes are kept;"
-                " wait for more records (with mode = 'hold' those that came do), cluster again with mode = 'recluster' "
-                "where classes are what differs (a reader of both versions can then intersect them), honour an erasure "
-                "with erase = true (the classes of those who went go whole), or publish anyway with "
+                f"FROM refresh_problems({text(name)}) lists the differences from the published version, if classes "
+                "are kept. You can wait for more records (mode = 'hold' defers the new ones), cluster again with mode "
+                "= 'recluster' if the classes differ (a reader of both versions can then intersect them), apply "
+                "deletions with erase = true (which removes every class that lost a member), or publish anyway with "
                 "allow_small_differences = true, which the ledger records."
             )
         super().__init__(
-            f"{function}: {n_sets} sets of records of {name} would come or go that are too few records (persons), or "
-            f"miss the model, by themselves: a reader who also has {versions} could subtract them. "
+            f"{function}: {n_sets} groups of added or removed records of {name} are too small (in records or persons) "
+            f"or violate the model: a reader who also has {versions} could isolate them by subtraction. "
             f"{outcome_text}. Hint: {hint}"
         )
 
@@ -267,8 +268,8 @@ class ErasureEmptiesReleaseError(RefusedError):
     """An erasure that would leave no class of a release."""
 
     message = (
-        "refresh_release: somebody has left every class of {name}, and nothing would be left with erase = true. "
-        "The old version stays. Hint: drop it, which takes its tables away."
+        "refresh_release: every class of {name} has lost a member, so erase = true would remove all of them. The old "
+        "version stays. Hint: drop the release, which drops its tables."
     )
     example = Example(
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few WITH (erase = true);",
@@ -282,7 +283,7 @@ class CannotKeepClassesError(RefusedError):
     message_pattern = ": the classes of .* cannot be kept: "
     message = (
         "refresh_release: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more "
-        "records (with mode = 'hold' those that came do), or cluster again with mode = 'recluster' (whoever has both "
+        "records (mode = 'hold' defers the new ones), or cluster again with mode = 'recluster' (a reader who has both "
         "versions can then intersect their classes)."
     )
     example = Example(
@@ -313,31 +314,31 @@ class CompositionRefusedError(RefusedError):
         """
         counts = ", ".join(f"{count} with {other}" for other, count in n_people.items())
         super().__init__(
-            f"{name}: beside other releases of the same people, candidate sets fall below k or l, or sets of so few "
-            f"can be subtracted: people {counts}. Hint: FROM composition(...) lists them two versions at a time, where "
-            "both were made; publish one of the releases only."
+            f"{name}: together with other releases of the same people, candidate sets fall below k or l, or groups "
+            f"below k can be isolated by subtraction: people {counts}. Hint: FROM composition(...) lists them for any "
+            "two existing versions; publish only one of the releases."
         )
 
 
 class LinkedVersionsNotAnonymousError(RefusedError):
     """A version whose pseudonyms let readers follow people through versions to groups that are too small."""
 
-    message_pattern = "by the same pseudonyms readers follow people through"
+    message_pattern = "with equal pseudonyms, readers can follow people through"
     message = (
-        "{release}: by the same pseudonyms readers follow people through {others:list} and this version, and {why}. "
-        "Nothing was changed. Hint: keep classes (mode = 'keep', or 'hold' where too few came), publish under "
-        "another name, whose pseudonyms are others, or withhold the pseudonym."
+        "{release}: with equal pseudonyms, readers can follow people through {others:list} and this version, and "
+        "{why}. Nothing was changed. Hint: keep the classes (mode = 'keep', or 'hold' if too few records were added), "
+        "publish under another name, which has different pseudonyms, or withhold the pseudonym."
     )
     example = Situation(
-        "It comes where a refresh would let readers follow people by their pseudonyms to sets of too few.",
-        ("safe", ["safe version 1"], "12 persons miss k then"),
+        "It is raised if a refresh would let readers follow people by their pseudonyms into groups that are too small.",
+        ("safe", ["safe version 1"], "12 persons then miss k"),
     )
 
 
 class CompositionUncheckedError(RefusedError):
     """Releases whose common people cannot be determined, with composition = 'refuse'."""
 
-    message_pattern = "composition = 'refuse', but nobody knows"
+    message_pattern = "composition = 'refuse', but the persons in it"
     example = Example(f"{_MAKE} by_sex WITH (composition = 'refuse') AS SELECT * FROM kacpc('few', k = 5);", _VISITS)
 
     def __init__(self, name: str, key: Sequence[str] | None, others: Mapping[str, Sequence[str] | None]) -> None:
@@ -351,14 +352,14 @@ class CompositionUncheckedError(RefusedError):
 
         def describe_key(columns: Sequence[str] | None) -> str:
             """Return words that say by which columns people are identified."""
-            return f"told apart by {', '.join(columns)}" if columns else "not told apart"
+            return f"identified by {', '.join(columns)}" if columns else "without an identifier"
 
         others_text = ", ".join(f"{other} ({describe_key(columns)})" for other, columns in others.items())
         super().__init__(
-            f"{name}: composition = 'refuse', but nobody knows who is in it ({describe_key(key)}) and in "
-            f"{others_text}. "
-            "Hint: declare the column that tells people apart with role person, or name it as key (KEY in SQL), the "
-            "same in each release; or forget_release what nobody has any more."
+            f"{name}: composition = 'refuse', but the persons in it ({describe_key(key)}) cannot be matched with "
+            f"those in {others_text}. Hint: declare the column that identifies persons with the role person, or name "
+            "it as key (KEY in SQL), the same in each release; or use forget_release for versions that no reader has "
+            "any more."
         )
 
 
@@ -386,8 +387,8 @@ class UnknownRelationError(RefusedError):
         others_text += f"; and {len(others) - 5} others" if len(others) > 5 else ""
         super().__init__(
             f"{name}: it is not known whether the same people are in {others_text}. These releases are not compared. "
-            "Hint: read tables and files by their names in the source, and forget_release what no reader has any more; "
-            "composition = 'warn' publishes with this warning, composition = 'refuse' does not."
+            "Hint: read tables and files by their names in the source, and use forget_release for versions that no "
+            "reader has any more; composition = 'warn' publishes with this warning, composition = 'refuse' does not."
         )
 
 
@@ -462,14 +463,14 @@ class PeopleNotRecognizedError(RefusedError):
             facts.append(f"{recognition.by_records} of {recognition.people} have the same records in {columns}")
         if recognition.is_comparable:
             why = (
-                "These are possibly the same people, and subtracting the versions lets those who differ be told apart. "
-                "Hint: give people the same key in each release; or, if they are other people, say so with "
-                f"disjoint_from = ['{other.split(' ')[0]}']."
+                "These are possibly the same people; a reader who subtracts the versions can distinguish those who "
+                "differ. Hint: give people the same key in each release; or, if they are other people, state that "
+                f"with disjoint_from = ['{other.split(' ')[0]}']."
             )
         else:
             why = (
-                f"An earlier version of dbanon made {other}; its hashes of values cannot be compared. Hint: refresh it "
-                "while its source is there, or use forget_release for versions that no reader has any more."
+                f"An earlier version of dbanon created {other}; its hashes of values cannot be compared. Hint: "
+                "refresh it while its source is there, or use forget_release for versions that no reader has any more."
             )
         super().__init__(f"{name}: of {other}, {'; '.join(facts)}. {why}")
 
@@ -478,12 +479,12 @@ class EarlierHashesError(DbanonError):
     """A release whose hashes in the ledger have the format of an earlier version of dbanon."""
 
     message = (
-        "{function}: an earlier version of dbanon made {name}, and its hashes of records cannot be compared "
-        "with the source as it is now. Hint: dbanon.refresh_release, or REFRESH MATERIALIZED ANONYMIZED VIEW {name}, "
-        "replaces them."
+        "{function}: an earlier version of dbanon created {name}, and its hashes of records cannot be compared with "
+        "the current source. Hint: dbanon.refresh_release, or REFRESH MATERIALIZED ANONYMIZED VIEW {name}, replaces "
+        "them."
     )
     example = Situation(
-        "It comes for a release that an earlier version of dbanon made, until it is refreshed.",
+        "It is raised for a release that an earlier version of dbanon created, until it is refreshed.",
         ("release_status", "safe"),
     )
 
@@ -492,8 +493,8 @@ class CompositionUnknownError(DbanonError):
     """A release whose people cannot be identified."""
 
     message = (
-        "{function}: nobody knows who is in {name}: its source had neither a person column nor a unique key. "
-        "Hint: declare one of role person, or name key columns in create_release."
+        "{function}: the persons in {name} are unknown: its source had neither a person column nor a unique key. "
+        "Hint: declare a column with the role person, or name key columns in create_release."
     )
     example = Example("FROM composition('safe_few', 'safe_few');", _VISITS)
 
@@ -502,8 +503,8 @@ class ReleaseChangedError(RefusedError):
     """A release whose tables were changed."""
 
     message = (
-        "{function}: {name} is not what was released: {what}. Nothing was given out. "
-        "Hint: refresh it, or drop it and create it again."
+        "{function}: {name} is not what was released: {what}. Nothing was written. Hint: refresh it, or drop it and "
+        "create it again."
     )
     example = Example("FROM certificate('safe');", (*SAFE, "DROP TABLE safe_metrics;"))
 
@@ -512,8 +513,8 @@ class ReleaseHashesMissingError(RefusedError):
     """A release without hashes, so that changes of its tables cannot be detected."""
 
     message = (
-        "{function}: nobody knows whether {name} is what was released: an earlier version of dbanon made it, "
-        "which kept no hashes of it, and whose measures tell of records that were left out. Hint: refresh it."
+        "{function}: {name} cannot be compared with what was released: an earlier version of dbanon created it, which "
+        "stored no hashes of it, and whose metrics reveal suppressed records. Hint: refresh it."
     )
     example = Example(
         'dbanon.publish(con, "safe", "unsealed.duckdb")', (*SAFE, "UPDATE dbanon.release SET hashes = NULL;"), "python"
@@ -524,9 +525,9 @@ class ReleaseTableMismatchError(DbanonError):
     """A table with the name and columns of a release and other rows."""
 
     message = (
-        "{function}: {name} is not the release of that name any more: {what}. Nothing is taken from the ledger. "
-        "Hint: refresh the release to have it as it was; to measure the table as it is, say in the call what its "
-        "columns are (qi = [...]) and, where the function takes one, its source."
+        "{function}: {name} is no longer the release of that name: {what}. Nothing is read from the ledger. Hint: "
+        "refresh the release to restore it; to measure the table as it is now, state its columns (qi = [...]) and, if "
+        "the function accepts one, its source in the call."
     )
     example = Example("FROM risk('safe');", (*SAFE, "DELETE FROM safe WHERE class_id = 1;"))
 
@@ -535,8 +536,8 @@ class SourceNotFoundError(DbanonError):
     """A release whose source is missing, in a call that needs it."""
 
     message = (
-        "{function}: {name} was released from {source}, which is not there any more, or lacks columns that were "
-        "released. Hint: source = '...' names a table with the rows that it was released from."
+        "{function}: {name} was released from {source}, which does not exist any more or lacks columns that were "
+        "released. Hint: name a table with the original rows, source = '...'."
     )
     example = Example("FROM query_error('safe_few');", (*_VISITS, "DROP TABLE few;"))
 
@@ -545,9 +546,9 @@ class LedgerMismatchError(DbanonError):
     """A call about a release with a parameter that contradicts the ledger."""
 
     message = (
-        "{function}: by the ledger {name} was released with {parameter} = {known}, and the call says "
-        "{parameter} = {given}. Hint: leave {parameter} out; to hold its rows against something else, copy them, "
-        "CREATE TABLE copied AS FROM {name}."
+        "{function}: according to the ledger, {name} was released with {parameter} = {known}, but the call has "
+        "{parameter} = {given}. Hint: omit {parameter}; to measure its rows by another value, copy them, CREATE TABLE "
+        "copied AS FROM {name}."
     )
     example = Example("FROM risk('safe_few', source = 'patients');", _VISITS)
 
@@ -556,9 +557,9 @@ class HierarchiesChangedError(DbanonError):
     """A release whose hierarchies have changed since."""
 
     message = (
-        "{function}: the hierarchies that are declared or stored now are not those that {name} was released with, "
-        "so that it cannot be told by them what its values stand for. Hint: name those that it was released with, "
-        "hierarchies = {{'column': 'hierarchy'}}, or refresh it."
+        "{function}: the hierarchies that are declared or stored now are not those with which {name} was released, so "
+        "they do not define what its values mean. Hint: name the original ones, hierarchies = {{'column': "
+        "'hierarchy'}}, or refresh the release."
     )
     example = Example(
         "FROM distortion('safe');", (*SAFE, "UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip';")
@@ -575,7 +576,8 @@ class TargetExistsError(DbanonError):
     def __init__(self, target: str, files: Iterable[str], function: str = "publish") -> None:
         """Build the message; `files` are the existing files, `target` the requested target."""
         super().__init__(
-            f"{function}: {format_names(files)} exists already. Hint: overwrite = True, or another name than {target}."
+            f"{function}: {format_names(files)} exists already. Hint: overwrite = True replaces it; or choose another "
+            f"name than {target}."
         )
 
 
@@ -583,7 +585,7 @@ class DemoExistsError(DbanonError):
     """A file at the path where `dbanon demo` would create its database."""
 
     example = Situation(
-        "It comes when `dbanon demo` finds a file where it would make its database.", ("dbanon_demo.duckdb", True)
+        "It is raised when `dbanon demo` finds a file where it would create its database.", ("dbanon_demo.duckdb", True)
     )
 
     def __init__(self, path: str, is_demo: bool) -> None:
@@ -594,11 +596,11 @@ class DemoExistsError(DbanonError):
             is_demo: Whether the file is a demo database, which `overwrite` may replace.
         """
         hint = (
-            "overwrite = True makes it anew, and what was added to it is lost;"
+            "overwrite = True creates it again, and everything that was added to it is lost;"
             if is_demo
-            else "it is no demo database and is never replaced;"
+            else "it is not a demo database and is never replaced;"
         )
-        super().__init__(f"demo: {path} exists already. Hint: {hint} another file: database = 'other.duckdb'.")
+        super().__init__(f"demo: {path} exists already. Hint: {hint} for another file: database = 'other.duckdb'.")
 
 
 class TargetInUseError(DbanonError):
@@ -609,8 +611,8 @@ class TargetInUseError(DbanonError):
     def __init__(self, target: str, function: str = "publish") -> None:
         """Build the message; `target` is the file that was to be written."""
         super().__init__(
-            f"{function}: {target} is a file that this reads: the source, an attached database, or a link to one. "
-            "It is never overwritten. Hint: choose another file."
+            f"{function}: {target} is a file that this call reads: the source, an attached database, or a link to "
+            "one. It is never overwritten. Hint: choose another file."
         )
 
 
@@ -618,8 +620,8 @@ class TargetNotLocalError(DbanonError):
     """An output that is not a path on this machine."""
 
     message = (
-        "{function}: {target} is no path on this machine, and only such are written. "
-        "Hint: write to a folder here and copy the files from there."
+        "{function}: {target} is not a path on this machine; files are written only here. Hint: write to a local "
+        "folder and copy the files from there."
     )
     example = Example('dbanon.publish(con, "safe", "s3://bucket/safe.csv")', SAFE, "python")
 
@@ -628,9 +630,8 @@ class StorageVersionTooOldError(DbanonError):
     """A column whose type the oldest DuckDB that shall read the file does not have."""
 
     message = (
-        "{function}: {column} has the type {type_}, which DuckDB reads from {needed} on, and the file is written "
-        "for {version} and later. Nothing was written. Hint: storage_version = '{needed}', or leave the column "
-        "out of the release."
+        "{function}: {column} has the type {type_}, which needs DuckDB {needed} or later, but the file is written for "
+        "{version} and later. Nothing was written. Hint: storage_version = '{needed}', or withhold the column."
     )
     example = Example(
         "with dbanon.connect() as ward:\n"
@@ -646,7 +647,7 @@ class WriteFailedError(DbanonError):
     """A file or database that could not be written: a full disk, a missing permission, too long a name."""
 
     example = Situation(
-        "It comes when the disk is full, or the folder cannot be written.", ("out.duckdb", "the disk is full")
+        "It is raised if the disk is full or the folder is not writable.", ("out.duckdb", "the disk is full")
     )
 
     def __init__(self, target: str, why: str, function: str = "publish") -> None:
@@ -658,11 +659,11 @@ class OutputDiffersError(RefusedError):
     """A written table, file or DataFrame that differs from the rows that passed the release gate."""
 
     message = (
-        "{function}: {target} was read back after writing and is not what the release gate passed: {difference}. "
-        "It was removed, and nothing was released. Hint: write it again, to another disk if it is a file; if the "
-        "error stays, report it."
+        "{function}: {target} was read again after writing and differs from what the release gate passed: "
+        "{difference}. It was removed, and nothing was released. Hint: write it again, to another disk if it is a "
+        "file; if the error persists, report it."
     )
     example = Situation(
-        "It comes when a file, table or DataFrame that was written does not contain the released rows.",
+        "It is raised if a file, table or DataFrame that was written does not contain the released rows.",
         ("publish", "out.csv", "it has 600 rows, and the release has 300"),
     )

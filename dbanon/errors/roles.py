@@ -55,8 +55,8 @@ class LoosensPolicyError(RefusedError):
     """A call that asks for less protection than the policy declares."""
 
     message = (
-        "{function}: {table}.{column} is declared {declared} in dbanon.policy and the call asks for {asked}, "
-        "which would loosen the policy. Hint: a call may only tighten it; UPDATE dbanon.policy to change it."
+        "{function}: {table}.{column} is declared {declared} in dbanon.policy, but the call asks for {asked}, which "
+        "would loosen the policy. Hint: a call may only tighten the policy; UPDATE dbanon.policy to change it."
     )
     example = Example("FROM kacpc('patients', k = 10, sensitive = ['name']);")
 
@@ -65,11 +65,10 @@ class BoundOffGridError(RefusedError):
     """A bound in the call that lies within a cell of the column's grid."""
 
     message = (
-        "{function}: {table}.{column} is published by the rounding {rounding} of dbanon.policy, and the call's "
-        "{setting} "
-        "= {value} lies within a cell of it, whose values would be told apart. Hint: give a top or lower bound "
-        "that begins a cell, a bottom or upper bound that ends one, or declare another grid, or this top or "
-        "bottom, in dbanon.policy."
+        "{function}: {table}.{column} is published with the rounding {rounding} of dbanon.policy, and {setting} = "
+        "{value} of the call lies inside an interval of it, so that values of one interval could be distinguished. "
+        "Hint: give a top or lower bound at the start of an interval, a bottom or upper bound at the end of one, or "
+        "declare another grid, or this top or bottom, in dbanon.policy."
     )
     example = Example(
         "FROM kacpc('few', k = 10, top = {'born': '1980-05-17'});",
@@ -83,11 +82,11 @@ class BoundOffGridError(RefusedError):
 class UndeclaredColumnError(RefusedError):
     """A call that publishes a column without a role in the table's policy."""
 
-    message_pattern = "has no role, so it is withheld, and the call asks"
+    message_pattern = "has no role, so it is withheld, but the call asks for"
     message = (
-        "{function}: {table} has a policy, in which {column} has no role, so it is withheld, and the call asks for "
-        "{asked}, which would loosen the policy. Hint: a call may only tighten it; to publish the column, INSERT "
-        "INTO dbanon.policy (table_name, column_name, role) VALUES ({table:sql}, {column:sql}, {asked:sql})."
+        "{function}: {table} has a policy in which {column} has no role, so it is withheld, but the call asks for "
+        "{asked}, which would loosen the policy. Hint: a call may only tighten the policy; to publish the column, "
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ({table:sql}, {column:sql}, {asked:sql})."
     )
     example = Example(
         "FROM kacpc('few', k = 10, insensitive = ['zip']);",
@@ -101,7 +100,7 @@ class ViewOverPolicyError(RefusedError):
     message_pattern = "a call must not publish through a view"
     message = (
         "{function}: {view} has no policy of its own and reads {table}, which has one: a call must not publish "
-        "through a view what the policy of {table} withholds. Hint: declare the view's columns too, INSERT INTO "
+        "through a view what the policy of {table} withholds. Hint: declare the columns of the view too, INSERT INTO "
         "dbanon.policy (table_name, column_name, role) VALUES ({view:sql}, {column:sql}, 'identifier'), ... with the "
         "role that each column has."
     )
@@ -141,10 +140,10 @@ class PolicyMissingError(DbanonError):
         """
         column = suggested or "..."
         super().__init__(
-            f"{function}: no quasi-identifier is declared for {table}. Hint: declare its policy, "
-            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
-            f"({text(table)}, {text(column)}, 'quasi'), ... (FROM profile({text(table)}) proposes one); or name the "
-            f"columns in the call, qi = [{text(column) + ', ...' if suggested else '...'}]."
+            f"{function}: no quasi-identifier is declared for {table}. Hint: declare its policy, INSERT INTO "
+            f"dbanon.policy (table_name, column_name, role) VALUES ({text(table)}, {text(column)}, 'quasi'), ... "
+            f"(FROM profile({text(table)}) proposes a policy); or name the columns in the call, qi = "
+            f"[{text(column) + ', ...' if suggested else '...'}]."
         )
 
 
@@ -152,9 +151,8 @@ class UnsupportedTypeError(DbanonError):
     """A quasi-identifier whose type cannot be generalized."""
 
     message = (
-        "{function}: {table}.{column} has the type {type_}, which cannot be a quasi-identifier. Hint: "
-        "numbers, dates, times, text, booleans, enums and UUIDs can; extract such a column in a view, or "
-        "withhold it."
+        "{function}: {table}.{column} has the type {type_}, which cannot be a quasi-identifier. Hint: extract a "
+        "column of numbers, dates, times, text, booleans, enums or UUIDs in a view, or withhold it."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['zips']);", (SHAPES,))
 
@@ -163,8 +161,8 @@ class UnsupportedPersonError(DbanonError):
     """A person column whose type cannot reliably identify people."""
 
     message = (
-        "{function}: {table}.{column} has the type {type_}, which cannot tell people apart. Hint: use a column "
-        "of numbers, dates, times, text, booleans, enums or UUIDs, or make one in a view."
+        "{function}: {table}.{column} has the type {type_}, which cannot identify persons. Hint: use a column of "
+        "numbers, dates, times, text, booleans, enums or UUIDs, or create one in a view."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['gender'], person = 'zips');", (SHAPES,))
 
@@ -181,8 +179,8 @@ class CollatedColumnError(DbanonError):
         """Build the message; the hint is a SELECT that removes the collation of `columns`."""
         repaired = ", ".join(f"{column} COLLATE POSIX AS {column}" for column in columns)
         super().__init__(
-            f"{function}: by the collation of {table}.{', '.join(columns)} texts such as 'a' and 'A' are one value, "
-            "but k and l would count each spelling. Hint: write one spelling and publish a view without the collation: "
+            f"{function}: the collation of {table}.{', '.join(columns)} treats texts such as 'a' and 'A' as equal, "
+            "but k and l would count each spelling. Hint: use one spelling and publish a view without the collation: "
             f"SELECT * REPLACE ({repaired}) FROM {table}."
         )
 
@@ -210,14 +208,14 @@ class RepeatedIdentifierError(DbanonError):
             can_be_person: Whether the type of the column allows the role person; otherwise the hint proposes a view.
         """
         declare = (
-            "run the statement beside this"
+            "run the statement next to this message"
             if can_be_person
-            else "make a column of text of it in a view and declare that one as person"
+            else "convert it to text in a view and declare that column as person"
         )
         super().__init__(
             f"{table}.{column}: {count} values of this identifier occur in more than one row, and no column has the "
-            "role person, so k counts records. Hint: names repeat by chance; where a value is always one and the same "
-            f"person, {declare}."
+            "role person, so k counts records. Hint: names repeat by chance; if a value always belongs to one person, "
+            f"{declare}."
         )
 
 
@@ -243,8 +241,9 @@ class UniqueByUnchangedColumnsError(DbanonError):
         """
         super().__init__(
             f"{table}: {count} records share all values of {', '.join(columns)} with no other "
-            f"{'person' if has_persons else 'record'}, and these are published as they are: who knows them finds "
-            "the record in every release, whatever k is. Hint: withhold some, make them quasi, or coarsen them."
+            f"{'person' if has_persons else 'record'}, and these columns are published unchanged: anyone who knows "
+            "the values finds the record in every release, for any k. Hint: withhold some of these columns, make them "
+            "quasi, or coarsen them."
         )
 
 
@@ -252,9 +251,9 @@ class PersonSpellingsError(DbanonError):
     """Person ids that differ only in spelling; policy_problems reports it, and calls warn of it."""
 
     message = (
-        "{table}.{column}: {count} ids of persons differ from another one only by blanks, case or leading zeros, "
-        "and each spelling counts as a person, so that a class of k persons may be fewer. Hint: if they are "
-        "the same people, write each id in one way, in the table or in a view, and use that."
+        "{table}.{column}: {count} person ids differ from another one only by blanks, case or leading zeros, and each "
+        "spelling counts as a person, so a class of k persons may contain fewer. Hint: if they are the same people, "
+        "spell each id in one way, in the table or in a view, and use that."
     )
     example = Example(
         "SELECT problem FROM policy_problems();",
@@ -272,8 +271,8 @@ class ValueSpellingsError(DbanonError):
 
     message = (
         "{table}.{column}: {count} values differ from another one only by case, blanks or the form of accents, and "
-        "each spelling counts as a value, so that l and other models find more diversity than there is. Hint: write "
-        "each value in one way, as the statement does."
+        "each spelling counts as a value, so l and other models find more diversity than there is. Hint: spell each "
+        "value in one way, as the statement does."
     )
     example = Example(
         "SELECT problem FROM policy_problems();",
@@ -290,9 +289,9 @@ class UndoneLimitError(DbanonError):
     """A limit of the policy that another published column undoes; policy_problems reports it."""
 
     message = (
-        "{table}.{column}: its limit ({limit}) is undone by the column {other}, which is published {how}: "
-        "records that agree in {other} mostly agree in the values of {column} that the limit hides. Hint: "
-        "withhold {other}, or give it a limit that is as coarse as that of {column}."
+        "{table}.{column}: its limit ({limit}) has no effect because of the column {other}, which is published {how}: "
+        "records with the same {other} mostly have the same value of {column}, which the limit should hide. Hint: "
+        "withhold {other}, or give it a limit as coarse as that of {column}."
     )
     example = Example(
         "SELECT problem FROM policy_problems();",
@@ -307,7 +306,7 @@ class UndoneLimitError(DbanonError):
 class RareCombinationError(RefusedError):
     """Values of `insensitive` columns that together single people out."""
 
-    message_pattern = r"have the role insensitive \(published unchanged\)( or are made of columns)?, and "
+    message_pattern = r"have the role insensitive \(published unchanged\)( or are computed from columns)?, and "
     example = Example(
         "FROM kacpc('goods', k = 10, qi = ['age'], insensitive = ['product', 'shop']);",
         (
@@ -331,10 +330,10 @@ class RareCombinationError(RefusedError):
         """
         columns = list(columns) or [""]
         super().__init__(
-            f"{function}: {format_names(columns)} of {table} have the role insensitive (published unchanged)"
-            f"{' or are made of columns' if with_transformed else ''}, and {count} "
-            f"combinations of their values belong to fewer than k = {k} records (persons). Hint: make some quasi, "
-            f"withhold some, or accept what a column adds with allow_rare = ['{columns[-1]}']."
+            f"{function}: {format_names(columns)} of {table} have the role insensitive (published "
+            f"unchanged){' or are computed from columns' if with_transformed else ''}, and {count} combinations of "
+            f"their values belong to fewer than k = {k} records (persons). Hint: make some quasi, withhold some, or "
+            f"accept the risk of a column with allow_rare = ['{columns[-1]}']."
         )
 
 
@@ -358,9 +357,9 @@ class RareValueError(RefusedError):
         role_text = "insensitive (published unchanged)" if role == "insensitive" else role
         values_text = "of its values" if role == "insensitive" else "of the values that it publishes"
         super().__init__(
-            f"{function}: {table}.{column} has the role {role_text} and {count} {values_text} "
-            f"belong to fewer than k = {k} records (persons). Hint: make it quasi, withhold it, or accept it "
-            f"with allow_rare = ['{column}']."
+            f"{function}: {table}.{column} has the role {role_text} and {count} {values_text} belong to fewer than k "
+            f"= {k} records (persons). Hint: make it quasi, withhold it, or accept the risk with allow_rare = "
+            f"['{column}']."
         )
 
 
@@ -368,9 +367,9 @@ class RareAfterSuppressionError(RefusedError):
     """Values of an `insensitive` column that are rare once outliers are suppressed."""
 
     message = (
-        "{function}: {table}.{column} would be published unchanged, and without the outliers {count} of its "
-        "values belong to fewer than k = {k} records (persons). Hint: lower suppress, withhold the column, or "
-        "accept it with allow_rare = ['{column}']."
+        "{function}: {table}.{column} would be published unchanged, and without the suppressed outliers, {count} of "
+        "its values belong to fewer than k = {k} records (persons). Hint: lower suppress, withhold the column, or "
+        "accept the risk with allow_rare = ['{column}']."
     )
     example = Example(
         "FROM kacpc('towns', k = 4, qi = ['age'], insensitive = ['town'], suppress = 0.15);",

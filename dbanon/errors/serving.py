@@ -5,20 +5,20 @@ from collections.abc import Iterable, Sequence
 from dbanon.errors.base import DbanonError, RefusedError, UsageError, did_you_mean
 from dbanon.errors.example import Example, Situation
 
-_READER = "It comes to a reader who asks a server of `dbanon serve`, "
+_READER = "A server of `dbanon serve` returns it to a reader "
 
 
 class QuackExtensionMissingError(DbanonError):
     """An extension for DuckDB's protocol is missing, or was built for another version of DuckDB."""
 
     message = (
-        "{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
-        "DuckDB that it is made for. Hint: in the clone of dbanon, pip install -e '.[serve]', or, with access to the "
-        "internet, INSTALL {extension} in DuckDB {duckdb}."
+        "{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works only with the "
+        "version of DuckDB that it was built for. Hint: in the clone of dbanon, pip install -e '.[serve]', or, with "
+        "access to the internet, INSTALL {extension} in DuckDB {duckdb}."
     )
     example = Situation(
-        "It comes from `dbanon serve` and `dbanon write-client` where DuckDB's extensions are missing, or are made for "
-        "another version of DuckDB than the one that is installed.",
+        "It is raised by `dbanon serve` and `dbanon write-client` if DuckDB's extensions are missing, or were built "
+        "for another version of DuckDB than the installed one.",
         ("serve", "1.5.5", "quack", "it is not installed"),
     )
 
@@ -27,8 +27,8 @@ class NotLoopbackAddressError(UsageError):
     """An address that other machines can reach."""
 
     message = (
-        "{function}: other machines can reach {listen}, and what is served is not encrypted. Accepted: 127.0.0.1, "
-        "::1 or localhost with a port. Hint: put a proxy with TLS in front of it, or say --allow-remote."
+        "{function}: other machines can reach {listen}, and the connection is not encrypted. Accepted: 127.0.0.1, ::1 "
+        "or localhost with a port. Hint: put a proxy with TLS in front of the server, or add --allow-remote."
     )
     example = Example("dbanon serve dbanon_demo.duckdb --role reader --listen 0.0.0.0:9494", language="sh")
 
@@ -36,10 +36,10 @@ class NotLoopbackAddressError(UsageError):
 class CannotListenError(DbanonError):
     """An address on which the server cannot listen."""
 
-    message = "{function}: {listen} cannot be listened on: {why}. Hint: --listen 127.0.0.1:PORT."
+    message = "{function}: the server cannot listen on {listen}: {why}. Hint: --listen 127.0.0.1:PORT."
     example = Situation(
-        "It comes from `dbanon serve` where another server has the port.",
-        ("serve", "127.0.0.1:9494", "another process listens there, or the address is not of this machine"),
+        "It is raised by `dbanon serve` if another server uses the port.",
+        ("serve", "127.0.0.1:9494", "another process listens there, or this machine does not have the address"),
     )
 
 
@@ -48,12 +48,12 @@ class NoReleaseToServeError(DbanonError):
 
     outcome = "busy"
     message = (
-        "{function}: what {database} has published cannot be copied: {why}. Hint: try again when no other process "
-        "has it, or serve it with --role custodian there, which makes these copies, too."
+        "{function}: the releases of {database} cannot be copied: {why}. Hint: try again when no other process has "
+        "the database open, or serve it with --role custodian in that process, which makes these copies too."
     )
     example = Situation(
-        "It comes from `dbanon serve --role reader` where another process has the database open and nothing was "
-        "copied from it before.",
+        "It is raised by `dbanon serve --role reader` if another process has the database open and nothing was copied "
+        "from it before.",
         ("serve", "clinic.duckdb", "IO Error: Could not set lock on file"),
     )
 
@@ -61,8 +61,10 @@ class NoReleaseToServeError(DbanonError):
 class ReaderStatementRefusedError(RefusedError):
     """A statement that a reader may not run."""
 
-    message_pattern = "readers may ask one SELECT"
-    example = Situation(_READER + "for anything but one SELECT over what was published.", ("The table", "'patients'"))
+    message_pattern = "readers may run one SELECT"
+    example = Situation(
+        _READER + "who asks for anything but one SELECT over published tables.", ("The table", "'patients'")
+    )
 
     def __init__(self, subject: str, name: str = "") -> None:
         """Build the message, and store `subject` as an attribute for the log.
@@ -75,8 +77,8 @@ class ReaderStatementRefusedError(RefusedError):
         """What it is, without the name: that is for the log."""
         super().__init__(
             f"{subject} {name}".rstrip()
-            + ": readers may ask one SELECT over published tables, with functions that compute from their arguments. "
-            "Hint: FROM releases() lists the tables; ask the custodian of the data for others."
+            + ": readers may run one SELECT over published tables, with functions that compute from their "
+            "arguments. Hint: FROM releases() lists the tables; ask the custodian of the data for others."
         )
 
 
@@ -84,8 +86,8 @@ class RequestNotPermittedError(RefusedError):
     """A release that a reader may not request."""
 
     example = Situation(
-        _READER + "for a release that no row of `dbanon.permission` lets him ask for.",
-        ("kacpc('patients', k=5)", ["kacpc of 'patients' from k = 20 on"], ["bob"]),
+        _READER + "who asks for a release that no row of `dbanon.permission` allows.",
+        ("kacpc('patients', k=5)", ["kacpc of 'patients' with k >= 20"], ["bob"]),
     )
 
     def __init__(self, call: str, permitted_calls: Sequence[str], custodians: Sequence[str] = ()) -> None:
@@ -95,9 +97,8 @@ class RequestNotPermittedError(RefusedError):
             f"the custodian of the data ({', '.join(custodians[:12])})" if custodians else "the custodian of the data"
         )
         super().__init__(
-            f"{call}: readers may ask for releases that they are permitted, here {permitted_text}. Hint: FROM "
-            "releases() lists "
-            f"those that there are; ask {custodian_text} for a row in dbanon.permission."
+            f"{call}: readers may ask only for permitted releases, here {permitted_text}. Hint: FROM releases() lists "
+            f"the existing ones; ask {custodian_text} for a row in dbanon.permission."
         )
 
 
@@ -105,18 +106,17 @@ class ReleaseUnavailableError(RefusedError):
     """A permitted release that cannot be created."""
 
     example = Situation(
-        _READER + "for a release that he is permitted, and that is refused beside what was released before, or "
-        "cannot be made. `dbanon.release_request` has the reason.",
+        _READER + "who asks for a permitted release that is refused because of earlier releases, or cannot be created. "
+        "`dbanon.release_request` has the reason.",
         ("kacpc('patients', k=25)", ["kacpc('patients', k=20)"]),
     )
 
     def __init__(self, call: str, available: Sequence[str]) -> None:
         """Build the message; `available` are the calls whose releases exist, of which at most twelve are named."""
-        available_text = f" There are: {'; '.join(available[:12])}." if available else ""
+        available_text = f" Existing releases: {'; '.join(available[:12])}." if available else ""
         super().__init__(
-            f"{call} cannot be released beside what was released before, or at all; dbanon.release_request tells "
-            f"the custodian "
-            f"why.{available_text} Hint: ask for one that there is, or ask the custodian of the data."
+            f"{call} cannot be released, or not in addition to earlier releases; the custodian finds the reason in "
+            f"dbanon.release_request.{available_text} Hint: ask for an existing one, or ask the custodian of the data."
         )
 
 
@@ -125,21 +125,21 @@ class ReleasePendingError(DbanonError):
 
     outcome = "busy"
     example = Situation(
-        _READER + "for a release that is being made and takes longer than `--statement-timeout`.",
+        _READER + "who asks for a release that takes longer to create than `--statement-timeout`.",
         ("kacpc('patients', k=20)",),
     )
 
     def __init__(self, call: str, why: str = "is being made") -> None:
         """Build the message; `call` is the request, `why` states what happens with it."""
-        super().__init__(f"{call} {why}. Hint: ask again in a while.")
+        super().__init__(f"{call} {why}. Hint: try again later.")
 
 
 class LimitExceededError(DbanonError):
     """A statement that exceeds a limit of the session."""
 
-    message = "{what}. Hint: ask for less, or ask the custodian of the data for a greater limit."
+    message = "{what}. Hint: select less, or ask the custodian of the data for a higher limit."
     example = Situation(
-        _READER + "where a statement exceeds `--statement-timeout`, `--memory` or `--max-rows`.",
+        _READER + "whose statement exceeds `--statement-timeout`, `--memory` or `--max-rows`.",
         ("The statement took longer than 30 seconds",),
     )
 
@@ -148,9 +148,9 @@ class ServerStoppingError(DbanonError):
     """A statement for a server that is stopping."""
 
     outcome = "busy"
-    message = "{server} is being stopped and takes no more statements. Hint: try again later."
+    message = "{server} is stopping and accepts no more statements. Hint: try again later."
     example = Situation(
-        "It comes to a client that asks a server which was told to stop and still finishes what runs.",
+        "A server that is stopping returns it to a client while it finishes running statements.",
         ("quack:127.0.0.1:9494",),
     )
 
@@ -159,10 +159,12 @@ class TokenExistsError(DbanonError):
     """A token name that is already in use."""
 
     message = (
-        "token add: there is a token named '{name}', and what happens is logged by that name. Hint: choose "
-        "another name, or revoke the old token first."
+        "token add: there is a token named '{name}' already, and the log identifies requests by that name. Hint: "
+        "choose another name, or revoke the old token first."
     )
-    example = Situation("It comes from `dbanon token add` where the name has a token, of either role.", ("alice",))
+    example = Situation(
+        "It is raised by `dbanon token add` if the name has a token already, of either role.", ("alice",)
+    )
 
 
 class UnknownTokenError(DbanonError):
@@ -173,7 +175,8 @@ class UnknownTokenError(DbanonError):
     def __init__(self, name: str, tokens: Iterable[str]) -> None:
         """Build the message, with the most similar of the names `tokens` as a hint."""
         super().__init__(
-            f"token revoke: there is no token named '{name}'.{did_you_mean(name, tokens)} Hint: token list."
+            f"token revoke: there is no token named '{name}'.{did_you_mean(name, tokens)} Hint: `dbanon token list` "
+            "lists them."
         )
 
 
@@ -181,8 +184,8 @@ class ServerStartFailedError(DbanonError):
     """A reader process that could not start, with its output."""
 
     example = Situation(
-        "It comes from `dbanon serve --role reader` where the process that answers cannot begin, with what that "
-        "process said.",
+        "It is raised by `dbanon serve --role reader` if the process that runs the statements cannot start; it "
+        "contains the output of that process.",
         ("exit code 1",),
     )
 
@@ -191,5 +194,5 @@ class ServerStartFailedError(DbanonError):
         super().__init__(
             process_output
             if process_output.endswith((".", "?"))
-            else f"serve: the process that answers ended: {process_output}."
+            else f"serve: the process that runs the statements ended: {process_output}."
         )

@@ -23,8 +23,8 @@ class UnsupportedInputError(DbanonError):
     """Data for `dbanon.anonymize` that are neither rows nor a file of them."""
 
     message = (
-        "{function}: {got} is no DataFrame (pandas, polars, Arrow), relation of DuckDB or file of rows. Hint: "
-        "the path of a CSV, Parquet or JSON file; for a table of a database, con = "
+        "{function}: {got} is not a DataFrame (pandas, polars, Arrow), a relation of DuckDB or a file of rows. Hint: "
+        "pass the path of a CSV, Parquet or JSON file; for a table of a database, con = "
         "dbanon.connect('clinic.duckdb') and con.sql(\"FROM kacpc('patients', k=10)\")."
     )
     example = Example('dbanon.anonymize("patients", k=10, qi=["age"])', language="python")
@@ -34,8 +34,8 @@ class DuplicateColumnError(DbanonError):
     """Two columns of a DataFrame whose names are equal for DuckDB."""
 
     message = (
-        "{function}: the frame has the columns {first!r} and {second!r}, which DuckDB, for which upper and lower "
-        "case are one, cannot tell apart. Hint: rename one of them."
+        "{function}: the DataFrame has the columns {first!r} and {second!r}, which DuckDB cannot distinguish, because "
+        "it ignores upper and lower case. Hint: rename one of them."
     )
     example = Example(
         "import pandas as pd\n\n"
@@ -55,11 +55,10 @@ class UnknownTableError(DbanonError):
         """Build the message, with the most similar of `tables` as a hint; `text` is the name that was given."""
         super().__init__(
             f"{function}: no table, view or file '{text}' is visible.{did_you_mean(text, tables)} Hint: temporary "
-            "tables, "
-            "registered DataFrames, names of relation.query() and tables created in an open transaction "
-            "are not visible on a connection "
-            "that was only attached; commit, or CREATE TABLE ... AS FROM it, or use dbanon.connect or "
-            "dbanon.anonymize. Names that WITH gives to queries are never visible: CREATE VIEW of such a query."
+            "tables, registered DataFrames, names of relation.query() and tables created in an open transaction are "
+            "not visible on a connection that was only attached; commit, or CREATE TABLE ... AS FROM it, or use "
+            "dbanon.connect or dbanon.anonymize. Names of queries in WITH are never visible: CREATE VIEW of such a "
+            "query."
         )
 
 
@@ -67,8 +66,9 @@ class CteSourceError(DbanonError):
     """A source that is the name of a query of WITH."""
 
     message = (
-        "{function}: '{name}' is the name of a query of WITH, and functions read tables, views and files. Hint: CREATE "
-        "VIEW {name} AS that query, and name the view; for a table of this name write its schema, too: 'main.{name}'."
+        "{function}: '{name}' is the name of a query in WITH, and functions read only tables, views and files. Hint: "
+        "CREATE VIEW {name} AS that query, and name the view; for a table of this name write its schema too: "
+        "'main.{name}'."
     )
     example = Example("WITH some AS (FROM patients LIMIT 500) SELECT * FROM kacpc('some', k = 10);")
 
@@ -76,7 +76,7 @@ class CteSourceError(DbanonError):
 class AmbiguousTableError(DbanonError):
     """A name that matches two tables."""
 
-    message = "{function}: '{text}' can be {found:or}. Hint: write the whole name, database.schema.table."
+    message = "{function}: '{text}' can be {found:or}. Hint: write the full name, database.schema.table."
     example = Example(
         "FROM kacpc('ward.few', k = 10);",
         (
@@ -112,7 +112,8 @@ class UnreadableFileError(DbanonError):
     def __init__(self, function: str, path: str, why: str) -> None:
         """Build the message; for a path with `*`, `?` or `[` a hint states that a name means one file."""
         hint = (
-            " Hint: a name means one file; for several, CREATE VIEW patients AS FROM 'patients*.csv' and name the view."
+            " Hint: a name refers to one file; for several, CREATE VIEW patients AS FROM 'patients*.csv' and name the "
+            "view."
             if re.search(r"[*?\[]", path)
             else ""
         )
@@ -154,9 +155,9 @@ class UnsupportedFileError(UnreadableFileError):
         """Build the message; `endings` are those of files of rows."""
         DbanonError.__init__(
             self,
-            f"{function}: the file {text(path)} is not one of rows by its ending: {', '.join(endings)}, also with .gz "
-            f"or .zst. Hint: CREATE VIEW ... AS FROM read_csv({text(path)}), or by read_json or read_xlsx (LOAD "
-            "excel), and name the view.",
+            f"{function}: the name of the file {text(path)} does not end in {', '.join(endings)}, optionally followed "
+            f"by .gz or .zst. Hint: CREATE VIEW ... AS FROM read_csv({text(path)}), or use read_json or read_xlsx "
+            "(LOAD excel), and name the view.",
         )
 
     example = Example(
@@ -169,8 +170,8 @@ class RemoteFileError(DbanonError):
 
     message = (
         "{function}: '{path}' is on a network, and DuckDB's extension {extension}, which reads such files, is not "
-        "loaded. Nothing was fetched. Hint: copy the file here, or INSTALL {extension} once and LOAD {extension} on "
-        "this connection first."
+        "loaded. Nothing was fetched. Hint: copy the file to this machine, or INSTALL {extension} once and LOAD "
+        "{extension} on this connection first."
     )
     example = Example("FROM kacpc('https://example.org/patients.csv', k = 10);")
 
@@ -179,13 +180,14 @@ class NewerDatabaseError(DbanonError):
     """A database file that was written by a newer DuckDB than the installed one."""
 
     message = (
-        "{path}: a newer DuckDB wrote it (storage version {version}) than the one that is installed: DuckDB "
-        "{installed} reads {reads}. Hint: pip install --upgrade duckdb; where another package holds DuckDB back, the "
-        "newer one can copy the database to a file that this one reads: ATTACH 'copy.duckdb' AS copied "
-        "(STORAGE_VERSION 'v1.0.0'); COPY FROM DATABASE ... TO copied."
+        "{path}: a newer DuckDB wrote this file (storage version {version}); the installed DuckDB {installed} reads "
+        "{reads}. Hint: pip install --upgrade duckdb; if another package prevents that, the newer DuckDB can copy the "
+        "database to a file that this one reads: ATTACH 'copy.duckdb' AS copied (STORAGE_VERSION 'v1.0.0'); COPY FROM "
+        "DATABASE ... TO copied."
     )
     example = Situation(
-        "It comes when a database is opened that a newer DuckDB made.", ("clinic.duckdb", "69", "1.5.6", "64 and 68")
+        "It is raised when you open a database that a newer DuckDB wrote.",
+        ("clinic.duckdb", "69", "1.5.6", "64 and 68"),
     )
 
 
@@ -193,12 +195,12 @@ class NewerSchemaError(DbanonError):
     """A database whose schema `dbanon` was written by a newer version of this package."""
 
     message = (
-        "{database}: the schema dbanon has version {version}, and this dbanon knows versions up to {known}: it "
-        "could miss rules of the policy or releases in the ledger. Hint: update the clone of dbanon, then pip "
-        "install -e . in it."
+        "{database}: the schema dbanon has version {version}, and this dbanon reads versions up to {known}: it could "
+        "miss rules of the policy or releases in the ledger. Hint: update the clone of dbanon, then pip install -e . "
+        "in it."
     )
     example = Situation(
-        "It comes when a database is opened in which a later dbanon wrote the schema dbanon.", ("clinic", 2, 1)
+        "It is raised when you open a database in which a later dbanon wrote the schema dbanon.", ("clinic", 2, 1)
     )
 
 
@@ -206,8 +208,8 @@ class ReadOnlyDatabaseError(DbanonError):
     """A read-only database in which no policy or hierarchy can be stored."""
 
     message = (
-        "{function}: the database {database} is read-only and has no schema dbanon. Hint: give roles and "
-        "hierarchies in the call, qi = [...], hierarchies = {{...}}; or attach a database in memory for hierarchies."
+        "{function}: the database {database} is read-only and has no schema dbanon. Hint: state roles and hierarchies "
+        "in the call, qi = [...], hierarchies = {{...}}; or attach a database in memory for hierarchies."
     )
     example = Example(
         'import duckdb\n\nwith duckdb.connect("clinic.duckdb") as clinic:\n'
@@ -221,7 +223,7 @@ class ReadOnlyDatabaseError(DbanonError):
 class EmptySourceError(DbanonError):
     """A table without rows."""
 
-    message = "{function}: {table} has no rows. Hint: there is nothing to anonymize yet."
+    message = "{function}: {table} has no rows. Hint: add rows first."
     example = Example("FROM kacpc('nobody', k = 10, qi = ['zip']);", ("CREATE TABLE nobody AS FROM patients LIMIT 0;",))
 
 
@@ -229,7 +231,7 @@ class AllRowsExcludedError(DbanonError):
     """A table in which nulls := 'drop' leaves no row."""
 
     message = (
-        "{function}: every row of {table} has a NULL in a quasi-identifier and nulls := 'drop' leaves none. "
+        "{function}: every row of {table} has a NULL in a quasi-identifier, so nulls := 'drop' drops all of them. "
         "Hint: use nulls := 'keep' or withhold the columns that are mostly NULL."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['sex', 'zip'], nulls = 'drop');", (SHAPES,))
@@ -257,10 +259,9 @@ class UnreadableValueError(DbanonError):
         """
         sources_text = ", ".join(dict.fromkeys(sources))
         super().__init__(
-            f"{function}: a value of {sources_text}, or of an argument, could not be read or converted ({kind}). The "
-            f"message quotes the value, so it is not shown here. Hint: read all of {sources_text} itself, as its "
-            "custodian, to "
-            "see it."
+            f"{function}: a value of {sources_text}, or of an argument, could not be read or converted ({kind}). "
+            f"DuckDB's message quotes the value, so it is not shown here. Hint: to see it, read all of {sources_text} "
+            "directly, as its custodian."
         )
 
 
@@ -268,8 +269,8 @@ class RecursiveViewError(DbanonError):
     """A view as source that calls the function that shall read it."""
 
     message = (
-        "{function}: the view {view} calls {function}, itself or through what it reads, and DuckDB cannot expand "
-        "a function within itself. Hint: CREATE TABLE ... AS FROM {view}, and name that table."
+        "{function}: the view {view} calls {function}, directly or through another view, and DuckDB cannot expand a "
+        "function within itself. Hint: CREATE TABLE ... AS FROM {view}, and name that table."
     )
     example = Example("FROM kacpc('safe', k = 20);", ("CREATE VIEW safe AS SELECT * FROM kacpc('patients', k = 10);",))
 
@@ -286,8 +287,7 @@ class ShadowedBuiltinError(DbanonError):
         """Build the message; `macros` are macros that replace functions of DuckDB; at most twelve are named."""
         macro_names = list(macros)
         super().__init__(
-            f"{function}: where [...] or {{...}} is written, DuckDB calls a function whose place a macro can take, and "
-            f"there is {', '.join(macro_names[:12])}: an argument may not be what it looks like. Hint: find out who "
-            "made it, "
-            f"then {'; '.join(f'DROP MACRO {macro}' for macro in macro_names[:12])}."
+            f"{function}: for [...] and {{...}} DuckDB calls functions that a macro can replace, and there is "
+            f"{', '.join(macro_names[:12])}: an argument may have another value than the one written. Hint: find out "
+            f"who created it, then {'; '.join(f'DROP MACRO {macro}' for macro in macro_names[:12])}."
         )

@@ -16,9 +16,9 @@ class StreamAlgorithmNotAllowedError(UsageError):
     """A stream algorithm where an algorithm for tables is expected."""
 
     message = (
-        "{function}: {name} is a stream system, which publishes record by record. Hint: FROM {name}('table', "
-        "k = 10, delta = 1000, order_by = 'ts') replays a table, {name}_metrics and compare measure that, and "
-        "CREATE STREAMING ANONYMIZED VIEW publishes it as it grows."
+        "{function}: {name} is a stream system, which publishes record by record. Hint: FROM {name}('table', k = 10, "
+        "delta = 1000, order_by = 'ts') replays a table, {name}_metrics and compare measure the result, and CREATE "
+        "STREAMING ANONYMIZED VIEW publishes a table as it grows."
     )
     example = Example("FROM tradeoffs('patients', k = [10], algorithms = ['kacpc', 'fads']);")
 
@@ -27,16 +27,17 @@ class HierarchyNodeRemovedError(DbanonError):
     """A hierarchy from which a node was removed that a stream still uses."""
 
     example = Situation(
-        "It comes where a hierarchy was loaded anew without a node that classes which may be published again, or "
-        "records that wait, stand at.",
+        "It is raised if a hierarchy was loaded again without a node of a class that may be published again or of a "
+        "pending record.",
         ("fads", "Boston"),
     )
 
     def __init__(self, function: str, node: str) -> None:
         """Build the message, and store `node`, the name of the missing node, as an attribute."""
         super().__init__(
-            f"{function}: the stream goes on from classes at a node that its hierarchies do not have any more. Nothing "
-            "was published. Hint: nodes may be added, not taken away: load the hierarchy with those that it had."
+            f"{function}: the stream continues from classes at a node that its hierarchies do not have any more. "
+            "Nothing was published. Hint: nodes may be added but not removed; load the hierarchy with the nodes that "
+            "it had."
         )
         self.node = node
 
@@ -44,12 +45,12 @@ class HierarchyNodeRemovedError(DbanonError):
 class SourceNotAppendOnlyError(RefusedError):
     """A source whose rows were changed or deleted after a stream had read them."""
 
-    message_pattern = "were only to be added to it"
+    message_pattern = "may only be added to it"
     message = (
-        "refresh_stream: {source} {why} since {view} read it, and rows were only to be added to it: a row that is read "
-        "twice would be published twice. Nothing was published. Hint: put these rows back as they were; "
-        "allow_deleted_rows = true if published rows were deleted on purpose; or begin another stream, whose classes "
-        "readers can compare with those of this one."
+        "refresh_stream: {source} {why} since {view} read it, but rows may only be added to it: a row that is read "
+        "twice would be published twice. Nothing was published. Hint: restore these rows; use allow_deleted_rows = "
+        "true if published rows were deleted on purpose; or start another stream, whose classes readers can compare "
+        "with those of this one."
     )
     example = Example(_REFRESH, (*_GROWS, "DELETE FROM few WHERE patient_number = 100007;"))
 
@@ -58,8 +59,8 @@ class StreamSourceNotATableError(DbanonError):
     """A streaming view over something other than a table."""
 
     message = (
-        "CREATE STREAMING ANONYMIZED VIEW {view}: {source} {why}, and what came since is known by the numbers of "
-        "the rows of a table alone. Hint: INSERT what comes into a table, and name that."
+        "CREATE STREAMING ANONYMIZED VIEW {view}: {source} {why}, and new records can be recognized only by the row "
+        "numbers of a table. Hint: INSERT the records into a table, and name that."
     )
     example = Example(
         f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL.replace('few', 'some_of_them')};",
@@ -70,13 +71,13 @@ class StreamSourceNotATableError(DbanonError):
 class PrunedWithoutOrderError(RefusedError):
     """A source with deleted rows whose order_by does not identify the new rows."""
 
-    message_pattern = "allow_deleted_rows = true reads the rows that come after"
+    message_pattern = "allow_deleted_rows = true reads the rows that follow"
     message = (
-        "refresh_stream: allow_deleted_rows = true reads the rows that come after all others in the order_by of {view} "
-        "({order_by:list}), since DuckDB gives the row ids of deleted rows to later ones; but in {source} {why}. "
-        "Nothing was published. Hint: order a stream by a column that only grows, such as a sequence or the time of "
-        "insertion. {view} goes on if you move the rows that it has not read to another table, delete those that "
-        "have left, refresh with allow_deleted_rows = true, insert the moved rows, and refresh without it."
+        "refresh_stream: allow_deleted_rows = true reads the rows that follow all others in the order_by of {view} "
+        "({order_by:list}), because DuckDB reuses the row ids of deleted rows; but in {source} {why}. Nothing was "
+        "published. Hint: order a stream by a column that only grows, such as a sequence or the time of insertion. "
+        "{view} can continue if you move the unread rows to another table, delete the published rows, refresh with "
+        "allow_deleted_rows = true, insert the moved rows, and refresh without it."
     )
     example = Example(
         "REFRESH STREAMING ANONYMIZED VIEW visits WITH (allow_deleted_rows = true);",
@@ -95,10 +96,10 @@ class CannotCheckRareValuesError(DbanonError):
         """Build the message; `columns` would be published unchanged, and the hint withholds them."""
         names = list(columns)
         super().__init__(
-            f"CREATE STREAMING ANONYMIZED VIEW {view}: {format_names(names)} of {source} would be published as it is, "
-            "and nobody knows yet which of its values fewer than k records will have. Hint: "
-            f"withhold = [{', '.join(repr(n) for n in names)}], or allow_rare with these names where no value tells "
-            "who somebody is."
+            f"CREATE STREAMING ANONYMIZED VIEW {view}: {format_names(names)} of {source} would be published "
+            "unchanged, but rare values (of fewer than k records) cannot be found before the stream ends. Hint: "
+            f"withhold = [{', '.join(repr(n) for n in names)}], or allow_rare with these names if no value identifies "
+            "a person."
         )
 
 
@@ -106,8 +107,9 @@ class StreamRolesChangedError(DbanonError):
     """A streaming view whose call would now publish other columns."""
 
     message = (
-        "refresh_stream: {view} publishes its columns as they were when it was created, and roles have changed since: "
-        "{changes:list}. Nothing was published. Hint: declare them as they were, or drop {view} and create it anew."
+        "refresh_stream: {view} publishes its columns with the roles that they had when it was created, and roles "
+        "have changed since: {changes:list}. Nothing was published. Hint: declare the earlier roles, or drop {view} "
+        "and create it again."
     )
     example = Example(
         _REFRESH,
@@ -126,8 +128,8 @@ class UnreadableLinesError(DbanonError):
     """Lines of a pipe that differ from the format or the types of the first lines."""
 
     example = Situation(
-        "It comes from `dbanon stream --from` where lines are no NDJSON or CSV, or where a column has values "
-        "unlike those of the first lines: `30.5` where these had whole numbers.",
+        "It is raised by `dbanon stream --from` if lines are not NDJSON or CSV, or if values of a column have a "
+        "different type than in the first lines, such as `30.5` after whole numbers.",
         ("ndjson", 101, {"age": "int64", "city": "string"}),
     )
 
@@ -140,8 +142,8 @@ class UnreadableLinesError(DbanonError):
             types: The types of the columns by the first lines; None if these could not be read either.
         """
         columns_text = "" if types is None else f" with the columns {', '.join(f'{n} ({t})' for n, t in types.items())}"
-        hint = "" if types is None else " Hint: --types says what a column is, where the first lines do not."
-        super().__init__(f"stream: the lines from {line} on cannot be read as {format_}{columns_text}.{hint}")
+        hint = "" if types is None else " Hint: --types states the type of a column if the first lines do not show it."
+        super().__init__(f"stream: lines cannot be read from line {line} on as {format_}{columns_text}.{hint}")
 
 
 class OverlappingStreamError(RefusedError):
@@ -150,7 +152,7 @@ class OverlappingStreamError(RefusedError):
     message_pattern = "composition = 'refuse', but a stream"
     message = (
         "{name}: composition = 'refuse', but a stream published the same people: {streams:list}. Its classes are not "
-        "held against those of releases. Hint: composition = 'warn' publishes beside it."
+        "compared with those of releases. Hint: composition = 'warn' publishes in addition to it."
     )
     example = Example(
         "CREATE MATERIALIZED ANONYMIZED VIEW safe_few WITH (composition = 'refuse') AS "
@@ -165,8 +167,8 @@ class StreamRefusedError(RefusedError):
     message_pattern = "with composition = 'refuse', and a stream"
     message = (
         "{name}: {releases:list} published the same people with composition = 'refuse', and a stream is not checked "
-        "against releases. Nothing was changed. Hint: use forget_release for versions that no reader has any more, "
-        "or make the release again with composition = 'warn'."
+        "against releases. Nothing was changed. Hint: use forget_release for versions that no reader has any more, or "
+        "create the release again with composition = 'warn'."
     )
     example = Example(
         "CREATE STREAMING ANONYMIZED VIEW arrivals AS "

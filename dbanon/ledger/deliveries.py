@@ -113,7 +113,7 @@ def find_delivered_release(function: str, target_name: str, cursor: Cursor, path
             return database, schema, name
     if rows:
         target = f"{qualified(*place[1:])} in {rows[0][3]}"
-        why, hint = f"{place[0]} is {attached_identity}", "attach the other one, and write the name that it then has"
+        why, hint = f"{place[0]} is {attached_identity}", "attach the other one, and use the name that it then has"
         raise errors.DeliveryTargetMismatchError(function, rows[0][2], target, why, hint)
     return None
 

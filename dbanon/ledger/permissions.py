@@ -53,9 +53,8 @@ class Permission:
     @property
     def description(self) -> str:
         """The permission as text for messages: algorithms, source, minimal k and bounds of the other privacy models."""
-        bounds = [f"{name} = {value}" for name, value in self.bounds.items()]
-        with_ = f" with {', '.join(bounds)}" if bounds else ""
-        return f"{' or '.join(self.algorithms)} of '{self.source}' from k = {self.k} on{with_}"
+        bounds = [f"k >= {self.k}", *(f"{name} = {value}" for name, value in self.bounds.items())]
+        return f"{' or '.join(self.algorithms)} of '{self.source}' with {', '.join(bounds)}"
 
     @property
     def bounds(self) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def _check_target(function: str, cursor: Any, alias: str, target: DeliveryTarget
     existing = postgres.find_relations(cursor, alias, target.schema, _table_names(target))
     for relation in existing:
         if not _is_own_table(relation, target):
-            reason = f"{relation.name} is there, and dbanon did not put it there for this release"
+            reason = f"{relation.name} exists already, and dbanon did not create it for this release"
             raise errors.InvalidDeliveryTargetError(
                 function, target_text, reason, "choose another name, or drop it in PostgreSQL"
             )
@@ -379,7 +379,7 @@ def _replace_tables(
     }
     for relation in existing.values():
         if not _is_own_table(relation, target):
-            raise _CopyRefusedError(f"{relation.name} is there, and dbanon did not put it there for this release")
+            raise _CopyRefusedError(f"{relation.name} exists already, and dbanon did not create it for this release")
     comment = f"dbanon {target.mark} version {entry.version}"
     same = all(
         (t := existing.get(table.name)) and (t.comment, t.columns) == (comment, table.columns) for table in tables

@@ -658,7 +658,7 @@ def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
     condition = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
     if not releases.entries(cursor, entry.database, condition, [entry.schema, entry.name, entry.version]):
         raise errors.LedgerBusyError(
-            function, entry.display_name, f"version {entry.version} is not the published one any more"
+            function, entry.display_name, f"version {entry.version} is no longer the published one"
         )
 
 

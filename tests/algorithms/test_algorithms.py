@@ -248,7 +248,7 @@ def test_default_sensitive_models_require_two_values(sick: Any, algorithm: str) 
         assert len(rows) > 1 and min(n for (n,) in rows) >= minimum
     metrics = dict(sick.execute(f"SELECT metric, value FROM {algorithm}_metrics{CALL.format('')}").fetchall())
     assert metrics["l_diversity:disease"] >= 2
-    with pytest.raises(duckdb.Error, match=f"{algorithm}: l is about sensitive values, and no column of sick"):
+    with pytest.raises(duckdb.Error, match=f"{algorithm}: l needs a sensitive column, and sick"):
         sick.execute(f"FROM {algorithm}('sick', k := 3, qi := ['age'])")
     with pytest.raises(duckdb.Error, match="all records together do not meet l = 3 on disease"):
         sick.execute(f"FROM {algorithm}{CALL.format(', l := 3')}").fetchall()

@@ -433,9 +433,7 @@ def test_too_many_level_combinations_refused() -> None:
     rng = random.Random(1)
     records = [tuple(rng.randrange(4) for _ in range(11)) for _ in range(50)]
     code_table = encode_records(Table(records, [Number()] * 11)).space
-    with pytest.raises(
-        errors.TooManyLevelsError, match="have 4194304 combinations of levels, and more than 2000000 are"
-    ):
+    with pytest.raises(errors.TooManyLevelsError, match="have 4194304 combinations of levels; at most 2000000 are"):
         found_clusters(code_table, Constraint(2))
     seven = encode_records(Table([r[:7] for r in records], [Number()] * 7)).space
     assert min(map(len, found_clusters(seven, Constraint(2)))) >= 2

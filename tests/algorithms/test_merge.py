@@ -104,7 +104,7 @@ def test_kapp_limits_summed_distance_of_all_columns(people: Any) -> None:
 
 
 def test_kapp_requires_sensitive_column(people: Any) -> None:
-    with pytest.raises(duckdb.Error, match="kapp: t is about sensitive values, and no column of people is sensitive"):
+    with pytest.raises(duckdb.Error, match="kapp: t needs a sensitive column, and people has none"):
         people.execute("FROM kapp('people', k=5, qi=['age', 'sex'])")
 
 

@@ -146,7 +146,7 @@ def test_dhkmeans_pairs_by_seed_and_requires_two_values(people: Any) -> None:
     call = f"FROM dhkmeans{ASKED.format(', pairs=3, seed={}')}"
     one, same = (people.execute(call.format(1)).fetchall() for _ in range(2))
     assert one == same and any(one != people.execute(call.format(seed)).fetchall() for seed in range(2, 6))
-    with pytest.raises(duckdb.Error, match="dhkmeans: l is about sensitive values, and no column of people"):
+    with pytest.raises(duckdb.Error, match="dhkmeans: l needs a sensitive column, and people"):
         people.execute("FROM dhkmeans('people', k=5, qi=['age'])")
     with pytest.raises(duckdb.Error, match="pairs must be"):
         people.execute(f"FROM dhkmeans{ASKED.format(', pairs=0')}")

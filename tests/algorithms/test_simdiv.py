@@ -451,7 +451,7 @@ def test_simdiv_clusters_adult_within_5_s_for_every_k(con: Any, data_folder: Any
 
 
 def test_simdiv_requires_sensitive_column(people: Any) -> None:
-    with pytest.raises(duckdb.Error, match="simdiv: simdiv is about sensitive values, and no column of people"):
+    with pytest.raises(duckdb.Error, match="simdiv: simdiv needs a sensitive column, and people"):
         people.execute("FROM simdiv('people', k := 3, qi := ['age'])")
 
 

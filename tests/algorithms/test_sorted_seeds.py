@@ -97,7 +97,7 @@ def test_sort_options_change_classes_and_are_validated(people: Any) -> None:
         for extra_text in ("", ", sort_quasi=3, sort_sensitive=0")
     )
     assert equal != unequal
-    with pytest.raises(duckdb.Error, match="organized is about sensitive values, and no column of people is"):
+    with pytest.raises(duckdb.Error, match="organized needs a sensitive column, and people"):
         people.execute("FROM organized('people', k=5, qi=['age', 'sex'])")
     with pytest.raises(duckdb.Error, match="sort_quasi must be"):
         people.execute(f"FROM organized{ASKED.format(', sort_quasi=-1')}")

@@ -133,7 +133,7 @@ def test_unrelated_table_is_not_modified(
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED)
         kept_rows = con.execute("FROM runs").fetchall()
         with pytest.raises(
-            errors.ComparisonTableMismatchError, match=re.escape(f"runs holds {table_content} and not this comparison")
+            errors.ComparisonTableMismatchError, match=re.escape(f"runs contains {table_content}, not this comparison")
         ):
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **{**ASKED, **other})
         assert con.execute("FROM runs").fetchall() == kept_rows

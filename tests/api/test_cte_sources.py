@@ -1,4 +1,4 @@
-"""A query of WITH as a source: an error names the remedy, and tables of the same name can be read."""
+"""A query in WITH as a source: an error names the remedy, and tables of the same name can be read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def con() -> Any:
 )
 def test_cte_as_source_is_error_with_remedy(con: Any, query: str) -> None:
     for run in (con.execute, con.sql):
-        with pytest.raises(errors.CteSourceError, match=r"query of WITH.*Hint: CREATE VIEW .*write its schema"):
+        with pytest.raises(errors.CteSourceError, match=r"query in WITH.*Hint: CREATE VIEW .*write its schema"):
             run(query)
 
 
@@ -53,5 +53,5 @@ def test_tables_named_like_cte_of_other_scope_are_read(con: Any, query: str) -> 
 def test_cte_on_attached_connection_names_remedy() -> None:
     with duckdb.connect() as plain:
         dbanon.attach(plain)
-        with pytest.raises(duckdb.Error, match="Names that WITH gives to queries are never visible: CREATE VIEW"):
+        with pytest.raises(duckdb.Error, match="Names of queries in WITH are never visible: CREATE VIEW"):
             plain.execute(f"WITH t AS (SELECT 1 AS a) FROM {CALL.format('t')}")

@@ -250,7 +250,7 @@ def test_columns_differing_by_case_refused(library: str) -> None:
         table: Any = pa.table(columns, names=names)
         if library == "pandas":
             table = pd.DataFrame([[1, 2]] * COUNT, columns=names)
-        with pytest.raises(errors.DuplicateColumnError, match="cannot tell apart"):
+        with pytest.raises(errors.DuplicateColumnError, match="cannot distinguish"):
             dbanon.anonymize(table, k=3, qi=["age"])
 
 
@@ -260,7 +260,7 @@ def test_empty_frames_and_non_frames_raise_one_error() -> None:
             dbanon.anonymize(empty, k=2, qi=["age"])
     with pytest.raises(duckdb.Error, match="has no rows"):
         dbanon.anonymize(arrow().slice(0, 0), k=2, qi=["age"])
-    with pytest.raises(duckdb.Error, match="nobody can hide"):
+    with pytest.raises(duckdb.Error, match="needs at least two"):
         dbanon.anonymize(arrow().slice(0, 1), k=2, qi=["age"])
     for nothing in (None, 5, object()):
         with pytest.raises(errors.UnsupportedInputError):

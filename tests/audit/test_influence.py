@@ -257,8 +257,8 @@ def test_every_sensitive_column_has_scores(con: Any) -> None:
 
 def test_impossible_influence_is_reported(con: Any) -> None:
     for call, message in (
-        ("influence('people', qi := ['x'])", "influence: influence is about sensitive values, and no column of people"),
-        ("kacpc('people', k := 5, qi := ['x'], weights := 'influence')", "weights = 'influence' is about sensitive"),
+        ("influence('people', qi := ['x'])", "influence: influence needs a sensitive column, and people"),
+        ("kacpc('people', k := 5, qi := ['x'], weights := 'influence')", "weights = 'influence' needs a sensitive"),
         ("influence('people', qi := ['x'], sensitive := ['s'], forest := 'regression')",
          "influence: forest must be 'auto' or 'classification' for s, which is VARCHAR, got 'regression'"),
         ("influence('people', qi := ['x'], sensitive := ['s'], trees := 0)", "trees must be an integer of at least 1"),

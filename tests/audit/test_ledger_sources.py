@@ -157,8 +157,8 @@ def test_call_contradicting_ledger_refused(own_clinic: Any) -> None:
     own_clinic.execute(VISITS.format(name="others"))
     for call in ("query_error('safe', 'others')", "disclosure('safe', source = 'others')"):
         message = refusal_message(own_clinic, call)
-        assert "safe was released with source = visits, and the call says source = others" in message
-    assert "released with k = 5, and the call says k = 7" in refusal_message(
+        assert "safe was released with source = visits, but the call has source = others" in message
+    assert "released with k = 5, but the call has k = 7" in refusal_message(
         own_clinic, "attack('safe', kind = 'minimality', k = 7)"
     )
     assert "with alpha = 0.9" in refusal_message(own_clinic, "attack('safe', kind = 'minimality', alpha = 0.5)")
@@ -188,7 +188,7 @@ def test_ledger_source_found_in_attached_database(con: Any, tmp_path: Path) -> N
     con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS clinic (READ_ONLY)")
     assert rows(con, "distortion('clinic.main.safe')") == expected
     assert rows(con, "distortion('clinic.safe', source = 'clinic.visits')") == expected
-    assert "source = visits, and the call says" in refusal_message(con, "distortion('clinic.safe', source = 'visits')")
+    assert "source = visits, but the call has" in refusal_message(con, "distortion('clinic.safe', source = 'visits')")
 
 
 @pytest.mark.parametrize(
@@ -246,13 +246,13 @@ def test_hierarchies_other_than_release_refused(own_clinic: Any) -> None:
     old_rows = rows(own_clinic, "distortion('safe')")
     own_clinic.execute("UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip'")
     for call in ("risk('safe')", "attack('safe', kind = 'downcoding')", "query_error('safe')"):
-        assert "not those that safe was released with" in refusal_message(own_clinic, call)
+        assert "not those with which safe was released" in refusal_message(own_clinic, call)
     assert rows(own_clinic, "disclosure('safe')"), "which needs none"
     assert rows(own_clinic, "distortion('safe', hierarchies = {'zip': 'zips'})") == old_rows
     own_clinic.execute("UPDATE dbanon.policy SET hierarchy = 'zips' WHERE column_name = 'zip'")
     assert rows(own_clinic, "distortion('safe')") == old_rows
     own_clinic.execute("UPDATE dbanon.hierarchy SET label = 'other**' WHERE label = '030**'")
-    assert "not those that safe was released with" in refusal_message(own_clinic, "distortion('safe')")
+    assert "not those with which safe was released" in refusal_message(own_clinic, "distortion('safe')")
 
 
 def test_hierarchies_of_release_call_used_for_distortion(con: Any) -> None:
@@ -288,7 +288,7 @@ def test_ledger_source_may_be_view_or_file(con: Any, tmp_path: Path, monkeypatch
     for name, source in (("safe_old", "old"), ("safe_file", "visits.parquet")):
         dbanon.create_release(con, name, "kacpc", source, k=5, qi=["age", "sex"], sensitive=["disease"])
     assert rows(con, "distortion('safe_old')") == rows(con, "distortion('safe_old', source = 'old')")
-    assert "source = old, and the call says" in refusal_message(con, "disclosure('safe_old', source = 'visits')")
+    assert "source = old, but the call has" in refusal_message(con, "disclosure('safe_old', source = 'visits')")
     expected = rows(con, "distortion('safe_file')")
     assert expected == rows(con, f"distortion('safe_file', source = '{tmp_path / 'visits.parquet'}')")
     (tmp_path / "visits.parquet").unlink()

@@ -213,7 +213,7 @@ def test_unlearnable_target_reported(con: Any) -> None:
     assert_refused("two roles: quasi and target", "'safe', 'people', target = 'age'")
     con.execute("CREATE OR REPLACE TABLE numbers AS SELECT ward, row_number() OVER () AS n FROM people")
     assert_refused(
-        "n has 2000 values; a model learns to tell at most 100 apart",
+        "n has 2000 values; a model learns to distinguish at most 100",
         "'numbers', 'numbers', qi = ['ward'], target = 'n'",
     )
     con.execute("CREATE OR REPLACE TABLE two AS SELECT age, ward, old, old AS older FROM people")

@@ -275,10 +275,13 @@ def test_masks_count_as_all_covered_values(con: Any) -> None:
         ("'rel', 'src'", "no quasi-identifier is declared for src"),
         ("'rel', 'src', qi=['nope']", "src has no column 'nope'"),
         ("'rel', 'src', qi=['gone']", "rel has no column 'gone'"),
-        ("'rel', 'src', qi=['bad']", r"3 distinct values of rel.bad are not a published form; read are 25, \[25, 29\]"),
+        (
+            "'rel', 'src', qi=['bad']",
+            r"3 distinct values of rel.bad do not have a published form. Accepted: 25, \[25, 29\]",
+        ),
         (
             "'rel', 'src', qi=['ward'], hierarchies={'ward': 'wards'}",
-            "1 distinct values of rel.ward are not a published",
+            "1 distinct values of rel.ward do not have a published",
         ),
         ("'rel', 'src', qi=['ward'], hierarchies={'ward': 'nope'}", "there is no hierarchy 'nope'"),
         ("'rel', 'src', qi=['ward'], hierarchies={'age': 'wards'}", "it is not a quasi-identifier that release and"),

@@ -142,7 +142,7 @@ def test_materialize_replaces_definition_and_warns(clinic: str) -> None:
     )
     refusal_message(*other, "--composition", "refuse", "--quiet", code=3)
     result = run(*other)
-    assert result.exit_code == 0 and "Warning: two: beside other releases of the same people" in result.stderr
+    assert result.exit_code == 0 and "Warning: two: together with other releases of the same people" in result.stderr
 
 
 def test_command_errors_are_one_line(clinic: str, tmp_path: Path) -> None:

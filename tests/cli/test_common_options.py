@@ -92,7 +92,7 @@ def test_stream_and_plot_keep_files_without_replace(tmp_path: Path) -> None:
     output.write_text("kept")
     words = ["stream", "--from", str(lines), "-o", str(output), "-k", "4", "-p", "delta=8", "--qi", "age"]
     refused = CliRunner().invoke(main, words)
-    assert refused.exit_code == 1 and "Hint: --replace, or another name" in refused.output
+    assert refused.exit_code == 1 and "Hint: --replace replaces it; or choose another name" in refused.output
     assert output.read_text() == "kept"
     assert CliRunner().invoke(main, [*words, "--replace"]).exit_code == 0
     assert output.read_text().count("\n") == 20
@@ -100,4 +100,4 @@ def test_stream_and_plot_keep_files_without_replace(tmp_path: Path) -> None:
     plot.write_text("kept")
     duckdb.connect(str(path)).close()
     drawn = CliRunner().invoke(main, ["tradeoffs", str(path), "t", "-k", "5", "--plot", str(plot)])
-    assert drawn.exit_code == 1 and "Hint: --replace, or another name" in drawn.output
+    assert drawn.exit_code == 1 and "Hint: --replace replaces it; or choose another name" in drawn.output

@@ -80,7 +80,7 @@ def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mon
     Path("safe.csv").write_text("mine")
     order = ["anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", "safe.csv", "--quiet"]
     result = CliRunner().invoke(main, order)
-    assert result.exit_code == 1 and "Hint: --replace, or another name" in result.output
+    assert result.exit_code == 1 and "Hint: --replace replaces it; or choose another name" in result.output
     assert CliRunner().invoke(main, [*order, "--replace"]).exit_code == 0
     result = CliRunner().invoke(main, ["anonymize", "raw.csv", "-k", "2", "-o", "other.csv"])
     assert result.exit_code == 1 and "qi = " not in result.output and "--qi age" in result.output
@@ -123,7 +123,7 @@ def test_every_reference_in_message_exists(name: str) -> None:
         "UnreadableCommandError": [],
         "MissingExtraError": ["dbanon.sqlalchemy"],
         "UnknownConnectionError": [".ddb", ".db"],
-        "NewerSchemaError": ["dbanon has version ", "dbanon knows versions up to "],
+        "NewerSchemaError": ["dbanon has version ", "dbanon reads versions up to "],
     }
     text = error_messages()[name]
     assert [p for p in missing_references(text) if p not in allowed_mapping.get(name, [])] == []

@@ -23,7 +23,7 @@ REFUSED = {
     "x.csv.gz": "to must be a file ending in", ".csv": "to must be a file ending in",
     "a" * 245 + ".csv": "could not be written: the name is too long",
     "\U0001f600" * 61 + ".csv": "the name is too long",
-    "s3://bucket/x.csv": "no path on this machine",
+    "s3://bucket/x.csv": "not a path on this machine",
 }  # fmt: skip
 
 

@@ -137,15 +137,15 @@ def test_options_can_tighten_policy_file(people: Path, policy: Path) -> None:
 def test_policy_errors_name_policy_file(people: Path, policy: Path) -> None:
     result, _ = anonymize(people, ["--policy", str(policy), "--sensitive", "name"], None)
     assert result.output == (
-        "Error: mondrian: people.csv.name is declared identifier in policy.toml and the call asks for sensitive, which "
-        "would loosen the policy. Hint: a call may only tighten it; change it in policy.toml.\n"
+        "Error: mondrian: people.csv.name is declared identifier in policy.toml, but the call asks for sensitive, "
+        "which would loosen the policy. Hint: a call may only tighten the policy; change it in policy.toml.\n"
     )
 
 
 def test_policy_errors_name_database_table(database: Path) -> None:
     result, _ = anonymize(database, ["-p", "top={'age': 95}"], "Patients")
     assert result.output.startswith(
-        "Error: mondrian: Patients.age is declared top = 90 in dbanon.policy and the call asks for top = 95, which"
+        "Error: mondrian: Patients.age is declared top = 90 in dbanon.policy, but the call asks for top = 95, which"
     )
 
 

@@ -153,7 +153,7 @@ def test_pending_records_published_after_unreadable_line() -> None:
         [sys.executable, "-c", _SLOW, *ROLES], input="\n".join(wrong), capture_output=True, text=True, timeout=120
     )  # fmt: skip
     assert piped.returncode == 1
-    assert "the lines from 101 on cannot be read as ndjson with the columns" in piped.stderr
+    assert "lines cannot be read from line 101 on as ndjson with the columns" in piped.stderr
     assert len(piped.stdout.splitlines()) == 100
 
 
@@ -173,7 +173,7 @@ def test_first_lines_determine_types_unless_given(monkeypatch: pytest.MonkeyPatc
     text = '{"age": 30, "d": "x"}\n' + '{"age": 30.5, "d": "y"}\n' * 3
     roles = ["--from", "-", "--output", "-", "-k", "2", "-p", "delta=4", "--qi", "age", "--sensitive", "d"]
     failed = run(*roles, input=text)
-    assert (failed.exit_code, "Hint: --types says what a column is" in failed.output) == (1, True)
+    assert (failed.exit_code, "Hint: --types states the type" in failed.output) == (1, True)
     message = run(*roles, "--types", "age=double", input=text)
     assert sorted(json.loads(line)["d"] for line in message.output.splitlines()) == ["x", "y", "y", "y"]
     wrong = run(*roles, "--types", "age=nonsense", input=text)

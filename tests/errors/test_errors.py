@@ -310,7 +310,10 @@ DATA: dict[str, tuple[str, ...]] = {
         "k = 3",
     ),
     "k := 2, qi := ['ward'], hierarchies := {'ward': 'a1;a;x;*\\na2;a;x;*\\nb1;b;x;*\\nb2;b;x;*'}, max_level := "
-    "{'ward': 2}, coarsen := {'ward': 2}": ("round of ward asks for nodes above max_level", "no multiple of 2 steps"),
+    "{'ward': 2}, coarsen := {'ward': 2}": (
+        "coarsen of ward requires nodes above max_level",
+        "not a multiple of 2 steps",
+    ),
 }
 
 
@@ -322,7 +325,7 @@ def test_invalid_data_or_roles_raise_one_error(con: Any, arguments: str) -> None
 @pytest.mark.parametrize("column", ["list", "blob", "span"])
 def test_type_unsuitable_for_persons_is_named(con: Any, column: str) -> None:
     arguments = f"k := 2, qi := ['age'], person := '{column}'"
-    assert_mistake(con, arguments, f"patients.{column} has the type", "cannot tell people apart")
+    assert_mistake(con, arguments, f"patients.{column} has the type", "cannot identify persons")
 
 
 @pytest.mark.parametrize("column", ["list", "array", "struct", "map", "json", "blob", "bits", "span", "zoned_time"])
@@ -362,7 +365,7 @@ def test_empty_table_error_states_no_rows(con: Any) -> None:
 
 
 def test_dropping_every_row_is_reported(con: Any) -> None:
-    assert_mistake(con, "k := 2, qi := ['b', 'c'], nulls := 'drop'", "nulls := 'drop' leaves none", table="holes")
+    assert_mistake(con, "k := 2, qi := ['b', 'c'], nulls := 'drop'", "nulls := 'drop' drops all", table="holes")
     assert len(con.execute("FROM kacpc('holes', k := 2, qi := ['b', 'c'])").fetchall()) == 8
 
 

@@ -69,8 +69,8 @@ def test_removal_before_first_refresh_noticed(earlier_ledger: Any) -> None:
 
 def test_status_unknown_before_rehash(earlier_ledger: Any) -> None:
     ((problem,),) = earlier_ledger.execute("SELECT problem FROM release_status()").fetchall()
-    assert "an earlier version of dbanon made safe" in problem
-    with pytest.raises((duckdb.Error, dbanon.DbanonError), match="an earlier version of dbanon made safe"):
+    assert "an earlier version of dbanon created safe" in problem
+    with pytest.raises((duckdb.Error, dbanon.DbanonError), match="an earlier version of dbanon created safe"):
         earlier_ledger.execute("FROM refresh_problems('safe')")
 
 

@@ -110,7 +110,7 @@ def test_max_level_overrides_round_or_raises(con: Any) -> None:
     assert_refused(
         con,
         f"k := 2, qi := ['place'], {TREE}, max_level := {{'place': 2}}, coarsen := {{'place': 2}}",
-        "round of place asks for nodes above max_level.*no multiple of 2 steps",
+        "coarsen of place requires nodes above max_level.*not a multiple of 2 steps",
     )
     assert [c[:2] for c in classes(con, one.replace("'place': 1", "'place': 3"))] == [("a1", 2), ("a2", 2), ("b1", 2)]
     rows(con, ["a11", "a11", "b11", "b11"])

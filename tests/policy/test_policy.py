@@ -581,7 +581,9 @@ def test_call_may_tighten_but_not_loosen_settings(
         assert published_columns(clinic, f"k := 2, {arguments}") == [column.lower()]
     else:
         assert published_columns(clinic) == [column.lower()]
-        assert_refused(clinic, f"k := 2, {arguments}", "would loosen the policy|does not fit|lies within a cell of it")
+        assert_refused(
+            clinic, f"k := 2, {arguments}", "would loosen the policy|does not fit|lies inside an interval of it"
+        )
 
 
 @pytest.mark.parametrize(
@@ -874,7 +876,7 @@ def test_repeated_list_identifier_hint_suggests_text_column(stays: Any) -> None:
     dbanon.declare(stays, "keys", patient="identifier")
     (row,) = stays.execute("FROM policy_problems()").fetchall()
     assert row[5] is None
-    assert "make a column of text of it in a view" in row[4]
+    assert "convert it to text in a view" in row[4]
     stays.execute("DROP VIEW keys")
 
 

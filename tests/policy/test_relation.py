@@ -53,11 +53,11 @@ def test_declared_relation_precedes_foreign_key() -> None:
 
 
 def test_contradicting_call_refused(related_con: Any) -> None:
-    with pytest.raises(duckdb.Error, match=r"dbanon.relation says that key = \{'pid': 'id'\}, and the call says some"):
+    with pytest.raises(duckdb.Error, match=r"dbanon.relation has key = \{'pid': 'id'\}, and the call has another"):
         related_con.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'cost': 'id'})").fetchall()
     related_con.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
                    "('main.visits', 'people', ['cost'], ['id'])")  # fmt: skip
-    with pytest.raises(duckdb.Error, match=r"dbanon.relation has several keys of visits for people"):
+    with pytest.raises(duckdb.Error, match=r"dbanon.relation has several keys from visits to people"):
         related_con.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
     assert "several keys" in " ".join(problem for _, problem in problems(related_con))
 
@@ -121,11 +121,11 @@ def test_policy_problems_lists_relation_problems(related_con: Any) -> None:
     rows = related_con.execute("SELECT column_name, problem, statement FROM policy_problems()").fetchall()
     statements = {problem.split(". Hint")[0]: statement for _, problem, statement in rows}
     assert list(statements) == [
-        "dbanon.relation: visits.pid says who a row is about, and has no role: where the table is released alone, ten "
-        "rows of one person are ten people",
-        "dbanon.relation: visits has rows about nobody in people (pid is NULL or not there): 2",
+        "dbanon.relation: visits.pid is a key that identifies the person of a row, but has no role: if the table is "
+        "released alone, ten rows of one person count as ten people",
+        "dbanon.relation: visits has rows about no person in people (pid is NULL or missing there): 2",
         "dbanon.relation: people has rows without a key (id is NULL): 1",
-        "dbanon.relation: people has keys of several rows (id): 1",
+        "dbanon.relation: people has keys that occur in several rows (id): 1",
     ]
     assert "4711" not in str(rows)
     for statement in filter(None, statements.values()):
@@ -143,8 +143,8 @@ def test_relation_to_missing_object_reported(related_con: Any) -> None:
     message = " ".join(problem for _, problem in problems(related_con))
     assert "no table or view 'gone' (schema 'main')" in message
     assert "no table or view 'nobody' (schema 'main')" in message
-    assert "visits.cost says who a row is about, and its role is quasi" in message
-    assert "visits.cost is BIGINT and people.id is VARCHAR, and cannot be compared as keys" in message
+    assert "visits.cost is a key that identifies the person of a row, but its role is quasi" in message
+    assert "visits.cost is BIGINT and people.id is VARCHAR, so they cannot be compared as keys" in message
     related_con.execute("ALTER TABLE visits DROP cost")
     assert "visits has no column 'cost'" in " ".join(problem for _, problem in problems(related_con))
     related_con.execute("ALTER TABLE people ADD COLUMN bits BIT[]")

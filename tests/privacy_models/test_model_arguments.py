@@ -117,7 +117,7 @@ UNUSED = {
 @pytest.mark.parametrize("call_arguments", UNUSED)
 @pytest.mark.parametrize("kind", ["", "_classes", "_metrics"])
 def test_ignored_model_parameter_refused(people: Any, kind: str, call_arguments: str) -> None:
-    assert f"kacpc{kind}: {UNUSED[call_arguments]}. Hint: leave it out." in refusal_message(
+    assert f"kacpc{kind}: {UNUSED[call_arguments]}. Hint: omit it." in refusal_message(
         people, call_arguments, f"kacpc{kind}"
     )
 
@@ -132,7 +132,7 @@ def test_model_without_sensitive_column_refused(people: Any, algorithm: str, nam
     first = next(model.parameter for model in registry.models() if model.parameter in asked_values)
     for kind in ("", "_classes", "_metrics"):
         message = refusal_message(people, f"{name} := {ASKED[name]}", algorithm + kind, "")
-        assert f"{algorithm}{kind}: {first} is about sensitive values, and no column of people is sensitive" in message
+        assert f"{algorithm}{kind}: {first} needs a sensitive column, and people has none" in message
 
 
 @pytest.mark.parametrize("sensitive", [["disease"], ["cause", "disease"]])
@@ -188,7 +188,7 @@ def test_impossible_parameter_states_maximum(
         expected = (
             f"{algorithm}{kind}: all records together do not meet {model} on disease; the most that they allow is"
         )
-        assert f"{expected} {maximum}. Hint: ask for less, or withhold the column." in message
+        assert f"{expected} {maximum}. Hint: weaken the model, or withhold the column." in message
     assert _n_released_or_suppressed(people, algorithm, works) == 6
 
 

@@ -61,7 +61,9 @@ def test_published_file_with_different_rows_removed(
     monkeypatch.setattr(handouts._ReleaseWriter, "_copy", copy_faulty_rows)
     if fault in ("a column less", "two columns exchanged") and target.endswith("duckdb"):
         pytest.skip("the writer of databases takes the columns by name")
-    with pytest.raises(OutputDiffersError, match="was read back after writing and is not what the release gate passed"):
+    with pytest.raises(
+        OutputDiffersError, match="was read again after writing and differs from what the release gate passed"
+    ):
         dbanon.publish(clinic, "safe", f"{tmp_path}/{target}")
     assert list(tmp_path.iterdir()) == []
 
@@ -183,7 +185,7 @@ def test_anonymized_frame_with_different_rows_not_returned(fault: str, monkeypat
     call: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
     assert len(dbanon.anonymize(source, "mondrian", **call).release) == 80
     monkeypatch.setattr(frame.FrameCall, "rows", rows)
-    with pytest.raises(OutputDiffersError, match="the release was read back after writing"):
+    with pytest.raises(OutputDiffersError, match="the release was read again after writing"):
         dbanon.anonymize(source, "mondrian", **call)
     monkeypatch.undo()
     made_of = frame_adapters.adapt_frame

@@ -83,7 +83,7 @@ def test_stream_of_wrong_encoding_names_line(tmp_path: Path) -> None:
 def test_file_of_other_ending_names_readers(con: Any, tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.write_text(ROWS, "utf-8")
-    with pytest.raises(duckdb.Error, match=r"is not one of rows by its ending: \.csv, .*read_csv\(.*read_xlsx"):
+    with pytest.raises(duckdb.Error, match=r"does not end in \.csv, .*read_csv\(.*read_xlsx"):
         con.execute(f"FROM best('{file}', k = 10)")
     with pytest.raises(duckdb.Error, match=r"'missing\.docx' is visible"):
         con.execute("FROM best('missing.docx', k = 10)")

@@ -128,7 +128,9 @@ def test_newer_file_error_contains_hint(newer_database: Path, tmp_path: Path) ->
     def opened_by_sqlalchemy() -> Any:
         return install(sa.create_engine(f"duckdb:///{newer_database}")).connect()
 
-    says = rf"newer\.duckdb: a newer DuckDB wrote it \(storage version 1234\).* {duckdb.__version__} reads .*Hint"
+    says = (
+        rf"newer\.duckdb: a newer DuckDB wrote this file \(storage version 1234\).* {duckdb.__version__} reads .*Hint"
+    )
     for opens in (
         lambda: dbanon.connect(newer_database),
         lambda: dbanon.connect(str(newer_database), read_only=True),
@@ -144,7 +146,7 @@ def test_newer_file_error_contains_hint(newer_database: Path, tmp_path: Path) ->
         ["shell", str(newer_database), "-c", "SELECT 1"],
     ):
         result = CliRunner().invoke(main, order)
-        assert result.exit_code == 1 and "a newer DuckDB wrote it" in result.output
+        assert result.exit_code == 1 and "a newer DuckDB wrote this file" in result.output
     assert list(tmp_path.iterdir()) == [newer_database]
 
 

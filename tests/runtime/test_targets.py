@@ -137,7 +137,7 @@ def test_remote_target_refused_without_creating_folder(clinic: Any, folder: Path
             dbanon.save_hierarchy(clinic, "sex", text)
         for order in (("docs", "--output", text), ("anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", text)):
             code, message = run(*order)
-            assert (code, "is no path on this machine" in message) == (1, True)
+            assert (code, "is not a path on this machine" in message) == (1, True)
     assert sorted(folder.rglob("*")) == old_paths
 
 

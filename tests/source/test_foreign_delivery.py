@@ -198,8 +198,8 @@ def test_postgres_receives_every_type_unchanged_or_as_text(clinic: Any) -> None:
 def test_delivery_never_replaces_foreign_table(ward: Any) -> None:
     for name in ("safe", '"SAFE_metrics"'):
         run_statements(ward, f"CREATE TABLE {name} (a int)")
-        assert_refused(ward, f"{CREATE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
-        assert_refused(ward, f"{REPLACE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
+        assert_refused(ward, f"{CREATE} pg.public.safe AS {CALL}", "exists already, and dbanon did not create it")
+        assert_refused(ward, f"{REPLACE} pg.public.safe AS {CALL}", "exists already, and dbanon did not create it")
         run_statements(ward, f"DROP TABLE {name}")
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     run_statements(ward, "DROP TABLE safe; CREATE TABLE safe (mine text)")

@@ -120,7 +120,7 @@ def clinic(con: Any) -> None:
 
 # --- parameters of a call --------------------------------------------------------------------------------------------
 
-REFUSAL = "would loosen|has no column|in two roles|does not fit|lies within a cell|must be|has a policy"
+REFUSAL = "would loosen|has no column|in two roles|does not fit|lies inside an interval|must be|has a policy"
 """Texts of the errors of `ATTEMPTS`: other errors are faults of the test."""
 
 _FLAT_ZIP = "".join(f"{z};*\n" for z in ZIPS)

@@ -169,7 +169,7 @@ class Transport:
                 f"CALL quack_serve({text(self._uri)}, token := {unused_token}, disable_ssl := true{options})"
             ).fetchall()
         except duckdb.Error as error:
-            why = "another process listens there, or the address is not of this machine"
+            why = "another process listens there, or this machine does not have the address"
             is_address_in_use = "bind" in str(error).lower()
             raise errors.CannotListenError(
                 "serve", address, why if is_address_in_use else str(error).split("\n")[0]

@@ -120,7 +120,7 @@ def _database_path(policy: Any) -> Path | None:
         return None
     path = Path(policy).expanduser()
     if not path.is_file():
-        raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(policy)!r}, which is no file")
+        raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(policy)!r}, which is not a file")
     return None if path.suffix.lower() in (".toml", ".csv") else path
 
 

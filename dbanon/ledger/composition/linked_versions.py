@@ -64,7 +64,7 @@ def check_linked_versions(
         people = max(count for _, count in misses)
         missed_parameters = ", ".join(parameter for parameter, _ in misses)
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.display_name, names, f"{people} persons miss {missed_parameters} then"
+            entry.display_name, names, f"{people} persons then miss {missed_parameters}"
         )
 
 

@@ -217,14 +217,14 @@ def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) 
     key_values = []
     for name in key:
         if name in published_names:
-            why = "the policy lets it out, and a key leaves as a pseudonym"
+            why = "the policy publishes it, but a key may be published only as a pseudonym"
             raise errors.InvalidKeyColumnError(function, source.shown, name, why, "declare it person or identifier")
         value = person_value(spec.column_sql(name), source.columns[name])
         if value is None:
             raise errors.UnsupportedPersonError(function, source.shown, name, source.columns[name])
         key_values.append(value)
     if roles.person is not None and key != (roles.person,):
-        why = f"the policy says that {roles.person} tells people apart"
+        why = f"the policy says that {roles.person} identifies persons"
         raise errors.InvalidKeyColumnError(function, source.shown, key[0], why, f"key = {text(roles.person)}")
     if roles.transformed:
         hint = "declare them identifier in the policy, or release the table alone"

@@ -520,7 +520,7 @@ def test_attack_result_independent_of_interval_form(clinic: Any) -> None:
         ("attack('noone', kind='homogeneity', source='people')", "noone has no rows"),
         ("attack('safe', kind='homogeneity', source='noone', qi=['age'], sensitive=['disease'])", "noone has no rows"),
         ("attack('undeclared', kind='homogeneity', source='undeclared')", "no quasi-identifier is declared"),
-        ("attack('bare', kind='homogeneity', source='people')", "homogeneity is about sensitive values, and no column"),
+        ("attack('bare', kind='homogeneity', source='people')", "homogeneity needs a sensitive column"),
         ("attack_summary('safe', kind='background', source='people', "
          "known_negatives=-1)", "known_negatives must be an integer"),
     ],

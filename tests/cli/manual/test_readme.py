@@ -121,7 +121,7 @@ def test_demo_never_replaces_foreign_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.duckdb"
     with dbanon.connect(path) as con:
         con.execute("CREATE TABLE patients (i INTEGER)")
-    with pytest.raises(dbanon.DbanonError, match="it is no demo database"):
+    with pytest.raises(dbanon.DbanonError, match="it is not a demo database"):
         demo.create_demo(path)
     with dbanon.connect(path) as con:
         assert con.execute("FROM patients").fetchall() == []

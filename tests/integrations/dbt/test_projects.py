@@ -273,7 +273,9 @@ def test_invalid_model_configuration_fails_its_model(failing_project: Any) -> No
 def test_second_model_of_table_checked_against_first(failing_project: Any) -> None:
     """Two threads would create them at once."""
     assert [failing_project[1]["run"].nodes[name][0] for name in ("one", "two")] == ["success", "success"]
-    assert "beside other releases of the same people, candidate sets fall below k" in failing_project[1]["run"].text
+    assert (
+        "together with other releases of the same people, candidate sets fall below k" in failing_project[1]["run"].text
+    )
 
 
 @pytest.mark.not_everyday

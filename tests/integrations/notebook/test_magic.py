@@ -109,8 +109,8 @@ def test_magic_opens_and_closes_database_files(shell: Any, tmp_path: Path, capsy
 def test_magic_errors_have_no_traceback(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_line_magic("dbanon", "--close")
     assert "%dbanon: there is no connection." in error_text(shell, capsys, "%dbanon FROM t")
-    assert "'clinic' is no variable with a connection" in error_text(shell, capsys, "%dbanon clinic")
-    assert "'no such' is no variable" in error_text(shell, capsys, "%%dbanon no such\nFROM t")
+    assert "'clinic' is neither a variable with a connection" in error_text(shell, capsys, "%dbanon clinic")
+    assert "'no such' is neither a variable" in error_text(shell, capsys, "%%dbanon no such\nFROM t")
     shell.run_line_magic("dbanon", "con")
     for statement, message in (
         ("FROM kacpc('patients', k=99, qi=['age'])", "kacpc: k must be between"),

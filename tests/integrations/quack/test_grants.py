@@ -108,10 +108,10 @@ def test_composing_request_refused_and_attempts_limited(server: DbanonServer, cl
 
 
 REFUSED = {
-    "FROM kacpc('patients', k=5)": "kacpc('patients', k=5): readers may ask for releases that they are permitted, here "
-    "kacpc or mondrian of 'visits' from k = 10 on. Hint: FROM releases() lists those that there are; ask the custodian "
+    "FROM kacpc('patients', k=5)": "kacpc('patients', k=5): readers may ask only for permitted releases, here "
+    "kacpc or mondrian of 'visits' with k >= 10. Hint: FROM releases() lists the existing ones; ask the custodian "
     "of the data (bob) for a row in dbanon.permission.",
-    "FROM kacpc('no_such_table', k=5)": "kacpc('no_such_table', k=5): readers may ask for releases that they are",
+    "FROM kacpc('no_such_table', k=5)": "kacpc('no_such_table', k=5): readers may ask only for permitted",
     "FROM kacpc('visits', k=9)": "kacpc('visits', k=9): readers may ask",
     "FROM best('visits', k=20)": "best('visits', k=20): readers may ask",
     "FROM kacpc('visits', k=20, qi=['hour'])": "qi must be a number or a text as it stands",
@@ -124,16 +124,16 @@ REFUSED = {
     "FROM kacpc(visits, k=20)": "tbl must be",
     "FROM kacpc()": "tbl is missing",
     "FROM kacpc((SELECT name FROM patients), k=20)": "tbl must be",
-    "FROM main.kacpc('visits', k=20)": "readers may ask one SELECT",
-    "FROM inference('visits')": "readers may ask one SELECT",
-    "SELECT kacpc('visits')": "readers may ask one SELECT",
-    "FROM permissions('x')": "readers may ask one SELECT",
-    "FROM dbanon.permitted_to('somebody_else')": "readers may ask one SELECT",
-    "FROM permitted_to('somebody_else')": "readers may ask one SELECT",
-    "FROM dbanon.permitted": "readers may ask one SELECT",
+    "FROM main.kacpc('visits', k=20)": "readers may run one SELECT",
+    "FROM inference('visits')": "readers may run one SELECT",
+    "SELECT kacpc('visits')": "readers may run one SELECT",
+    "FROM permissions('x')": "readers may run one SELECT",
+    "FROM dbanon.permitted_to('somebody_else')": "readers may run one SELECT",
+    "FROM permitted_to('somebody_else')": "readers may run one SELECT",
+    "FROM dbanon.permitted": "readers may run one SELECT",
     "FROM dbanon_called('{}')": "A call that cannot be read",
-    'FROM dbanon_called(\'{"function": "read_text", "positional": {"tbl": "/etc/passwd"}}\')': "readers may ask one",
-    "SELECT name FROM patients, kacpc('visits', k=30)": "readers may ask one SELECT",
+    'FROM dbanon_called(\'{"function": "read_text", "positional": {"tbl": "/etc/passwd"}}\')': "readers may run one",
+    "SELECT name FROM patients, kacpc('visits', k=30)": "readers may run one SELECT",
 }
 
 

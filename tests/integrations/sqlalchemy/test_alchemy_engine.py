@@ -121,7 +121,7 @@ def test_engine_supports_read_only_database(clinic: str) -> None:
 
 
 def test_install_refuses_engine_that_is_not_duckdb() -> None:
-    with pytest.raises(errors.NotADuckDBConnectionError, match="no engine or connection of DuckDB"):
+    with pytest.raises(errors.NotADuckDBConnectionError, match="not an engine or connection of DuckDB"):
         install(sa.create_engine("sqlite://"))
     with pytest.raises(errors.NotADuckDBConnectionError):
         install("duckdb:///clinic.duckdb")

@@ -114,7 +114,9 @@ def test_unmapped_query_of_policy_table_refused(engine: Any, query: str) -> None
         roles: list[dict[str, Any]] = [{"qi": ["age"]}]
         roles += [{"qi": ["age"], "sensitive": [c]} for c in ("name", "disease") if c in source.selected_columns]
         for parameters in roles:
-            with pytest.raises(errors.UnmappedTableError, match="patients, which has a policy and is no mapped table"):
+            with pytest.raises(
+                errors.UnmappedTableError, match="patients, which has a policy but is not a mapped table"
+            ):
                 connection.execute(sa.select(anonymized(source, "mondrian", k=K, **parameters)))
         connection.execute(sa.text("DROP VIEW mine"))
         connection.rollback()

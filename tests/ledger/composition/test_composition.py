@@ -166,8 +166,8 @@ def test_unidentifiable_people_reported(con: Any) -> None:
     release = dbanon.create_release(con, "a", "kacpc", "patients", k=5)
     assert release.composition is None
     assert con.execute("SELECT person_key, composition FROM releases()").fetchall() == [(None, None)]
-    with pytest.raises(Exception, match="nobody knows who is in a"):
+    with pytest.raises(Exception, match="the persons in a are unknown"):
         con.execute("FROM composition('a', 'a')").fetchall()
     assert dbanon.create_release(con, "b", "kacpc", "patients", k=5, key="pid").composition == {}
-    with pytest.raises(Exception, match="nobody knows who is in a"):
+    with pytest.raises(Exception, match="the persons in a are unknown"):
         con.execute("FROM composition('b', 'a')").fetchall()

@@ -18,7 +18,7 @@ YEAR = {"role": "quasi", "rounding": "year"}
 def undone_limits(con: Any) -> set[tuple[str, str]]:
     """Return limited columns, each with the column that undoes its limit."""
     rows = con.execute("SELECT column_name, problem FROM policy_problems()").fetchall()
-    values = ((column, re.search(r"is undone by the column (\w+),", problem)) for column, problem in rows)
+    values = ((column, re.search(r"has no effect because of the column (\w+),", problem)) for column, problem in rows)
     return {(column, match[1]) for column, match in values if match}
 
 
@@ -136,7 +136,10 @@ def test_policy_review_names_limited_and_undoing_column(con: Any) -> None:
     dbanon.declare(con, "p", age=AGE, birth_year="quasi", ward="insensitive")
     rows = con.execute("SELECT column_name, finding FROM policy_review('p') WHERE topic = 'problem'").fetchall()
     assert [column for column, _ in rows] == ["age"]
-    assert "its limit (top 90) is undone by the column birth_year, which is published generalized" in rows[0][1]
+    assert (
+        "its limit (top 90) has no effect because of the column birth_year, which is published generalized"
+        in rows[0][1]
+    )
 
 
 def test_undone_limit_found_next_to_odd_types_and_values(con: Any) -> None:

@@ -42,7 +42,7 @@ def test_person_spelling_variants_reported_and_warned(con: Any, name: str) -> No
     result = spelling_reports(con)
     assert [len(rows) for rows in result] == [1, 1, 1]
     assert all("400" in rows[0] for rows in result)
-    with pytest.warns(PersonSpellingsWarning, match="patient_id: 400 ids of persons differ"):
+    with pytest.warns(PersonSpellingsWarning, match="patient_id: 400 person ids differ"):
         dbanon.create_release(con, "r", "kacpc", "t", k=4)
 
 

@@ -41,14 +41,14 @@ def test_person_isolated_by_linked_rows_stops_release(visits: Any, change: str) 
     visits.execute(change)
     for kind in ("", "_classes", "_metrics"):
         assert_refused(
-            visits, f"FROM mondrian{kind}('visits', k=10)", "1 persons of visits are alone by their linked rows"
+            visits, f"FROM mondrian{kind}('visits', k=10)", "1 persons of visits are singled out by their linked rows"
         )
     assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
 
 
 def test_records_without_pseudonym_are_unlinked(visits: Any) -> None:
     visits.execute("INSERT INTO visits SELECT NULL, 1, 20, 'Flu', 'w0' FROM range(9)")
-    assert_refused(visits, VISITS, "9 persons of visits are alone by their linked rows")
+    assert_refused(visits, VISITS, "9 persons of visits are singled out by their linked rows")
     visits.execute("INSERT INTO visits SELECT NULL, 1, 20, 'Flu', 'w0'")
     assert len(visits.sql(VISITS).fetchall()) == 410
 
@@ -77,15 +77,15 @@ def test_null_pseudonym_among_unlinked_rows_is_published(con: Any, call: str, se
 def test_null_pseudonyms_are_not_linked(visits: Any) -> None:
     """Two rows without a pseudonym are not one person with two rows; all others have one row."""
     visits.execute("INSERT INTO visits SELECT NULL, j, 20, 'Flu', 'w0' FROM range(2) AS r (j)")
-    assert_refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
+    assert_refused(visits, VISITS, "2 persons of visits are singled out by their linked rows")
     visits.execute("DELETE FROM visits WHERE visit = 1 AND patient < 36 AND patient % 4 = 0")
-    assert_refused(visits, VISITS, "11 persons of visits are alone by their linked rows")
+    assert_refused(visits, VISITS, "11 persons of visits are singled out by their linked rows")
     visits.execute("DELETE FROM visits WHERE visit = 1 AND patient = 36")
     assert len(visits.sql(VISITS).fetchall()) == 392
     visits.execute("UPDATE visits SET patient = NULL WHERE patient = 40 AND visit = 1")
     assert len(visits.sql(VISITS).fetchall()) == 392
     visits.execute("UPDATE visits SET patient = NULL WHERE patient = 42 AND visit = 1")
-    assert_refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
+    assert_refused(visits, VISITS, "2 persons of visits are singled out by their linked rows")
 
 
 def test_null_pseudonym_row_counts_as_person_for_rare_values(con: Any) -> None:
@@ -106,7 +106,7 @@ def test_l_diversity_checked_over_linked_rows(visits: Any) -> None:
     assert visits.sql(VISITS).fetchall()
     visits.execute("UPDATE visits SET disease = 'HIV' WHERE age = 20 AND patient < 80")
     assert_refused(
-        visits, "FROM mondrian('visits', k=10, l=2)", "do not meet l of disease by the linked rows of their persons"
+        visits, "FROM mondrian('visits', k=10, l=2)", "do not meet l of disease for the linked rows of their persons"
     )
     assert visits.sql("FROM mondrian('visits', k=10, l=2, withhold=['patient'])").fetchall()
 
@@ -127,7 +127,7 @@ def test_rare_value_combination_of_linked_rows_refused(visits: Any) -> None:
     dbanon.declare(visits, "visits", ward="insensitive")
     assert visits.sql(VISITS).fetchall()
     visits.execute("UPDATE visits SET ward = 'w1' WHERE patient = 0 AND visit = 1")
-    assert_refused(visits, VISITS, "1 persons of visits have values that their linked rows have together")
+    assert_refused(visits, VISITS, "the linked rows of 1 persons of visits have combined values")
     assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
     assert visits.sql("FROM mondrian('visits', k=10, allow_rare=['ward'])").fetchall()
 
@@ -142,7 +142,7 @@ def test_colliding_pseudonyms_refused_with_minimal_length(con: Any) -> None:
     )
     with pytest.raises(Exception, match=r"values of many.patient would have a pseudonym that another") as caught:
         con.sql("FROM mondrian('many', k=10)").fetchall()
-    minimum = int(str(caught.value).split("The least length that holds is ")[1].split()[0])
+    minimum = int(str(caught.value).split("The shortest length without a collision is ")[1].split()[0])
     for length in (minimum - 1, minimum):
         con.execute(
             f"UPDATE dbanon.policy SET settings = {{'format': 'digits', 'length': {length}, 'scope': 's'}} "

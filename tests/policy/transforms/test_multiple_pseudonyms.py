@@ -89,7 +89,7 @@ def test_columns_share_pseudonyms_only_if_declared(stays: Any) -> None:
     assert all(r[0] == r[1] for r in rows)
     dbanon.declare(stays, "stays", stay={"role": "pseudonym", "settings": {"scope": "study", "length": 40}})
     assert_refused(
-        stays, CALL, "the pseudonyms 'patient', 'stay' of stays share a key and a scope, and not format, length"
+        stays, CALL, "the pseudonyms 'patient', 'stay' of stays share a key and a scope but differ in format, length"
     )
 
 
@@ -102,7 +102,7 @@ def test_shared_scope_links_columns(stays: Any) -> None:
                    mother=scoped, stay="identifier")  # fmt: skip
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET mother = 7 WHERE patient = 11")
-    assert_refused(stays, CALL, "2 persons of stays are alone by their linked rows")
+    assert_refused(stays, CALL, "2 persons of stays are singled out by their linked rows")
     dbanon.declare(stays, "stays", mother={"role": "pseudonym", "settings": {}}, patient=PERSON)
     assert len(stays.sql(CALL).fetchall()) == 800
 
@@ -119,7 +119,7 @@ def test_shared_scope_links_columns(stays: Any) -> None:
 def test_uniquely_linked_person_stops_release(stays: Any, change: str, persons: int) -> None:
     stays.execute(change)
     for kind in ("", "_classes", "_metrics"):
-        message = f"{persons} persons of stays are alone by their linked rows: the pseudonyms patient, stay show"
+        message = f"{persons} persons of stays are singled out by their linked rows: the pseudonyms patient, stay show"
         assert_refused(stays, f"FROM mondrian{kind}('stays', k=10)", message)
     assert stays.sql("FROM mondrian('stays', k=10, withhold=['patient', 'stay'])").fetchall()
 
@@ -132,14 +132,14 @@ def test_macro_struct_extract_does_not_change_release(stays: Any, macro: str) ->
     stays.execute(f"DROP MACRO {'TABLE' if 'TABLE' in macro else ''} memory.main.struct_extract")
     stays.execute("UPDATE stays SET age = 23 WHERE patient = 0 AND stay = 1")
     stays.execute(f"CREATE MACRO struct_extract{macro}")
-    assert_refused(stays, CALL, "persons of stays are alone by their linked rows")
+    assert_refused(stays, CALL, "persons of stays are singled out by their linked rows")
 
 
 def test_values_linked_by_any_pseudonym_checked_together(stays: Any) -> None:
     dbanon.declare(stays, "stays", ward="insensitive")
     assert len(stays.sql(CALL).fetchall()) == 800
     stays.execute("UPDATE stays SET ward = 'w1' WHERE stay = 0")
-    assert_refused(stays, CALL, "1 persons of stays have values that their linked rows have together")
+    assert_refused(stays, CALL, "the linked rows of 1 persons of stays have combined values")
     assert stays.sql("FROM mondrian('stays', k=10, allow_rare=['ward'])").fetchall()
 
 
@@ -153,14 +153,16 @@ def test_model_applies_to_every_position_in_component(stays: Any) -> None:
     stays.execute("UPDATE stays SET disease = 'HIV' WHERE age = 20 AND patient < 80 AND stay % 2 = 0")
     assert stays.sql("FROM mondrian('stays', k=10)").fetchall()
     assert_refused(
-        stays, call, "do not meet l of disease by the linked rows of their persons: the pseudonyms patient, stay"
+        stays, call, "do not meet l of disease for the linked rows of their persons: the pseudonyms patient, stay"
     )
     assert stays.sql("FROM mondrian('stays', k=10, l=2, withhold=['patient', 'stay'])").fetchall()
 
 
 def test_each_pseudonym_length_must_suffice(stays: Any) -> None:
     dbanon.declare(stays, "stays", stay={"role": "pseudonym", "settings": {"format": "digits", "length": 4}})
-    assert_refused(stays, CALL, "values of stays.stay would have a pseudonym that another value has too, at length = 4")
+    assert_refused(
+        stays, CALL, "values of stays.stay would have a pseudonym that another value has too, with length = 4"
+    )
 
 
 # --- the gate -----------------------------------------------------------------------------------------------
@@ -224,7 +226,7 @@ def test_gate_refuses_rows_every_overlay_distinguishes(empty_con: Any, seed: int
     try:
         rows = empty_con.sql("SELECT patient, visit, house FROM mondrian('calls', k=3)").fetchall()
     except Exception as error:
-        assert alone and "are alone by their linked rows" in str(error)
+        assert alone and "are singled out by their linked rows" in str(error)
     else:
         assert not alone
         (row,) = empty_con.sql(
@@ -258,7 +260,7 @@ def test_household_of_null_persons_checked(empty_con: Any) -> None:
     dbanon.declare(empty_con, "homes", who="person", house="pseudonym", age="quasi")
     assert len(empty_con.sql("FROM mondrian('homes', k=10)").fetchall()) == 80
     empty_con.execute("INSERT INTO homes SELECT NULL, 500, 20 FROM range(3)")
-    assert_refused(empty_con, "FROM mondrian('homes', k=10)", "persons of homes are alone by their linked rows")
+    assert_refused(empty_con, "FROM mondrian('homes', k=10)", "persons of homes are singled out by their linked rows")
 
 
 def test_persons_counted_within_household(empty_con: Any) -> None:
@@ -268,7 +270,9 @@ def test_persons_counted_within_household(empty_con: Any) -> None:
                    "SELECT 100 + i, 100 + i, 20 + i % 2 * 20 FROM range(80) AS r (i)")  # fmt: skip
     empty_con.execute("DELETE FROM dbanon.policy")
     dbanon.declare(empty_con, "homes", who="person", house="pseudonym", age="quasi")
-    assert_refused(empty_con, "FROM mondrian('homes', k=10)", "12 persons of homes are alone by their linked rows")
+    assert_refused(
+        empty_con, "FROM mondrian('homes', k=10)", "12 persons of homes are singled out by their linked rows"
+    )
     assert empty_con.sql("FROM mondrian('homes', k=6)").fetchall()
 
 

@@ -238,7 +238,7 @@ def test_pseudonym_key_absent_from_plans_and_cells(con: Any) -> None:
 
 def test_missing_or_guessed_key_reported_before_reading(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DBANON_KEY")
-    assert_refused(con, RELEASE, "looked for in the environment variable DBANON_KEY, which is not set")
+    assert_refused(con, RELEASE, "expected in the environment variable DBANON_KEY, which is not set")
     monkeypatch.setenv("DBANON_KEY", "hospital2026")
     assert_refused(con, RELEASE, "cannot be the key of pseudonyms")
 

@@ -195,7 +195,7 @@ def test_call_top_and_bottom_checked_exactly_on_large_grids(con: Any) -> None:
         table(con, type_, values)
         dbanon.declare(con, "t", uid="sensitive", v={"role": "quasi", "rounding": str(grid)})
         assert len(con.execute(f"FROM kacpc('t', k := 2, {fits})").fetchall()) == 8
-        with pytest.raises(duckdb.Error, match="lies within a cell of it"):
+        with pytest.raises(duckdb.Error, match="lies inside an interval of it"):
             con.execute(f"FROM kacpc('t', k := 2, {cuts})")
 
 
