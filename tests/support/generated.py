@@ -1,8 +1,8 @@
 """The parts of pages that are generated from the registered algorithms and streams.
 
-`python -m tests.support.generated` writes them again, with the manual and the messages that list algorithms. It
-measures nothing: the guide keeps its figures, and an algorithm without any has empty cells until `python -m tests.bench
-guide` measures it.
+`python -m tests.support.generated` writes them again, with the manual, the messages that list algorithms and the
+picture of the README. It measures nothing: the guide keeps its figures, and an algorithm without any has empty cells
+until `python -m tests.bench guide` measures it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from dbanon.algorithms import streams
 from dbanon.algorithms.base.registry import FAMILIES, Algorithm
 from dbanon.cli.manual import bibliography, function_page
 from tests.bench import guide
+from tests.support import picture
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MANUAL = DOCS / "manual"
+FUNCTION_LIST = DOCS / "functions.md"
 MESSAGES = ("UnknownAlgorithmError", "NotASingleCallError")
 """Errors whose recorded messages list the algorithms."""
 
@@ -71,11 +73,13 @@ class Section:
 def sections() -> dict[Path, list[Section]]:
     """Return the generated sections by page."""
     families = "\n".join(names_line(title, [a.name for a in members]) for title, members in by_family().items())
-    systems = names_line("Each system is three functions, as an algorithm is", [s.name for s in streams.streams()])
+    systems = names_line(
+        "Each stream algorithm is three functions, as an algorithm is", [s.name for s in streams.streams()]
+    )
     return {
-        ROOT / "README.md": [
-            Section("(docs/manual/index.md) has a page for each.\n\n", "\n- [`anonymize`]", families),
-            Section("### [Streams](docs/streams.md)\n\n", "\n- [`stream_status`]", systems),
+        FUNCTION_LIST: [
+            Section("(manual/index.md) has a page for each.\n\n", "\n- [`anonymize`]", families),
+            Section("## [Streams](streams.md)\n\n", "\n- [`stream_status`]", systems),
         ],
         DOCS / "algorithms.md": [Section("## The algorithms\n\n", '\n\n"Reconstructed" means', algorithm_table())],
     }
@@ -93,6 +97,7 @@ def main() -> None:
     """Write everything that is generated from the registry."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
+    picture.write()
     shutil.rmtree(MANUAL)
     subprocess.run([sys.executable, "-m", "tests.support.examples", *MESSAGES], check=True)
     subprocess.run([sys.executable, "-m", "dbanon", "docs", "--output", str(MANUAL)], check=True)
