@@ -41,8 +41,9 @@ is. What to look at when you choose:
   asks for so many sensitive values by itself.
 - **Determinism.** *fixed*: no random steps. *seed*: the same seed gives the same release on every machine.
 - **Interpretability.** *close*: intervals and nodes as narrow as the records of a class allow, which [tells more about
-  them](limits.md#what-a-close-fit-tells). *levels*: one level of each column for all records, which is easy to explain.
-  *wider*: some classes are published more coarsely than their records need. *suppressed*: some records may be missing.
+  them](limits.md#leakage-from-tight-classes). *levels*: one level of each column for all records, which is easy to
+  explain. *wider*: some classes are published more coarsely than their records need. *suppressed*: some records may be
+  missing.
 """
 
 
