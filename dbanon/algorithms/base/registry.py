@@ -256,7 +256,7 @@ class Algorithm:
         meets: The models, by their parameters (person: k of persons), that each cluster meets while the algorithm
             runs. For all others, and if leftovers violate a model, clusters are merged afterwards.
         abilities: What few algorithms can do (see `Ability`).
-        summary: Its row in docs/algorithms.md, as Markdown.
+        summary: What it does, in plain sentences: its row in docs/algorithms.md, as Markdown.
     """
 
     name: str
