@@ -20,30 +20,33 @@ CALL = "compare('adult', algorithms = 'all', k = 10, metrics = ['precision', 'nc
 
 INTRODUCTION = f"""# Guide to the algorithms
 
-This page is made by `python -m tests.bench guide` from the registry and from one statement on Adult (30,162 records,
-six quasi-identifiers, the occupation sensitive), and a test checks it against both:
+Use this page to choose an algorithm. Its tables compare all of them on Adult (30,162 records, six quasi-identifiers,
+the occupation sensitive). `python -m tests.bench guide` makes the page from the registry of the algorithms and from one
+statement, and a test checks it against both:
 
 ```text
 FROM {CALL};
 ```
 
-`precision` and `NCP` say what is lost, `s` is the time of clustering on two cores, without the rest of the statement
-(0.2 s); an algorithm that was not measured has no figures. [Algorithms](algorithms.md) says what each does and whose it
-is. What to look at when you choose:
+`precision` and `NCP` measure the information loss. `s` is the time of clustering in seconds on two cores, without the
+rest of the statement (0.2 s). An algorithm that was not measured has no figures. [Algorithms](algorithms.md) describes
+what each algorithm does, and names its source. When you choose, look at these columns:
 
-- **Loss.** Higher precision and lower NCP. On another table the order can be another: run `compare` on yours, as in
-  [Choosing algorithm, k and l](how-to/choosing.md).
-- **Size.** *any*: time grows hardly faster than the number of different records. *large*: it can grow with their
-  square; a call that would take minutes is refused unless it has `allow_slow := true`, or `max_partition` cuts the
-  table first.
-- **Diversity.** Every algorithm meets every privacy model. *own*: its clusters are made to meet all of them; *some*: to
-  meet those that are named; *merged*: clusters that miss a model are merged afterwards, which loses more. *l = 2*: it
-  asks for so many sensitive values by itself.
+- **Loss** (`precision`, `NCP`). Higher precision and lower NCP are better. On another table the order can differ: run
+  `compare` on your own, as in [Choosing algorithm, k and l](how-to/choosing.md).
+- **Size.** *any*: the time grows hardly faster than the number of distinct records. *large*: it can grow with their
+  square. A call that would take minutes then fails, unless you set `allow_slow := true`, or cut the table into cells
+  with `max_partition`.
+- **Diversity.** Every algorithm meets every privacy model. *own*: the algorithm forms its clusters so that they meet
+  all models. *some*: they meet the models that are named. *merged*: clusters that violate a model are merged
+  afterwards, which loses more. *l = 2*: the algorithm requires this number of sensitive values by default.
 - **Determinism.** *fixed*: no random steps. *seed*: the same seed gives the same release on every machine.
-- **Interpretability.** *close*: intervals and nodes as narrow as the records of a class allow, which [tells more about
-  them](limits.md#leakage-from-tight-classes). *levels*: one level of each column for all records, which is easy to
-  explain. *wider*: some classes are published more coarsely than their records need. *suppressed*: some records may be
-  missing.
+- **Published values** (`published`). *close*: intervals and nodes are as narrow as the records of a class allow, which
+  [reveals more about them](limits.md#leakage-from-tight-classes). *levels*: each column has one level for all records,
+  which is easy to explain. *wider*: some classes are published more coarsely than their records need. *suppressed*:
+  some records may be suppressed. *or noise*: the algorithm can publish values with [noise](noise.md) instead.
+- **Evidence.** How the steps of the algorithm are known. *paper*: from a paper that the project implements. *standard*:
+  it is a published standard algorithm. *reconstructed*: no paper at hand gives the steps.
 """
 
 
@@ -91,7 +94,7 @@ def page(figures: Mapping[str, Figures]) -> str:
     return "\n".join(parts)
 
 
-HEAD = ("algorithm", "precision", "NCP", "s", "size", "diversity", "determinism", "published", "known by")
+HEAD = ("algorithm", "precision", "NCP", "s", "size", "diversity", "determinism", "published", "evidence")
 
 
 def _table(algorithms: list[Algorithm], figures: Mapping[str, Figures]) -> list[str]:

@@ -47,9 +47,8 @@ def algorithm_table() -> str:
     rows = []
     for members in by_family().values():
         for a in members:
-            is_unsaid = a.evidence == "RECON" and "reconstructed" not in a.summary
-            kind = a.summary.replace("|", "\\|") + (" (reconstructed)" if is_unsaid else "")
-            rows.append((f"`{a.name}`", kind, bibliography.link_citations(a.source, "manual/bibliography.md")))
+            description = a.summary.replace("|", "\\|") + (" Reconstructed." if a.evidence == "RECON" else "")
+            rows.append((f"`{a.name}`", description, bibliography.link_citations(a.source, "manual/bibliography.md")))
     return function_page.table(("algorithm", "what it does", "source"), rows)
 
 

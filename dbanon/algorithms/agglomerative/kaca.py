@@ -154,8 +154,8 @@ register(
     kaca,
     title="KACA: clustering in attribute hierarchies",
     summary=(
-        "the smallest class of fewer than k records is united with the class that is nearest in the "
-        "hierarchies, until none is"
+        "Merges the smallest class of fewer than k records with the class nearest in the hierarchies, until every "
+        "class has k records."
     ),
     source="Li et al. 2006, as Wang et al. 2022 and the review of clustering methods describe it",
     evidence="LIT-m",

@@ -450,9 +450,9 @@ register(
     kapp,
     title="KAPP: classes of spread sensitive values that merge until they are close to the table",
     summary=(
-        "each class takes its records from different fuzzy clusters of the sensitive values; then classes "
-        "are united with the nearest until the distances of their sensitive columns from the whole table, "
-        "summed, are at most `t` (default 0.1; reconstructed)"
+        "Forms each class from records of different fuzzy clusters of the sensitive values. It then merges classes "
+        "with the nearest one until the distances of their sensitive columns from the whole table, summed, are at most "
+        "`t` (default 0.1)."
     ),
     source="KAPP, as the review of clustering methods describes it",
     evidence="RECON",

@@ -95,20 +95,26 @@ class AlgorithmFamily:
 
 FAMILIES = {
     "nearest_neighbour": AlgorithmFamily(
-        "Nearest-neighbour", "A seed and the records nearest to it, until k are together."
+        "Nearest-neighbour", "Each cluster is a seed record and the records nearest to it, at least k in all."
     ),
-    "greedy": AlgorithmFamily("Greedy (k-member)", "Clusters grow by the record that raises the loss least."),
-    "centroid": AlgorithmFamily("Centroid-based", "Centers or seeds first, then every record joins one of them."),
-    "hybrid": AlgorithmFamily("Hybrid", "One method begins, another finishes."),
+    "greedy": AlgorithmFamily("Greedy (k-member)", "Each cluster grows by the record that raises the loss least."),
+    "centroid": AlgorithmFamily(
+        "Centroid-based", "Centers or seeds are chosen first; then every record joins one of them."
+    ),
+    "hybrid": AlgorithmFamily("Hybrid", "One algorithm forms the first clusters, and another one finishes them."),
     "agglomerative": AlgorithmFamily(
-        "Agglomerative", "Many small classes are united, step by step, with the nearest one."
+        "Agglomerative", "Many small classes are merged, step by step, with the nearest one."
     ),
-    "diversity": AlgorithmFamily("Diversity-aware", "Clusters take records of different sensitive values."),
-    "partitioning": AlgorithmFamily("Partitioning", "One class is cut in two as long as both parts are enough."),
+    "diversity": AlgorithmFamily("Diversity-aware", "Clusters take records with different sensitive values."),
+    "partitioning": AlgorithmFamily(
+        "Partitioning", "The table is cut in two again and again, as long as both parts meet the constraint."
+    ),
     "full_domain": AlgorithmFamily(
         "Full-domain generalization", "Each column is published on one level for all records."
     ),
-    "optimizing": AlgorithmFamily("Optimizing", "The best of several lines, improved by a local search."),
+    "optimizing": AlgorithmFamily(
+        "Optimizing", "The best result of several starting points is improved by a local search."
+    ),
 }
 """The families by name, which is that of their folder, in the order in which pages show them."""
 
@@ -256,7 +262,7 @@ class Algorithm:
         meets: The models, by their parameters (person: k of persons), that each cluster meets while the algorithm
             runs. For all others, and if leftovers violate a model, clusters are merged afterwards.
         abilities: What few algorithms can do (see `Ability`).
-        summary: Its row in docs/algorithms.md, as Markdown.
+        summary: What it does, in plain sentences: its row in docs/algorithms.md, as Markdown.
     """
 
     name: str

@@ -75,7 +75,8 @@ register(
     adaptive_k,
     title="Clusters of adaptive size",
     summary=(
-        "seeds of `systematic` take the cheapest records: k, and more while these cost no more than on average so far"
+        "Starts clusters at the seeds of `systematic` and adds the k - 1 records of least cost, and more as long as "
+        "each costs no more than the average so far."
     ),
     source="Arava, as the review of clustering methods describes it",
     evidence="RECON",

@@ -55,8 +55,8 @@ register(
     as_algorithm(bhaladhare),
     title="Systematic clustering by a combination of quasi-identifiers and sensitive columns",
     summary=(
-        "as `systematic`, but records are sorted by some quasi-identifiers and sensitive columns together, "
-        "and one random record of each k in a row is a seed"
+        "Works like `systematic`, but sorts records by some quasi-identifiers and sensitive columns together; the "
+        "seeds are one random record of every k consecutive ones."
     ),
     source="Bhaladhare and Jinwala, as the review of clustering methods describes them",
     evidence="RECON",
@@ -66,7 +66,7 @@ register(
 register(
     as_algorithm(organized),
     title="Organized clustering",
-    summary="each k records in a row, sorted as for `bhaladhare`, are a cluster",
+    summary="Sorts the records as `bhaladhare` does and makes every k consecutive records a cluster.",
     source="Ashoka and Poornima, as the review of clustering methods describes them",
     evidence="RECON",
     own=(

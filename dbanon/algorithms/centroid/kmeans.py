@@ -138,13 +138,13 @@ def unadjusted_kmeans(clusters: MovingCenters) -> Ints:
 ROUNDS = Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 30)
 
 for _method, _title, _summary in (
-    (no1, "k-means adjusted in every round", "k-means whose clusters are adjusted to k in every round"),
+    (no1, "k-means adjusted in every round", "Runs k-means and adjusts the clusters to k records in every round."),
     (
         no2,
         "k-means whose full clusters close",
-        "k-means in which a cluster of k records is closed while others have fewer",
+        "Runs k-means in which a cluster of k records is closed while others have fewer.",
     ),
-    (no3, "k-means adjusted at the end", "k-means whose clusters are adjusted to k at the end"),
+    (no3, "k-means adjusted at the end", "Runs k-means and adjusts the clusters to k records at the end."),
 ):
     register(
         as_algorithm(_method),

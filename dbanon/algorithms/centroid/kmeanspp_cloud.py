@@ -186,8 +186,8 @@ register(
     kmeanspp_cloud,
     title="k-means++ without outliers",
     summary=(
-        "k-means with the first centers of k-means++ on columns read as numbers, adjusted to k at the end; "
-        "records far from the mean are left out"
+        "Runs k-means with the first centers of k-means++ on columns read as numbers, and adjusts the clusters to k "
+        "records at the end. Records far from the mean are suppressed."
     ),
     source="k-means++ for health records in a cloud, as the review of clustering methods describes it",
     evidence="RECON",

@@ -78,7 +78,10 @@ CATEGORY_CENTER = Parameter(
 register(
     as_algorithm(oka),
     title="One-pass k-means (OKA)",
-    summary=("one-pass k-means: records join the nearest center, which moves at once; then clusters are adjusted to k"),
+    summary=(
+        "One-pass k-means: assigns each record to the nearest center, which moves at once, and adjusts the clusters to "
+        "k records at the end."
+    ),
     source="Lin and Wei 2008; baseline of Wang et al. 2022 and the three-variants paper",
     evidence="LIT",
     own=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),

@@ -25,8 +25,8 @@ register(
     as_algorithm(systematic),
     title="Systematic clustering",
     summary=(
-        "every k-th record of the sorted table is a seed; the others join, in order, where the loss grows "
-        "least, while a cluster has fewer than k"
+        "Takes every k-th record of the sorted table as a seed. The other records join, in order, the cluster of fewer "
+        "than k records whose loss grows least."
     ),
     source="systematic clustering, as the review of clustering methods describes it",
     evidence="LIT-m",

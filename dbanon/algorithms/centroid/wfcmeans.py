@@ -216,8 +216,8 @@ register(
     wfcmeans,
     title="Weighted feature C-means",
     summary=(
-        "WF-C-means: k-means with columns, read as numbers, that count by how well they tell its clusters "
-        "apart; small clusters join large ones"
+        "WF-C-means: runs k-means on columns read as numbers, weighted by how well they separate its clusters. Small "
+        "clusters join large ones."
     ),
     source="Chiu and Tsai 2007; named by Wang et al. 2022, the three-variants paper and the review of clustering "
     "methods",

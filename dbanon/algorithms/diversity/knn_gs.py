@@ -131,7 +131,10 @@ class _GroupBalancedClusters(KernelCountedRules):
 register(
     knn_gs,
     title="KNN-(G,S): nearest records of each group of sensitive values",
-    summary="KNN-(G,S): random records, and the nearest ones of each of G groups of sensitive values, S of each",
+    summary=(
+        "KNN-(G,S): starts each cluster at a random record and adds the S nearest records of each of G groups of "
+        "sensitive values."
+    ),
     source="Nayahi and Kavitha 2017, as the review of clustering methods describes it",
     evidence="RECON",
     own=(

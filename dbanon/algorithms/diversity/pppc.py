@@ -132,7 +132,10 @@ class _ValueBuckets(KernelCountedRules):
 register(
     pppc,
     title="PPPC: a record of each frequent sensitive value, in parts by k-means",
-    summary="parts by k-means, and in these clusters of a record of each of the most frequent sensitive values",
+    summary=(
+        "Divides the table into parts by k-means. In each part, it forms clusters with one record of each of the most "
+        "frequent sensitive values."
+    ),
     source="Lawrance and Jesudhasan 2021, as the review of clustering methods describes it",
     evidence="RECON",
     own=(PARTS, ROUNDS, SEED, EVEN_MODE, LARGE),

@@ -225,8 +225,8 @@ register(
     s_cpm,
     title="S-CPM: clusters that are merged, in parts around medoids",
     summary=(
-        "parts around medoids, and in these clusters that are merged, the smallest first, where that costs "
-        "least and their sensitive values differ"
+        "Divides the table into parts around medoids. In each part, it merges clusters, the smallest first, where that "
+        "costs least and their sensitive values differ."
     ),
     source="S-CPM, as the review of clustering methods describes it",
     evidence="RECON",

@@ -245,9 +245,9 @@ register(
     simdiv,
     title="SimDiv: similarity- and diversity-based clustering with influence",
     summary=(
-        "similarity- and diversity-based clustering: centers of slices of similar records take records that"
-        " are alike and have other sensitive values; clusters of little diversity publish influential "
-        "columns one level higher. O(n^2 / k)"
+        "Similarity- and diversity-based clustering: centers, one per slice of similar records, take records that are "
+        "similar and have other sensitive values. Clusters of low diversity publish influential columns one level "
+        "higher. O(n^2 / k)."
     ),
     family="centroid",
     source="Majeed et al. 2024, Algorithms 1-4",

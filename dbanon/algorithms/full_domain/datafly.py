@@ -52,8 +52,8 @@ register(
     datafly,
     title="Datafly",
     summary=(
-        "full-domain generalization: the column with the most values is raised until few records are in "
-        "small classes, which are left out"
+        "Full-domain generalization: raises the column with the most values until few records are in small classes, "
+        "and suppresses these."
     ),
     source="Datafly, as the review of clustering methods names it",
     evidence="LIT-m",

@@ -42,7 +42,7 @@ SUPPRESSION = Suppression("those in classes that miss the privacy model", max_su
 register(
     incognito,
     title="Incognito",
-    summary="the full-domain generalization of the least sum of levels",
+    summary="Finds the full-domain generalization with the least sum of levels.",
     source="LeFevre et al. 2005",
     evidence="LIT-m",
     complexity="exponential in the columns, O(n) time a node, O(n) memory",

@@ -72,7 +72,7 @@ def nodes_at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
 register(
     samarati,
     title="Samarati's search for the least height",
-    summary="the full-domain generalization of the least height, found by halving",
+    summary="Finds the full-domain generalization of the least height by binary search.",
     source="Samarati's binary search, as Wang et al. 2022 name it",
     evidence="LIT-m",
     complexity="exponential in the columns, O(n) time a node, O(n) memory",

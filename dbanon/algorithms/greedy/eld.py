@@ -85,7 +85,7 @@ def _required_values(space: EncodedTable, constraint: Constraint) -> DiverseReco
 register(
     eld,
     title="ELD: effective l-diversity by clustering",
-    summary="greedy clusters that grow until they have k records and `l` (default 2) sensitive values",
+    summary="Grows clusters greedily until they have k records and `l` (default 2) sensitive values.",
     source="Zheng et al. 2019, its abstract",
     evidence="RECON",
     complexity="O(n^2) time without the index, O(n) memory",

@@ -23,7 +23,7 @@ def gaa_cp(space: EncodedTable, constraint: Constraint, options: Options, check:
 register(
     gaa_cp,
     title="GAA-CP: greedy algorithm based on clustering and partition",
-    summary="greedy, with a loss by shares of leaves",
+    summary="Grows clusters greedily; the loss of a category is the share of leaves below its published node.",
     source="Jiang et al. 2017, its abstract, and as Wang et al. 2022 describe it",
     evidence="RECON",
     complexity="O(n^2) time without the index, O(n) memory",

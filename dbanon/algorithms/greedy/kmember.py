@@ -28,7 +28,10 @@ def kmembers_random(space: EncodedTable, constraint: Constraint, options: Option
 register(
     kmember,
     title="Greedy k-member",
-    summary="greedy k-member: begins far from the seed before, and takes the record that raises the loss least",
+    summary=(
+        "Greedy k-member: starts each cluster far from the seed of the one before, and adds the record that raises the "
+        "loss least."
+    ),
     source="Byun et al. 2007; baseline of the three-variants paper",
     evidence="LIT",
     complexity="O(n^2) time without the index, O(n) memory",
@@ -37,7 +40,7 @@ register(
 register(
     kmembers_random,
     title="k-members with random seeds",
-    summary="as `kmember`, but each cluster begins at a random record",
+    summary="Works like `kmember`, but starts each cluster at a random record.",
     source="k-members paper, Table III",
     evidence="SEED",
     complexity="O(n^2) time without the index, O(n) memory",

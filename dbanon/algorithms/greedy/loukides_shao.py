@@ -152,8 +152,8 @@ register(
     loukides_shao,
     title="Greedy clusters of usefulness and protection",
     summary=(
-        "greedy clusters that take the record of the least loss and the greatest diversity together until "
-        "the loss exceeds a threshold, whatever their size; small ones dissolve or are left out"
+        "Grows clusters greedily by the record with the best combination of low loss and high diversity, until the "
+        "loss exceeds a threshold, whatever their size. Small clusters are suppressed or dissolved."
     ),
     source="Loukides and Shao 2007, as the review of clustering methods describes it",
     evidence="RECON",

@@ -141,8 +141,8 @@ register(
     mckl,
     title="MCKL: multi-attribute clustering, (k, l)-anonymity",
     summary=(
-        "begins at the smallest value of the widest column and takes the nearest records but those whose "
-        "sensitive value is in the cluster k/`l` times (default 2; reconstructed)"
+        "Starts each cluster at the smallest value of the widest column and adds the nearest records, except those "
+        "whose sensitive value the cluster already has k/`l` times (`l` is 2 by default)."
     ),
     source="Fan et al. 2023, its abstract, and the review of clustering methods",
     evidence="RECON",

@@ -59,7 +59,7 @@ def normalized_entropies(space: EncodedTable, bins: int) -> list[float]:
 register(
     mwck,
     title="MWCK: mixed-feature weighted clustering for k-anonymity",
-    summary="k-member with columns weighted by their entropy",
+    summary="Runs k-member with columns weighted by their entropy.",
     source="Qian et al. 2021, as Majeed et al. 2024 describe it",
     evidence="RECON",
     complexity="O(n^2) time without the index, O(n) memory",

@@ -33,8 +33,8 @@ register(
     rka,
     title="RKA: random k-anonymous",
     summary=(
-        '"random k-anonymous": the clusters of k-member, published as intervals and nodes; with '
-        "`release='noise'` as values hidden in [noise](noise.md) and shuffled"
+        '"Random k-anonymous": forms the clusters of k-member and publishes them as intervals and nodes; with '
+        "`release='noise'`, it publishes values hidden in [noise](noise.md) and shuffled."
     ),
     source="Song et al. 2019, as Majeed et al. 2024 describe it",
     evidence="RECON",

@@ -93,7 +93,7 @@ def _outliers(space: EncodedTable, n_outliers: int) -> RunLengthLabels:
 register(
     wkmca,
     title="WKMCA: weighted k-member clustering",
-    summary="k-member with weighted columns, while outliers stand aside until the end",
+    summary="Runs k-member with weighted columns; outliers are set aside until the end.",
     source="WKMCA, as the review of clustering methods describes it",
     evidence="RECON",
     complexity="O(n^2) time without the index, O(n) memory",

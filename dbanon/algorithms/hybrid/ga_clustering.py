@@ -116,8 +116,8 @@ register(
     ga_clustering,
     title="GA clustering: clusters that are crossed two at a time",
     summary=(
-        "the clusters of `oka_kmember`, of which two at a time are pooled and grow anew from the two "
-        "records that are farthest apart, if that loses less"
+        "Starts from the clusters of `oka_kmember`. Pools two clusters at a time and forms them again from the two "
+        "records that are farthest apart, if that loses less."
     ),
     source="the genetic algorithm that the review of clustering methods describes",
     evidence="RECON",

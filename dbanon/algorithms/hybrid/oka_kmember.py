@@ -65,7 +65,10 @@ def _one_pass_cores(
 register(
     oka_kmember,
     title="Hybrid of one-pass k-means and k-member",
-    summary="one-pass k-means; the k nearest of its large clusters stay, the others are clustered by k-member",
+    summary=(
+        "Runs one-pass k-means and keeps the k records nearest to the center of each large cluster. k-member clusters "
+        "the other records."
+    ),
     source="the hybrid method, as the review of clustering methods describes it",
     evidence="LIT-m",
     own=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),

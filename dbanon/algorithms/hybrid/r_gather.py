@@ -338,9 +338,9 @@ register(
     r_gather,
     title="r-gather: clusters of the least greatest radius",
     summary=(
-        "clusters whose records are as near to their center as they can be, up to a factor of two: centers "
-        "that lie apart, and a flow that gives each k records; with `eps` outliers are left out, and the "
-        "factor is three"
+        "Minimizes the greatest distance of a record to the center of its cluster, up to a factor of two: it chooses "
+        "centers that are far apart, and a flow assigns k records to each. With `eps`, outliers are suppressed and the "
+        "factor is three."
     ),
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
     evidence="LIT-m",

@@ -133,7 +133,10 @@ class ReservedCenters(GrowUntilMet):
 register(
     gccg,
     title="GCCG: grading, centering, clustering, generalization",
-    summary="records sorted by a score; of each k in a row the middle one is a center and takes its nearest",
+    summary=(
+        "Sorts the records by a score. The middle one of every k consecutive records is a center and takes the records "
+        "nearest to it."
+    ),
     source="GCCG, as the review of clustering methods describes it",
     evidence="RECON",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",

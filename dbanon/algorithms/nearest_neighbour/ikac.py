@@ -56,8 +56,8 @@ register(
     ikac,
     title="IKAC: improved clustering for k-anonymity",
     summary=(
-        "takes as the next centroid the record that is farthest, on average, from all earlier ones; leaf-"
-        "count distances"
+        "Takes as the next centroid the record that is farthest, on average, from all earlier centroids; each centroid "
+        "takes its nearest records. Distances between categories count leaves."
     ),
     source="Zheng et al. 2018, as Wang et al. 2022, section 4.1, and the review of clustering methods describe it",
     evidence="RECON",

@@ -60,7 +60,7 @@ register(
     kacpc,
     title="KACPC: k-anonymity by center point clustering",
     summary=(
-        "center point clustering: starts at the densest point and gathers the k - 1 records nearest to each centroid"
+        "Center point clustering: starts at the densest point and gathers the k - 1 records nearest to each centroid."
     ),
     source="Wang et al. 2022, Algorithm 1, Equations 1-6",
     evidence="SEED",

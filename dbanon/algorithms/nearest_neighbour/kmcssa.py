@@ -30,7 +30,9 @@ def kmcssa(space: EncodedTable, constraint: Constraint, options: Options, check:
 register(
     kmcssa,
     title="KMCSSA: clusters from the records closest to all",
-    summary="the record that is closest to all others begins, and takes its nearest",
+    summary=(
+        "Starts each cluster at the remaining record that is closest to all others, and adds the records nearest to it."
+    ),
     source="KMCSSA, as the review of clustering methods describes it",
     evidence="RECON",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",

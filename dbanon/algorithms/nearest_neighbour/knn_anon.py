@@ -32,7 +32,10 @@ def knn_anon(space: EncodedTable, constraint: Constraint, options: Options, chec
 register(
     knn_anon,
     title="KNN: random records and their nearest neighbours",
-    summary="random records and their k - 1 nearest neighbours, by shares of leaves",
+    summary=(
+        "Starts each cluster at a random record and adds its k - 1 nearest neighbours; distances between categories "
+        "are shares of leaves."
+    ),
     source="the comparison of k-member, KNN and greedy clustering in the review of clustering methods",
     evidence="LIT",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",

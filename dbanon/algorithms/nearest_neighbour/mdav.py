@@ -103,7 +103,9 @@ SCALE = Parameter(
 register(
     mdav,
     title="MDAV-generic",
-    summary="MDAV-generic: clusters around the records farthest from the average, published as intervals",
+    summary=(
+        "MDAV-generic: forms clusters around the records farthest from the average, and publishes them as intervals."
+    ),
     source="Domingo-Ferrer and Torra 2005; baseline of Wang et al. 2022",
     evidence="LIT",
     complexity="O(n^2 / k) time without the index, O(n) memory",

@@ -141,9 +141,8 @@ register(
     multilevel_mdav,
     title="Multi-level clustering: MDAV on coarser and finer averages",
     summary=(
-        "MDAV on averages over time of the numbers, then within each group on the numbers themselves "
-        "(reconstructed; groups are published as intervals, without the perturbation of Fourier "
-        "coefficients)"
+        "Runs MDAV on averages of the numbers over time, then within each group on the numbers themselves. Groups are "
+        "published as intervals, without the perturbation of Fourier coefficients."
     ),
     source="multi-level clustering, as the review of clustering methods describes it",
     evidence="RECON",

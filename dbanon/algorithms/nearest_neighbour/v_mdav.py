@@ -89,8 +89,8 @@ register(
     v_mdav,
     title="V-MDAV: microaggregation with clusters of variable size",
     summary=(
-        "V-MDAV: the record farthest from the average takes the k - 1 nearest, and then others, up to 2k - 1 records "
-        "in all, that are nearer to the cluster than to the records outside it"
+        "V-MDAV: the record farthest from the average takes the k - 1 nearest records. Other records that are nearer "
+        "to the cluster than to the records outside it then join, up to 2k - 1 records in all."
     ),
     source="Solanas and Martinez-Balleste 2006",
     evidence="RECON",

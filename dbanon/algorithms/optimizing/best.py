@@ -178,8 +178,8 @@ register(
     best,
     title="Least loss: the best cut of several lines, then local search",
     summary=(
-        "for the least loss: cuts all records in a line where the whole loss is least, along several lines,"
-        " then runs a local search (`improve`). O(lines * n * k + moves)"
+        "Minimizes the loss: cuts the records along several lines (orders of the records) where the total loss is "
+        "least, then runs a local search (`improve`). O(lines * n * k + moves)."
     ),
     source="Hansen and Mukherjee 2003, Domingo-Ferrer et al. 2006, and this project",
     evidence="LIT-m",

@@ -129,8 +129,8 @@ register(
     dhkmeans,
     title="Hierarchical k-means for l-diversity (DHkmeans)",
     summary=(
-        "DHkmeans-l-diversity: cuts parts by 2-means, from a pair that is least alike in quasi-identifiers "
-        "and most alike in sensitive columns, while both halves meet the model; `l` is 2 by default"
+        "DHkmeans-l-diversity: cuts parts in two by 2-means while both halves meet the model. It starts from a pair of "
+        "records that differ most in quasi-identifiers and least in sensitive columns; `l` is 2 by default."
     ),
     source="Ashkouti et al. 2021, as the review of clustering methods describes it",
     evidence="RECON",

@@ -157,8 +157,8 @@ register(
     dissimilarity_tree,
     title="Dissimilarity tree",
     summary=(
-        "cuts parts in two by two records that are far from each other; a side that misses the model takes "
-        "some from the other; classes cut from one part swap records"
+        "Cuts parts in two around two records that are far from each other. A side that violates the model takes "
+        "records from the other side; classes cut from one part exchange records."
     ),
     source="dissimilarity-tree clustering, as the review of clustering methods describes it",
     evidence="RECON",

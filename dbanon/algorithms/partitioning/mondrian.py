@@ -44,7 +44,7 @@ def mondrian(space: EncodedTable, constraint: Constraint, options: Options, chec
 register(
     mondrian,
     title="Multidimensional Mondrian",
-    summary="multidimensional Mondrian, strict or relaxed: cuts the table while both sides meet the model",
+    summary="Multidimensional Mondrian, strict or relaxed: cuts the table in two while both sides meet the model.",
     source="LeFevre et al. 2006; the baseline of many papers, such as Majeed et al. 2024",
     evidence="LIT-m",
     complexity="O(n log n) time, O(n) memory",

@@ -37,7 +37,10 @@ def mr_mondrian(space: EncodedTable, constraint: Constraint, options: Options, c
 register(
     mr_mondrian,
     title="Strict Mondrian, level by level",
-    summary="strict Mondrian level by level: the classes of `mondrian`; with `noise_epsilon` numbers carry noise",
+    summary=(
+        "Runs strict Mondrian level by level, which gives the classes of `mondrian`. With `noise_epsilon`, it "
+        "publishes numbers with noise."
+    ),
     source="Zhang et al. 2022 on LeFevre et al. 2006",
     evidence="LIT-m",
     complexity="O(n log n) time, O(n) memory",
