@@ -20,30 +20,43 @@ DATABASE = "dbanon_demo.duckdb"
 CELLS: tuple[tuple[str, str], ...] = (
     (
         "markdown",
-        "# dbanon in a notebook\n\nMade-up patients, as `dbanon demo` makes them, 1,000 of them here. "
-        "[In a notebook](how-to/notebook.md) says more.",
+        "# dbanon in a notebook\n\nThis notebook uses 1,000 made-up patients, as `dbanon demo` creates them. "
+        "[In a notebook](how-to/notebook.md) explains all commands.\n\n"
+        "First load the extension and open a database.",
     ),
     ("code", "%load_ext dbanon\n%dbanon dbanon_demo.duckdb"),
-    ("markdown", "A cell is SQL. Its rows are a table; all of them are in the answer, and ten are shown."),
+    (
+        "markdown",
+        "Start a cell with `%%dbanon` and write SQL in it. The first ten rows of the result are shown; the result "
+        "itself has all of them.",
+    ),
     ("code", "%%dbanon\nSELECT column_name, role, hierarchy FROM dbanon.policy ORDER BY ALL"),
-    ("markdown", "A release is shown with its metrics."),
+    ("markdown", "If the statement is one call of an algorithm, you see the release and its metrics."),
     ("code", "%%dbanon\nFROM mondrian('patients', k=10)"),
-    ("markdown", "`name <<` assigns the rows, as a DataFrame of pandas."),
+    ("markdown", "With `name <<` you assign the rows to a variable, as a pandas DataFrame."),
     ("code", "%%dbanon safe <<\nFROM mondrian('patients', k=10)"),
     ("code", "safe.groupby('disease').size().sort_values(ascending=False).head(3)"),
-    ("markdown", "Variables of the notebook are parameters, with a dollar sign, and its DataFrames are sources."),
+    (
+        "markdown",
+        "You can use variables of the notebook as parameters, with a dollar sign, and DataFrames of the notebook as "
+        "sources.",
+    ),
     (
         "code",
         "import pandas as pd\n\nk = 3\npeople = pd.DataFrame({'age': [21, 23, 24, 61, 65, 68], 'sick': [True] * 6})",
     ),
     ("code", "%dbanon FROM mondrian('people', k=$k, qi=['age'], sensitive=['sick'])"),
-    ("markdown", "Without a connection, `dbanon.anonymize` gives a frame of the kind that came."),
+    (
+        "markdown",
+        "Without a connection, call `dbanon.anonymize`. The result is a frame of the same kind as the one that you pass: "
+        "here a pandas DataFrame.",
+    ),
     (
         "code",
         "import dbanon\n\nmade = dbanon.anonymize(people, 'mondrian', k=3, qi=['age'], sensitive=['sick'])\nmade",
     ),
     ("code", "made.release"),
-    ("markdown", "A mistake is one message."),
+    ("markdown", "After a mistake you see one message, without a traceback."),
     ("code", "%dbanon FROM mondrian('patients', k=10, roundng=['age'])"),
     ("code", "%dbanon --close"),
 )

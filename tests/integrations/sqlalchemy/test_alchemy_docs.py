@@ -1,4 +1,4 @@
-"""The SQLAlchemy example of the documentation runs unchanged."""
+"""The SQLAlchemy examples of the documentation run unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_sqlalchemy_page_example_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     page = documents.ROOT / "docs" / "sqlalchemy.md"
-    code, query = (code for language, code in documents.blocks(page) if language == "python")
+    code, query, error = (code for language, code in documents.blocks(page) if language == "python")
     module: Any = types.ModuleType("readme_example")  # SQLAlchemy looks annotations up in the class's module
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(code, module.__dict__)
@@ -26,4 +26,6 @@ def test_sqlalchemy_page_example_runs(
     assert {row.metric for row in module.quality} >= {"k", "precision"}
     exec(query, module.__dict__)
     assert "['age', 'disease', 'class_id']" in capsys.readouterr().out
+    exec(error, module.__dict__)
+    assert capsys.readouterr().out.strip() == error.splitlines()[-1].split("# ")[1]
     module.engine.dispose()
