@@ -10,9 +10,10 @@ from dbanon.policy.column_roles import ROLES
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.messages import MALFORMED
 from dbanon.policy.hierarchies.storage import StoredHierarchy
+from dbanon.policy.hierarchies.value_labels import has_notations, leaf_shapes, value_label
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
-from dbanon.source.column_types import family, is_category, label_text
+from dbanon.source.column_types import family, is_category
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import Message, error_sql, sql_placeholder
@@ -311,6 +312,7 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
     name, requested = hierarchy or ("none", None)
     parsable_values = "node" if hierarchy else "flat"
     hierarchy_table = node_lists = None
+    shapes: tuple[str, ...] = ()
     if kind is not None:
         reading = _numeric_reading(kind, type_, identifier(column))
         parsable_values = "moment" if kind in _TIME_FAMILIES else "number"
@@ -321,7 +323,8 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
                 hierarchy_table = hierarchy_sql.stored_table(tree)
             else:
                 node_lists = hierarchy_sql.node_lists(tree)
-        reading = NumericReading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
+            shapes = leaf_shapes(call.cursor, tree) if has_notations(type_) else ()
+        reading = NumericReading(Sql(f"{value_label(identifier(column), type_, shapes)} COLLATE POSIX"))
     shown_hierarchy = "" if hierarchy is None else "given as text" if ";" in name else name
     uncovered_call = "" if hierarchy is None else uncovered_values_call(source.shown, column, requested)
     return PairedColumn(

@@ -57,6 +57,8 @@ class GateRequest:
         declared: The policy rows of the source.
         options: The parameters of the call.
         quasi_columns: The quasi-identifiers, in order.
+        leaf_shapes: How the hierarchy of a quasi-identifier of numbers or truth values writes them, by column: its
+            leaves with 0 in place of the sign and the digits before the point, and 1 in place of digits other than 0.
         roles: The other columns, by role.
         unchanged: The columns that are published without generalization, in the order of the source.
         transformed: The settings of each transformed column (pseudonym, mask or shifted date), as a SQL literal.
@@ -71,6 +73,7 @@ class GateRequest:
     declared: Sequence[DeclaredColumn]
     options: Options
     quasi_columns: tuple[str, ...]
+    leaf_shapes: Mapping[str, tuple[str, ...]]
     roles: StatedRoles
     unchanged: tuple[str, ...]
     transformed: Mapping[str, Sql]

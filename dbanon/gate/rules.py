@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from dbanon import errors
 from dbanon.gate import transformed
+from dbanon.gate.label_notation import label_text
 from dbanon.gate.missing_codes import (
     DATE_TYPES,
     DECIMAL_TYPE,
@@ -441,10 +442,11 @@ def _category_rule(request: GateRequest, i: int, name: str) -> CategoryRule:
     if request.columns[name] == "TIMESTAMP WITH TIME ZONE":  # hierarchies know instants by their text in UTC
         zone = f"CASE WHEN isfinite({value}) THEN '+00' ELSE '' END"
         value = Sql(f"(({value} AT TIME ZONE 'UTC')::VARCHAR || {zone})")
+    label = label_text(value, request.columns[name], request.leaf_shapes.get(name, ()))
     return CategoryRule(
         i,
         name,
-        source_value=Sql(f"{value}::VARCHAR COLLATE POSIX"),
+        source_value=Sql(f"{label} COLLATE POSIX"),
         min_level=max(
             int(read_setting(request, name, "min_level") or 0) for read_setting in (_call_setting, _policy_setting)
         ),

@@ -8,6 +8,7 @@ from decimal import Context, Decimal, InvalidOperation
 from dbanon import errors
 from dbanon.policy.column_roles import QuasiIdentifier
 from dbanon.policy.hierarchies.storage import Hierarchy
+from dbanon.policy.hierarchies.value_labels import has_notations
 from dbanon.source.column_types import family, is_category, is_nested
 from dbanon.sqltext.quote import Sql, text
 
@@ -35,6 +36,8 @@ class Attribute:
         scale: Number of decimals of a DECIMAL and of its grid.
         hierarchy: The hierarchy of a category; None without one.
         grid: The unit to which the ends of ranges are rounded, such as `month` or `5`; None without rounding.
+        leaf_shapes: How the hierarchy writes numbers and truth values, if values of the type can be written in several
+            ways (see `value_labels.leaf_shapes_sql`); else empty.
     """
 
     quasi: QuasiIdentifier
@@ -43,6 +46,7 @@ class Attribute:
     hierarchy: Hierarchy | None = None
     grid: str | None = None
     round: int = 1
+    leaf_shapes: tuple[str, ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -70,6 +74,7 @@ def resolve_attribute(
     find_hierarchy: Callable[[str], Hierarchy | None],
     known_hierarchies: Callable[[], list[str]],
     holds: Callable[[str], bool],
+    read_leaf_shapes: Callable[[Hierarchy], tuple[str, ...]],
 ) -> Attribute:
     """Return the attribute of a quasi-identifier: by its type and settings, as a number or as a category.
 
@@ -82,6 +87,7 @@ def resolve_attribute(
         find_hierarchy: Returns the hierarchy of a name, or None.
         known_hierarchies: Returns the names of existing hierarchies, for messages.
         holds: Returns whether a SQL condition is true.
+        read_leaf_shapes: Returns the shapes of the leaves of a hierarchy that are numbers or truth values.
 
     Raises:
         UnsupportedTypeError: The type cannot be generalized.
@@ -112,7 +118,13 @@ def resolve_attribute(
                 raise errors.UnknownHierarchyError(
                     function, settings.hierarchy, f"of {table}.{quasi.column}", known_hierarchies()
                 )
-        return Attribute(quasi, None, hierarchy=hierarchy, round=_level_step(settings.coarsen, setting_error))
+        return Attribute(
+            quasi,
+            None,
+            hierarchy=hierarchy,
+            round=_level_step(settings.coarsen, setting_error),
+            leaf_shapes=read_leaf_shapes(hierarchy) if hierarchy and has_notations(quasi.type) else (),
+        )
     for setting in ("min_level", "max_level"):
         if getattr(settings, setting) is not None:
             raise setting_error(setting, "it is a number or a date without a hierarchy.")

@@ -3,6 +3,13 @@
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'table_functions/covering.sql' import covering -%}
 {% set leaf %}({{ form.label_of(sql('value')) }}){% endset %}
+{#- Whether a number or a truth value is a leaf that is written in another way: 35.0 and 35, true and True. -#}
+{% macro same_number() -%}
+regexp_matches(typeof(value), '^(BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)$') AND (
+                    lower(dbanon_leaf) = {{ leaf }}
+                    OR TRY_CAST(dbanon_leaf AS DECIMAL(38, 12)) = TRY_CAST({{ leaf }} AS DECIMAL(38, 12))
+                )
+{%- endmacro %}
 CASE
     WHEN published IS NULL OR value IS NULL OR hierarchy IS NULL THEN NULL
     WHEN {{ covering() }} THEN true
@@ -11,7 +18,7 @@ CASE
         (
             SELECT CASE
                 WHEN count(*) = 0 THEN error({{ unknown }})
-                ELSE flatten(list(dbanon_names) FILTER (WHERE dbanon_leaf = {{ leaf }} COLLATE POSIX))
+                ELSE flatten(list(dbanon_names) FILTER (WHERE dbanon_leaf = {{ leaf }} COLLATE POSIX OR {{ same_number() }}))
             END
             FROM (
                 SELECT

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from dbanon import errors
 from dbanon.policy.attribute import DEFAULT_DATE_GRID
 from dbanon.policy.hierarchies.storage import Hierarchy, InlineHierarchy
+from dbanon.policy.hierarchies.value_labels import has_notations, leaf_shapes, value_label
 from dbanon.policy.profiling.repeated_identifiers import (
     DeclaredRelation,
     StoredPolicyRow,
@@ -21,7 +22,7 @@ from dbanon.policy.profiling.repeated_identifiers import (
     withhold_statement,
 )
 from dbanon.source import catalog
-from dbanon.source.column_types import family, label_text
+from dbanon.source.column_types import family
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
@@ -106,7 +107,7 @@ def problem_values(
         for row, settings in rows
         if row.role.lower() in ("quasi", "sensitive", "insensitive") and fold_case(row.column) in types
     ]
-    cells = [_limit_cell(column, find_hierarchy) for column in published_columns]
+    cells = [_limit_cell(column, find_hierarchy, cursor) for column in published_columns]
     if len(published_columns) < 2 or not any(cells):
         return []
     columns = [
@@ -178,7 +179,7 @@ def _finite_timestamp(name: Sql, type_: str) -> Sql:
     return Sql(f"CASE WHEN isfinite({moment}) THEN {moment} END")
 
 
-def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
+def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy, cursor: catalog.Cursor) -> Sql | None:
     """Return SQL of what a column's limit publishes in place of a value; None for a column without a limit.
 
     A limit is a top, a bottom, a declared grid (coarser than days for dates), or a min_level, of a quasi-identifier.
@@ -188,7 +189,7 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | N
         return None
     settings, kind = column.settings, family(column.type)[0]
     if settings.hierarchy is not None or kind is None:
-        return _min_level_node(column, find_hierarchy) if settings.min_level else None
+        return _min_level_node(column, find_hierarchy, cursor) if settings.min_level else None
     value = _ordered_value(column)
     if kind in _CALENDAR_FAMILIES:
         grid = (settings.rounding or DEFAULT_DATE_GRID).lower()
@@ -220,7 +221,7 @@ def _calendar_cell(value: Sql, grid: str) -> Sql:
     return Sql(f"date_trunc({text(grid)}, {value})::TIMESTAMP")
 
 
-def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql | None:
+def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy, cursor: catalog.Cursor) -> Sql | None:
     """Return SQL of the node that a column's min_level publishes in place of a value, written as its path.
 
     The node is the ancestor `min_level` levels above the value, or the root if the hierarchy has fewer levels. If the
@@ -239,7 +240,8 @@ def _min_level_node(column: LimitedColumn, find_hierarchy: FindHierarchy) -> Sql
             f"SELECT leaf, array_to_string(path[least({level}, len(path) - 1) + 1:], ' > ') AS raised "
             f"FROM {table} WHERE name = {text(hierarchy.name)}"
         )
-    name = label_text(identifier(column.column), column.type)
+    shapes = leaf_shapes(cursor, hierarchy) if has_notations(column.type) else ()
+    name = value_label(identifier(column.column), column.type, shapes)
     return Sql(f"(SELECT any_value(raised) FROM ({nodes}) AS nodes WHERE nodes.leaf = {name})")
 
 

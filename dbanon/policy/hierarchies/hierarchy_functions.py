@@ -3,8 +3,8 @@
 from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.policy.hierarchies import hierarchy_sql, lookup
+from dbanon.policy.hierarchies.value_labels import has_notations, leaf_shapes, value_label
 from dbanon.source import catalog, missing_codes, stored_policy
-from dbanon.source.column_types import label_text
 from dbanon.sqltext import resources
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified, text
@@ -57,6 +57,7 @@ def uncovered_sql(call: Call) -> Sql:
         declared_names = (d.settings.hierarchy for d in declared if fold_case(d.column) == fold_case(column))
         hierarchy_name = next(filter(None, declared_names), None)
     rows: Sql | None = None
+    shapes: tuple[str, ...] = ()
     if hierarchy_name is not None:
         hierarchy = lookup.find_hierarchy(call, hierarchy_name, source, is_declared)
         if hierarchy is None:
@@ -67,8 +68,11 @@ def uncovered_sql(call: Call) -> Sql:
                 lookup.hierarchy_names(call, source, is_declared),
             )
         rows = hierarchy_sql.rows(hierarchy)
+        is_sensitive = any(d.role.lower() == "sensitive" for d in declared if fold_case(d.column) == fold_case(column))
+        if has_notations(source.columns[column]) and not is_sensitive:
+            shapes = leaf_shapes(call.cursor, hierarchy)
     cleaned_source, name = missing_codes.without_codes(source, declared, call.holds), identifier(column)
-    text_label = label_text(name, source.columns[column])
+    text_label = value_label(name, source.columns[column], shapes)
     return Sql(
         fill(
             "policy/hierarchies/uncovered_values.sql",

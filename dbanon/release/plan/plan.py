@@ -310,6 +310,7 @@ def gate_request(spec: ReleaseSpec) -> GateRequest:
         declared=spec.policy.declared,
         options=spec.options,
         quasi_columns=tuple(attribute.quasi.column for attribute in spec.attributes),
+        leaf_shapes={attribute.quasi.column: attribute.leaf_shapes for attribute in spec.attributes},
         roles=StatedRoles(spec.roles.person, spec.roles.sensitive, spec.roles.insensitive),
         unchanged=spec.unchanged,
         transformed={name: column.udf_settings_sql for name, column in spec.transformed.items()},

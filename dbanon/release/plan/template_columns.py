@@ -9,6 +9,7 @@ from dbanon.errors.hierarchies import uncovered_values_call
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.storage import Hierarchy, InlineHierarchy, StoredHierarchy
+from dbanon.policy.hierarchies.value_labels import value_label
 from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.release.plan.named_column import HashedColumn
 from dbanon.release.plan.number_column import NumberColumn, number_column
@@ -16,7 +17,7 @@ from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.spec import transformed_columns
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.canonical_text import canonical_form
-from dbanon.source.column_types import family, is_zoned, label_text, person_value
+from dbanon.source.column_types import family, is_zoned, person_value
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.column_labels import column_reference, derived_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
@@ -43,6 +44,7 @@ class TreeColumn(HashedColumn):
         has_magnitudes: Its values are numbers or dates.
         is_drawn: Its values are published with noise.
         is_sensitive: It is a sensitive column.
+        leaf_shapes: How the hierarchy of a quasi-identifier writes numbers and truth values; empty: as DuckDB does.
     """
 
     i: int
@@ -58,6 +60,7 @@ class TreeColumn(HashedColumn):
     has_magnitudes: bool = False
     is_drawn: bool = False
     is_sensitive: bool = False
+    leaf_shapes: tuple[str, ...] = ()
 
     is_number: ClassVar[bool] = False
 
@@ -72,7 +75,7 @@ class TreeColumn(HashedColumn):
 
         It has a binary collation. Codes for missing values are NULL.
         """
-        return Sql(f"{label_text(self.source_value, self.source_type)} COLLATE POSIX")
+        return Sql(f"{value_label(self.source_value, self.source_type, self.leaf_shapes)} COLLATE POSIX")
 
     @property
     def rows(self) -> Sql | None:
@@ -281,6 +284,7 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
         round=attribute.round,
         has_magnitudes=_is_plain_number(attribute.quasi.type),
         is_drawn=spec.run.noise is not None and spec.run.noise.categories,
+        leaf_shapes=attribute.leaf_shapes,
     )
 
 

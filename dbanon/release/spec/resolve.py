@@ -18,7 +18,7 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.influence_forest import ForestRequest
 from dbanon.policy import attribute, column_roles, missing_codes
-from dbanon.policy.hierarchies import hierarchy_sql, lookup
+from dbanon.policy.hierarchies import hierarchy_sql, lookup, value_labels
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.privacy_models import model_request
 from dbanon.release.spec import related_parameters as related, transformed_columns
@@ -349,6 +349,7 @@ def _attribute(
         find_hierarchy=lambda name: lookup.find_hierarchy(call, name, source, is_declared),
         known_hierarchies=lambda: lookup.hierarchy_names(call, source, is_declared),
         holds=call.holds,
+        read_leaf_shapes=partial(value_labels.leaf_shapes, call.cursor),
     )
 
 

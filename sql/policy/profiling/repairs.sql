@@ -153,8 +153,7 @@ column_repairs AS MATERIALIZED (
                 || 'different people: ' || n_similar_ids
             END,
             CASE WHEN is_integer THEN
-                'whole numbers of type ' || type || ', as some are missing: they are published as 35.0, and no label 35 of '
-                || 'a hierarchy is theirs'
+                'whole numbers of type ' || type || ', as some are missing: they are published as 35.0'
             END
         ], lambda problem: problem IS NOT NULL), named_problems) AS problems,
         list_concat(
