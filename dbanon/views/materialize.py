@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace as replace_
-from typing import Any
+from typing import Any, overload
 
 import duckdb
 
@@ -27,6 +27,7 @@ from dbanon.ledger.people import disjoint_sources, rehash
 from dbanon.ledger.releases import TABLES, LedgerEntry
 from dbanon.publishing import postgres_delivery
 from dbanon.release import search_budget
+from dbanon.release.functions import DEFAULT_ALGORITHM
 from dbanon.release.plan import plan
 from dbanon.release.spec import related_parameters as several, resolve, transformed_columns
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -45,12 +46,20 @@ REFRESH_MODES = ("keep", "hold", "recluster")
 """How a refresh treats published and new records."""
 
 
+@overload
+def create_release(
+    connection: Any, name: str, source: str, *, algorithm: str = DEFAULT_ALGORITHM, **parameters: Any
+) -> Release: ...
+
+
+@overload
+def create_release(connection: Any, name: str, algorithm: str, source: str, **parameters: Any) -> Release: ...
+
+
 def create_release(
     connection: Any,
     name: str,
-    algorithm: str,
-    source: str,
-    *,
+    *algorithm_and_source: str,
     key: str | Sequence[str] | None = None,
     composition: str = "warn",
     allow_small_differences: bool = False,
@@ -68,8 +77,8 @@ def create_release(
         connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
             must have no open transaction.
         name: The name of the release.
-        algorithm: The algorithm.
-        source: The table to release.
+        *algorithm_and_source: The table to release; or the algorithm and the table, which are also parameters
+            (`algorithm`, `source`). Without an algorithm it is `best`.
         key: Columns that identify people, if no column has the role person and the source has no primary key.
         composition: The reaction if this release and others of the same source together narrow people to fewer than
             k records (or l values): "warn" or "refuse".
@@ -85,6 +94,7 @@ def create_release(
         The release that was created.
 
     Raises:
+        MissingArgumentError, RepeatedArgumentError: There is not one algorithm at most and one table.
         ReleaseExistsError: A table has the name, and `replace` is false.
         CompositionRefusedError: People are narrowed, and `composition` is "refuse".
         SmallDifferencesRefusedError: The version differs from an earlier one by too few records.
@@ -95,6 +105,7 @@ def create_release(
     """
     transactions.check_no_transaction("create_release", connection)
     release_target.check_choice("create_release", "composition", composition, ("warn", "refuse"))
+    algorithm, source = _algorithm_and_source(algorithm_and_source, parameters)
     check_algorithm("create_release", algorithm)
     if several.has_related_tables(parameters):
         call_parameters = parameters if key is None else {**parameters, "key": key}
@@ -139,6 +150,29 @@ def create_release(
                 return _create_first(cursor, entry, spec, name, version_options)
             spec = _without_withheld(cursor, entry, spec, published_versions[-1])
             return _create_next(cursor, entry, spec, published_versions[-1], version_options)
+
+
+def _algorithm_and_source(positional: Sequence[str], parameters: dict[str, Any]) -> tuple[str, str]:
+    """Return the algorithm and the source of a call, and remove them from its named parameters.
+
+    Args:
+        positional: The source, or the algorithm and the source, as far as they are not named.
+        parameters: The named parameters.
+
+    Raises:
+        MissingArgumentError: There is no source.
+        RepeatedArgumentError: There are two sources or algorithms.
+    """
+    sources, algorithms = ([parameters.pop(name)] if name in parameters else [] for name in ("source", "algorithm"))
+    names = [*positional, *sources]
+    if not names:
+        raise errors.MissingArgumentError(
+            "create_release", "source", "a table's name", "dbanon.create_release(con, 'safe', 'patients', k=10)"
+        )
+    algorithms += names[:-1]
+    if len(algorithms) > 1:
+        raise errors.RepeatedArgumentError("create_release", "algorithm")
+    return (algorithms or [DEFAULT_ALGORITHM])[0], names[-1]
 
 
 def _check_name_unused(cursor: Any, name: str, target: tuple[str, str, str], is_published: bool, replace: bool) -> None:

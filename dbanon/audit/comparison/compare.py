@@ -172,12 +172,17 @@ def _sample(source: Source, max_rows: int, seed: int) -> Source:
     return replace(source, sql=sql, is_table=False, cleaned=None)
 
 
+COMPARED_ALGORITHMS = ("kacpc", "kmember", "mdav", "mondrian")
+"""The algorithms that `compare` runs if a call names none.
+
+A comparison needs several, so these are not the default algorithm of releases (`release.functions.DEFAULT_ALGORITHM`).
+"""
+
 QUERIES = Parameter("queries", Integer(0, 10**6), "How many random queries query_error is of; 0: none.", 300)
 
 
 def _parameters() -> Iterator[Parameter]:
     """Yield the parameters of compare(), without a default if algorithms have different ones."""
-    default_algorithms = ("kacpc", "kmember", "mdav", "mondrian")
     overridden = {name for algorithm in static_algorithms.algorithms() for name in algorithm.defaults}
     common_parameters = {p.name: p for p in COMMON}
     ascending_integers = Integers(1, descending=False, alone=True)
@@ -187,8 +192,8 @@ def _parameters() -> Iterator[Parameter]:
         "algorithms",
         Identifiers("algorithms", "['kacpc', 'mdav']"),
         "Names of algorithms, each with its own defaults; 'all': every one that clusters a table, and with `delta` "
-        "every stream system too.",
-        default_algorithms,
+        "every stream system too. The default is four known ones; `best`, that of releases, runs several itself.",
+        COMPARED_ALGORITHMS,
     )
     yield Parameter(
         "metrics",

@@ -12,6 +12,7 @@ from dbanon.audit.comparison.algorithm_runs import AlgorithmRun
 from dbanon.audit.comparison.compare import QUERIES, named_table_algorithms
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry as models
+from dbanon.release.functions import DEFAULT_ALGORITHM
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.qualify_builtins import qualify_builtins
@@ -243,7 +244,7 @@ def _parameters() -> Iterator[Parameter]:
         "algorithms",
         Identifiers("algorithms", "['kacpc', 'best']"),
         "Names of algorithms, each with its own defaults; 'all': every one.",
-        ("best",),
+        (DEFAULT_ALGORITHM,),
     )
     for name in (*algorithm_runs.SHARED_PARAMETERS[:5], *model_parameters, *algorithm_runs.SHARED_PARAMETERS[5:]):
         yield common_parameters[name]

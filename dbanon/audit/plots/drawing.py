@@ -100,8 +100,8 @@ def check_plot_path(path: str | Path) -> Path:
     return file
 
 
-def require_matplotlib() -> None:
-    """Check that matplotlib is installed.
+def require_matplotlib(purpose: str = "a plot") -> None:
+    """Check that matplotlib is installed; `purpose` is what needs it, for the message.
 
     Raises:
         MissingExtraError: It is not installed.
@@ -109,7 +109,7 @@ def require_matplotlib() -> None:
     try:
         import_module("matplotlib")
     except ImportError as missing:
-        raise errors.MissingExtraError("a plot", "matplotlib", "plot") from missing
+        raise errors.MissingExtraError(purpose, "matplotlib", "plot") from missing
 
 
 def _without_date(kind: str) -> dict[str, None]:

@@ -100,7 +100,6 @@ def report(
     if not hasattr(connection, "execute"):
         accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
         raise errors.InvalidArgumentError("report", "connection", accepts, f"a {type(connection).__name__}")
-    require_matplotlib()
     handover = Handover(recipient, purpose, legal_basis)
     handover.check("report")
     target = None if to is None else output_files.local_target("report", to)
@@ -141,7 +140,6 @@ def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
 
 def report_sql(call: Call) -> Sql:
     """Return the SQL of the table function report('name'): one row with the page as HTML."""
-    require_matplotlib()
     entry = releases.find_published(call.function.name, call.text("release"), call.cursor, call.path)
     options = call.options
     handover = Handover(options.text("recipient"), options.text("purpose"), options.text("legal_basis"))
@@ -175,8 +173,10 @@ def _render_report(
     Raises:
         UnusedArgumentError: A population is given for a page for recipients.
         ReleaseChangedError: The tables of the release have changed since it was published.
+        MissingExtraError: The packages for plots are not installed.
         DbanonError: The population is not usable.
     """
+    require_matplotlib("report: a plot")
     outgoing, population = options.outgoing, options.population
     if outgoing and population is not None:
         raise errors.UnusedArgumentError("report", "population", "what goes out is judged by the released rows alone")
