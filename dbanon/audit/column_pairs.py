@@ -137,7 +137,7 @@ def hierarchies_by_column(
 
 _PARSABLE_VALUES = {
     "number": "25, [25, 29], <=18, >=90, [85, >=90]",
-    "moment": "2020-01-31, [2020-01-01, 2020-01-31], 2020-01, 2020-Q1, [1926, 1934], and the same of times",
+    "moment": "2020-01-31, [2020-01-01, 2020-01-31], 2020-01, 2020-Q1, [1926, 1934], and the same forms of times",
     "node": "nodes of its hierarchy",
     "flat": "values of the source, masks and intervals of them",
 }

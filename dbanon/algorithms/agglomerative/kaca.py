@@ -154,8 +154,8 @@ register(
     kaca,
     title="KACA: clustering in attribute hierarchies",
     summary=(
-        "the smallest class of fewer than k records is united with the class that is nearest in the "
-        "hierarchies, until none is"
+        "the smallest class of fewer than k records is merged with the class that is nearest in the hierarchies, "
+        "until no class is too small"
     ),
     source="Li et al. 2006, as Wang et al. 2022 and the review of clustering methods describe it",
     evidence="LIT-m",
@@ -171,7 +171,7 @@ register(
         Parameter(
             "split_donor",
             Boolean(),
-            "Of a class that has enough others take only as many records as a small class needs.",
+            "From a class with enough records, move only as many as the small class needs.",
             False,
         ),
         LARGE,

@@ -450,21 +450,23 @@ register(
     kapp,
     title="KAPP: classes of spread sensitive values that merge until they are close to the table",
     summary=(
-        "each class takes its records from different fuzzy clusters of the sensitive values; then classes "
-        "are united with the nearest until the distances of their sensitive columns from the whole table, "
-        "summed, are at most `t` (default 0.1; reconstructed)"
+        "each class takes its records from different fuzzy clusters of the sensitive values; then classes are merged "
+        "with the nearest until the distances of their sensitive columns from the whole table, summed, are at most "
+        "`t` (default 0.1; reconstructed)"
     ),
     source="KAPP, as the review of clustering methods describes it",
     evidence="RECON",
     own=(
         Parameter(
-            "sensitive_clusters", Integer(1, 1000), "Fuzzy clusters of the sensitive values; default: least size."
+            "sensitive_clusters",
+            Integer(1, 1000),
+            "Number of fuzzy clusters of the sensitive values; default: the least possible.",
         ),
         Parameter(
             "optimizer",
             Choice(("kmeans++", "vultures")),
-            "How the centers of the fuzzy clusters are found: they begin as those of k-means++ and move until they "
-            "stand still, or by the search of the paper, which takes longer.",
+            "How the centers of the fuzzy clusters are found: start with those of k-means++ and move them until they "
+            "no longer change, or use the search of the paper, which takes longer.",
             "kmeans++",
         ),
         replace(ROUNDS, default=200),

@@ -61,12 +61,12 @@ SEED = Parameter("seed", Integer(0, MAX_SEED), "Seed of the random choices; the 
 MODE = Parameter(
     "mode",
     Choice(("random", "deterministic")),
-    "Deterministic: the first record in canonical order wherever a random one is meant.",
+    "Deterministic: use the first record in canonical order wherever a random one is chosen.",
     "random",
 )
 """Own parameters of algorithms with random steps."""
 
-LARGE = Parameter("allow_slow", Boolean(), "Accept a table on which this takes very long.", False)
+LARGE = Parameter("allow_slow", Boolean(), "Accept a table on which the algorithm takes very long.", False)
 """Own parameter of algorithms whose time can grow with the square of the table (see
 dbanon.algorithms.base.progress)."""
 
@@ -101,7 +101,7 @@ FAMILIES = {
     "centroid": AlgorithmFamily("Centroid-based", "Centers or seeds first, then every record joins one of them."),
     "hybrid": AlgorithmFamily("Hybrid", "One method begins, another finishes."),
     "agglomerative": AlgorithmFamily(
-        "Agglomerative", "Many small classes are united, step by step, with the nearest one."
+        "Agglomerative", "Many small classes are merged, step by step, with the nearest one."
     ),
     "diversity": AlgorithmFamily("Diversity-aware", "Clusters take records of different sensitive values."),
     "partitioning": AlgorithmFamily("Partitioning", "One class is cut in two as long as both parts are enough."),
@@ -291,7 +291,7 @@ class Algorithm:
         if suppression is not None:
             rule = suppression.rule
             suppress_doc = (
-                f"Greatest share of the records that may be left out: {rule}. Reported in metrics and classes."
+                f"Maximum share of the records that may be suppressed: {rule}. Reported in metrics and classes."
             )
             common = (replace(p, doc=suppress_doc) if p.name == "suppress" else p for p in common)
         return (*common, *self.own)

@@ -75,7 +75,7 @@ register(
     adaptive_k,
     title="Clusters of adaptive size",
     summary=(
-        "seeds of `systematic` take the cheapest records: k, and more while these cost no more than on average so far"
+        "seeds of `systematic` take the cheapest records: k, and more as long as these cost at most the average so far"
     ),
     source="Arava, as the review of clustering methods describes it",
     evidence="RECON",

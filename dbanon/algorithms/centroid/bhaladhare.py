@@ -66,7 +66,7 @@ register(
 register(
     as_algorithm(organized),
     title="Organized clustering",
-    summary="each k records in a row, sorted as for `bhaladhare`, are a cluster",
+    summary="every k consecutive records, sorted as for `bhaladhare`, are a cluster",
     source="Ashoka and Poornima, as the review of clustering methods describes them",
     evidence="RECON",
     own=(

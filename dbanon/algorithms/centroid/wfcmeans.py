@@ -216,8 +216,8 @@ register(
     wfcmeans,
     title="Weighted feature C-means",
     summary=(
-        "WF-C-means: k-means with columns, read as numbers, that count by how well they tell its clusters "
-        "apart; small clusters join large ones"
+        "WF-C-means: k-means with columns, read as numbers, that count by how well they separate its clusters; small "
+        "clusters join large ones"
     ),
     source="Chiu and Tsai 2007; named by Wang et al. 2022, the three-variants paper and the review of clustering "
     "methods",
@@ -225,7 +225,7 @@ register(
     own=(
         SEED,
         EVEN_MODE,
-        Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 100),
+        Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", 100),
         LARGE,
     ),
 )

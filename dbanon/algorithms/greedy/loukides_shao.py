@@ -152,8 +152,8 @@ register(
     loukides_shao,
     title="Greedy clusters of usefulness and protection",
     summary=(
-        "greedy clusters that take the record of the least loss and the greatest diversity together until "
-        "the loss exceeds a threshold, whatever their size; small ones dissolve or are left out"
+        "greedy clusters that take the record of the least loss and the greatest diversity together until the loss "
+        "exceeds a threshold, whatever their size; small ones dissolve or are suppressed"
     ),
     source="Loukides and Shao 2007, as the review of clustering methods describes it",
     evidence="RECON",

@@ -93,13 +93,13 @@ def _outliers(space: EncodedTable, n_outliers: int) -> RunLengthLabels:
 register(
     wkmca,
     title="WKMCA: weighted k-member clustering",
-    summary="k-member with weighted columns, while outliers stand aside until the end",
+    summary="k-member with weighted columns; outliers are clustered at the end",
     source="WKMCA, as the review of clustering methods describes it",
     evidence="RECON",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(
         Parameter(
-            "outliers", Float(0, 0.5), "Share of the records that stand aside until all others are clustered.", 0.05
+            "outliers", Float(0, 0.5), "Share of the records that are set aside until all others are clustered.", 0.05
         ),
         SEED,
         MODE,

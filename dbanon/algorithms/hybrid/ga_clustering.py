@@ -116,15 +116,15 @@ register(
     ga_clustering,
     title="GA clustering: clusters that are crossed two at a time",
     summary=(
-        "the clusters of `oka_kmember`, of which two at a time are pooled and grow anew from the two "
-        "records that are farthest apart, if that loses less"
+        "the clusters of `oka_kmember`, of which two at a time are pooled and grow again from the two records that "
+        "are farthest apart, if that loses less"
     ),
     source="the genetic algorithm that the review of clustering methods describes",
     evidence="RECON",
-    complexity="O(n^2) time at worst and O(k^2) a generation, O(n) memory",
+    complexity="O(n^2) time at worst and O(k^2) per generation, O(n) memory",
     own=(
-        Parameter("generations", Integer(0), "Pairs of clusters that are crossed; default: 10 a cluster."),
-        Parameter("patience", Integer(1), "Pairs in a row without a gain after which it ends; default: 1 a cluster."),
+        Parameter("generations", Integer(0), "Pairs of clusters that are crossed; default: 10 per cluster."),
+        Parameter("patience", Integer(1), "Pairs in a row without a gain after which it ends; default: 1 per cluster."),
         SEED,
         EVEN_MODE,
         LARGE,

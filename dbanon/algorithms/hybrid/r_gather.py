@@ -338,14 +338,13 @@ register(
     r_gather,
     title="r-gather: clusters of the least greatest radius",
     summary=(
-        "clusters whose records are as near to their center as they can be, up to a factor of two: centers "
-        "that lie apart, and a flow that gives each k records; with `eps` outliers are left out, and the "
-        "factor is three"
+        "clusters whose records are as near to their center as they can be, up to a factor of two: centers that lie "
+        "apart, and a flow that gives each k records; with `eps` outliers are suppressed, and the factor is three"
     ),
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
     evidence="LIT-m",
-    complexity="O(n^2) time a limit without the index, O(n) memory",
-    own=(Parameter("eps", Float(0, 1), "Share of the records that may be left out as outliers.", 0.0), LARGE),
+    complexity="O(n^2) time per limit without the index, O(n) memory",
+    own=(Parameter("eps", Float(0, 1), "Share of the records that may be suppressed as outliers.", 0.0), LARGE),
     defaults={"suppress": 1.0},
     abilities=(
         Suppression("those farther than three times the radius from all centers, the share eps at most", _max_outliers),

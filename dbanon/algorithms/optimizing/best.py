@@ -178,8 +178,8 @@ register(
     best,
     title="Least loss: the best cut of several lines, then local search",
     summary=(
-        "for the least loss: cuts all records in a line where the whole loss is least, along several lines,"
-        " then runs a local search (`improve`). O(lines * n * k + moves)"
+        "for the least loss: cuts all records in one line where the total loss is least, along several lines, then "
+        "runs a local search (`improve`). O(lines * n * k + moves)"
     ),
     source="Hansen and Mukherjee 2003, Domingo-Ferrer et al. 2006, and this project",
     evidence="LIT-m",
@@ -190,8 +190,8 @@ register(
         Parameter(
             "effort",
             Choice(("fast", "normal", "high")),
-            "How long is searched: 40,000 moves (default), 400,000 or 3,000,000, or 2, 15 or 100 a tuple; "
-            "improve says it exactly.",
+            "Length of the search: 40,000 moves (default), 400,000 or 3,000,000, or 2, 15 or 100 per tuple; improve "
+            "sets it exactly.",
             "fast",
         ),
     ),

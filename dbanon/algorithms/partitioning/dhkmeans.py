@@ -129,15 +129,17 @@ register(
     dhkmeans,
     title="Hierarchical k-means for l-diversity (DHkmeans)",
     summary=(
-        "DHkmeans-l-diversity: cuts parts by 2-means, from a pair that is least alike in quasi-identifiers "
-        "and most alike in sensitive columns, while both halves meet the model; `l` is 2 by default"
+        "DHkmeans-l-diversity: cuts parts by 2-means, from a pair with the least similar quasi-identifiers and the "
+        "most similar sensitive columns, while both halves meet the model; `l` is 2 by default"
     ),
     source="Ashkouti et al. 2021, as the review of clustering methods describes it",
     evidence="RECON",
     complexity="O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst, O(n) memory",
     own=(
-        Parameter("pairs", Integer(1), "Pairs of records of a part that are looked at for its first centers.", 100),
-        Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 20),
+        Parameter(
+            "pairs", Integer(1), "Number of pairs of records of a part that are candidates for its first centers.", 100
+        ),
+        Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", 20),
         SEED,
         Parameter(
             "mode",
