@@ -243,7 +243,7 @@ def _deliver_locked(
 ) -> None:
     """Copy the published version of a release to its PostgreSQL table and record the delivered version (see `deliver`).
 
-    No other connection may change the release meanwhile. Does nothing if the release has no copy or no published
+    No other connection may change the release at the same time. Does nothing if the release has no copy or no published
     version. `preferred_alias` is the name to prefer if the database is attached under several names.
 
     Raises:
