@@ -192,11 +192,11 @@ def _check_assignment(
     """
     if not isinstance(assignment, RunLengthLabels):
         if assignment.shape != (space.rows,):
-            raise ValueError(f"{algorithm.name} gave labels of shape {assignment.shape} for {space.rows} records")
+            raise ValueError(f"{algorithm.name} returned labels of shape {assignment.shape} for {space.rows} records")
         assignment = RunLengthLabels.from_labels(space, assignment)
     records = np.bincount(assignment.tuples, weights=assignment.counts, minlength=len(space.counts))
     if not np.array_equal(records, space.counts):
-        raise ValueError(f"{algorithm.name} gave runs of {assignment.n_records} records for {space.rows}")
+        raise ValueError(f"{algorithm.name} returned runs of {assignment.n_records} records for {space.rows}")
     n_suppressed = int(assignment.counts[assignment.clusters < 0].sum())
     if n_suppressed > max_suppressed:
         raise ValueError(

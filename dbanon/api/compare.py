@@ -67,13 +67,13 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
         raise errors.InvalidArgumentError(
             "compare",
             "data",
-            "a connection where into names a table of its database: con = dbanon.connect('comparison.duckdb'), "
+            "a connection if into names a table of its database: con = dbanon.connect('comparison.duckdb'), "
             "con.register('data', data), compare(con, 'data', into='...')",
             f"a {type(data).__name__}",
         )
     if table is None:
         raise errors.MissingArgumentError(
-            "compare", "tbl", "a table's name, as into is given", "compare(con, 'patients')"
+            "compare", "tbl", "the name of a table, because into is given", "compare(con, 'patients')"
         )
     session.find_session(getattr(data, "raw", data))  # attaches a cursor
     comparison = _ResumableComparison(data, table, into, parameters)

@@ -41,7 +41,7 @@ def _check_not_in_config(config: Mapping[str, Any], name: str, setting_names: tu
     """Raise InvalidArgumentError if `config` has one of `setting_names`, which the argument `name` sets too."""
     for setting in setting_names:
         if setting in config:
-            raise errors.InvalidArgumentError("connect", name, f"left out where config has {setting}", "both")
+            raise errors.InvalidArgumentError("connect", name, f"omitted if config has {setting}", "both")
 
 
 def _check_amount(memory: object) -> str:

@@ -39,7 +39,7 @@ _PERSON = Parameter(
 _PARAMETERS = (QI, _PERSON, SUPPRESSED)
 _SENSITIVE_PARAMETERS = (
     QI,
-    Parameter("sensitive", Columns(), "The columns that are judged; default: the declared sensitive ones."),
+    Parameter("sensitive", Columns(), "The columns to measure; default: the declared sensitive ones."),
     _PERSON,
     _COMMON["multi_sensitive"],
     SUPPRESSED,
@@ -503,7 +503,8 @@ FUNCTIONS = (
     _table_function(
         _ALL,
         (*_SENSITIVE_PARAMETERS, *_FORM_PARAMETERS, _HIERARCHIES),
-        "What a table achieves by every model: value, how many classes have it, how many records are in these.",
+        "The value that a table achieves for every model, the number of classes that have it, and the number of their "
+        "records.",
     ),
 )
 """At most eight parameters each: all of them accept `name = value` (see dbanon.table_functions.arguments)."""

@@ -138,7 +138,7 @@ def hierarchies_by_column(
 
 _PARSABLE_VALUES = {
     "number": "25, [25, 29], <=18, >=90, [85, >=90]",
-    "moment": "2020-01-31, [2020-01-01, 2020-01-31], 2020-01, 2020-Q1, [1926, 1934], and the same of times",
+    "moment": "2020-01-31, [2020-01-01, 2020-01-31], 2020-01, 2020-Q1, [1926, 1934], and the same forms of times",
     "node": "nodes of its hierarchy",
     "flat": "values of the source, masks and intervals of them",
 }
@@ -283,7 +283,7 @@ class PairedColumn(NumericReading):
 
     @property
     def reading_kind(self) -> tuple[str, int, int]:
-        """A key that is equal for columns whose published texts are read alike; only for numbers, dates and times."""
+        """A key that is equal for columns whose published texts are read in the same way; only for numbers, dates and times."""
         return str(self.text_type), self.unit_us or 0, self.day_end or 0
 
 

@@ -11,11 +11,12 @@ from dbanon.table_functions.parameters import Parameter
 SOURCE = Parameter(
     "source",
     Text("a table's name"),
-    "The table that was released, whose policy says what the columns are; default: by the ledger, else the release.",
+    "The table that was released, whose policy has the roles of the columns; default: that of the ledger, otherwise "
+    "the release.",
 )
-QI = Parameter("qi", Columns(), "The columns whose values make the classes; default: the declared quasi-identifiers.")
+QI = Parameter("qi", Columns(), "The columns whose values define the classes; default: the declared quasi-identifiers.")
 SENSITIVE = Parameter(
-    "sensitive", Columns(), "The columns that are judged; default: the declared sensitive ones that were released."
+    "sensitive", Columns(), "The columns to measure; default: the declared sensitive ones that were released."
 )
 PERSON = Parameter(
     "person",

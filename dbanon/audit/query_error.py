@@ -59,12 +59,15 @@ FUNCTIONS = (
         (
             SOURCE,
             Parameter(
-                "queries", Integer(1, 10**6), "How many random queries, of one predicate and more in turn.", 1000
+                "queries", Integer(1, 10**6), "Number of random queries, with one predicate and more in turn.", 1000
             ),
             Parameter(
-                "predicates", Integer(1), "Predicates of a query, at most; never more than there are columns.", 3
+                "predicates",
+                Integer(1),
+                "Maximum number of predicates of a query; never more than there are columns.",
+                3,
             ),
-            Parameter("seed", Integer(0, MAX_SEED), "Another seed, other queries.", 1),
+            Parameter("seed", Integer(0, MAX_SEED), "Seed of the queries.", 1),
             Parameter(
                 "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."
             ),
@@ -72,7 +75,7 @@ FUNCTIONS = (
             Parameter(
                 "selectivity",
                 Float(0, 1, above=True),
-                "Share of the records that a query selects, were the columns independent.",
+                "Share of the records that a query would select if the columns were independent.",
                 0.1,
             ),
             Parameter(

@@ -211,12 +211,12 @@ def _declared_person_value(context: AuditContext, table: Source) -> Sql | None:
 _POPULATION = Parameter(
     "population",
     Text("a table's name"),
-    "A table of everybody the released people may be among, with quasi-identifiers as in the source.",
+    "A table of the whole population to which the released people belong, with quasi-identifiers as in the source.",
 )
 _FRACTION = Parameter(
     "fraction",
     Float(0, 1, above=True),
-    "Instead of a population: the share of it that was released; a class stands for size / fraction people.",
+    "Instead of a population: the share of it that was released; a class then represents size / fraction people.",
 )
 _THRESHOLD = Parameter("threshold", Float(0, 1), "Records at risk are those whose risk is above it.", 0.2)
 _COUNT_TIES = Parameter(
@@ -228,7 +228,8 @@ _COUNT_TIES = Parameter(
 _SAMPLE = Parameter(
     "sample",
     Float(0, 1, above=True),
-    "Share of the classes, rounded up, that the number is estimated from: drawn by a hash of what they publish.",
+    "Share of the classes, rounded up, from which the number is estimated; they are drawn by a hash of their "
+    "published values.",
     1.0,
 )
 _INFLUENCE = Parameter(
@@ -243,7 +244,7 @@ _NORMALIZE_LEVELS = Parameter(
 _MAX_INTERVAL_SHARE = Parameter(
     "max_interval_share",
     Float(0, 1),
-    "Share of a column's range from which on an interval is too wide, exclusive.",
+    "Share of a column's range above which an interval is too wide.",
     0.5,
 )
 
@@ -258,14 +259,14 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION),
             *(_COUNT_TIES, _INFLUENCE, _NORMALIZE_LEVELS, _MAX_INTERVAL_SHARE, SUPPRESSED),
         ),
-        "All numbers below, one a row, each with the classes that drive it.",
+        "All risk metrics, one per row, each with the classes that cause it.",
         "SELECT name, sensitive, value, classes, records FROM risk('safe', threshold = 0.1);",
     ),
     (
         "reidentification",
         (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION, SUPPRESSED),
-        "Risk that a record is told to be somebody's: prosecutor, journalist, marketer; highest, average, share above "
-        "a threshold.",
+        "Risk that a record is attributed to a person: prosecutor, journalist, marketer; highest, average, share "
+        "above a threshold.",
         "SELECT name, value FROM reidentification('safe', fraction = 0.01);",
     ),
     (
@@ -285,7 +286,7 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
         "exposure",
         (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, _COUNT_TIES, _SAMPLE),
-            Parameter("seed", Integer(0, MAX_SEED), "Another seed, another sample.", 0),
+            Parameter("seed", Integer(0, MAX_SEED), "Seed of the sample.", 0),
             SUPPRESSED,
         ),
         "Share of the table's most frequent sensitive value that lies in classes where it leads "
@@ -302,8 +303,8 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
     (
         "infeasible_classes",
         (SOURCE, QI, HIERARCHIES, _MAX_INTERVAL_SHARE),
-        "Number of classes that queries are badly answered on: suppressed, open or wide values "
-        "(Majeed et al. 2024, Eq. 17).",
+        "Number of classes on which queries are inaccurate: suppressed, open or wide values (Majeed et al. 2024, Eq. "
+        "17).",
         "SELECT value, worst FROM infeasible_classes('safe', max_interval_share = 0.3);",
     ),
 )

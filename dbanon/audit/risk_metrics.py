@@ -31,10 +31,10 @@ def metric_values(
     unit = "persons" if context.person is not None else "records"
     rows: list[tuple[str, str, str, int | None, str]] = []
     if "reidentification" in groups:
-        rows += _attacker_metrics("prosecutor", f"who knows that somebody is in the release: 1 / {unit} of the class")
+        rows += _attacker_metrics("prosecutor", f"who knows that a person is in the release: 1 / {unit} of the class")
         if has_population_size:
             population_members = "people of the population who fit the class"
-            rows += _attacker_metrics("journalist", f"who knows somebody of the population: 1 / {population_members}")
+            rows += _attacker_metrics("journalist", f"who knows a person of the population: 1 / {population_members}")
             knowledge = "who matches all records with the population at random"
             rows += _attacker_metrics("marketer", knowledge, relation="journalist")
         else:
@@ -47,13 +47,14 @@ def metric_values(
             description = "Share of records that fit exactly one person of the population."
             rows.append(("uniqueness_population", "unique", "average", None, description))
     if "together" in groups:
-        description = f"Least number of {unit} alike in everything that is published, unchanged columns too."
+        description = f"Least number of {unit} that are equal in everything published, including unchanged columns."
         rows.append(("k_full_record", "full_record", "lowest", None, description))
     for i, _ in enumerate(context.sensitive):
         rows += _sensitive_metrics(groups, i, is_estimate)
     if "distortion" in groups:
         description = (
-            "Levels that quasi-identifiers were raised over their number, weighted by influence; sum of the columns, "
+            "Levels by which quasi-identifiers were raised, over their number of levels, weighted by influence; sum "
+            "of the columns, "
         )
         rows.append(("distortion", "distortion", "average", None, f"{description}average over records."))
     if "infeasible_classes" in groups:

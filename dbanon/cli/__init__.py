@@ -31,10 +31,10 @@ from dbanon.runtime.version import __version__
 @click.group(cls=JsonErrorGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="dbanon")
 def main() -> None:
-    """Anonymization that lives in the database.
+    """Anonymize tables inside DuckDB.
 
     \b
-    From a file to one to hand out:
+    From a source file to a file that you can share:
       dbanon init visits.csv
       dbanon anonymize visits.duckdb -k 10
       dbanon publish visits.duckdb visits_release -o visits_safe.csv
@@ -42,13 +42,13 @@ def main() -> None:
     \b
     Exit codes:
       0    done
-      1    failed, or something was found to be wrong (doctor, policy, verify)
-      2    not understood: an option, a parameter or its value
-      3    refused, because privacy would suffer: nothing was released
+      1    failed, or a problem was found (doctor, policy, verify)
+      2    usage error: an option, a parameter or its value
+      3    refused for privacy: nothing was released
       4    busy: another process or connection has the database; try again
       130  interrupted (Ctrl-C)
 
-    With --json the answer is one JSON document on stdout, an error too:
+    With --json the result is one JSON document on stdout, also for an error:
     {"error": {"kind": "refused", "exit_code": 3, "message": ..., "hint": ...}}
     """
 

@@ -14,14 +14,14 @@ from dbanon.sqltext.quote import Sql
 RELEASE_CHECKS = {
     "unknown": ("records in no class", "counted.unknown"),
     "lost": ("records are missing or too many, released records", "counted.rows_out"),
-    "outliers": ("records more are left out than suppress allows", "left_out.records"),
-    "untrue": ("records are not those of the source, or have another value, among", "counted.rows_out"),
+    "outliers": ("records were suppressed in addition to those that suppress allows", "left_out.records"),
+    "untrue": ("records differ from those of the source, among", "counted.rows_out"),
     "small": ("classes below k", "classes.small"),
-    "finer": ("values that the policy does not let out as they are", "classes.finer"),
-    "columns": ("other columns than the policy lets out, or in another order, of records", "reread.records"),
-    "stated": ("figures that do not follow from the released rows, records", "(SELECT sum(size) FROM released_values)"),
-    "reread": ("the source was read as other records than it has, records", "reread.records"),
-    "order": ("rows that are not in the order of what they publish", "ordered.rows"),
+    "finer": ("values that the policy does not publish unchanged", "classes.finer"),
+    "columns": ("other columns than the policy publishes, or in another order, of records", "reread.records"),
+    "stated": ("metrics that do not follow from the released rows, records", "(SELECT sum(size) FROM released_values)"),
+    "reread": ("the records that were read differ from those of the source, records", "reread.records"),
+    "order": ("rows that are not in the order of their published values", "ordered.rows"),
     "confused": (
         "classes that publish the same values under several class_ids, or several under one",
         "classes.confused",
@@ -31,10 +31,10 @@ RELEASE_CHECKS = {
 """The checks of a release by name: the problem that each reports, and SQL that counts its cases."""
 
 STREAM_CHECKS = {
-    "late": ("records that left too late, or before they arrived", "counted.late"),
-    "arrival": ("records that arrived before the one that came before them", "earlier.records"),
+    "late": ("records that were published too late, or before they arrived", "counted.late"),
+    "arrival": ("records that arrived before their predecessor", "earlier.records"),
     "beyond": ("intervals that reach beyond what had arrived when they were first published", "reached.classes"),
-    "shown": ("records that are left out and not hidden", "shown.records"),
+    "shown": ("suppressed records that are not hidden", "shown.records"),
 }
 """The additional checks of a stream."""
 

@@ -10,25 +10,25 @@ from dbanon.sqltext.quote import Sql, text
 ALL_TABLES_CHECKS = {
     "people": ("people are missing or published twice, of", "(SELECT count(*) FROM reader)"),
     "small": ("classes below k over all tables", "classes.small"),
-    "confused": ("classes that several class_ids have, or class_ids that several classes have", "classes.confused"),
-    "pseudonyms": ("pseudonyms that do not follow from what is published", "pseudonyms.people"),
-    "stated": ("figures that do not follow from the released rows, people", "(SELECT count(*) FROM reader)"),
+    "confused": ("classes with several class_ids, or class_ids with several classes", "classes.confused"),
+    "pseudonyms": ("pseudonyms that do not follow from the published values", "pseudonyms.people"),
+    "stated": ("metrics that do not follow from the released rows, people", "(SELECT count(*) FROM reader)"),
 }
 """The checks of all tables together by name: the problem that each reports, and SQL that counts its cases."""
 
 TABLE_CHECKS = {
-    "columns": ("other columns than the policy lets out, or in another order, of rows", "{judged}.rows"),
-    "unknown": ("rows that stand for none of the source, or for one that another row stands for", "{judged}.unknown"),
-    "untrue": ("rows with another unchanged value than the source", "{judged}.untrue"),
+    "columns": ("other columns than the policy publishes, or in another order, of rows", "{judged}.rows"),
+    "unknown": ("rows without a row of the source, or with the same one as another row", "{judged}.unknown"),
+    "untrue": ("rows with an unchanged column that differs from the source", "{judged}.untrue"),
     "uncovered": ("rows with published values that do not cover the original", "{judged}.uncovered"),
-    "finer": ("values that the policy does not let out as they are", "{judged}.finer"),
+    "finer": ("values that the policy does not publish unchanged", "{judged}.finer"),
     "order": ("rows that are not in the order of what they publish", "{ordered}.rows"),
     "foreign": ("rows under a pseudonym of no person or of another person", "{foreign}.rows"),
     "lost": ("classes with fewer or more rows of a person than all of the class have", "classes.{lost}"),
 }
 """The checks of one table; `{judged}` and so on stand for the names that the statement gives to what it counts."""
 
-NOT_DIVERSE = "classes in which a value of {} is held by too many, or that have too few"
+NOT_DIVERSE = "classes in which too many people have the same value of {}, or that have too few"
 """The problem of a sensitive column that is not diverse enough."""
 
 

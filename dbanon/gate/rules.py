@@ -647,7 +647,7 @@ def _person_expression(request: GateRequest) -> Sql | None:
     is_checked = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
     expected_person = transformed.person_column(request) if is_checked else None
     if expected_person is not None and expected_person != fold_case(request.roles.person or ""):
-        raise errors.GateRefusedError(request.function, "columns of persons that are not counted by", 1)
+        raise errors.GateRefusedError(request.function, "columns of persons that are not used for counting", 1)
     if request.roles.person is None:
         return None
     expression, type_ = _column_expression(request, request.roles.person), request.columns[request.roles.person]

@@ -30,7 +30,9 @@ def check_last_select(function: str, statement: str, last_select: str) -> str:
     """
     last_select_pattern = r"\s+".join(re.escape(word) for word in last_select.split())
     if not (re.match(r"WITH\s", statement) and re.search(rf"\n[ ]*\)\s+{last_select_pattern}\s*\Z", statement)):
-        raise errors.GateRefusedError(function, "a statement that reads other rows than the gate judged, statements", 1)
+        raise errors.GateRefusedError(
+            function, "a statement that reads other rows than the gate checked, statements", 1
+        )
     return statement
 
 

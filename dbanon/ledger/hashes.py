@@ -85,7 +85,7 @@ def version_changes(cursor: Any, entry: LedgerEntry, table_suffixes: Sequence[st
         return missing
     changes = changed_tables(cursor, entry, {ending: stored_hashes.get(ending) for ending in table_suffixes})
     if stored_hashes.get("ledger") != hash_ledger_row(cursor, entry.database, _ledger_row(entry)):
-        changes.append("the ledger says something else of it than when it was made")
+        changes.append("its entry in the ledger has changed since it was created")
     return changes
 
 
@@ -95,7 +95,7 @@ def changed_tables(cursor: Any, entry: NamedRelease, stored_hashes: Mapping[str,
     `stored_hashes` gives the stored hash by the ending of a table's name. Empty if nothing changed.
     """
     return _missing_tables(cursor, entry, list(stored_hashes)) or [
-        f"table {entry.name + ending} has other rows, another order or other columns than it was made with"
+        f"table {entry.name + ending} has other rows, another order or other columns than when it was created"
         for ending, current_hash in hash_tables(cursor, entry, list(stored_hashes)).items()
         if stored_hashes[ending] != current_hash
     ]

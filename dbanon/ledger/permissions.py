@@ -222,7 +222,7 @@ def _parse_number(algorithm: str, name: str, value: Any) -> int | float:
     parameter = next(p for p in table_functions()[algorithm].parameters if p.name == name)
     is_number = not isinstance(value, bool) and isinstance(value, int | float) and abs(value) < _NUMBER_LIMIT
     if not is_number:
-        raise errors.InvalidArgumentError(algorithm, name, str(parameter.kind), "what is no number")
+        raise errors.InvalidArgumentError(algorithm, name, str(parameter.kind), "a value that is not a number")
     number = int(value) if float(value).is_integer() else value
     try:
         parameter.kind.check(number)
@@ -280,7 +280,7 @@ def parse_permission(row: Sequence[Any]) -> Permission:
     current_names = {p.name for name in algorithm_names for p in table_functions()[name].parameters}
     values = {renamed_names.translate_parameter(n.lower(), current_names): value for n, value in values.items()}
     if "k" in values:
-        raise ValueError("k is a column of its own and no parameter")
+        raise ValueError("k is a separate column, not a parameter")
     for name, value in values.items():
         if name in sensitive_model_bounds() and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"{name} must be a number")

@@ -168,7 +168,7 @@ def check_roles(entry: LedgerEntry, spec: ReleaseSpec) -> None:
     role_changes = releases.changed_roles(entry, plan.role_by_column(spec))
     if role_changes:
         raise errors.CannotKeepClassesError(
-            entry.display_name, f"columns have another role: {', '.join(role_changes)}."
+            entry.display_name, f"roles of columns have changed: {', '.join(role_changes)}."
         )
 
 
@@ -177,8 +177,8 @@ FUNCTIONS = (
         "release_status",
         (),
         (),
-        "Published releases beside their sources: fresh or stale, records that were added, removed and changed, "
-        "changed policy.",
+        "Published releases compared with their sources: fresh or stale, numbers of added, removed and changed "
+        "records, changes of the policy.",
         handler=release_status,
         example=Example("SELECT name, status, added, removed, changed FROM release_status();", SAFE),
     ),

@@ -203,9 +203,9 @@ def check_pruned(
         return errors.PrunedWithoutOrderError(view, tuple(order.types), source.shown, reason)
 
     if mark is None or not order.is_valid(mark, cursor):
-        raise refusal("the ledger of this stream does not say which was the greatest when it last read the table")
+        raise refusal("the ledger of this stream has no greatest order_by of the last refresh")
     if mark.n_late:
-        raise refusal(f"{mark.n_late:,} records were added whose order_by lies before that of a record read earlier")
+        raise refusal(f"{mark.n_late:,} records were added whose order_by precedes that of a record read earlier")
     if mark.rows is None:
         raise refusal(f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read")
     n_known = cursor.execute(
@@ -214,7 +214,7 @@ def check_pruned(
     added = Counter(_rows_at(cursor, source, order, mark)) - Counter(mark.rows)
     n_late = max(added.total(), n_known - source_rows)
     if n_late > 0:
-        raise refusal(f"{n_late:,} records were added whose order_by is not after that of a record read earlier")
+        raise refusal(f"{n_late:,} records were added whose order_by does not follow that of all records read earlier")
     return mark
 
 

@@ -198,7 +198,7 @@ FUNCTIONS = (
         "stream_status",
         (),
         (),
-        "Every streaming anonymized view: what it has read and published, and how many records wait.",
+        "Streaming anonymized views: one row per view, with the numbers of read, published and pending records.",
         handler=stream_status,
         example=Example("SELECT name, system, arrived, published, waiting FROM stream_status();", SAFE),
     ),

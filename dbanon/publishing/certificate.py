@@ -79,7 +79,10 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
         accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
         raise errors.InvalidArgumentError("certificate", "form", accepts, repr(form))
     if not hasattr(connection, "execute"):
-        accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
+        accepts = (
+            "a connection: it is created from the ledger, which has the releases that dbanon.create_release published "
+            "there"
+        )
         raise errors.InvalidArgumentError("certificate", "connection", accepts, f"a {type(connection).__name__}")
     current = session.find_session(getattr(connection, "raw", connection))
     path = SearchPath.from_connection(connection)
@@ -137,7 +140,7 @@ def as_text(lines: Sequence[Line]) -> str:
     queries = "".join(
         f"-- {one_line(f'{line.section}, {line.label}: {line.value}')}\n{line.sql};\n" for line in lines if line.sql
     )
-    return "\n".join(sections) + f"\nhow to compute the numbers anew, in any DuckDB\n\n{queries}"
+    return "\n".join(sections) + f"\nhow to recompute the numbers, in any DuckDB\n\n{queries}"
 
 
 def as_json(lines: Sequence[Line]) -> str:
@@ -153,23 +156,33 @@ def as_json(lines: Sequence[Line]) -> str:
 # --- what it says ------------------------------------------------------------------------------------------------
 
 _VERIFICATION = (
-    "by the release gate, before a row was released, on the rows as they left, beside a second reading of the source "
-    "and of the policy: every record is there once with its own unchanged values or counted as left out, no column or "
-    "value is finer than the policy lets out, published values cover the original ones, and the classes of equal "
-    "published values meet the model; of what the algorithm says, the gate takes only which record is in which class"
+    "by the release gate, before a row was released, on the final rows, which it compared with a second reading of "
+    "the source and of the policy: every record is there once with its own unchanged values or is counted as "
+    "suppressed or dropped, no column or value is finer than the policy allows, published values cover the original "
+    "ones, and the classes of equal published values meet the model; from the algorithm, the gate uses only which "
+    "record is in which class"
 )
 _TRANSFORM_DESCRIPTIONS = {
-    "pseudonym": "HMAC-SHA-256 of the value by a key that is not in here; it protects nobody",
-    "mask": "a part of the text; judged as a value that is published as it is",
-    "shift": "dates shifted by days that follow from the person and a key that is not in here; judged likewise",
+    "pseudonym": "HMAC-SHA-256 of the value with a key that is not included; it protects no one",
+    "mask": "a part of the text; checked like a value that is published unchanged",
+    "shift": (
+        "dates shifted by a number of days that follows from the person and a key that is not included; checked in "
+        "the same way"
+    ),
 }
 _RECORDS_ARE_COUNTED = "records; no person column is declared: a person with several records counts several times"
 _LIMITS = {
-    "homogeneity": "where all records of a class share a sensitive value, nobody needs to be singled out to learn it",
-    "background knowledge": "who knows what somebody does not have, or rarely has, can rule values out",
-    "composition": "releases of the same people, or one and other data, can be intersected to fewer than k",
-    "minimality and downcoding": "ranges show exact extremes of a class, and who knows the algorithm can sometimes "
-    "undo a part of a minimal generalization",
+    "homogeneity": (
+        "if all records of a class share a sensitive value, a reader learns it without singling out a person"
+    ),
+    "background knowledge": (
+        "a reader who knows which values a person does not have, or rarely has, can rule values out"
+    ),
+    "composition": "releases of the same people, or a release and other data, can be intersected to fewer than k",
+    "minimality and downcoding": (
+        "ranges show exact extremes of a class, and a reader who knows the algorithm can sometimes undo a part of a "
+        "minimal generalization"
+    ),
 }
 _PARAMETERS_FOR_RECIPIENTS = (
     "k",
@@ -375,8 +388,11 @@ class Certificate:
         yield new_line("policy fingerprint", row["policy_fingerprint"])
         yield new_line("hierarchy fingerprint", row["hierarchy_fingerprint"])
         yield new_line("statement", row["statement"])
-        unknown = "unknown: it was made by an earlier version of dbanon, which kept no hashes. Hint: refresh it"
-        yield new_line("tables", "as they were released, by the hashes in the ledger" if row.get("hashes") else unknown)
+        unknown = "unknown: it was created by an earlier version of dbanon, which stored no hashes. Hint: refresh it"
+        yield new_line(
+            "tables",
+            "unchanged since the release, according to the hashes in the ledger" if row.get("hashes") else unknown,
+        )
 
     def _parameter_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the parameters of the call that are not NULL.
@@ -418,9 +434,9 @@ class Certificate:
                 yield Line("made", f"{role} of {column}", _TRANSFORM_DESCRIPTIONS[role] + key)
         if self.entry.pseudonym_keys:
             belong = (
-                "are of one person"
+                "belong to one person"
                 if len(self.entry.pseudonym_keys) == 1
-                else "share a pseudonym, and so belong together"
+                else "share a pseudonym, so they belong together"
             )
             yield Line("not protected", "pseudonyms", f"readers see which records {belong}")
 
@@ -460,7 +476,7 @@ class Certificate:
             yield Line("risk", label, format_number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
         yield from metric_lines(("left out", "as outliers", "suppressed"), ("left out", "for a NULL", "dropped:null"))
         if self.row.get("withheld_after_erasure"):
-            yield Line("left out", "held back since an erasure", str(self.row["withheld_after_erasure"]))
+            yield Line("left out", "withheld since an erasure", str(self.row["withheld_after_erasure"]))
         yield from metric_lines(
             ("left out", "beyond bounds", "dropped:bounds"),
             ("left out", "as duplicates", "dropped:duplicate"),
@@ -479,11 +495,15 @@ class Certificate:
         mode is "hold", only that there may be some: a number greater than k would reveal that the records are similar.
         """
         if self.entry.refresh_mode == "hold" and for_recipient:
-            yield Line("left out", "waiting", "records that came may wait for others; how many is not told")
+            yield Line(
+                "left out",
+                "waiting",
+                "new records may be deferred until there are enough; their number is not published",
+            )
         elif self.row.get("waiting") is not None and not for_recipient:
-            yield Line("left out", "waiting until enough have come", str(self.row["waiting"]))
+            yield Line("left out", "deferred until there are enough", str(self.row["waiting"]))
             if self.row["waiting_persons"] is not None:
-                yield Line("left out", "persons of those that wait", str(self.row["waiting_persons"]))
+                yield Line("left out", "persons of the deferred records", str(self.row["waiting_persons"]))
 
     def _withheld_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield one line with the names of the withheld columns, or "none"; for a recipient only their number."""
@@ -505,31 +525,33 @@ class Certificate:
         new_line = partial(Line, "other releases")
         unchecked, unknown = _split_unchecked(row.get("unchecked_against") or [])
         if row["composition"] is None:
-            yield new_line("composition", "not checkable: nothing told the people of the source apart")
+            yield new_line("composition", "not checkable: nothing identified the people of the source")
         elif for_recipient:
             yield new_line("composition", "checked against the custodian's other releases of the same people")
         elif row.get("source_tables") is None:
             yield new_line("composition", "checked by an earlier version of the library, for shared people only")
         else:
             narrowed = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
-            no_exposure = f"nobody below k or l, beside {len(row['composition'])} other versions of the same people"
+            no_exposure = (
+                f"no one below k or l, together with {len(row['composition'])} other versions of the same people"
+            )
             yield new_line(
                 "composition",
-                "narrowed or told apart below k or l: " + ", ".join(narrowed) if narrowed else no_exposure,
+                "narrowed down or distinguished below k or l: " + ", ".join(narrowed) if narrowed else no_exposure,
             )
         if unchecked and not for_recipient:
             yield new_line("compared by published counts only", ", ".join(unchecked))
         if unknown and not for_recipient:
-            yield new_line("not compared, since it is unknown whether the people are the same", ", ".join(unknown))
+            yield new_line("not compared, because it is unknown whether the people are the same", ", ".join(unknown))
         if row["version"] == 1:
             return
         kept_text = "records stayed in their classes"
         origin = {"keep": kept_text, "hold": kept_text, "recluster": "clustered anew"}.get(row["refresh_mode"], "first")
-        yield new_line("version before", f"{origin}; whoever has both can subtract or intersect them")
+        yield new_line("version before", f"{origin}; a reader who has both can subtract or intersect them")
         if not for_recipient:
             n_small_differences = row["small_differences"]
-            allowed_text = ", allowed when it was made" if row["allow_small_differences"] else ""
-            yield new_line("classes that differ by too few", f"{n_small_differences}{allowed_text}")
+            allowed_text = ", allowed when it was created" if row["allow_small_differences"] else ""
+            yield new_line("classes that differ by too few records", f"{n_small_differences}{allowed_text}")
 
     # --- hierarchies of sensitive columns ----------------------------------------------------------------------------
 
@@ -586,7 +608,8 @@ FUNCTIONS = (
         "certificate",
         ("release",),
         (),
-        "What a release is: source, roles, parameters, model, achieved values, risks, limits; SQL for each number.",
+        "The certificate of a release: source, roles, parameters, model, achieved values, risks, limits, and SQL for "
+        "each number.",
         handler=certificate_sql,
         example=Example("SELECT * FROM certificate('safe');", SAFE),
     ),

@@ -91,7 +91,7 @@ class PendingDelivery:
             return self.recorded_target(release, None)
         recorded = None if is_new else deliveries.recorded_target(self.cursor, release)
         if place is not None and recorded is None and not (is_new or replace):
-            why = f"{release[2]} is a release of {release[0]} already, which is not shown there"
+            why = f"{release[2]} is already a release of {release[0]}, without a copy there"
             hint = "CREATE OR REPLACE shows the next version of it there; another one needs another name"
             raise errors.InvalidDeliveryTargetError(self.function, str(qualified(*place)), why, hint)
         self.release, self.alias = release, place[0]
@@ -146,9 +146,9 @@ def _resolve_target(
         )
     target = recorded_target or DeliveryTarget(identity, schemas[0][0], place[2], secrets.token_hex(16))
     if (target.identity, target.schema, target.name) != (identity, schemas[0][0], place[2]):
-        hint = "leave it there, or DROP MATERIALIZED ANONYMIZED VIEW drops both"
+        hint = "keep it there, or drop both with DROP MATERIALIZED ANONYMIZED VIEW"
         raise errors.DeliveryTargetMismatchError(
-            function, release[2], target.display_name, f"the statement says {place_text}", hint
+            function, release[2], target.display_name, f"the statement has {place_text}", hint
         )
     return target
 
@@ -169,10 +169,10 @@ def _check_target(function: str, cursor: Any, alias: str, target: DeliveryTarget
     target_text = str(qualified(alias, target.schema, target.name))
     if _is_read_only(cursor, alias):
         raise errors.InvalidDeliveryTargetError(
-            function, target_text, f"{alias} is attached READ_ONLY", "attach it without that"
+            function, target_text, f"{alias} is attached READ_ONLY", "attach it without READ_ONLY"
         )
     if len((target.name + ENDINGS[-1]).encode()) > _MAX_NAME_BYTES:
-        reason = f"with {ENDINGS[-1]} the name is longer than the {_MAX_NAME_BYTES} bytes that PostgreSQL keeps of one"
+        reason = f"with {ENDINGS[-1]} the name is longer than {_MAX_NAME_BYTES} bytes, the limit of PostgreSQL"
         raise errors.InvalidDeliveryTargetError(function, target_text, reason, "choose a shorter name")
     existing = postgres.find_relations(cursor, alias, target.schema, _table_names(target))
     for relation in existing:
@@ -183,7 +183,7 @@ def _check_target(function: str, cursor: Any, alias: str, target: DeliveryTarget
             )
     may = [may for schema, may in postgres.schemas(cursor, alias, target.schema) if schema == target.schema]
     if not any(may) and len(existing) < len(ENDINGS):
-        reason = f"the role by which {alias} is attached may not make tables in the schema {target.schema}"
+        reason = f"the role by which {alias} is attached may not create tables in the schema {target.schema}"
         raise errors.InvalidDeliveryTargetError(
             function, target_text, reason, f"GRANT CREATE ON SCHEMA {identifier(target.schema)} to it"
         )
@@ -210,7 +210,7 @@ def record_pending_delivery(function: str, cursor: Any, entry: LedgerEntry, targ
     for name in [n for n, type_ in columns.items() if _postgres_column(n, type_)[1] == "text"]:
         nul = f"system.main.contains({_postgres_column(name, columns[name])[0]}, system.main.chr(0))"
         if cursor.execute(f"SELECT 1 FROM {entry.table()} WHERE {nul} LIMIT 1").fetchall():
-            why = f"{name} has texts with the NUL character, which PostgreSQL has not"
+            why = f"{name} has texts with the NUL character, which PostgreSQL does not support"
             raise errors.InvalidDeliveryTargetError(
                 function, target.display_name, why, "replace it in the source, or withhold the column"
             )
@@ -243,7 +243,7 @@ def _deliver_locked(
 ) -> None:
     """Copy the published version of a release to its PostgreSQL table and record the delivered version (see `deliver`).
 
-    No other connection may change the release meanwhile. Does nothing if the release has no copy or no published
+    No other connection may change the release at the same time. Does nothing if the release has no copy or no published
     version. `preferred_alias` is the name to prefer if the database is attached under several names.
 
     Raises:
@@ -320,9 +320,8 @@ def undelivered_notice(cursor: Any, entry: LedgerEntry) -> str | None:
         return None
     shows = "nothing" if target.version is None else f"version {target.version}"
     return (
-        f"version {entry.version} is not delivered: {target.display_name} has {shows}, as far as is known. "
-        "Hint: refresh it, "
-        "with if_stale = true"
+        f"version {entry.version} was not copied: as far as known, {target.display_name} has {shows}. Hint: refresh "
+        "it, with if_stale = true"
     )
 
 
@@ -402,7 +401,7 @@ def _replace_tables(
         _insert_rows(cursor, table, qualified(alias, target.schema, table.name))
     for table in tables:
         if _has_other_rows(cursor, table, alias, target):
-            raise _CopyRefusedError(f"PostgreSQL gave other rows of {table.name} back than it was given")
+            raise _CopyRefusedError(f"PostgreSQL returned other rows of {table.name} than were written")
 
 
 def _insert_rows(cursor: Any, table: _PostgresTable, place: Sql) -> None:
@@ -416,7 +415,7 @@ def _insert_rows(cursor: Any, table: _PostgresTable, place: Sql) -> None:
     except duckdb.Error as error:
         message = _VALUE_FREE_MESSAGES.search(str(error))
         raise _CopyRefusedError(
-            message[0] if message else f"PostgreSQL did not take the rows of {table.name}"
+            message[0] if message else f"PostgreSQL did not accept the rows of {table.name}"
         ) from None
 
 
@@ -534,8 +533,8 @@ def _reachable_alias(
                 aliases.append(alias)
     if not aliases:
         hint = (
-            "attach it; where it is gone for good, DELETE its row from "
-            f"{qualified(release[0], catalog.SCHEMA, 'delivery')}, and the release is here alone"
+            "attach it; if it no longer exists, DELETE its row from "
+            f"{qualified(release[0], catalog.SCHEMA, 'delivery')}, and the release has no copy any more"
         )
         raise errors.DeliveryTargetMismatchError(
             function, release[2], target.display_name, "that database is not attached", hint

@@ -96,7 +96,7 @@ class WrittenTable:
         )
         if rows != released_rows:
             return f"it has {rows} rows, and the release has {released_rows}"
-        return "its values or their order are not those of the release"
+        return "its values or their order differ from those of the release"
 
     def withheld_metrics(self) -> str | None:
         """Return words for a message that name written metrics that only the custodian may see; None without any."""
@@ -107,7 +107,7 @@ class WrittenTable:
         columns = join_sql(map(identifier, certificates.COLUMNS))
         rows = self.connection.execute(f"SELECT {columns} FROM {self.relation}").fetchall()
         expected = [(line.section, line.label, line.value, line.sql) for line in lines]
-        return None if rows == expected else "it has other lines than the certificate"
+        return None if rows == expected else "its lines differ from those of the certificate"
 
 
 class FileReader:

@@ -142,7 +142,7 @@ def write_release(
     files = _OutputFiles.from_target(str(target), entry.name, options.classes)
     is_escaped = csv_cells.is_escape("publish", options.csv_formulas)
     if options.storage_version is not None and files.form != ".duckdb":
-        raise errors.InvalidArgumentError("publish", "storage_version", "left out where to is no .duckdb file", target)
+        raise errors.InvalidArgumentError("publish", "storage_version", "omitted unless to is a .duckdb file", target)
     made_of = str(entry.call["source"])
     files.check(cursor, options.overwrite, [Path(made_of)] if names.is_file(made_of) else [])
     handout = _ReleaseWriter(session, cursor, entry, files, is_escaped)

@@ -99,7 +99,7 @@ def written_database_problems(connection: Any, database: str) -> Iterator[str]:
         ).fetchall()
         if not rows:
             named |= {name for name in tables if name.startswith(certificate.removesuffix(_CERTIFICATE))}
-            yield f"{certificate} has no hashes, as those of earlier versions of dbanon. Hint: publish it again"
+            yield f"{certificate} has no hashes; an earlier version of dbanon wrote it. Hint: publish it again"
         for item, value in rows:
             name = str(item).removeprefix(ROWS_OF)
             named.add(name)
@@ -136,7 +136,7 @@ def _certificate_problems(certificate: Path) -> list[str]:
     """
     hashes = _certificate_hashes(certificate)
     if not hashes:
-        return ["it names no files, as those of earlier versions of dbanon"]
+        return ["it names no files; an earlier version of dbanon wrote it"]
     problems = []
     for name, expected in hashes.items():
         file = certificate.with_name(name) if name == Path(name).name else None
@@ -149,7 +149,7 @@ def _certificate_problems(certificate: Path) -> list[str]:
     if not lines:
         problems.append(f"{read.name} is missing")
     elif any(f"  {one_line(f'{name}: {value}')}" not in lines for name, value in hashes.items()):
-        problems.append(f"{read.name} is that of other files")
+        problems.append(f"{read.name} belongs to other files")
     return problems
 
 

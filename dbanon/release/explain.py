@@ -22,11 +22,12 @@ RESULT_STEP = "result"
 """The name of the last step: the result of the call."""
 
 _STEP_PARAMETERS = (
-    Parameter("records", Integer(1, 10**6), "At most so many rows, the first by their own numbers.", 10),
+    Parameter("records", Integer(1, 10**6), "Maximum number of rows, in the order of their numbers.", 10),
     Parameter(
         "follow",
         Integers(0, descending=False),
-        "Numbers of kinds of records (rid in the step 'source'): only their rows, or those of their classes.",
+        "Numbers of distinct records (rid in the step 'source'); only their rows, or those of their classes, are "
+        "returned.",
     ),
 )
 
@@ -206,8 +207,8 @@ def _functions() -> tuple[TableFunction, ...]:
             "explain_release",
             ("function", "tbl"),
             (),
-            "What a call of a function that publishes runs: one row per step, with its description and its SQL, then "
-            "the result. For the custodian: it names what is withheld.",
+            "The steps of a call of a function that publishes: one row per step, with its description and its SQL, "
+            "then the result. For the custodian: it names withheld columns.",
             "SELECT position, step, description FROM explain_release('kacpc', 'patients', k = 10);",
         ),
         _function(

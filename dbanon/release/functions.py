@@ -18,8 +18,10 @@ _DESCRIPTIONS = {
     "classes": "One row per equivalence class: size, published values, loss, sensitive values with counts.",
     "metrics": "One row per metric: metric, value, better ('higher' or 'lower'), description, is_publishable (whether "
     "it follows from the released rows alone; the others are the custodian's).",
-    "inference": "Published values that narrow a class's quasi-identifiers below what is published (prostate cancer "
-    "and sex). It shows raw values: for the custodian, before a release.",
+    "inference": (
+        "Published values that narrow down a class's quasi-identifiers further than the published ranges do (prostate "
+        "cancer and sex). It shows raw values: for the custodian, before a release."
+    ),
 }
 _EXAMPLES = {
     "release": "SELECT * FROM {}('patients', {}) LIMIT 5;",
@@ -32,7 +34,7 @@ _PARAMETERS_BY_KIND = {
         Parameter(
             "with_kl_divergence",
             Boolean(),
-            "Also kl_divergence, which may take longer than all other measures together.",
+            "Also compute kl_divergence, which may take longer than all other metrics together.",
             False,
         ),
     ),
@@ -40,7 +42,7 @@ _PARAMETERS_BY_KIND = {
         Parameter(
             "min_records",
             Integer(1),
-            "Values of fewer records (persons) of the table are left out, as they say little; default k.",
+            "Values of fewer records (persons) of the table are omitted, because they are not conclusive; default: k.",
         ),
     ),
 }
@@ -50,7 +52,7 @@ DEFAULT_ALGORITHM = "best"
 """The algorithm of calls that name none."""
 
 _ALGORITHM_PARAMETER = Parameter(
-    "algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", DEFAULT_ALGORITHM
+    "algorithm", Text("an algorithm's name"), "The algorithm that creates the classes.", DEFAULT_ALGORITHM
 )
 _GENERIC_FUNCTIONS = {f"anonymize{ending}": kind for ending, kind in KIND_BY_ENDING.items()} | {
     "inference": "inference"

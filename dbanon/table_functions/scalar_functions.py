@@ -41,14 +41,14 @@ FUNCTIONS = (
         "lower_bound",
         "DOUBLE",
         "Lower end of a published number: 25 of [25, 29]; NULL where it is open, as in <=18. Forms of other tools are "
-        "read, too: [20, 30[, 20-29, 65+, <18.",
+        "accepted too: [20, 30[, 20-29, 65+, <18.",
         Example("SELECT lower_bound('[25, 29]') AS low, lower_bound('<=18') AS open;"),
     ),
     _published_value_function(
         "upper_bound",
         "DOUBLE",
         "Upper end of a published number: 29 of [25, 29]; NULL where it is open, as in >=90. Forms of other tools are "
-        "read, too: [20, 30[, 20-29, 65+, <18.",
+        "accepted too: [20, 30[, 20-29, 65+, <18.",
         Example("SELECT upper_bound('[25, 29]') AS high, upper_bound('>=90') AS open;"),
     ),
     _published_value_function(
@@ -60,7 +60,7 @@ FUNCTIONS = (
     _published_value_function(
         "lower_date",
         "TIMESTAMP",
-        "The same of a published date, timestamp or time (of 1970-01-01): lower end.",
+        "Lower end of a published date, timestamp or time (of 1970-01-01).",
         Example("SELECT birth_date, lower_date(birth_date) AS earliest FROM safe LIMIT 5;", SAFE),
     ),
     _published_value_function(
@@ -89,8 +89,8 @@ FUNCTIONS = (
         "covers",
         (Overload(("published", "value"), "covers"), Overload(("published", "value", "hierarchy"), "covers_in")),
         "BOOLEAN",
-        "Whether a published value can stand for a value: equal, *, an interval with it, a mask such as 021**, or with "
-        "a stored hierarchy's name a node above it.",
+        "Whether a published value can represent a value: equal, *, an interval with it, a mask such as 021**, or, "
+        "with the name of a stored hierarchy, a node above it.",
         Example("SELECT count(*) AS possible FROM safe WHERE covers(zip, '02105', 'zip5');", SAFE),
     ),
 )

@@ -167,7 +167,7 @@ def _create_version(
     if streams:
         warn(
             f"{entry.display_name}: the streaming views {', '.join(streams)} published the same people; their classes "
-            "are not checked against those of releases: a reader who has both can intersect them.",
+            "are not checked against those of releases, so a reader who has both can intersect them.",
             DisclosureWarning,
         )
     warnings.warn_of_one_class(entry.display_name, metrics)

@@ -231,10 +231,11 @@ def warn_of_disclosure(
         }
         counts = ", ".join(f"{people} with {name}" for name, people in narrowed_counts.items())
         _warn(
-            f"{entry.display_name} was clustered anew: who has version {old.version} too can intersect its classes "
-            f"with those of version {entry.version}"
+            f"{entry.display_name} was clustered again: a reader who also has version {old.version} can intersect its "
+            f"classes with those of version {entry.version}"
             + (
-                f"; candidate sets fall below k or l, or sums of classes can be subtracted: people {counts}."
+                "; candidate sets fall below k or l, or groups can be isolated by subtracting sums of classes: people "
+                f"{counts}."
                 if counts
                 else "."
             )

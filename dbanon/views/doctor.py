@@ -53,8 +53,9 @@ def _writable_cache() -> Iterator[Problem]:
     reason = None if folder is None else shared_folders.shared_write_reason(Path(folder))
     if reason is not None:
         message = (
-            f"{reason}: compiled kernels are kept there, and anyone who changes them runs code as you. Hint: "
-            "chmod go-w, or NUMBA_CACHE_DIR with a folder that only you can write; then remove what is in this one"
+            f"{reason}: compiled kernels are stored there, and anyone who changes them can run code as you. Hint: "
+            "chmod go-w, or set NUMBA_CACHE_DIR to a folder that only you can write; then delete the files in this "
+            "folder"
         )
         yield Problem("cache", str(folder), message)
 
@@ -77,7 +78,7 @@ def _unreadable_views(cursor: Any, database: str) -> Iterator[Problem]:
         except duckdb.Error as error:
             match = _UNKNOWN_FUNCTION.search(str(error))
             if match is not None and match[1].lower() in table_functions():
-                message = f"calls {match[1].lower()}(), which a plain DuckDB does not have. Hint: materialize it"
+                message = f"calls {match[1].lower()}(), which DuckDB does not have without dbanon. Hint: materialize it"
                 yield Problem("view", _display_name(schema, view), message)
 
 
@@ -90,7 +91,9 @@ def _changed_releases(cursor: Any, database: str) -> Iterator[Problem]:
     for entry in releases.entries(cursor, database, "status = 'published'"):
         changes = hashes.version_changes(cursor, entry)
         if changes is None:
-            message = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
+            message = (
+                "unknown whether it is what was released: an earlier version of dbanon created it. Hint: refresh it"
+            )
             yield Problem("release", entry.display_name, message)
         yield from (Problem("release", entry.display_name, message) for message in changes or ())
         undelivered = postgres_delivery.undelivered_notice(cursor, entry)

@@ -62,10 +62,10 @@ def residual_disclosures(name: str, n_withheld: int, people: Mapping[str, int]) 
         people: The number of records (persons) that a reader of an earlier version can still isolate, by that version.
     """
     yield (
-        f"{name}: {n_withheld} records are held back since an erasure, until the versions that show them are forgotten "
-        "(forget_release). Who has such a version still has the erased records in it, in their class."
+        f"{name}: {n_withheld} records are withheld since an erasure, until the versions that show them are forgotten "
+        "(forget_release). A reader who has such a version still has the erased records, in their class."
     )
     yield from (
-        f"{name}: who also has {version} can still subtract sets of too few: {count} records (persons) are told apart."
+        f"{name}: a reader who also has {version} can still isolate {count} records (persons) by subtraction."
         for version, count in people.items()
     )

@@ -387,7 +387,7 @@ def _create_first(
     """
     with transactions.transaction(cursor, version_options.function, name, [spec]):
         if release_target.existing_tables(cursor, (entry.database, entry.schema, entry.name), TABLES):
-            raise errors.LedgerBusyError(version_options.function, name, "its tables were made meanwhile")
+            raise errors.LedgerBusyError(version_options.function, name, "its tables were created in the meantime")
         return create_version(cursor, entry, spec, version_options)
 
 

@@ -72,9 +72,12 @@ def create_related_release(
         location = release_target.current_location(connection)
         name, delivery_place = deliveries.local_name_and_target(name, cursor, location[0])
         if delivery_place is not None:
-            why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
+            why, hint = (
+                "a copy in another system is possible for one table only",
+                "CREATE TABLE there AS FROM each table of a release",
+            )
             raise errors.NotSupportedForRelatedTablesError(
-                _FUNCTION, "a release that is given back to PostgreSQL", why, hint
+                _FUNCTION, "a release that is copied to PostgreSQL", why, hint
             )
         target = _target(
             name,
@@ -162,7 +165,10 @@ def _release(
     endings = ["" if s is main_source else f"_{s.table}" for s in sources]
     lower_endings = [ending.lower() for ending in (*endings, "_classes", "_metrics")]
     if len(set(lower_endings)) < len(lower_endings):
-        accepts = "tables of different names, none of them classes or metrics, since each becomes a table by its name"
+        accepts = (
+            "tables with different names, none of them named classes or metrics, because each becomes a table of that "
+            "name"
+        )
         raise errors.InvalidArgumentError(_FUNCTION, "children", accepts, format_value([s.shown for s in sources]))
     stored_names = [
         release_target.stored_source_name(table.spec.source, table.display_name) for table in related_tables.tables

@@ -25,7 +25,7 @@ from dbanon.views import materialize
 
 REQUESTED_SCHEMA = "asked"
 """The schema of releases that readers requested."""
-_UNFINISHED = "The process that made it ended before it was there."
+_UNFINISHED = "The process that created it ended before it was finished."
 
 
 @dataclass(frozen=True)

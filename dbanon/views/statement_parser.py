@@ -206,7 +206,7 @@ class _StatementParser:
             is_valid = False
         if not is_valid:
             raise self.syntax_error(
-                f"{description}, in double quotes if it is a keyword or holds other signs than letters"
+                f"{description}, in double quotes if it is a keyword or has characters other than letters"
             )
         self.position += 1
         return token.name
@@ -347,11 +347,11 @@ def check_single_call(statement: str, words: Sequence[Token]) -> None:
             if function.name in (function.stream_algorithm, function.algorithm):
                 raise call_error(f"{name} is for {other}")
         if function is not None and function.algorithm and function.kind in ("classes", "metrics"):
-            raise call_error(f"{name} is made with it, as a table of its own")
+            raise call_error(f"{name} is created with it, as a separate table")
         raise call_error(f"this one calls {name}.{errors.did_you_mean(name, publishing)}".rstrip("."))
     remaining_words = words[name_index + 1 :][_closing_bracket(words[name_index + 1 :]) + 1 :]
     if remaining_words:
-        raise call_error(f"this one goes on after the call: {remaining_words[0].text}")
+        raise call_error(f"this one continues after the call: {remaining_words[0].text}")
 
 
 def _closing_bracket(words: Sequence[Token]) -> int:

@@ -83,10 +83,13 @@ def check_refresh(
     """
     (new_entry,) = streams.entries(cursor, old_entry.database, old_entry.row)
     checks = (
-        ("rows of the view that are no published records of this refresh", _query_wrong_rows(old_entry, refresh, last)),
+        (
+            "rows of the view that are not published records of this refresh",
+            _query_wrong_rows(old_entry, refresh, last),
+        ),
         ("rows of the view that are in the order of their arrival", _query_misplaced_rows(old_entry, refresh, last)),
-        ("classes of the view that have another number of records", _query_wrong_sizes(old_entry, refresh, is_kept)),
-        ("pending records that are not those of this refresh", _query_wrong_pending(old_entry, refresh)),
+        ("classes of the view with a wrong number of records", _query_wrong_sizes(old_entry, refresh, is_kept)),
+        ("pending records that differ from those of this refresh", _query_wrong_pending(old_entry, refresh)),
         (
             "records in the ledger of the stream that were not read",
             _query_wrong_counts(old_entry, new_entry, refresh, source, order),

@@ -50,8 +50,8 @@ class StreamRefreshResult:
     def __str__(self) -> str:
         """Return the name and the counts as one line; suppressed records only if there are any."""
         summary = f"{self.name}: {self.read:,} read, {self.published:,} published"
-        summary += f", {self.suppressed:,} left out" if self.suppressed else ""
-        return f"{summary}, {self.waiting:,} wait"
+        summary += f", {self.suppressed:,} suppressed" if self.suppressed else ""
+        return f"{summary}, {self.waiting:,} pending"
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,9 @@ def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, allow_del
             source.shown, f"lost or moved {abs(entry.source_rows - n_rows):,} rows", entry.display_name
         )
     if not stream_marks.is_tail_unchanged(cursor, source, entry.last_row, entry.last_hash):
-        raise errors.SourceNotAppendOnlyError(source.shown, "has another row in the place of one", entry.display_name)
+        raise errors.SourceNotAppendOnlyError(
+            source.shown, "has another row in the place of an earlier one", entry.display_name
+        )
     _check_pending(cursor, entry, source, by_row=True)
     return UnreadRows.after_row(entry.last_row)
 
@@ -276,9 +278,7 @@ def _check_pending(cursor: Any, entry: StreamEntry, source: Source, *, by_row: b
         f"SELECT count(*), count(*) FILTER (WHERE {is_found}) FROM {entry.pending_table} AS w"
     ).fetchall()[0]
     if waiting != entry.waiting or unchanged != waiting:
-        raise errors.SourceNotAppendOnlyError(
-            source.shown, "changed rows that wait to be published", entry.display_name
-        )
+        raise errors.SourceNotAppendOnlyError(source.shown, "changed rows that are pending", entry.display_name)
 
 
 def _rows_until(cursor: Any, source: Source, last: int) -> int:

@@ -259,7 +259,7 @@ def _check_source(name: str, spec: ReleaseSpec) -> None:
         CannotCheckRareValuesError: A column would be published unchanged and is not in `allow_rare`.
     """
     source = spec.source
-    reason = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
+    reason = "is not a table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
     if not source.is_table or source.spelled("rowid") is not None:
         raise errors.StreamSourceNotATableError(name, source.shown, reason)
     allow_rare = {fold_case(c) for c in spec.options.columns("allow_rare")}
@@ -303,8 +303,8 @@ def _check_other_publications(cursor: Any, entry: StreamEntry) -> None:
     ]
     if others:
         warn(
-            f"{entry.display_name}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a "
-            "stream are not checked against others: a reader who has both can intersect them.",
+            f"{entry.display_name}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream "
+            "are not checked against others, so a reader who has both can intersect them.",
             DisclosureWarning,
         )
     unknown_sources.warn_of_unknown(entry, unknown_sources.unknown_relations(cursor, entry, "warn"))

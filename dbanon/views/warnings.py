@@ -24,9 +24,9 @@ def warn_of_one_class(release: str, metrics: Mapping[str, float]) -> None:
     columns = [name for name, share in _uninformative_shares(metrics) if share == 1]
     if metrics.get("is_single_class") == 1 and columns:
         warn(
-            f"{release}: all {int(metrics['records'])} records are in one class, which says nothing of "
-            f"{_join_names(columns)} but the whole range or *. The release is valid. Hint: a smaller k, weaker models "
-            "(a greater t), fewer quasi-identifiers or suppress keep something.",
+            f"{release}: all {int(metrics['records'])} records are in one class, which publishes only the whole range "
+            f"or * of {_join_names(columns)}. The release is valid. Hint: to keep more detail, use a smaller k, "
+            "weaker models (a greater t), fewer quasi-identifiers or suppress.",
             UtilityWarning,
         )
 
@@ -71,8 +71,8 @@ def describe_generalized(metrics: Mapping[str, float]) -> list[str]:
         return []
     descriptions = [f"{name} ({min(int(share * 100), 99) if share < 1 else 100} %)" for name, share in columns]
     return [
-        f"Published as * or the whole range for most records: {', '.join(descriptions)}. Fewer quasi-identifiers, a "
-        "smaller k, weaker models (a greater t), a better hierarchy or greater weights keep more of them."
+        f"Published as * or the whole range for most records: {', '.join(descriptions)}. To keep more detail, use "
+        "fewer quasi-identifiers, a smaller k, weaker models (a greater t), a better hierarchy or greater weights."
     ]
 
 

@@ -1,12 +1,12 @@
-{#- What a category may be published as, climbed from the stored hierarchy as far as the policy says: ancestors (tree, value,
-    published). `*` may always stand for it, since NULL may be in the class. -#}
+{#- The texts with which a category may be published, climbed from the stored hierarchy as far as the policy allows:
+    ancestors (tree, value, published). `*` is always allowed, because NULL may be in the class. -#}
 {%- from 'shared/hierarchies.sql' import setting with context -%}
 {% set climbing = rules|rejectattr('is_number')|list %}
 {% if climbing %}
 {% set own_rows = [] %}
 {% set flat = [] %}
 {% for r in climbing %}{% if quasi[r.i].rows %}{% if own_rows.append(r) %}{% endif %}{% else %}{% if flat.append(r) %}{% endif %}{% endif %}{% endfor %}
-{# How many steps up from the value it may be published. #}
+{# The number of steps up from the value to the published node. #}
 {% set lowest %}{{ setting(own_rows, 'min_level', 0, sql('tree')) }}{% endset %}
 {% set highest %}{{ setting(own_rows, 'max_level', sql('len(labels)'), sql('tree')) }}{% endset %}
 {% set rounded %}{{ setting(own_rows, 'round', 1, sql('tree')) }}{% endset %}
@@ -33,7 +33,7 @@ ancestor_paths AS (
     SELECT c.tree, c.value, r.parent, list_append(c.labels, r.label), c.is_leaf
     FROM ancestor_paths AS c
     JOIN hierarchy AS r ON r.tree = c.tree AND r.node = c.parent
-    {# What is no tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
+    {# A hierarchy that is not a tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
     WHERE len(c.labels) < (SELECT count(*) FROM hierarchy)
 ),
 {% endif %}

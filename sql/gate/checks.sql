@@ -1,11 +1,12 @@
-{#- What the gate checks of every release, whatever it publishes; from leaving, original, released, placed and what the models measure. -#}
+{#- Checks of every release, whatever it publishes; computed from leaving, original, released, placed and the measures
+    of the models. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
-{# A sum that tells which unchanged values there are. #}
+{# A sum that identifies the unchanged values of a row. #}
 {% macro checksum() -%}
     {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %})::HUGEINT{% else %}0{% endif %}
 {%- endmacro %}
-{#- How many records are to be released or left out. -#}
+{#- The number of records that are to be released, suppressed or dropped. -#}
 {% macro records_due() -%}
 (
                 SELECT coalesce(sum(size), 0) FROM source
@@ -30,7 +31,8 @@ SELECT l.class_id, count(DISTINCT s.person) AS size FROM {{ records() }} GROUP B
 SELECT class_id, sum(size) AS size FROM released_values GROUP BY class_id
 {% endif %}
 {%- endmacro %}
-{#- Whether the rows stand in another order than that of what is published: each is held against the one before it. -#}
+{#- Whether the rows are in another order than that of their published values: each is compared with its predecessor.
+    -#}
 {% macro out_of_order() -%}
 (
         SELECT
@@ -61,7 +63,7 @@ WHEN (SELECT struct_keys({{ row_alias }}) FROM (SELECT * EXCLUDE ({{ copies }}, 
         {% endif %}
         {% endif %}
 {%- endmacro %}
-{#- What pseudonyms would tell of persons. -#}
+{#- What pseudonyms would reveal about persons. -#}
 {% macro refuse_links() -%}
 {% if follows is defined and follows %}
         {% for r in read_links %}
@@ -81,7 +83,8 @@ WHEN (SELECT struct_keys({{ row_alias }}) FROM (SELECT * EXCLUDE ({{ copies }}, 
         {% endif %}
         {% endfor %}{% endfor %}
 {%- endmacro %}
-{#- Records that are left out, unchanged values that are rare then, and classes that do not meet a model. -#}
+{#- Suppressed and dropped records, unchanged values that are rare without them, and classes that do not meet a model.
+    -#}
 {% macro left_out_and_judged() -%}
 {% if suppress %}
     , (SELECT coalesce(sum(size), 0) AS records FROM record_classes WHERE class_id = -1) AS left_out

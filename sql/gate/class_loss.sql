@@ -1,5 +1,5 @@
-{#- What a class loses, by the gate's own formula, from the published values alone: own_loss (class_id, size, loss), where
-    every column can be measured so. -#}
+{#- The loss of each class by the gate's own formula, from the published values alone: own_loss (class_id, size, loss),
+    if every column can be measured in this way. -#}
 {%- from 'gate/gate_distance.sql' import apart, ends with context -%}
 {% if can_check_loss %}
 -- One row per class: its size and the loss of a record, computed from published values alone.

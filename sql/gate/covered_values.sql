@@ -1,6 +1,6 @@
-{#- How many original values (of records r, `size` each) are not covered by what is published for their class (c), by what texts
-    say. `records` is SQL of the pairs of r and c. A value is compared in a row of its own, so that the cost grows with the
-    number of columns and not with its square. `maybe`: NULL is covered by what covers values. -#}
+{#- The number of original values (of records r, `size` each) that the texts published for their class (c) do not
+    cover. `records` is SQL of the pairs of r and c. Each value is compared in a separate row, so that the cost grows
+    with the number of columns and not with its square. `maybe`: NULL is covered by texts that cover values. -#}
 {% macro uncovered_values(records, size, maybe) -%}
 SELECT coalesce(sum(size) FILTER (WHERE NOT coalesce(is_covered, false)), 0) AS uncovered
         FROM (

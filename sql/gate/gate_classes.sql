@@ -1,4 +1,4 @@
-{#- The gate of what is said of classes: the rows that leave (class_rows) beside the rows of the release. -#}
+{#- The gate of the table of classes: it compares its final rows (class_rows) with the rows of the release. -#}
 {%- from 'gate/checks.sql' import sizes with context -%}
 {%- from 'shared/record_assignment.sql' import reasons with context -%}
 {% set shown %}{% if not noise %}{% for o in quasi_output %}, {{ o.name }}{% endfor %}{% endif %}{% endset %}

@@ -1,4 +1,4 @@
-{#- How far two ends or values are apart, by the gate's own formula, and where it finds the ends of a class. -#}
+{#- The distance of two ends or values by the gate's own formula, and where it finds the ends of a class. -#}
 {% macro apart(type, high, low) -%}
     {%- if type in ('TIMESTAMP', 'TIME') -%} (epoch_us({{ high }})::HUGEINT - epoch_us({{ low }})::HUGEINT)::DOUBLE
     {%- elif type == 'DATE' -%} ({{ high }} - {{ low }})::DOUBLE

@@ -1,5 +1,5 @@
-{#- The gate of metrics: those that leave (metric_rows) beside the same by the gate's own formulas, from the rows of the
-    release and the source. -#}
+{#- The gate of metrics: it compares the final rows (metric_rows) with the gate's own formulas, computed from the rows
+    of the release and the source. -#}
 {%- from 'gate/gate_distance.sql' import apart with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'gate/checks.sql' import sizes with context -%}
@@ -17,7 +17,7 @@ stated_check AS MATERIALIZED (
         SELECT 'suppressed', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM record_classes WHERE class_id = -1){% else %}0{% endif %}
         {% for s in model_columns %}{% for m in s.models %}
         UNION ALL
-        {# What is achieved is what the class achieves that is worst off. #}
+        {# The achieved value is that of the worst class. #}
         (SELECT {{ m.metric_label }}, value FROM {{ ('measured ' ~ m.parameter)|of(m) }} ORDER BY value {% if m.higher %}ASC{% else %}DESC{% endif %} NULLS LAST LIMIT 1)
         {% endfor %}{% endfor %}
         {% if person %}

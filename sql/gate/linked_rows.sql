@@ -1,9 +1,9 @@
-{#- What pseudonyms tell: which rows belong together. A part of the gate, from the rows that leave. What an attacker sees
-    of a person is not a row but all rows with one pseudonym, so persons are told apart by the classes that their rows are
-    in, and how often (a trail), and the model holds for the persons of each trail: in each class, and over all of their
-    rows. Pseudonyms of several columns link rows to rows of rows: then persons are told apart by all that hangs together,
-    and by their place in it (dbanon_together). A record without any pseudonym is linked to nothing, and so is that of a
-    person with a single row: it is judged with those. -#}
+{#- What pseudonyms reveal: which rows belong together. A part of the gate, computed from the final rows. An attacker
+    sees not one row of a person but all rows with one pseudonym. So persons are distinguished by the classes that
+    their rows are in, and how often (a trail), and the persons of each trail must meet the model: in each class, and
+    over all of their rows. Pseudonyms of several columns link rows to further rows: then persons are distinguished by
+    all rows that are linked, and by their place among them (dbanon_together). A record without any pseudonym is linked
+    to nothing, and neither is the record of a person with a single row: they are checked together. -#}
 {% macro each(before=sql('')) -%}
     {% for l in pseudonym_columns %}{% if not loop.first %}, {% endif %}{{ before }}{{ l.column }}{% endfor %}
 {%- endmacro %}

@@ -1,5 +1,6 @@
-{#- What the privacy models say of every class as it is published: "disease: measured l" (class_id, value) for each model asked for.
-    Part of the gate: computed from what is released and from the source, not from what the clustering counted. -#}
+{#- The measures of the privacy models for every class as it is published: "disease: measured l" (class_id, value) for
+    each model of the call. Part of the gate: computed from the released rows and the source, not from the counts of
+    the clustering. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
 {% for s in model_columns if s.models %}
 {# In the joint form a class is judged within equal values of the other sensitive columns. #}
@@ -32,7 +33,7 @@
     {% endif %}
 ),
 {% if follows is defined and follows %}
-{# The same of the persons whose rows are in the same classes, by their linked rows. #}
+{# The same measure for the persons whose linked rows are in the same classes. #}
 {% macro trailed() -%}
     row(s.class_id, s.trail{% if joint and model_columns|length > 1 %}{% for o in model_columns if o.i != s.i %}, s.{{ o.column }}{% endfor %}{% endif %})
 {%- endmacro %}

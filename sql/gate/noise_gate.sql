@@ -1,7 +1,7 @@
-{#- The release gate of noise, a model of its own: nobody can tell by code how well noise hides, but what must hold can be
-    checked. A class has k records (persons) and their unchanged values; a category is what a record of the class may be
-    published as; a number is within top, bottom and (where noise keeps to it) the column, and on its grid; each class
-    has its NULLs. It shares no step with the code that drew the values. -#}
+{#- The release gate of noise, which has a separate model: code cannot show how well noise hides a value, but the
+    necessary conditions can be checked. A class has k records (persons) and their unchanged values; a category is a
+    text with which a record of the class may be published; a number is within top, bottom and (if noise keeps to it)
+    the column, and on its grid; each class has its NULLs. It shares no step with the code that drew the values. -#}
 {%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes, untrue with context -%}
 {%- from 'gate/policy_conformance.sql' import at_edge with context -%}
 {%- from 'shared/messages.sql' import message_text, named_messages with context -%}

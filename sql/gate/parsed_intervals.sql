@@ -1,6 +1,7 @@
 {#- The gate reads published texts of numbers back, from relation visible. -#}
 {%- from 'gate/policy_conformance.sql' import keeps_text with context -%}
-{#- Months, quarters and years, of the grid that holds: 2020-03, 2020-Q1, 2020. Decades and centuries are told by years. -#}
+{#- Months, quarters and years of the current grid: 2020-03, 2020-Q1, 2020. Decades and centuries are recognized by
+    their years. -#}
 {% macro unit_form(r) -%}
     {%- if r.grid.unit == 'month' -%} '(?:[<>]=)?[0-9]{4}-(?:0[1-9]|1[0-2])' {%- elif r.grid.unit == 'quarter' -%} '(?:[<>]=)?[0-9]{4}-Q[1-4]' {%- else -%} '(?:[<>]=)?[0-9]{4}' {%- endif -%}
 {%- endmacro %}

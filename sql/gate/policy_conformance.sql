@@ -1,5 +1,5 @@
-{#- Whether published values keep to the policy, which the gate reads anew (gate_rules.py): interval ends do not go beyond top
-    and bottom and lie on the grid. -#}
+{#- Whether published values conform to the policy, which the gate reads again (gate_rules.py): interval ends are not
+    beyond top and bottom, and are on the grid. -#}
 
 {#- Whether an end that is no top or bottom lies between them and on the grid. -#}
 {% macro keeps(r, end, is_low) -%}
@@ -33,7 +33,7 @@
         OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ grid.step }}) * {{ grid.step }}) <= 1e-9 * {{ grid.step }} + {{ r.relative_error }} * abs({{ end }}::DOUBLE)
     {%- endif -%}
 {%- endmacro %}
-{#- Of an end in text: `<=18` and `>=90` say that it goes on, and may stand for more than bottom and top do. -#}
+{#- For an end in text: `<=18` and `>=90` are open, and may represent more than bottom and top. -#}
 {% macro keeps_text(r, words, end, is_low) -%}
     {%- if r.bottom or r.top -%}
     CASE

@@ -1,7 +1,7 @@
-{#- The release gate of related tables. It judges the rows as they leave beside a second reading of the tables and the
-    policies as it reads them itself: every row for itself (judged.sql), and what the rows of all tables say together of
-    each person, joined again by the pseudonyms that leave. It takes from the path which row a row stands for, and checks
-    that it may. -#}
+{#- The release gate of related tables. It checks the final rows against a second reading of the tables and its own
+    reading of the policies: every row on its own (judged.sql), and what the rows of all tables together reveal about
+    each person, joined again by the published pseudonyms. From the plan it uses only which source row a published row
+    represents, and checks that it may. -#}
 {%- from 'gate/related_regrouped.sql' import bytes, texts with context -%}
 {%- from 'gate/related_person_values.sql' import held with context -%}
 {% for t in tables %}
@@ -18,7 +18,7 @@
 {{ 'judged'|of(t) }} AS MATERIALIZED (
 {{ t.gate.measures_sql }}
 ),
--- One row per published row: its pseudonym, its quasi-identifiers (`seen`) and all its values (`told`).
+-- One row per published row: its pseudonym, its quasi-identifiers (`seen`) and all its values.
 {{ 'shown'|of(t) }} AS MATERIALIZED (
     SELECT
         {{ t.names.key }} AS pseudonym, {{ t.names.class_id }} AS class_id, {{ row }} AS number, {{ place }} AS place,

@@ -1,5 +1,5 @@
-{#- Whether each row of a related table that leaves stands for the row of the source that it is said to stand for: one row of
-    counts. The gate parses texts of numbers back and climbs the stored hierarchies, as in a release of one table. -#}
+{#- Whether each published row of a related table represents its row of the source: one row of counts. The gate parses
+    texts of numbers back and climbs the stored hierarchies, as in a release of one table. -#}
 {%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'shared/hierarchies.sql' import hierarchies with context -%}
 WITH RECURSIVE

@@ -1,5 +1,6 @@
-{#- How a class stands to a sensitive column of a table (t), of the rows that leave: a row a class that has rows there, with
-    its people, how many different values they have, and how many of them have the one that most do. A NULL is no value. -#}
+{#- The values of a sensitive column of a table (t) in each class, computed from the published rows: one row per class
+    that has rows there, with the number of its people, of their different values, and of the people who have the most
+    frequent one. A NULL is not a value. -#}
 {% macro held(t, s) -%}
     SELECT b.class_id, n.people, coalesce(h.different, 0) AS different, coalesce(h.most, 0) AS most
     FROM (SELECT DISTINCT {{ t.names.class_id }} AS class_id FROM {{ 'published rows'|of(t) }}) AS b

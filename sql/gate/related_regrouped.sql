@@ -1,4 +1,5 @@
-{#- What a row that leaves says, by the gate's own words: its texts as bytes, in the order of the gate's rules. -#}
+{#- The values of a published row, computed by the gate itself: its texts as bytes, in the order of the gate's rules.
+    -#}
 {% macro bytes(t) -%}
     list_transform([{% for r in t.rules %}{% if not loop.first %}, {% endif %}{{ r.text }}{% endfor %}]::VARCHAR[], lambda x: coalesce(encode('=' || x), ''::BLOB))::BLOB[]
 {%- endmacro %}

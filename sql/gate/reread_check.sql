@@ -1,5 +1,7 @@
-{#- A second reading of the source, by the gate's own words: `second` tells it from the first by counts and sums of
-    hashes. The first is counted as it was dealt out to classes, so no record is in two or in none. What can be read twice alike, a table, is read again; the rows of anything else are kept as they came. -#}
+{#- A second reading of the source by the gate itself: `second` is compared with the first by counts and sums of
+    hashes. The first is counted as it was assigned to classes, so no record is in two classes or in none. A source
+    that gives equal rows twice (a table) is read again; the rows of any other source are stored from the first
+    reading. -#}
 {%- from 'shared/record_assignment.sql' import dealt, unreleased with context -%}
 {% macro seal(own) -%}
     hash(

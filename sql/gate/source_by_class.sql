@@ -1,4 +1,4 @@
-{#- What the gate holds the release against: the records of each class as they were. -#}
+{#- The records of each class as they are in the source, with which the gate compares the release. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'gate/checks.sql' import checksum with context -%}
 {%- from 'gate/reread_check.sql' import seal with context -%}

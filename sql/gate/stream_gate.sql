@@ -1,8 +1,8 @@
-{#- The gate of a stream. It replays what left: at the moment a class is first seen it must have k records (persons) and of each
-    sensitive column enough values, and who joins later takes none away, so at every later moment it has them too. Each
-    record of the source leaves once, in time, as one that its class stands for, or is left out with all of its values.
-    The order of arrival, the values and the policy are read anew, and no step is shared with the code that made the
-    rows. -#}
+{#- The gate of a stream. It replays the publication: when a class is first seen it must have k records (persons) and
+    enough values of each sensitive column. Records that join later remove none, so the class meets this at every later
+    moment. Each record of the source is published once, in time, in a class that covers it, or is suppressed with all
+    of its values. The order of arrival, the values and the policy are read again, and no step is shared with the code
+    that made the rows. -#}
 {%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'gate/reread_check.sql' import seal with context -%}
@@ -178,7 +178,7 @@ gate AS MATERIALIZED (
     {% endif %}
     {% if stream.maybe_match %}
     (
-        {# A NULL may stand in a class of values, but not all of its records that leave first. #}
+        {# A NULL may be in a class of values, but not in all of the records that are published first. #}
         SELECT coalesce(sum(c.size) FILTER (WHERE false
             {% for r in rules %}
             OR coalesce(m.{{ 'not null'|of(r) }}, 0) = 0 AND {% if r.is_number and typed %}c.{{ 'low'|of(r) }} IS NOT NULL{% else %}c.{{ 'published'|of(r) }} IS NOT NULL{% endif +%}

@@ -26,7 +26,7 @@
     {%- elif r.grid.step -%} TRY({{ high }} - {{ r.grid.step }}) > {{ value }}
     {%- else -%} {{ high }} > {{ value }} {%- endif -%}
 {%- endmacro %}
-{#- How long a cell of the calendar is. -#}
+{#- The length of an interval of the calendar. -#}
 {% macro length(r) -%}
     {%- if r.grid.unit == 'week' -%} to_days(7)
     {%- elif r.grid.unit == 'month' -%} to_months(1)

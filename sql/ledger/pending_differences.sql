@@ -1,6 +1,6 @@
-{#- What a refresh that keeps classes would remove from each class, and what it would add, where that does not meet the
-    model by itself: one row for the records removed from a cluster of a class, for the rest of it, and for the added
-    records. -#}
+{#- The records that a refresh that keeps classes would remove from each class, and those that it would add, if they do
+    not meet the model by themselves: one row for the records removed from a cluster of a class, for the rest of it,
+    and for the added records. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash with context -%}
 WITH RECURSIVE
 -- One row per hash of a record and person in the present source: how many records.

@@ -1,8 +1,9 @@
-{#- What a reader of two versions can subtract: the rows that one version has in a class, by published values, and the
-    other has not. They must be none or meet the whole model by themselves. Where classes were kept, the same holds of
-    what was removed from each cluster or added as a new one, whatever the classes are called now, and of the rest of a
-    cluster that lost records: then any two versions differ by sets that meet the model, not only neighbours. One row:
-    how many sets do not. It shares no step with what made the versions. -#}
+{#- Groups of records that a reader of two versions can isolate by subtraction: the rows that one version has in a
+    class, by published values, and the other has not. They must be empty or meet the whole model by themselves. If
+    classes were kept, the same applies to the records that were removed from each cluster or added as a new one,
+    whatever the classes are called now, and to the rest of a cluster that lost records: then any two versions, not
+    only consecutive ones, differ by groups that meet the model. One row: the number of groups that do not. It shares
+    no step with the code that made the versions. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/plan/row_identity.sql' import value_hash with context -%}
 {#- Published texts for comparison. An earlier version may have the days of the months or years that this one has. -#}

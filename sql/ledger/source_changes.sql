@@ -1,5 +1,5 @@
-{#- How the source differs from what a version was released from. One row: how many records were added, removed and
-    changed. -#}
+{#- The differences of the source from the rows from which a version was released. One row: the numbers of added,
+    removed and changed records. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key with context -%}
 WITH
 {% include 'release/plan/source.sql' %},

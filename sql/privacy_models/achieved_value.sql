@@ -1,4 +1,5 @@
-{#- What a release achieves by one measure of the privacy models: (detail, value), one row per sensitive column. -#}
+{#- The value that a release achieves for one measure of the privacy models: (detail, value), one row per sensitive
+    column. -#}
 SELECT detail, value
 FROM (
     VALUES

@@ -1,5 +1,5 @@
-{#- Where the sensitive values of a release are in the hierarchy of their column, as a privacy model uses it (its
-    places), numbered. No node is named. -#}
+{#- The positions of the sensitive values of a release in the hierarchy of their column, as a privacy model uses it
+    (its places), numbered. No node is named. -#}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {% for s in model_columns %}
 {% for m in s.models if m.number == number %}

@@ -1,18 +1,19 @@
-{#- Every kind of record that is released and the classes it was placed in. A left join is not reordered and builds its hash
-    table on what is narrow, and it loses no record: one without a class is seen by the gate. Class -1 is left out. -#}
+{#- Every distinct record that is released and the classes to which it was assigned. A left join is not reordered and
+    builds its hash table on the narrow side, and it loses no record: the gate sees one without a class. Class -1 is
+    suppressed. -#}
 {% macro records() -%}
 source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid
     {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.{{ q.column }} IS NOT NULL{% endfor %}{% endif %}
     {% if suppress %}{% if nulls == 'drop' %} AND {% else %}WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif %}
 {%- endmacro %}
-{#- How many of them: in the class, or all where there is none. -#}
+{#- The number of records: in the class, or all if there is no class. -#}
 {% macro dealt() -%} coalesce(l.size, s.size) {%- endmacro %}
 {#- The others. -#}
 {% macro unreleased() -%}
 source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid
     WHERE false{% if nulls == 'drop' %}{% for q in quasi %} OR s.{{ q.column }} IS NULL{% endfor %}{% endif %}{% if suppress %} OR l.class_id IS NOT DISTINCT FROM -1{% endif %}
 {%- endmacro %}
-{#- Records that are left out, by reason. -#}
+{#- Suppressed and dropped records, by reason. -#}
 {% macro reasons() -%}
 SELECT sum(size)::BIGINT AS size, {% if person %}count(DISTINCT s.person) AS persons, {% endif %}reason
     FROM (

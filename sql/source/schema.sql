@@ -1,7 +1,7 @@
 -- The dbanon schema of a database: policy and hierarchies are tables, what follows from them are views.
 CREATE SCHEMA IF NOT EXISTS dbanon;
 
--- What each column of a table is. table_name may be 'patients' (with schema_name) or 'schema.patients'.
+-- The role of each column of a table. table_name may be 'patients' (with schema_name) or 'schema.patients'.
 CREATE TABLE IF NOT EXISTS dbanon.policy (
     table_name   VARCHAR NOT NULL,
     column_name  VARCHAR NOT NULL,
@@ -25,12 +25,12 @@ CREATE TABLE IF NOT EXISTS dbanon.foreign_database (
     identity  VARCHAR NOT NULL               -- what the database says of itself
 );
 
--- Whom rows are about: tables that are released together with the people of another (entity, children). Names of tables
--- are spelled as in the policy.
+-- Tables that are released together with the table of people (entity, children) that their rows are about. Names of
+-- tables are spelled as in the policy.
 CREATE TABLE IF NOT EXISTS dbanon.relation (
     table_name     VARCHAR NOT NULL,                 -- the table with rows about people
     entity_name    VARCHAR NOT NULL,                 -- the table with one row per person
-    key            VARCHAR[] NOT NULL,               -- columns of the first that say who a row is about
+    key            VARCHAR[] NOT NULL,               -- columns of the first that identify the person of a row
     entity_key     VARCHAR[],                        -- what they are called in the second; NULL: the same
     schema_name    VARCHAR NOT NULL DEFAULT 'main',
     entity_schema  VARCHAR NOT NULL DEFAULT 'main',
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS dbanon.relation (
     CHECK (key[1] IS NOT NULL AND (entity_key IS NULL OR system.main.len(entity_key) = system.main.len(key)))
 );
 
--- One row a node. parent is NULL for the root; position is the order among siblings (and so of the leaves).
+-- One row per node. parent is NULL for the root; position is the order among siblings (and so of the leaves).
 CREATE TABLE IF NOT EXISTS dbanon.hierarchy (
     name    VARCHAR NOT NULL,
     node    VARCHAR NOT NULL,
@@ -92,13 +92,13 @@ FROM walk AS w
 JOIN below AS b ON b.name = w.name AND b.ancestor = w.node
 JOIN tall AS t ON t.name = w.name;
 
--- One row a leaf: the path from the leaf to the root, as in an ARX file.
+-- One row per leaf: the path from the leaf to the root, as in an ARX file.
 CREATE OR REPLACE VIEW dbanon.hierarchy_path AS
 SELECT name, label AS leaf, path
 FROM dbanon.hierarchy_node
 WHERE is_leaf
 ORDER BY name ASC, preorder ASC;
--- What was released, version by version (dbanon.create_release); `call` releases it again.
+-- Releases, version by version (dbanon.create_release); `call` releases a version again.
 CREATE TABLE IF NOT EXISTS dbanon.release (
     schema_name            VARCHAR NOT NULL,
     name                   VARCHAR NOT NULL,
@@ -122,7 +122,7 @@ CREATE TABLE IF NOT EXISTS dbanon.release (
     released_at            TIMESTAMP NOT NULL,     -- UTC
     achieved               MAP(VARCHAR, DOUBLE) NOT NULL,
     metrics                MAP(VARCHAR, DOUBLE) NOT NULL,
-    person_key             VARCHAR[],              -- columns that tell people apart; NULL: composition is not checkable
+    person_key             VARCHAR[],              -- columns that identify persons; NULL: composition is not checkable
     refresh_mode                VARCHAR NOT NULL,       -- first, keep, hold or recluster
     small_differences          BIGINT NOT NULL,        -- classes whose difference to the version before is too small
     allow_small_differences            BOOLEAN NOT NULL,
@@ -130,7 +130,7 @@ CREATE TABLE IF NOT EXISTS dbanon.release (
     PRIMARY KEY (schema_name, name, version)
 );
 
--- Who is in which class of which version (NULL: left out). Never published.
+-- The class of each record of each version (NULL: suppressed or dropped). Never published.
 CREATE TABLE IF NOT EXISTS dbanon.membership (
     schema_name  VARCHAR NOT NULL,
     release      VARCHAR NOT NULL,
@@ -156,7 +156,8 @@ CREATE TABLE IF NOT EXISTS dbanon.delivery (
     PRIMARY KEY (schema_name, name)
 );
 
--- What a streaming anonymized view has published, and how it goes on. What waits is in a table of its own beside this.
+-- The state of each streaming anonymized view: what it has published, and how it continues. Pending records are in a
+-- separate table.
 CREATE TABLE IF NOT EXISTS dbanon.stream (
     schema_name            VARCHAR NOT NULL,
     name                   VARCHAR NOT NULL,
@@ -185,9 +186,8 @@ CREATE TABLE IF NOT EXISTS dbanon.stream (
     state                  BLOB                    -- arrays as numpy writes them, compressed
 );
 
--- What was released of people and the rows about them, all tables together (dbanon.create_release with entity or
--- children).
--- A release has one version, and nothing else of the same people is released beside it.
+-- Releases of people together with the rows about them, all tables at once (dbanon.create_release with entity or
+-- children). A release has one version, and no other release of the same people exists.
 CREATE TABLE IF NOT EXISTS dbanon.related_release (
     schema_name        VARCHAR NOT NULL,
     name               VARCHAR NOT NULL,
@@ -211,7 +211,7 @@ CREATE TABLE IF NOT EXISTS dbanon.related_release (
     PRIMARY KEY (schema_name, name)
 );
 
--- What readers of `dbanon serve` may have released by asking for it.
+-- Releases that readers of `dbanon serve` may request.
 CREATE TABLE IF NOT EXISTS dbanon.permission (
     source      VARCHAR NOT NULL,               -- as a call names it
     algorithms  VARCHAR[] NOT NULL,
@@ -222,7 +222,7 @@ CREATE TABLE IF NOT EXISTS dbanon.permission (
     max_requests        INTEGER NOT NULL DEFAULT 10
 );
 
--- What they asked for, and what became of it: a release, or why there is none. Never asked again while it is here.
+-- Requests of readers and their results: a release, or the reason why there is none. A stored request is not repeated.
 CREATE TABLE IF NOT EXISTS dbanon.release_request (
     algorithm    VARCHAR NOT NULL,
     source       VARCHAR NOT NULL,
@@ -235,7 +235,7 @@ CREATE TABLE IF NOT EXISTS dbanon.release_request (
     PRIMARY KEY (algorithm, source, parameters)
 );
 
--- What came later. Rows that were made before have NULL there.
+-- Columns of later versions. Earlier rows have NULL there.
 ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS missing_codes VARCHAR[];       -- codes that are read as NULL
 -- settings of a pseudonym, mask or shift
 ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS settings MAP(VARCHAR, VARCHAR);

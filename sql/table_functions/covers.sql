@@ -1,5 +1,5 @@
-{#- Whether a published text can stand for a value: the value itself, *, an interval with it, or a mask such as
-    021**. -#}
+{#- Whether a published text can represent a value: the value itself, *, an interval with it, or a mask such as 021**.
+    -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'table_functions/covering.sql' import covering -%}
 {{ covering() }}

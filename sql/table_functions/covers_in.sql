@@ -1,5 +1,5 @@
-{#- Whether a published text can stand for a value, also as a node of a stored hierarchy: the value is a leaf, and the
-    text one of the names of a node above it, which are its label, or its path where several nodes have the label. -#}
+{#- Whether a published text can represent a value, also as a node of a stored hierarchy: the value is a leaf, and the
+    text is one of the names of a node above it: its label, or its path if several nodes have the label. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'table_functions/covering.sql' import covering -%}
 {% set leaf %}({{ form.label_of(sql('value')) }}){% endset %}
@@ -14,7 +14,7 @@ CASE
     WHEN published IS NULL OR value IS NULL OR hierarchy IS NULL THEN NULL
     WHEN {{ covering() }} THEN true
     ELSE coalesce(list_contains(
-        {# Names of its own, as those of the arguments are put here as they stand. #}
+        {# Names that no argument uses, because the arguments are inserted unchanged. #}
         (
             SELECT CASE
                 WHEN count(*) = 0 THEN error({{ unknown }})

@@ -1,7 +1,7 @@
-{#- How published values are read back: the text of a number, a date, a time or an interval as
+{#- The parts of published values: the text of a number, a date, a time or an interval as
     sql/release/plan/number_column.sql writes them, an interval of a hierarchy (`[20, 25)`), or the text of a struct
-    {'low': 25, 'high': 29}. One pattern each, anchored at both ends, whose groups are the ends; a text of another form
-    has no ends. -#}
+    {'low': 25, 'high': 29}. There is one pattern for each, anchored at both ends, whose groups are the ends; a text of
+    another form has no ends. -#}
 
 {#- Digits as DuckDB writes them. 02138 is no number: zip codes must not be taken for one. -#}
 {% set number %}-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:e[+-]?[0-9]+)?{% endset %}
@@ -64,7 +64,7 @@
     {% set forms %}(?:<=)?({{ token }})|\[(?:<=)?{{ token }}, ({{ token }})[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
     {{ taken(value, forms) }}
 {%- endmacro %}
-{#- The same where an open end is its bound, as top and bottom coding mean it. -#}
+{#- The same ends, with the bound in place of an open end, as in top and bottom coding. -#}
 {% macro coded_low(value, token) -%}
     {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?({{ token }}), (?:>=)?{{ token }}[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?{{ token }}''?\}{% endset %}
     {{ taken(value, forms) }}

@@ -1,8 +1,7 @@
-{#- Records that were added since a version and are deferred: which person they are about, what they publish, and how
-    many. `barred`: those that cannot be clustered, because their block is too small or misses the model, or that have a
-    value too rare to publish. `back`: those that some version has published. `new`: the others. `everybody`: all. What
-    must be true before anything is clustered must be true of them, too: errors of the source are reported, not
-    deferred. -#}
+{#- Records that were added since a version and are deferred: their person, their published values, and their number.
+    `barred`: those that cannot be clustered, because their block is too small or violates the model, or that have a
+    value too rare to publish. `back`: those that some version has published. `new`: the others. The fourth relation:
+    all. The conditions before clustering apply to them, too: errors of the source are reported, not deferred. -#}
 {%- from 'shared/record_assignment.sql' import usable with context -%}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash, cells, quasi_cells with context -%}

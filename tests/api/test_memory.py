@@ -89,9 +89,9 @@ def test_memory_settings_kept_and_duplicates_refused(tmp_path: Path) -> None:
         assert memory_limit(con) == "286.1 MiB"
     with dbanon.connect(config={"memory_limit": "400MB"}) as con:
         assert memory_limit(con) == "381.4 MiB"
-    with pytest.raises(InvalidArgumentError, match="memory must be left out where config has memory_limit, got both"):
+    with pytest.raises(InvalidArgumentError, match="memory must be omitted if config has memory_limit, got both"):
         dbanon.connect(memory="300MB", config={"memory_limit": "400MB"})
-    with pytest.raises(InvalidArgumentError, match="left out where config has temp_directory, got both"):
+    with pytest.raises(InvalidArgumentError, match="omitted if config has temp_directory, got both"):
         dbanon.connect(temp_directory=tmp_path, config={"temp_directory": "."})
 
 

@@ -196,7 +196,10 @@ def test_ledger_source_found_in_attached_database(con: Any, tmp_path: Path) -> N
     [
         ("DELETE FROM safe WHERE class_id = 1", "table safe has other rows"),
         ("CREATE OR REPLACE TABLE safe AS FROM safe ORDER BY class_id DESC", "another order"),
-        ("UPDATE dbanon.release SET roles = replace(roles, 'sensitive', 'quasi')", "the ledger says something else"),
+        (
+            "UPDATE dbanon.release SET roles = replace(roles, 'sensitive', 'quasi')",
+            "its entry in the ledger has changed",
+        ),
     ],
 )
 def test_changed_release_table_refused_without_arguments(own_clinic: Any, change: str, message: str) -> None:

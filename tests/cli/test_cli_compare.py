@@ -117,7 +117,7 @@ def test_unplottable_comparison_still_printed(clinic: str, tmp_path: Path) -> No
         (("-k", "3", "--algorithms", "mdvv"), "Did you mean 'mdav'?"),
         (("-k", "3", "--plot", "out.gif"), "a file that ends in .svg"),
         (("-k", "3", "-p", "nix=1"), "nix"),
-        (("-k", "3", "-p", "k=5"), "k is given twice, and differently"),
+        (("-k", "3", "-p", "k=5"), "k is given twice, with different values"),
         ((), "Missing option '-k'"),
     ],
 )

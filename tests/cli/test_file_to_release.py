@@ -309,5 +309,5 @@ def test_unknown_role_asked_again(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("age\n" + "\n".join(str(i % 9) for i in range(90)))
     result = run("init", file, answers="qausi\nQUASI\n\n\n\ny\n")
-    assert "'qausi' is no role." in result.output
+    assert "'qausi' is not a role." in result.output
     assert roles(tmp_path / "t.duckdb") == {"age": "quasi"}

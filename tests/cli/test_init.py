@@ -62,7 +62,7 @@ def test_init_enter_accepts_and_answers_change_proposals(clinic: Path) -> None:
     answers = ["", "skip", "", "", "", "", "-", "what", "insensitive", "person", "quasi", "", "y"]
     result = run(clinic, "patients", answers="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
-    assert "patient_nbr is the person already" in result.output
+    assert "patient_nbr has the role person already" in result.output
     assert "withheld, without a role: 1 column" in result.output
     assert policy_rows(clinic) == [
         ("patient_nbr", "person", None),

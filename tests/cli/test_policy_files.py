@@ -155,7 +155,7 @@ BAD_FILES = (
     ("x.csv", "column_name,role,Top\nage,quasi,90\n", "column Top, which no policy has"),
     ("x.csv", "column_name,role\nage,identifier\nAge,quasi\n", "two rows for"),
     ("x.csv", "column_name,role\nghost,quasi\n", "has no column 'ghost'"),
-    ("x.csv", "column_name,role\nname,person\nage,person\n", "two columns of the role person"),
+    ("x.csv", "column_name,role\nname,person\nage,person\n", "two columns with the role person"),
     ("x.csv", "column_name,role\nage,quasy\n", "'quasy'"),
     ("x.toml", "[columns]\nage = 'quasi'\n[name]\nrole = 'sensitive'\n", "outside of it"),
     ("x.toml", "age = 3\n", "neither a role nor"),
@@ -199,7 +199,7 @@ def test_policy_file_of_several_tables_uses_own_rows(database: Path, people: Pat
 )
 def test_options_contradicting_parameters_refused(database: Path, words: list[str], option: str) -> None:
     ran = anonymize(database, words)
-    assert_refused(ran, "is given twice, and differently|has two hierarchies")
+    assert_refused(ran, "is given twice, with different values|has two hierarchies")
     assert f"Invalid value for {option}" in ran[0].output
 
 

@@ -57,7 +57,7 @@ def test_advice_names_column_whose_withholding_gains_precision(people: Path) -> 
     assert "of the 4 generalized columns; 1 column withheld." in output
     found = re.search(
         r"2 of 4 quasi-identifiers are .* for 90 % .* " + re.escape(ODD) + r" has most values \(120\): without it, "
-        r"precision is (0\.\d+) instead of (0\.\d+)\. Hint: leave out (--qi .*)\. \d+ %",
+        r"precision is (0\.\d+) instead of (0\.\d+)\. Hint: omit (--qi .*)\. \d+ %",
         output,
     )
     assert found is not None and float(found[1]) > float(found[2])
@@ -81,7 +81,7 @@ def test_no_advice_for_good_release_or_json(people: Path) -> None:
 def test_slow_release_gets_advice_without_trial(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release_advice, "MAX_RELEASE_S", -1)
     output = run(*words(people, "age", "sex", ODD, "street"))
-    assert "so that it probably costs most. Hint: leave out" in output and "without it" not in output
+    assert "so that it probably costs most. Hint: omit" in output and "without it" not in output
 
 
 def test_stored_release_gets_advice(people: Path) -> None:

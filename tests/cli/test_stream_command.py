@@ -59,7 +59,7 @@ def test_stream_command_reads_new_rows_of_view(tmp_path: Path) -> None:
     path = str(clinic(tmp_path / "clinic.duckdb", 50))
     done = json.loads(run(path, "safe", "--json").output)
     assert (done["read"], done["published"] + done["waiting"]) == (50, 50)
-    assert run(path, "safe").output == f"safe: 0 read, 0 published, {done['waiting']} wait\n"
+    assert run(path, "safe").output == f"safe: 0 read, 0 published, {done['waiting']} pending\n"
     assert json.loads(run(path, "safe", "--flush", "--json").output)["waiting"] == 0
     failed = run(path, "saef")
     assert (failed.exit_code, "Did you mean 'safe'?" in failed.output) == (1, True)

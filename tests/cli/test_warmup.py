@@ -31,7 +31,7 @@ def test_repeated_warmup_compiles_nothing() -> None:
     second_outcome = CliRunner().invoke(main, ["warmup", "kacpc", "--quiet"])
     assert (second_outcome.exit_code, second_outcome.stdout, second_outcome.stderr) == (
         0,
-        "All was compiled already.\n",
+        "Everything was compiled already.\n",
         "",
     )
 

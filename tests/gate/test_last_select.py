@@ -16,7 +16,7 @@ import dbanon
 from dbanon import errors
 from dbanon.gate import statement_check
 
-REFUSED = "release gate refused the result: a statement that reads other rows than the gate judged"
+REFUSED = "release gate refused the result: a statement that reads other rows than the gate checked"
 OUT = "release/plan/result.sql"
 INCLUDED = f"{{% include '{OUT}' %}}"
 TOTALS = "release/plan/metric_totals.sql"

@@ -187,7 +187,7 @@ def test_certificate_reports_versions_and_other_releases(tmp_path: Path) -> None
     assert "people with other version 1" in document["other releases"]["composition"]["value"]
     assert document["release"]["version"]["value"] == "2"
     assert "clustered anew" in document["other releases"]["version before"]["value"]
-    assert "allowed when it was made" in document["other releases"]["classes that differ by too few"]["value"]
+    assert "allowed when it was created" in document["other releases"]["classes that differ by too few"]["value"]
 
 
 @pytest.mark.not_everyday
@@ -227,7 +227,7 @@ def test_hostile_name_cannot_end_comment_in_certificate_sql(tmp_path: Path) -> N
         dbanon.declare(con, "t", **{"q": "quasi", column: "sensitive"})
         dbanon.create_release(con, f"safe{end}x", "mondrian", "t", k=5, l=2)
         certificate_text = dbanon.certificate(con, f"safe{end}x")
-    script = certificate_text[certificate_text.index("how to compute the numbers anew") :].split("\n", 1)[1]
+    script = certificate_text[certificate_text.index("how to recompute the numbers") :].split("\n", 1)[1]
     assert script.count(";\n-- ") > 10
     with duckdb.connect(path) as plain_con:
         plain_con.execute(script)

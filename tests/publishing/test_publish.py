@@ -346,7 +346,7 @@ def test_release_after_erasure_can_be_published(tmp_path: Path) -> None:
         dbanon.declare(con, "patients", pid="person", age="quasi", disease="sensitive")
         dbanon.create_release(con, "safe", "kacpc", "patients", k=10, nulls="drop")
         con.execute("DELETE FROM patients WHERE pid = 0")
-        with pytest.warns(dbanon.DisclosureWarning, match="9 records are held back"):
+        with pytest.warns(dbanon.DisclosureWarning, match="9 records are withheld"):
             dbanon.refresh_release(con, "safe", erase=True)
         dbanon.publish(con, "safe", tmp_path / "safe.parquet")
         dbanon.refresh_release(con, "safe")
@@ -355,7 +355,7 @@ def test_release_after_erasure_can_be_published(tmp_path: Path) -> None:
             "SELECT item, value FROM certificate('safe') WHERE section = 'left out'"
         ).fetchall()
     assert dbanon.verify(tmp_path / "safe.parquet") == []
-    assert dict(remaining_rows).items() >= {("for a NULL", "1"), ("held back since an erasure", "9")}
+    assert dict(remaining_rows).items() >= {("for a NULL", "1"), ("withheld since an erasure", "9")}
 
 
 def test_overwritten_file_removes_previous_certificate(clinic: Path, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def changed_copy(published: Path, tmp_path: Path, statement: str) -> Path:
 def test_verify_accepts_published_database_and_folder(published: Path) -> None:
     assert dbanon.verify(published) == [] and dbanon.verify(published.parent) == []
     done = CliRunner().invoke(main, ["verify", str(published)])
-    assert (done.exit_code, done.output) == (0, "The files are those of their certificate.\n")
+    assert (done.exit_code, done.output) == (0, "The files match their certificate.\n")
 
 
 @pytest.mark.parametrize(

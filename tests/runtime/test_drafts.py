@@ -147,10 +147,10 @@ def test_verify_detects_every_file_change(clinic: Any, form: str, tmp_path: Path
         assert problem.exit_code != 0
         path.write_bytes(content)
     problem = CliRunner().invoke(main, ["verify", str(target)])
-    assert (problem.exit_code, problem.output) == (0, "The files are those of their certificate.\n")
+    assert (problem.exit_code, problem.output) == (0, "The files match their certificate.\n")
     text = target.with_name(f"{target.stem}_certificate.{form}.txt")
     text.write_text(text.read_text().replace("SHA-256", "").replace(f"{target.name}: ", f"{target.name}: 0"))
-    assert ["is that of other files" in problem for problem in dbanon.verify(target)] == [True]
+    assert ["belongs to other files" in problem for problem in dbanon.verify(target)] == [True]
 
 
 def test_file_without_certificate_not_verified(tmp_path: Path) -> None:

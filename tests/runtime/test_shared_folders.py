@@ -99,7 +99,7 @@ def test_doctor_reports_writable_cache(con: Any, cache: Path, monkeypatch: pytes
     cache.chmod(0o777)
     [problem] = [p for p in doctor.problems(con) if p.kind == "cache"]
     assert problem.about == str(cache)
-    assert problem.problem.startswith(f"other users can write to {cache}: compiled kernels are kept there")
+    assert problem.problem.startswith(f"other users can write to {cache}: compiled kernels are stored there")
     monkeypatch.setattr(jit, "cache_folder", lambda: None)
     assert [p for p in doctor.problems(con) if p.kind == "cache"] == []
     assert dbanon.__version__

@@ -77,7 +77,7 @@ def test_anonymize_never_overwrites_input_file(folder: Path, spelling: str) -> N
         for output in ("out.csv", "below/../out.csv"):
             order = ("anonymize", raw.name, "-k", "2", "--qi", "age", "--sensitive", "d", "-o", output, "--replace")
             code, message = run(*order)
-            assert (code, "is a file that this reads" in message) == (1, True)
+            assert (code, "is a file that this call reads" in message) == (1, True)
             assert raw.read_text() == RAW
         (folder / f"out{ending}.csv").unlink()
 
@@ -89,13 +89,13 @@ def test_anonymize_never_overwrites_policy_or_hierarchy_file(folder: Path) -> No
     kept_values_by_name = {path.name: path.read_text() for path in folder.iterdir()}
     for extra_values in (("--qi", "age=tree.csv", "-o", "tree.csv"), ("--policy", "out_metrics.csv", "-o", "out.csv")):
         code, message = run("anonymize", "raw.csv", "-k", "2", "--sensitive", "d", "--replace", *extra_values)
-        assert (code, "is a file that this reads" in message) == (1, True)
+        assert (code, "is a file that this call reads" in message) == (1, True)
     with duckdb.connect("raw.duckdb") as con:
         con.execute("CREATE TABLE t AS FROM 'raw.csv'")
     code, message = run(
         "anonymize", "raw.duckdb", "--table", "t", "-k", "2", "--qi", "age", "-o", "raw.duckdb", "--replace"
     )
-    assert (code, "is a file that this reads" in message) == (1, True)
+    assert (code, "is a file that this call reads" in message) == (1, True)
     assert kept_values_by_name == {path.name: path.read_text() for path in folder.iterdir() if path.suffix != ".duckdb"}
     with duckdb.connect("raw.duckdb") as con:
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(8,)]
@@ -116,7 +116,7 @@ def test_outputs_never_overwrite_input_or_database(clinic: Any, folder: Path) ->
     clinic.execute("DROP VIEW several")
     clinic.close()
     code, message = run("hierarchy", "save", "clinic.duckdb", "sex", "hard.duckdb", "--replace")
-    assert (code, "is a file that this reads" in message) == (1, True)
+    assert (code, "is a file that this call reads" in message) == (1, True)
 
 
 def test_source_file_of_release_never_overwritten(clinic: Any, folder: Path) -> None:

@@ -162,7 +162,7 @@ def test_mysql_policy_found_under_any_attached_name(clinic: Any, server: MySqlSe
     clinic.execute("UPDATE dbanon.foreign_database SET identity = 'mysql:another'")
     assert "is attached so" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10)")
     clinic.execute("DELETE FROM dbanon.foreign_database")
-    assert "does not say which database that is" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10)")
+    assert "does not identify that database" in refusal_message(clinic, "FROM kacpc('my.clinic.patients', k=10)")
 
 
 def test_mysql_policy_without_database_identity_refused(clinic: Any) -> None:

@@ -86,8 +86,8 @@ def test_postgres_policy_without_identity_states_fix(
 ) -> None:
     insert_policy(clinic)
     message = refusal_message(clinic, "FROM kacpc('pg.public.patients', k=10)")
-    assert "does not say which database that is" in message
-    assert "does not say which database" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
+    assert "does not identify that database" in message
+    assert "does not identify that database" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
     statement = re.search(r"INSERT INTO .*'pg'", message)
     assert statement is not None
     clinic.execute(statement[0])

@@ -71,7 +71,7 @@ def certificate_lines(con: Any, release: str) -> Lines:
 
     Each number is followed by the result of its SQL, whose own text is not compared.
     """
-    text = dbanon.certificate(con, release).split("how to compute the numbers anew")[0]
+    text = dbanon.certificate(con, release).split("how to recompute the numbers")[0]
     lines = [line for line in text.splitlines() if not IN_CERTIFICATE.search(line)]
     for section, element, value, sql in con.execute("FROM certificate($1)", [release]).fetchall():
         if sql is not None:

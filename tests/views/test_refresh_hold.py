@@ -221,7 +221,7 @@ def test_removal_refused_and_erasure_defers_new_records(con: Any) -> None:
     with pytest.raises(errors.SmallDifferencesRefusedError):
         hold(con)
     assert deferred_counts(con) == [(1, None, None)]
-    with pytest.warns(dbanon.DisclosureWarning, match="4 records are held back"):
+    with pytest.warns(dbanon.DisclosureWarning, match="4 records are withheld"):
         assert hold(con, erase=True) == (2, 10, 6)
     assert status(con) == ("fresh", 0, 0, 0, 6)
     assert con.execute("SELECT withheld_after_erasure, waiting FROM releases() WHERE version = 2").fetchall() == [
@@ -342,13 +342,13 @@ def test_deferred_count_shown_to_custodian_only(con: Any, tmp_path: Path) -> Non
         insert_rows(con, patients_with_disease(200, waiting))
         assert hold(con) == (2, 16, waiting)
         messages = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
-        assert ("waiting until enough have come", str(waiting)) in messages
+        assert ("deferred until there are enough", str(waiting)) in messages
         assert ("for a NULL", "0") in messages
         folder = tmp_path / str(waiting)
         dbanon.publish(con, "safe", str(folder))
         files[waiting] = [duckdb.sql(f"FROM '{f}'").fetchall() for f in sorted(folder.glob("*.parquet"))]
         text = next(folder.glob("*.txt")).read_text()
-        assert "may wait for others; how many is not told" in text
+        assert "may be deferred until there are enough; their number is not published" in text
     assert files[0] == files[7]
 
 

@@ -172,7 +172,7 @@ def test_doctor_reports_modified_related_release(con: Any) -> None:
     assert release_problems() == []
     con.execute("DELETE FROM safe_visits WHERE class_id = 1")
     assert release_problems() == [
-        "table safe_visits has other rows, another order or other columns than it was made with"
+        "table safe_visits has other rows, another order or other columns than when it was created"
     ]
     con.execute("DROP TABLE safe_visits")
     assert release_problems() == ["table safe_visits is missing"]
@@ -232,7 +232,9 @@ def test_related_release_refuses_reserved_and_taken_names(con: Any) -> None:
     con.execute("CREATE TABLE classes AS FROM visits")
     con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('classes' AS table_name) FROM dbanon.policy "
                 "WHERE table_name = 'visits'")  # fmt: skip
-    with pytest.raises(errors.InvalidArgumentError, match="tables of different names, none of them classes or metrics"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match="tables with different names, none of them named classes or metrics"
+    ):
         con.execute(
             f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='classes', key={{'patient_id': 'id'}})"
         )

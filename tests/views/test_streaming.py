@@ -253,8 +253,8 @@ def create_grown_view(system: str = "fads", **more: Any) -> Any:
     [
         ("DELETE FROM events WHERE rowid = 3", "lost or moved 1 rows"),
         ("UPDATE events SET age = 1 WHERE rowid >= 55", "rows"),
-        ("CREATE OR REPLACE TABLE events AS FROM events ORDER BY age", "has another row in the place of one"),
-        ("DELETE FROM dbanon.\"waiting main.safe\"", "changed rows that wait"),
+        ("CREATE OR REPLACE TABLE events AS FROM events ORDER BY age", "has another row in the place of an"),
+        ("DELETE FROM dbanon.\"waiting main.safe\"", "changed rows that are pending"),
         ("TRUNCATE events", "lost or moved 60 rows"),
     ],
 )  # fmt: skip
@@ -294,7 +294,7 @@ def test_published_rows_deletable_with_pruned() -> None:
     insert_rows(con, 5, 60, 100)
     assert streaming.refresh_stream(con, "safe").read == 40
     con.execute('DELETE FROM events WHERE rowid IN (SELECT max("dbanon row") FROM dbanon."waiting main.safe")')
-    with pytest.raises(errors.SourceNotAppendOnlyError, match="changed rows that wait"):
+    with pytest.raises(errors.SourceNotAppendOnlyError, match="changed rows that are pending"):
         streaming.refresh_stream(con, "safe", allow_deleted_rows=True)
 
 

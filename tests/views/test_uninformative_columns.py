@@ -59,7 +59,7 @@ def test_single_class_release_warns_without_error(con: Any) -> None:
         release = dbanon.create_release(con, "safe", "kacpc", "t", **parameters)
     assert release.classes == 1
     assert caught[0].filename == __file__
-    with pytest.warns(dbanon.UtilityWarning, match="which says nothing of age but the whole range or"):
+    with pytest.warns(dbanon.UtilityWarning, match="which publishes only the whole range or"):
         dbanon.anonymize(con.sql("FROM t").df(), "kacpc", **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -89,7 +89,7 @@ def test_cli_names_uninformative_columns(people: Path) -> None:
     done = run("anonymize", people, "-o", output, "--replace", "-k", 5, "--qi", "sex")
     assert "Published as *" not in done.output
     done = run("anonymize", people, "-o", output, "--replace", "-k", 40, "--qi", "age", "--qi", "street", "--json")
-    assert "all 50 records are in one class, which says nothing of age and street" in done.output
+    assert "all 50 records are in one class, which publishes only the whole range or * of age and street" in done.output
     assert "Published as *" not in done.output
     assert json.loads(done.stdout.splitlines()[-1])["metrics"]["is_single_class"] == 1
 

@@ -171,7 +171,7 @@ register(
         Parameter(
             "split_donor",
             Boolean(),
-            "Of a class that has enough others take only as many records as a small class needs.",
+            "From a class with enough records, move only as many as the small class needs.",
             False,
         ),
         LARGE,

@@ -458,13 +458,15 @@ register(
     evidence="RECON",
     own=(
         Parameter(
-            "sensitive_clusters", Integer(1, 1000), "Fuzzy clusters of the sensitive values; default: least size."
+            "sensitive_clusters",
+            Integer(1, 1000),
+            "Number of fuzzy clusters of the sensitive values; default: the least possible.",
         ),
         Parameter(
             "optimizer",
             Choice(("kmeans++", "vultures")),
-            "How the centers of the fuzzy clusters are found: they begin as those of k-means++ and move until they "
-            "stand still, or by the search of the paper, which takes longer.",
+            "How the centers of the fuzzy clusters are found: start with those of k-means++ and move them until they "
+            "no longer change, or use the search of the paper, which takes longer.",
             "kmeans++",
         ),
         replace(ROUNDS, default=200),

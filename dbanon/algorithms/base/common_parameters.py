@@ -31,30 +31,30 @@ K = Parameter(
 
 COMMON: tuple[Parameter, ...] = (
     K,
-    Parameter("qi", Columns(), "Quasi-identifiers, in order; declared ones that are left out are withheld."),
+    Parameter("qi", Columns(), "Quasi-identifiers, in order; declared ones that are not named are withheld."),
     Parameter("sensitive", Columns(), "Sensitive columns, published unchanged."),
     Parameter(
         "hierarchies",
         PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"),
-        "Hierarchy of a column: a stored or shipped one by name, or ARX rows as text, 'M;*\\nF;*'.",
+        "Hierarchy of a column: a stored or built-in one by name, or ARX rows as text, 'M;*\\nF;*'.",
     ),
-    Parameter("person", Text("a column name"), "The column that tells data subjects apart; withheld."),
+    Parameter("person", Text("a column name"), "The column that identifies data subjects; withheld."),
     Parameter(
         "weights",
         PerColumn(Weight(), "{'age': 2}", ("influence",)),
-        "Weight of a column in distances; default 1. influence: what it tells of the sensitive columns, as influence() "
-        "with its default settings, over the average, times the declared weight.",
+        "Weight of a column in distances; default 1. influence: what the column reveals about the sensitive columns, "
+        "as influence() computes it with default settings, over the average, times the declared weight.",
     ),
     Parameter(
         "nulls",
         Choice(("keep", "drop", "error")),
-        "NULL in a quasi-identifier: a value of its own, a reason to leave the row out (reported), or an error.",
+        "NULL in a quasi-identifier: keep it as a separate value, drop the row (reported), or raise an error.",
         "keep",
     ),
     Parameter(
         "missing_codes",
         ForColumns(Codes(), "{'age': ['999']}"),
-        "Codes that stand for a missing value and are read as NULL, beside those of the policy.",
+        "Codes for a missing value, which are read as NULL in addition to those of the policy.",
     ),
     Parameter(
         "intervals",
@@ -64,7 +64,7 @@ COMMON: tuple[Parameter, ...] = (
     ),
     Parameter("insensitive", Columns(), "Columns that are neither, published unchanged; rare values are refused."),
     Parameter("identifier", Columns(), "Columns that identify people directly; withheld."),
-    Parameter("withhold", Columns(), "Columns to leave out of this release."),
+    Parameter("withhold", Columns(), "Columns to withhold from this release."),
     Parameter("allow_rare", Columns(), "Columns with the role insensitive whose values below k are accepted."),
     Parameter(
         "min_level", PerColumn(Integer(0), "{'zip': 1}"), "Least number of steps up the hierarchy for every value."
@@ -82,39 +82,40 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "coarsen",
         PerColumn(NumberOrDate(), "{'age': 10, 'zip': 2}"),
-        "Publish less closely than records allow: of a number or a date, its grid; of a category, only inner nodes "
-        "whose number of steps from the root is a multiple of this.",
+        "Publish less detail than records allow: for a number or a date, use its grid; for a category, only inner "
+        "nodes whose number of steps from the root is a multiple of this.",
     ),
     *registry.parameters(),
     Parameter(
         "multi_sensitive",
         Choice(("independent", "joint")),
-        "Several sensitive columns: each judged in the whole class (default), or within equal values of the others.",
+        "Several sensitive columns: check each in the whole class (default), or within equal values of the others.",
     ),
     Parameter(
         "max_partition",
         Integer(2),
-        "For large tables: cut into cells of at most so many different combinations of quasi-identifiers, along the "
-        "widest column at its median, and cluster each for itself. Faster, and loses more; default: one cell.",
+        "For large tables: cut the table into parts of at most this number of different combinations of "
+        "quasi-identifiers, along the widest column at its median, and cluster each part separately. This is faster "
+        "and loses more; default: one part.",
     ),
     Parameter(
         "suppress",
         Float(0, 1),
-        "Greatest share of the records that may be left out as outliers where that lowers the average loss of the "
+        "Maximum share of the records that may be suppressed as outliers if that lowers the average loss of the "
         "others; reported in metrics and classes.",
         0.0,
     ),
     Parameter(
         "improve",
         MoveCount(),
-        "Moves of a local search that lowers the loss of the finished classes while the whole model keeps holding; "
+        "Moves of a local search that lowers the loss of the finished classes while they still meet the whole model; "
         "20000 is a good start. In materialize, anonymize and the command line also a time, '5s'.",
     ),
     Parameter(
         "objective",
         Choice(tuple(OBJECTIVES)),
-        "What a search (`best`, improve) lowers: what precision counts; ncp, by shares of leaves, as ARX does; or sse, "
-        "the squared distances of microaggregation, where all quasi-identifiers are numbers (the measure sse_share).",
+        "The loss that a search (`best`, improve) lowers: precision; ncp, by shares of leaves, as in ARX; or sse, the "
+        "squared distances of microaggregation, if all quasi-identifiers are numbers (the metric sse_share).",
         "precision",
     ),
     Parameter(

@@ -61,12 +61,12 @@ SEED = Parameter("seed", Integer(0, MAX_SEED), "Seed of the random choices; the 
 MODE = Parameter(
     "mode",
     Choice(("random", "deterministic")),
-    "Deterministic: the first record in canonical order wherever a random one is meant.",
+    "Deterministic: use the first record in canonical order wherever a random one is chosen.",
     "random",
 )
 """Own parameters of algorithms with random steps."""
 
-LARGE = Parameter("allow_slow", Boolean(), "Accept a table on which this takes very long.", False)
+LARGE = Parameter("allow_slow", Boolean(), "Accept a table on which the algorithm takes very long.", False)
 """Own parameter of algorithms whose time can grow with the square of the table (see
 dbanon.algorithms.base.progress)."""
 
@@ -297,7 +297,7 @@ class Algorithm:
         if suppression is not None:
             rule = suppression.rule
             suppress_doc = (
-                f"Greatest share of the records that may be left out: {rule}. Reported in metrics and classes."
+                f"Maximum share of the records that may be suppressed: {rule}. Reported in metrics and classes."
             )
             common = (replace(p, doc=suppress_doc) if p.name == "suppress" else p for p in common)
         return (*common, *self.own)

@@ -135,7 +135,7 @@ def unadjusted_kmeans(clusters: MovingCenters) -> Ints:
     return labels
 
 
-ROUNDS = Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 30)
+ROUNDS = Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", 30)
 
 for _method, _title, _summary in (
     (no1, "k-means adjusted in every round", "Runs k-means and adjusts the clusters to k records in every round."),

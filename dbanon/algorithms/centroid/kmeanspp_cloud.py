@@ -195,7 +195,7 @@ register(
         Parameter(
             "deviations",
             Float(1, 1000),
-            "Records with a number more than so many standard deviations from its mean are left out.",
+            "Records with a number more than this many standard deviations from its mean are suppressed.",
             3.0,
         ),
         SEED,
@@ -206,9 +206,7 @@ register(
             "records move in canonical order.",
             "random",
         ),
-        Parameter(
-            "rounds", Integer(1), "Rounds after which centers that still move are left as they are.", DEFAULT_ROUNDS
-        ),
+        Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", DEFAULT_ROUNDS),
         LARGE,
     ),
     defaults={"suppress": 1.0},

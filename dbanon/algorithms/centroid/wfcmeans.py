@@ -225,7 +225,7 @@ register(
     own=(
         SEED,
         EVEN_MODE,
-        Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 100),
+        Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", 100),
         LARGE,
     ),
 )

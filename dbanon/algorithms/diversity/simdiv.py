@@ -256,8 +256,8 @@ register(
     own=(
         Parameter("alpha_pr", Float(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
         Parameter("beta_ut", Float(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
-        Parameter("t_cs", Float(0, 1), "Cosine from which on records are alike.", 0.9),
-        Parameter("t_div", Float(0), "Diversity of a cluster above which nothing is raised.", 0.7),
+        Parameter("t_cs", Float(0, 1), "Cosine from which records count as similar.", 0.9),
+        Parameter("t_div", Float(0), "Diversity of a cluster above which no column is raised.", 0.7),
         Parameter(
             "influence",
             Choice((*influence_forest.SCORES, "weights")),
@@ -272,7 +272,7 @@ register(
         Parameter(
             "imbalance",
             Choice(("always", "paper")),
-            "Clusters whose diversity is looked at: all (default), or only those of more than k records (paper).",
+            "Clusters whose diversity is checked: all (default), or only those of more than k records (paper).",
         ),
         Parameter(
             "div_scale",
@@ -293,8 +293,8 @@ register(
         Parameter(
             "cap",
             Choice(("by_k", "half", "third", "quarter", "none")),
-            "How many records more than k a cluster may get from what is left: half of k up to k = 10, a third up "
-            "to 100, a quarter above (by_k); always the same part; or any number.",
+            "How many records more than k a cluster may get from the remaining records: half of k up to k = 10, a "
+            "third up to 100, a quarter above (by_k); always the same part; or any number.",
             "by_k",
         ),
         Parameter(
@@ -324,7 +324,8 @@ register(
         Parameter(
             "drop_duplicates",
             Boolean(),
-            "Of records alike in all that is published (and of one person) only one stays in, as in the paper.",
+            "Of records that are equal in everything published (and belong to one person), only one is kept, as in "
+            "the paper.",
             False,
         ),
         *influence_forest.PARAMETERS,

@@ -57,10 +57,11 @@ register(
     ),
     source="Datafly, as the review of clustering methods names it",
     evidence="LIT-m",
-    complexity="O(n) time a level, O(n) memory",
+    complexity="O(n) time per level, O(n) memory",
     own=(
         replace(
-            MAX_SUPPRESSED_PARAMETER, doc="Most records that may be left out, beside the share suppress; default k."
+            MAX_SUPPRESSED_PARAMETER,
+            doc="Maximum number of records that may be suppressed, in addition to the share suppress; default: k.",
         ),
         RECODING,
     ),

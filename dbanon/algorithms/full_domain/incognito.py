@@ -45,7 +45,7 @@ register(
     summary="Finds the full-domain generalization with the least sum of levels.",
     source="LeFevre et al. 2005",
     evidence="LIT-m",
-    complexity="exponential in the columns, O(n) time a node, O(n) memory",
+    complexity="exponential in the columns, O(n) time per node, O(n) memory",
     own=(MAX_SUPPRESSED_PARAMETER, RECODING),
     meets=ALL_MODELS,
     abilities=(FULL_RECODING, SUPPRESSION),

@@ -19,7 +19,7 @@ RECODING = Parameter(
     "full",
 )
 MAX_SUPPRESSED_PARAMETER = Parameter(
-    "max_suppressed", Integer(0), "Most records that may be left out, beside the share suppress."
+    "max_suppressed", Integer(0), "Maximum number of records that may be suppressed, in addition to the share suppress."
 )
 
 

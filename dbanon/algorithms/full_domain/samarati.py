@@ -75,7 +75,7 @@ register(
     summary="Finds the full-domain generalization of the least height by binary search.",
     source="Samarati's binary search, as Wang et al. 2022 name it",
     evidence="LIT-m",
-    complexity="exponential in the columns, O(n) time a node, O(n) memory",
+    complexity="exponential in the columns, O(n) time per node, O(n) memory",
     own=(MAX_SUPPRESSED_PARAMETER, RECODING),
     meets=ALL_MODELS,
     abilities=(FULL_RECODING, SUPPRESSION),

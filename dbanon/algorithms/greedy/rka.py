@@ -50,7 +50,7 @@ register(
         Parameter(
             "epsilon",
             EPSILON_RANGE,
-            "Of release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
+            "For release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
             "epsilon; a category is drawn in proportion to exp(epsilon * records / 2).",
         ),
         SEED,

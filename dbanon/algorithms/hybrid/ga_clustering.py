@@ -121,10 +121,10 @@ register(
     ),
     source="the genetic algorithm that the review of clustering methods describes",
     evidence="RECON",
-    complexity="O(n^2) time at worst and O(k^2) a generation, O(n) memory",
+    complexity="O(n^2) time at worst and O(k^2) per generation, O(n) memory",
     own=(
-        Parameter("generations", Integer(0), "Pairs of clusters that are crossed; default: 10 a cluster."),
-        Parameter("patience", Integer(1), "Pairs in a row without a gain after which it ends; default: 1 a cluster."),
+        Parameter("generations", Integer(0), "Pairs of clusters that are crossed; default: 10 per cluster."),
+        Parameter("patience", Integer(1), "Pairs in a row without a gain after which it ends; default: 1 per cluster."),
         SEED,
         EVEN_MODE,
         LARGE,

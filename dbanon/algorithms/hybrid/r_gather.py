@@ -344,8 +344,8 @@ register(
     ),
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
     evidence="LIT-m",
-    complexity="O(n^2) time a limit without the index, O(n) memory",
-    own=(Parameter("eps", Float(0, 1), "Share of the records that may be left out as outliers.", 0.0), LARGE),
+    complexity="O(n^2) time per limit without the index, O(n) memory",
+    own=(Parameter("eps", Float(0, 1), "Share of the records that may be suppressed as outliers.", 0.0), LARGE),
     defaults={"suppress": 1.0},
     abilities=(
         Suppression("those farther than three times the radius from all centers, the share eps at most", _max_outliers),

@@ -70,7 +70,7 @@ register(
         Parameter(
             "prune_unused",
             Boolean(),
-            "Leave hierarchy leaves that do not occur out of the distances (the KACPC paper's example needs it).",
+            "Exclude hierarchy leaves that do not occur from the distances (the KACPC paper's example needs it).",
             True,
         ),
     ),

@@ -136,8 +136,10 @@ register(
     evidence="RECON",
     complexity="O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst, O(n) memory",
     own=(
-        Parameter("pairs", Integer(1), "Pairs of records of a part that are looked at for its first centers.", 100),
-        Parameter("rounds", Integer(1), "Rounds after which centers that still move are left as they are.", 20),
+        Parameter(
+            "pairs", Integer(1), "Number of pairs of records of a part that are candidates for its first centers.", 100
+        ),
+        Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", 20),
         SEED,
         Parameter(
             "mode",

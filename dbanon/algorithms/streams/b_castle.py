@@ -8,7 +8,7 @@ from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-ALPHA = Parameter("alpha", Integer(2, 10**9), "A cluster of so many records takes no other; default 2k, at least k.")
+ALPHA = Parameter("alpha", Integer(2, 10**9), "Maximum number of records of a cluster; default 2k, at least k.")
 
 
 def b_castle(workspace: Workspace) -> StreamState:
@@ -53,7 +53,7 @@ register(
     title="B-CASTLE: an efficient publishing algorithm for k-anonymizing data streams",
     source="Wang et al. 2010",
     evidence="RECON",
-    complexity="O(beta + alpha) time a record, O(delta + kept classes) memory",
+    complexity="O(beta + alpha) time per record, O(delta + kept classes) memory",
     own=(BETA, MU, ALPHA),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
     problem=excluded_parameter,

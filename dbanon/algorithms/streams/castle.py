@@ -9,7 +9,7 @@ from dbanon.kernels.streams.arrays import ClassLosses
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-BETA = Parameter("beta", Integer(1, 10**6), "Most clusters that are open at a time.", 50)
+BETA = Parameter("beta", Integer(1, 10**6), "Maximum number of clusters that are open at a time.", 50)
 MU = Parameter(
     "mu", Integer(1, 10**6), "Number of the last classes whose mean loss a cluster does not exceed while it grows.", 100
 )
@@ -70,7 +70,7 @@ register(
     title="CASTLE: continuously anonymizing streaming data by adaptive clustering",
     source="Cao et al. 2011",
     evidence="LIT",
-    complexity="O(beta) time a record, O(delta + kept classes) memory",
+    complexity="O(beta) time per record, O(delta + kept classes) memory",
     own=(BETA, MU),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )

@@ -21,8 +21,8 @@ _TABLE_PARAMETERS = {p.name: p for p in OF_TABLES}
 DELTA = Parameter(
     "delta",
     Integer(2, 10**9),
-    "Most records that arrive between a record and its publication, itself counted: it leaves before so many have come "
-    "after it.",
+    "Maximum number of records that arrive between a record and its publication, including the record: it is "
+    "published before that many have arrived after it.",
     required=True,
     example="delta = 1000",
 )
@@ -51,14 +51,14 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "suppress",
         Choice(("root", "drop")),
-        "A record for which no class is found in time: a row with * for every quasi-identifier and NULL for all else, "
-        "or no row, only counted.",
+        "A record for which no class is found in time: publish a row with * for every quasi-identifier and NULL for "
+        "all other columns, or no row (it is only counted).",
         "root",
     ),
     Parameter(
         "nulls",
         Choice(("keep", "error")),
-        "NULL in a quasi-identifier: a value of its own, or an error.",
+        "NULL in a quasi-identifier: keep it as a separate value, or raise an error.",
         "keep",
     ),
 )

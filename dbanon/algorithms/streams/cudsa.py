@@ -12,12 +12,10 @@ from dbanon.table_functions.parameters import Parameter
 LABEL = Parameter(
     "target",
     Text("a column name"),
-    "A sensitive column that is to be predicted from what is published: classes have as few different values of it as "
-    "may be. That tells of each record what its value probably is; l bounds it. Default: none.",
+    "A sensitive column that is to be predicted from the published rows: classes have as few different values of it "
+    "as possible. This reveals the probable value of each record; l limits it. Default: none.",
 )
-WEIGHT = Parameter(
-    "label_weight", Float(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5
-)
+WEIGHT = Parameter("label_weight", Float(0, 1), "Weight of the loss; the mixture of labels has the rest.", 0.5)
 
 
 def cudsa(workspace: Workspace) -> StreamState:
@@ -52,6 +50,6 @@ register(
     title="CUDSA: classification utility aware data stream anonymization",
     source="CUDSA paper",
     evidence="RECON",
-    complexity="O(k * delta) time a group, O(store) a record; O(delta + store) memory",
+    complexity="O(k * delta) time per group, O(store) per record; O(delta + store) memory",
     own=(LABEL, WEIGHT, STORE),
 )

@@ -20,7 +20,7 @@ MODE = Parameter(
 MU = Parameter(
     "mu",
     Integer(2, 10**9),
-    "How many records wait before a round clusters them; default 500, at most delta.",
+    "Number of pending records that a round clusters; default 500, at most delta.",
 )
 THRESHOLD = Parameter(
     "threshold", Float(0, 1), "A class that loses less than this is accepted: later records may join it.", 0.5
@@ -95,7 +95,7 @@ def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
     delta, mu = int(str(options["delta"])), _records_per_round(options)
     if mu < k:
         return "mu", f"at least {k}, as many records as a class needs"
-    return ("mu", f"at most {delta}, as more records never wait") if mu > delta else None
+    return ("mu", f"at most {delta}, because more records are never pending") if mu > delta else None
 
 
 register(
@@ -103,7 +103,7 @@ register(
     title="FAANST: fast anonymizing algorithm for streaming data",
     source="Zakerzadeh and Osborn 2011, Zakerzadeh and Osborn 2013",
     evidence="RECON",
-    complexity="O(mu / k) time a record (k-member: O(mu)), O(delta + accepted classes) memory",
+    complexity="O(mu / k) time per record (k-member: O(mu)), O(delta + accepted classes) memory",
     own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
     state_layout=StateLayout(by_record=("group",)),
     problem=excluded_parameter,

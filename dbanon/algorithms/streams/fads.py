@@ -8,7 +8,7 @@ from dbanon.table_functions.parameters import Parameter
 LIFE = Parameter(
     "reuse_window",
     Integer(0, 10**9),
-    "How many arrivals a published class may be used again for (the paper's T_kc).",
+    "Number of arrivals during which a published class may be used again (the paper's T_kc).",
     200,
 )
 """Own parameter of algorithms that publish classes again for a time."""
@@ -37,6 +37,6 @@ register(
     title="FADS: a fast clustering-based anonymization of data streams",
     source="Guo and Zhang 2013",
     evidence="LIT",
-    complexity="O(delta) time a record, O(delta + kept classes) memory",
+    complexity="O(delta) time per record, O(delta + kept classes) memory",
     own=(LIFE,),
 )

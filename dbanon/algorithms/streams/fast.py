@@ -16,10 +16,12 @@ from dbanon.table_functions.parameters import Parameter
 AHEAD = Parameter(
     "lookahead",
     Integer(0, 10**9),
-    "A record leaves with those that are due if it would be due before so many more have come (the paper's time of a "
-    "round); default k, at most delta less k.",
+    "A record is published with those that are due if it would be due before this many more have arrived (the paper's "
+    "time of a round); default k, at most delta less k.",
 )
-WORKERS = Parameter("workers", Integer(1, 256), "How many threads look for groups; what leaves is always the same.", 1)
+WORKERS = Parameter(
+    "workers", Integer(1, 256), "Number of threads that look for groups; the published rows are always the same.", 1
+)
 
 
 def fast(workspace: Workspace) -> StreamState:
@@ -97,7 +99,7 @@ register(
     title="FAST: fast anonymization of big data streams",
     source="Mohammadian et al. 2014",
     evidence="RECON",
-    complexity="O(delta / workers) time a record at best, O(delta + kept classes) memory",
+    complexity="O(delta / workers) time per record at best, O(delta + kept classes) memory",
     own=(LIFE, AHEAD, WORKERS),
     problem=excluded_parameter,
 )

@@ -44,7 +44,7 @@ register(
     title="IDEA: anonymization of incomplete data streams",
     source="Yang et al. 2022",
     evidence="RECON",
-    complexity="O(delta + store) time a record, O(delta + store) memory",
+    complexity="O(delta + store) time per record, O(delta + store) memory",
     own=(THETA, STORE),
     maybe=True,
 )

@@ -57,7 +57,7 @@ register(
     title="K-VARP: k-anonymity for varied data streams via partitioning",
     source="Otgonbayar et al. 2018",
     evidence="RECON",
-    complexity="O(delta * patterns) time a record, O(delta + store) memory",
+    complexity="O(delta * patterns) time per record, O(delta + store) memory",
     own=(STORE,),
 )
 register(
@@ -66,5 +66,5 @@ register(
     title="IoT anonymity: partitions of records with the same attributes",
     source="Otgonbayar et al. 2016",
     evidence="RECON",
-    complexity="O(delta) time a record, O(delta^2) where partitions are merged; O(delta) memory",
+    complexity="O(delta) time per record, O(delta^2) where partitions are merged; O(delta) memory",
 )

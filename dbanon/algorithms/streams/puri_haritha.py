@@ -15,12 +15,12 @@ ONTOLOGY = Parameter(
     "value_hierarchy",
     PerColumn(Text("a hierarchy's name"), "{'disease': 'icd10'}"),
     "Hierarchy of a sensitive column: values that have the same parent, unless it is the root, are of one kind. "
-    "Default: that of hierarchies or of the policy; without one each value is a kind of its own.",
+    "Default: that of hierarchies or of the policy; without one, each value is a separate kind.",
 )
 GROUPS = Parameter(
     "n_groups",
     Integer(0, 10**6),
-    "A group with the same set of sensitive values as one of so many that left last waits for another value.",
+    "A group with the same set of sensitive values as one of this many latest groups waits for another value.",
     5,
 )
 
@@ -66,7 +66,7 @@ register(
     title="Puri-Haritha: groups of sensitive values of different kinds",
     source="Puri and Haritha 2018",
     evidence="RECON",
-    complexity="O(delta) time a record, O(delta + kept classes) memory",
+    complexity="O(delta) time per record, O(delta + kept classes) memory",
     own=(ONTOLOGY, GROUPS, BETA, LIFE),
     defaults={"l": 2},
     looks_up=True,

@@ -124,7 +124,7 @@ register(
     title="SWAF: sliding window anonymization framework",
     source="Wang et al. 2007",
     evidence="RECON",
-    complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
+    complexity="O(depth) time per record, O(delta) for one of a new class; O(delta + regions) memory",
     state_layout=StateLayout(by_record=("at",), spans=(("low", "high"),), nodes=_renumber_shape, cuts=_number_cuts),
     widens=True,
 )

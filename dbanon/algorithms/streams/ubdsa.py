@@ -10,12 +10,10 @@ from dbanon.table_functions.parameters import Parameter
 THETA = Parameter(
     "theta",
     Float(0, 1),
-    "What a class may lose that leaves before it is due: more means less delay.",
+    "Maximum loss of a class that is published before it is due: a higher value means less delay.",
     0.3,
 )
-STORE = Parameter(
-    "max_stored_classes", Integer(0, 10**6), "How many of the latest classes may be published again.", 100
-)
+STORE = Parameter("max_stored_classes", Integer(0, 10**6), "Number of latest classes that may be published again.", 100)
 """Own parameter of algorithms that publish the latest classes again."""
 
 
@@ -52,7 +50,7 @@ register(
     title="UBDSA: a utility based approach for data stream anonymization",
     source="Sopaoglu and Abul 2020",
     evidence="RECON",
-    complexity="O(beta + store) time a record, O(delta) for one that is due; O(delta + store) memory",
+    complexity="O(beta + store) time per record, O(delta) for one that is due; O(delta + store) memory",
     own=(BETA, THETA, STORE),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )

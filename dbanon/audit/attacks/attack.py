@@ -352,43 +352,49 @@ _PARAMETERS = (
     Parameter(
         "source",
         Text("a table's name"),
-        "The table that was released: whom the attacker looks for, and what is true; default: that of the ledger.",
+        "The table that was released, with the people whom the attacker looks for and the true values; default: that "
+        "of the ledger.",
     ),
     QI,
     SENSITIVE,
     Parameter(
         "person",
         Text("a column name"),
-        "The column of the source that names people; default: the declared person, else their quasi-identifiers do.",
+        "The column of the source that identifies people; default: the declared person column, otherwise the "
+        "quasi-identifiers.",
     ),
     HIERARCHIES,
     Parameter(
         "register",
         Text("a table's name"),
-        "linkage: the table of known people. prediction: unseen people, with their sensitive values, to be guessed.",
+        "linkage: the table of known people. prediction: other people, with the sensitive values that are to be "
+        "guessed.",
     ),
     Parameter(
         "threshold",
         Float(0, 1),
-        "Confidence from which on somebody counts as exposed. Default: 1 for homogeneity, similarity, background; "
-        "alpha for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
+        "Confidence from which a person counts as exposed. Default: 1 for homogeneity, similarity, background; alpha "
+        "for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
     ),
-    Parameter("known_negatives", Integer(0), "background: how many sensitive values the attacker can rule out.", 1),
+    Parameter(
+        "known_negatives", Integer(0), "background: the number of sensitive values that the attacker can rule out.", 1
+    ),
     Parameter(
         "k",
         Integer(1),
         "minimality, refinement: the k of the release; default: that of the ledger, or its smallest class.",
     ),
-    Parameter("l", Integer(2), "minimality: the release lets no value have a share above 1 / l in a class."),
+    Parameter("l", Integer(2), "minimality: in the release, no value has a share above 1 / l of a class."),
     Parameter(
         "alpha",
         Float(0, 1, above=True),
-        "minimality: the release lets no value have a greater share in a class; default: that of the ledger.",
+        "minimality: the greatest share of a value in a class of the release; default: that of the ledger.",
     ),
     Parameter(
         "sample",
         Integer(1),
-        "linkage, majority: records of the register (the source) that are tried, drawn by a hash; default: all.",
+        "linkage, majority: number of records of the register (the source) that are tried, drawn by a hash; default: "
+        "all.",
     ),
     Parameter(
         "seed", Integer(0, MAX_SEED), "prediction: another seed, another split and forest; sample: other records.", 1
@@ -407,7 +413,8 @@ FUNCTIONS = (
         "attack",
         ("release",),
         _PARAMETERS,
-        "Whom or which class an attack exposes: guess, how sure the attacker is, without the release, how often right.",
+        "The people or classes that an attack exposes: the guess, its confidence with and without the release, and "
+        "how often it is right.",
         handler=attack_sql,
         example=Example(
             "SELECT guess, confidence, people FROM attack('safe', kind = 'homogeneity') LIMIT 5;",
@@ -418,7 +425,8 @@ FUNCTIONS = (
         "attack_summary",
         ("release",),
         _PARAMETERS,
-        "What an attack gains in all, beside guessing the most frequent value and the same attack on the raw data.",
+        "The total success of an attack, compared with guessing the most frequent value and with the same attack on "
+        "the raw data.",
         handler=attack_sql,
         example=Example(
             "SELECT name, value, raw_baseline FROM attack_summary('safe', kind = 'reconstruction');",

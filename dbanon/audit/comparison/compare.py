@@ -178,7 +178,7 @@ COMPARED_ALGORITHMS = ("kacpc", "kmember", "mdav", "mondrian")
 A comparison needs several, so these are not the default algorithm of releases (`release.functions.DEFAULT_ALGORITHM`).
 """
 
-QUERIES = Parameter("queries", Integer(0, 10**6), "How many random queries query_error is of; 0: none.", 300)
+QUERIES = Parameter("queries", Integer(0, 10**6), "Number of random queries for query_error; 0: none.", 300)
 
 
 def _parameters() -> Iterator[Parameter]:
@@ -198,20 +198,23 @@ def _parameters() -> Iterator[Parameter]:
     yield Parameter(
         "metrics",
         Identifiers("metrics", "['precision', 'ncp']", (*CLUSTER_METRICS, *STREAM_METRICS)),
-        "Measures, as NAME_metrics names them, and query_error. Of a table, average_delay, delay and reuse are NULL; "
-        "of a stream, k is that of a class when it is first published.",
+        "Metrics, as NAME_metrics names them, and query_error. For a table, average_delay, delay and reuse are NULL; "
+        "for a stream, k is that of a class when it is first published.",
         ("precision", "ncp"),
     )
-    yield Parameter(
-        "n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers: so many of the first ones."
-    )
+    yield Parameter("n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers: the first ones are used.")
     yield Parameter(
         "sample_sizes",
         ascending_integers,
-        "Sizes of samples: at most so many rows, the first ones in an order by hashes, so that each sample has the one "
-        "before; by default all rows.",
+        "Sizes of samples, in rows: the first ones in an order by hashes, so that each sample contains the smaller "
+        "ones; by default all rows.",
     )
-    yield Parameter("repeat", Integer(1, 10_000), "Runs of algorithms with random steps, with seeds from `seed` on.", 1)
+    yield Parameter(
+        "repeat",
+        Integer(1, 10_000),
+        "Number of runs of algorithms with random steps, with seeds from `seed` upwards.",
+        1,
+    )
     yield QUERIES
     yield replace(streams.DELTA, required=False)
     yield replace(streams.ORDER_BY, required=False)
@@ -227,9 +230,9 @@ FUNCTIONS = (
         "compare",
         ("tbl",),
         tuple(_parameters()),
-        "What algorithms lose and leave at risk on a table, by k, number of quasi-identifiers and size: one row a "
+        "The loss and the risk of algorithms on a table, by k, number of quasi-identifiers and size: one row per "
         "combination and metric, with mean, standard deviation and seconds of clustering over the runs. Nothing is "
-        "released; what an algorithm refuses is a row whose problem says why. For the custodian.",
+        "released; if an algorithm refuses, the column problem of its row states the reason. For the custodian.",
         handler=compare_sql,
         example=Example("SELECT algorithm, k, metric, mean FROM compare('patients', k = [5, 10], metrics = ['ncp']);"),
     ),

@@ -128,9 +128,7 @@ def _check_supported(call: Call) -> None:
     defaults = {p.name: p.default for p in call.function.parameters}
     for name in [p.name for p in registry.parameters() if p.name != "l"] + ["multi_sensitive"]:
         if call.options[name] != defaults[name]:
-            raise errors.UnusedArgumentError(
-                call.function.name, name, "streams promise k persons and l values, and no more"
-            )
+            raise errors.UnusedArgumentError(call.function.name, name, "streams guarantee only k persons and l values")
     if call.options["nulls"] == "drop":
         raise errors.InvalidArgumentError(call.function.name, "nulls", "'keep' or 'error' for a stream", "'drop'")
 

@@ -238,8 +238,8 @@ def _parameters() -> Iterator[Parameter]:
     ascending_integers = Integers(1, descending=False, alone=True)
     model_parameters = [p.name for p in models.parameters() if p.name not in axes]
     yield Parameter("k", replace(ascending_integers, low=2), "Each k, ascending.", required=True, example="k = [5, 10]")
-    yield Parameter("l", ascending_integers, "Each l of l-diversity, ascending; 1 asks for none.")
-    yield Parameter("t", Floats(0, 1), "Each t of t-closeness, ascending; 1 asks for none.")
+    yield Parameter("l", ascending_integers, "Values of l for l-diversity, ascending; 1 is no l-diversity.")
+    yield Parameter("t", Floats(0, 1), "Values of t for t-closeness, ascending; 1 is no t-closeness.")
     yield Parameter(
         "algorithms",
         Identifiers("algorithms", "['kacpc', 'best']"),
@@ -252,9 +252,9 @@ def _parameters() -> Iterator[Parameter]:
     yield Parameter(
         "attacks",
         Choices(tuple(ATTACK_METRICS)),
-        "Attacks to run on each release: the share of guesses that is right, of the sensitive column where it is most.",
+        "Attacks to run on each release: the share of right guesses, for the sensitive column with the greatest share.",
     )
-    yield Parameter("cost", Choice(COSTS), "What configurations of the frontier cost least.", "precision")
+    yield Parameter("cost", Choice(COSTS), "The cost that configurations of the frontier minimize.", "precision")
     yield SEED
     yield MODE
     yield LARGE
@@ -265,9 +265,9 @@ FUNCTIONS = (
         "tradeoffs",
         ("tbl",),
         tuple(_parameters()),
-        "One row per configuration of a release: what it costs and leaves at risk, and whether no other beats it in "
-        "both (frontier), and the statement that makes it. What cannot be released is a row whose problem says why. "
-        "For the custodian.",
+        "One row per configuration of a release: its loss, its risk, whether no other configuration is better in both "
+        "(frontier), and the statement that creates it. If it cannot be released, the column problem states the "
+        "reason. For the custodian.",
         handler=tradeoffs_sql,
         example=Example(
             "SELECT k, l, precision, homogeneous_share, frontier FROM tradeoffs('patients', k = [5, 10], l = [1, 2]);"

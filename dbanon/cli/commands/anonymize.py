@@ -78,24 +78,28 @@ from dbanon.views.pre_release_review import planned_rows
 
 @click.command("anonymize")
 @click.argument("source", metavar="INPUT", type=InputPath())
-@click.option("-o", "--output", help="A .parquet, .csv or .duckdb file, or a folder; required where INPUT is a file.")
+@click.option(
+    "-o", "--output", help="Write to this .parquet, .csv or .duckdb file, or folder; required if INPUT is a file."
+)
 @parameter_options
-@click.option("--table", help="The table, where INPUT is a database of several.", shell_complete=complete_tables)
+@click.option("--table", help="Choose the table if INPUT is a database with several.", shell_complete=complete_tables)
 @algorithm_option
 @role_options
-@click.option("--dry-run", is_flag=True, help="Print what would be published and withheld, and make nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be published and withheld, and create nothing.")
 @click.option(
     "--replace",
     is_flag=True,
-    help="Make the next version of a stored release, if it is safe next to earlier ones; with -o, replace files.",
+    help="Create the next version of a stored release, if it is safe next to earlier ones; with -o, replace files.",
 )
 @ALLOW_SMALL_DIFFERENCES
 @CLASSES
-@click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
+@click.option(
+    "--storage-version", help="Write a .duckdb file that this DuckDB and later ones can read; default: v1.0.0."
+)
 @CSV_FORMULAS
 @memory_options
 @AS_JSON
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 def anonymize(
     source: Path,
     output: str | None,
@@ -121,10 +125,12 @@ def anonymize(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Anonymize INPUT: a DuckDB database, or a file (CSV, Parquet, JSON).
+    """Anonymize INPUT, a DuckDB database or a file of rows.
+
+    A file is CSV, Parquet or JSON.
 
     \b
-    From a file to one to hand out:
+    From a source file to a file that you can share:
       dbanon init visits.csv
       dbanon anonymize visits.duckdb -k 10
       dbanon publish visits.duckdb visits_release -o visits_safe.csv
@@ -142,8 +148,8 @@ def anonymize(
     is_stored = output is None and is_database(source)
     if output is None and not is_stored and not dry_run:
         raise click.UsageError(
-            f"Missing option '-o' / '--output'. Hint: -o names the file to write; or {next_command('init', source)} "
-            "loads this one into a database, which can store the release."
+            "Missing option '-o' / '--output'. Hint: -o names the file to write; or load this file into a database, "
+            f"which can store the release, with {next_command('init', source)}."
         )
     if is_stored and policy is not None:
         raise click.BadParameter("a release in a database follows the policy of the database; or give -o.",
@@ -423,8 +429,8 @@ def _count_withheld(con: Any, schema_name: str, name: str) -> int:
 def _report_unnamed(unnamed: Sequence[str]) -> None:
     """Print on stderr which columns are withheld because they have no role, and which options change that."""
     click.echo(
-        f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
-        "or --insensitive to publish them, with --identifier to leave them out knowingly.",
+        f"Withheld, for review: {', '.join(unnamed)}. Their roles are unknown. To publish them, name them with --qi, "
+        "--sensitive or --insensitive; to confirm that they are withheld, with --identifier.",
         err=True,
     )
 
@@ -447,8 +453,8 @@ def _print_summary(metrics: Mapping[str, float], n_withheld: int, advice: Sequen
     alone = int(metrics.get("unique_by_unchanged_columns", 0))
     if alone:
         click.echo(
-            f"{alone} of these records are unique by the values of their unchanged columns (sensitive, "
-            f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
+            f"{alone} of these records are unique by the values of their unchanged columns (sensitive, insensitive), "
+            "for any k: anyone who knows those values finds them. The smallest group that is equal in everything "
             f"published has {int(metrics['k_full_record'])}."
         )
     for line in (*warnings.describe_generalized(metrics), *advice, *files):

@@ -25,9 +25,9 @@ from dbanon.cli.terminal.common import (
 from dbanon.table_functions.registry import table_functions
 
 _PLOT = click.option(
-    "--plot", metavar="FILE", help="Draw it: a .svg, .png or .pdf file. Needs pip install -e '.[plot]'."
+    "--plot", metavar="FILE", help="Draw the result to a .svg, .png or .pdf file. Needs pip install -e '.[plot]'."
 )
-_QUIET = click.option("--quiet", is_flag=True, help="No progress.")
+_QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 
 
 _JSON_ONLY_COLUMNS = ("statement", "ncp", "risk_average", "rows")
@@ -37,14 +37,14 @@ _JSON_ONLY_COLUMNS = ("statement", "ncp", "risk_average", "rows")
 def _shared_arguments(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options -k, --algorithms and -p to the commands `compare` and `tradeoffs`."""
     options = (
-        click.option("-k", required=True, metavar="K,K,...", help="Each k."),
+        click.option("-k", required=True, metavar="K,K,...", help="Try each of these values of k."),
         click.option(
-            "--algorithms", metavar="NAME,NAME,...", help="Names of algorithms, or all.",
+            "--algorithms", metavar="NAME,NAME,...", help="Try these algorithms, or all.",
             shell_complete=complete_algorithms,
         ),
         click.option(
             "-p", "--parameter", "given", multiple=True, metavar="NAME=VALUE",
-            help="Any parameter of the function: qi=age,zip, metrics=ncp,precision, repeat=10.",
+            help="Set any parameter of the function: qi=age,zip, metrics=ncp,precision, repeat=10.",
         ),
     )  # fmt: skip
     for option in options[::-1]:
@@ -59,7 +59,10 @@ def _shared_arguments(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--n-quasi-identifiers", metavar="N,N,...", help="Use only the first N quasi-identifiers, for each N.")
 @click.option("--sample-sizes", metavar="N,N,...", help="Draw a sample of N records, for each N.")
 @click.option(
-    "-o", "--output", metavar="TABLE", help="Store each run in this table of DATABASE; runs that it has are skipped."
+    "-o",
+    "--output",
+    metavar="TABLE",
+    help="Store each run in this table of DATABASE; runs that are stored already are skipped.",
 )
 @_PLOT
 @REPLACE
@@ -80,10 +83,10 @@ def compare(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Compare what algorithms lose and leave at risk on SOURCE.
+    """Compare the loss and the risk of algorithms on SOURCE.
 
-    One row per run and metric. With --output, a stopped comparison is continued, and another k or
-    algorithm is added to those that are there.
+    The result has one row per run and metric. With --output, a stopped comparison continues, and the runs of further
+    values of k or algorithms are added to those that are stored.
     """
     with errors_as_messages():
         parameters = _call_parameters(
@@ -101,8 +104,8 @@ def compare(
 @database_argument
 @click.argument("source", shell_complete=complete_tables)
 @_shared_arguments
-@click.option("-l", metavar="L,L,...", help="Each l; 1 asks for none.")
-@click.option("-t", metavar="T,T,...", help="Each t; 1 asks for none.")
+@click.option("-l", metavar="L,L,...", help="Try each of these values of l; 1 is no l-diversity.")
+@click.option("-t", metavar="T,T,...", help="Try each of these values of t; 1 is no t-closeness.")
 @_PLOT
 @REPLACE
 @memory_options
@@ -121,9 +124,10 @@ def tradeoffs(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Show what configurations of a release of SOURCE cost and leave at risk, and which of them no other beats.
+    """Show the loss and the risk of configurations of a release.
 
-    One row per configuration; --json has the statement that makes each.
+    The result has one row per configuration of a release of SOURCE and marks those that no other configuration beats.
+    --json has the statement that creates each.
     """
     with errors_as_messages():
         parameters = _call_parameters("tradeoffs", given, k=k, algorithms=algorithms, l=l, t=t)
@@ -157,7 +161,7 @@ def _call_parameters(function: str, assignments: Sequence[str], **options: str |
         if name not in kinds:
             raise errors.UnknownParameterError(function, name, kinds)
         if name in parameters and parameters[name] != value:
-            raise click.BadParameter(f"{name} is given twice, and differently.", param_hint=name)
+            raise click.BadParameter(f"{name} is given twice, with different values.", param_hint=name)
         parameters[name] = value
     return parameters
 

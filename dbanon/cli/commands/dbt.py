@@ -12,9 +12,10 @@ from dbanon.cli.terminal.common import AS_JSON, REPLACE, errors_as_messages, pri
 @REPLACE
 @AS_JSON
 def dbt(output: str | None, replace: bool, as_json: bool) -> None:
-    """Print the packages.yml with which a dbt project has the materialization, tests and macros of dbanon.
+    """Print the packages.yml that adds dbanon to a dbt project.
 
-    It names the place where dbanon is installed. With --output the package is copied into the project, to be committed.
+    The project then has the materialization, tests and macros of dbanon. The file names the place where dbanon is
+    installed. With --output, the package is copied into the project instead, so that you can commit it.
     """
     from dbanon.integrations.dbt import dbt_package
 

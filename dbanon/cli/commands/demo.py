@@ -25,13 +25,16 @@ ALGORITHM = "best"
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("dbanon_demo.duckdb"),
     show_default=True,
-    help="The database file to make.",
+    help="Create this database file.",
 )
 @click.option("--replace", is_flag=True, help="Create the demo database again if the file exists.")
 @model_options
 @AS_JSON
 def demo(database: Path, replace: bool, k: int | None, l: int | None, t: float | None, as_json: bool) -> None:  # noqa: E741
-    """Make a database of 20,000 made-up patients, anonymize it (by default with -k 10) and show what comes out."""
+    """Create a database of invented patients and anonymize it.
+
+    It has 20,000 patients; the default is -k 10. The command prints a part of the result.
+    """
     from dbanon.api import demo as demo_database
 
     model_parameters = {"k": 10 if k is None and l is None and t is None else k or 2, "l": l, "t": t}
@@ -54,11 +57,11 @@ def demo(database: Path, replace: bool, k: int | None, l: int | None, t: float |
             {"database": str(database), "metrics": {row["metric"]: row["value"] for row in metric_rows}}, as_json
         )
         return
-    click.echo(f"{database}: 20,000 made-up patients and their policy. One of them:")
+    click.echo(f"{database}: 20,000 invented patients and their policy. One of them:")
     click.echo(_align_columns(raw))
-    click.echo(f"Some as they are released, FROM {ALGORITHM}{call}:")
+    click.echo(f"Some of the released rows, FROM {ALGORITHM}{call}:")
     click.echo(_align_columns(released_rows))
-    click.echo("What the release is worth:")
+    click.echo("Metrics of the release:")
     click.echo(key_metric_lines(metric_rows, f"FROM {ALGORITHM}_metrics{call};"))
     click.echo(f"Try, in dbanon shell {shlex.quote(str(database))}")
     click.echo(f"  FROM {ALGORITHM}('patients', k=50);")

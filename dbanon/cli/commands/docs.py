@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @AS_JSON
 @click.pass_context
 def docs(context: click.Context, name: str, output: str | None, replace: bool, as_json: bool) -> None:
-    """Print what the manual says about NAME, a function, command, metric or error; without NAME its contents.
+    """Print the page of the manual about NAME, or its contents.
 
-    The pages are Markdown.
+    NAME is a function, command, metric or error. The pages are Markdown.
     """
     from dbanon.cli.manual import pages
 
@@ -34,7 +34,7 @@ def docs(context: click.Context, name: str, output: str | None, replace: bool, a
         topics = pages.topics(commands)
         if name.lower() not in topics:
             raise exit_error(
-                f"the manual has nothing about '{name}'.{_hint(name, topics)} Hint: dbanon docs lists its pages."
+                f"the manual has no page about '{name}'.{_hint(name, topics)} Hint: dbanon docs lists its pages."
             )
         print_result({"name": name.lower(), "text": topics[name.lower()]}, as_json, topics[name.lower()].rstrip("\n"))
         return

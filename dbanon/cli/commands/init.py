@@ -21,10 +21,10 @@ from dbanon.errors.exit_codes import error_outcome
 from dbanon.policy.profiling import thresholds
 
 _NO_QUASI_IDENTIFIER = (
-    "No column is a quasi-identifier, so that nothing can be anonymized yet. Give the role quasi to the columns that "
-    "others may know of a person, such as age, sex or place."
+    "No column is a quasi-identifier, so nothing can be anonymized yet. Give the role quasi to the columns that "
+    "others may know about a person, such as age, sex or place."
 )
-_K_HELP = "The k of later releases: what fewer reach is proposed as top."
+_K_HELP = "Set the k of later releases; values that fewer records reach are proposed as top."
 
 
 @click.command("init")
@@ -35,13 +35,13 @@ _K_HELP = "The k of later releases: what fewer reach is proposed as top."
     "named_table",
     metavar="NAME",
     shell_complete=complete_tables,
-    help="The table, as TABLE names it. Of a file: the name that its table gets.",
+    help="Choose the table, as TABLE does; for a file, set the name of its table.",
 )
 @attach_options
 @click.option("-k", type=click.IntRange(min=2), default=thresholds.RARE_RECORDS, show_default=True, help=_K_HELP)
-@click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
+@click.option("--yes", is_flag=True, help="Accept every proposal that does not publish more detail; ask nothing.")
 @click.option(
-    "--replace", "is_replacing", is_flag=True, help="Replace the policy of the table; with a file, the table, too."
+    "--replace", "is_replacing", is_flag=True, help="Replace the policy of the table; for a file, also the table."
 )
 @AS_JSON
 def init(
@@ -53,29 +53,29 @@ def init(
     is_replacing: bool,
     as_json: bool,
 ) -> None:
-    """Propose a policy for a table, column by column, and write it.
+    """Propose the policy of a table, column by column.
 
     INPUT is a file (CSV, Parquet, JSON) or a DuckDB database. A file is loaded into a table of the database next to it,
-    which only you can read: visits.csv into visits.duckdb. A database of several tables needs TABLE.
+    which only you can read: visits.csv into visits.duckdb. If a database has several tables, give TABLE.
 
     \b
-    From a file to one to hand out:
+    From a source file to a file that you can share:
       dbanon init visits.csv
       dbanon anonymize visits.duckdb -k 10
       dbanon publish visits.duckdb visits_release -o visits_safe.csv
 
-    Enter takes the proposal, and ? explains the roles. A role is identifier, person, quasi, sensitive or insensitive;
-    skip leaves a column without one, so that it is withheld. Columns of which neither the name nor the values say what
-    they are, are listed for review and withheld unless you say what they are. Codes for missing values, the beginnings
-    of codes such as zip codes, intervals, a calendar, a top and a grid are offered where they fit. Nothing is written
-    before the last question, and then all of it at once.
+    Press Enter to accept a proposal, and type ? for an explanation of the roles: identifier, person, quasi, sensitive,
+    insensitive. Type skip to leave a column without a role; it is then withheld. Columns whose name and values do not
+    indicate a role are listed for review and withheld unless you state their role. Where they fit, the command
+    proposes codes for missing values, hierarchies of the beginnings of codes (such as zip codes), intervals, a
+    calendar, a top and a grid. It writes the whole policy after the last question, and nothing before.
 
-    --yes builds no hierarchy but flat ones of codes, such as 1 and 2 for the sex: others would publish values more
-    closely than as they are or as *. It withholds columns until the policy has no problem. With --json questions and
-    what they are about go to stderr.
+    --yes accepts every proposal that does not publish more detail, so of hierarchies it builds only flat ones of codes,
+    such as 1 and 2 for the sex. It withholds columns until the policy has no problem. With --json, questions and their
+    explanations are written to stderr.
     """
     if table is not None and named_table is not None and table != named_table:
-        raise click.BadParameter("the table is given twice, and differently.", param_hint="--table")
+        raise click.BadParameter("the table is given twice, with different names.", param_hint="--table")
     request = _InitRequest(source, named_table or table, ProposalOptions(k, yes, is_replacing))
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         summary = _propose_and_write(request)
@@ -166,8 +166,8 @@ def _open_writable(database: Path) -> Iterator[Any]:
                 error_outcome(error),
             ) from None
         raise exit_error(
-            f"{database} cannot be opened for writing: {why} Hint: close what has it open, and see that the file is "
-            "a DuckDB database that may be written.",
+            f"{database} cannot be opened for writing: {why} Hint: close the program that has it open, and check that "
+            "the file is a DuckDB database and writable.",
             error_outcome(error),
         ) from None
     with con:

@@ -29,11 +29,11 @@ from dbanon.sqltext.quote import one_line
 @AS_JSON
 @click.pass_context
 def policy(context: click.Context, database: Path, table: str | None, as_json: bool) -> None:
-    """Show what the policy of DATABASE (of one TABLE) publishes, generalizes and withholds, and what is wrong in it.
+    """Show the policy of DATABASE or TABLE, and its problems.
 
-    Whom the values that are published as they are make unique, and flat hierarchies, come with the statement that
-    changes that: FROM policy_review('TABLE') has one for each column. --json gives the rows of the policy. Exit code 1
-    if something is wrong in the policy.
+    The output states which columns are published, generalized and withheld. For records that are unique by unchanged
+    values, and for flat hierarchies, it has the statement that changes this; FROM policy_review('TABLE') has one for
+    each column. --json writes the rows of the policy. The exit code is 1 if the policy has a problem.
     """
     with errors_as_messages(), open_database(database, read_only=True) as con:
         reviews = {} if as_json else policy_reviews(con, table)
@@ -66,14 +66,14 @@ def policy(context: click.Context, database: Path, table: str | None, as_json: b
 
 @click.group("hierarchy")
 def hierarchy() -> None:
-    """Generalization hierarchies of a database."""
+    """Manage the generalization hierarchies of a database."""
 
 
 @hierarchy.command("list")
 @database_argument
 @AS_JSON
 def list_(database: Path, as_json: bool) -> None:
-    """List the hierarchies that can be named, stored and shipped."""
+    """List the stored and the built-in hierarchies."""
     with errors_as_messages(), open_database(database, read_only=True) as con:
         print_query(con, "Hierarchies", "SELECT kind, name FROM hierarchies() ORDER BY ALL ASC NULLS LAST", as_json)
 
@@ -84,7 +84,10 @@ def list_(database: Path, as_json: bool) -> None:
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @AS_JSON
 def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
-    """Store an ARX file (value;level1;...;*) as the hierarchy NAME; without FILE, the shipped one."""
+    """Store an ARX file as the hierarchy NAME.
+
+    A line of the file is value;level1;...;*. Without FILE, the built-in hierarchy NAME is stored.
+    """
     from dbanon.policy.hierarchies.store import load_hierarchy
 
     with errors_as_messages(), open_database(database) as con:
@@ -116,7 +119,10 @@ def save(database: Path, name: str, file: Path, replace: bool, as_json: bool) ->
 @AS_JSON
 @click.pass_context
 def check(context: click.Context, database: Path, as_json: bool) -> None:
-    """List stored hierarchies that are not one tree. Exit code 1 if there are any."""
+    """List stored hierarchies that are not a single tree.
+
+    The exit code is 1 if there are any.
+    """
     with errors_as_messages(), open_database(database, read_only=True) as con:
         problem_rows = query_rows(con, "FROM hierarchy_problems()")
     lines = [one_line(": ".join(str(cell) for cell in row.values() if cell is not None)) for row in problem_rows]

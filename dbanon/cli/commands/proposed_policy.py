@@ -183,7 +183,7 @@ def _print_repairs(source: catalog.Source, proposals: list[Proposal], with_hiera
         built = p.offers.hierarchy if p.offers is not None and p.hierarchy is None else None
         if p.role is not None and built is not None and built.builder == "prefix":
             rows = built.rows(p.column, source, p.column)
-            click.echo(f"\n{p.column} is published as it is or as *. To build a hierarchy of its beginnings:")
+            click.echo(f"\n{p.column} is published unchanged or as *. To build a hierarchy of its beginnings:")
             print_wrapped(built.preview)
             click.echo(f"  INSERT INTO {qualified(source.home, catalog.SCHEMA, 'hierarchy')}\n  {rows};")
             place = join_sql(text(part) for part in (*stored_policy.policy_key(source), p.column))
@@ -199,7 +199,7 @@ def _print_repairs(source: catalog.Source, proposals: list[Proposal], with_hiera
                 columns_by_problem.setdefault(problem, []).append(p.column)
                 repairs_by_problem.setdefault(problem, []).extend([repair] if repair else [])
     if columns_by_problem:
-        click.echo("\nTo be repaired, then run init again with --replace:")
+        click.echo("\nRepair these, then run init again with --replace:")
     for problem, columns in columns_by_problem.items():
         print_wrapped(f"{', '.join(columns)}: {problem}")
         for repair in dict.fromkeys(repairs_by_problem[problem]):
@@ -210,7 +210,7 @@ def _print_review(source: catalog.Source, withheld: list[Proposal]) -> None:
     """Print the columns that have no role, by the reason, and how to publish them; nothing if there are none."""
     if not withheld:
         return
-    click.echo("\nTo be reviewed, and withheld until then:")
+    click.echo("\nReview these; until then they are withheld:")
     columns_by_reason: dict[str, list[str]] = {}
     for p in withheld:
         columns_by_reason.setdefault(p.reason.removeprefix("review: "), []).append(p.column)

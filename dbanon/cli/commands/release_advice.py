@@ -42,7 +42,7 @@ class AnonymizeCall:
     def withhold_hint(self, column: str) -> str:
         """Return a hint with the option that withholds a column."""
         if column.lower() in (name.lower() for name in self.named):
-            return f"Hint: leave out {shlex.join(['--qi', column])}."
+            return f"Hint: omit {shlex.join(['--qi', column])}."
         return f"Hint: {shlex.join(['-p', f'withhold={column}'])} withholds it."
 
     def metrics_without(self, column: str) -> Sql:
@@ -85,7 +85,7 @@ def homogeneity_advice(metrics: Mapping[str, float]) -> list[str]:
     if share < MIN_HOMOGENEOUS_SHARE:
         return []
     return [
-        f"{100 * share:.0f} % of the records are in classes whose records all have the same sensitive value, so that k "
+        f"{100 * share:.0f} % of the records are in classes whose records all have the same sensitive value, so k "
         "does not protect it. Hint: -l 2 requires two values in every class."
     ]
 

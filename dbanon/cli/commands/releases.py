@@ -42,7 +42,7 @@ _COMPOSITION = click.option(
     type=click.Choice(("warn", "refuse")),
     default="warn",
     show_default=True,
-    help="What to do where another release and this one narrow people below k or l.",
+    help="Warn or refuse if another release and this one together narrow people down to fewer than k or l.",
 )
 
 
@@ -56,7 +56,7 @@ _COMPOSITION = click.option(
     "--key",
     multiple=True,
     shell_complete=complete_columns,
-    help="Column that distinguishes people; several times for several columns.",
+    help="Name the column that identifies persons; repeat it for several columns.",
 )
 @_COMPOSITION
 @ALLOW_SMALL_DIFFERENCES
@@ -64,10 +64,14 @@ _COMPOSITION = click.option(
     "--disjoint-from",
     multiple=True,
     metavar="NAME",
-    help="A release or table about other people; several times for several.",
+    help="Name a release or table about other people; repeat it for several.",
 )
-@click.option("--replace", is_flag=True, help="Make the next version of a release, if it is safe next to earlier ones.")
-@click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
+@click.option(
+    "--replace", is_flag=True, help="Create the next version of a release, if it is safe next to earlier ones."
+)
+@click.option(
+    "--quiet", is_flag=True, help="Show no progress, and no review of what the first release of a name publishes."
+)
 @memory_options
 @AS_JSON
 def create_release(
@@ -88,9 +92,10 @@ def create_release(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Publish the table SOURCE as the table NAME, with its classes and metrics.
+    """Publish the table SOURCE as the release NAME.
 
-    -k 10 is -p k=10. What is no SQL literal after -p NAME= is text: nulls=drop, qi=age,zip.
+    The tables NAME, NAME_classes and NAME_metrics contain its rows, classes and metrics. -k 10 is short for -p k=10.
+    A value after -p NAME= that is not a SQL literal is text: nulls=drop, qi=age,zip.
     """
     from dbanon.views import materialize as views_materialize
 
@@ -125,15 +130,18 @@ def create_release(
     type=click.Choice(("keep", "hold", "recluster")),
     default="keep",
     show_default=True,
-    help="keep classes; hold: keep classes, and defer new records until there are enough; recluster all records.",
+    help="Choose what happens to classes. keep: keep them; hold: keep them, and defer new records until there are "
+    "enough; recluster: cluster all records again.",
 )
 @click.option(
-    "--allow-small-differences", is_flag=True, help="Publish though classes differ by too few; the ledger says so."
+    "--allow-small-differences",
+    is_flag=True,
+    help="Publish even if classes differ by too few records; the ledger records it.",
 )
 @click.option(
-    "--erase", is_flag=True, help="Honour an erasure: classes that somebody left go whole, and nobody new comes."
+    "--erase", is_flag=True, help="Apply deletions: remove every class that lost a member; publish no new records."
 )
-@click.option("--if-stale", is_flag=True, help="Do nothing where the release is as its source, policy and hierarchies.")
+@click.option("--if-stale", is_flag=True, help="Do nothing if source, policy and hierarchies are unchanged.")
 @_COMPOSITION
 @memory_options
 @AS_JSON
@@ -147,7 +155,10 @@ def refresh(
     composition: str,
     as_json: bool,
 ) -> None:
-    """Make the next version of the release NAME from its source as it is now."""
+    """Create the next version of the release NAME.
+
+    It is created from the current rows of the source.
+    """
     from dbanon.views import materialize as views_materialize
 
     with errors_as_messages(), open_database(database) as con, show_progress(False) as step:
@@ -169,13 +180,13 @@ def refresh(
 @click.command()
 @database_argument
 @click.argument("name", shell_complete=complete_releases)
-@click.option("--forget", is_flag=True, help="Forget its versions, too: only if no one was given any of them.")
+@click.option("--forget", is_flag=True, help="Also forget its versions; use this only if no reader has any of them.")
 @AS_JSON
 def drop(database: Path, name: str, forget: bool, as_json: bool) -> None:
-    """Drop the tables of the release NAME. The ledger keeps its versions, unless --forget is given.
+    """Drop the tables of the release NAME.
 
-    Later releases of the same people are checked against the versions in the ledger, and not against those that are
-    forgotten: a reader who has one could subtract it.
+    The ledger keeps its versions, unless you add --forget. Later releases of the same people are checked against the
+    versions in the ledger but not against forgotten ones: a reader who has a forgotten version could subtract it.
     """
     from dbanon.views import materialize as views_materialize
 
@@ -215,7 +226,10 @@ def _short_row(row: Mapping[str, Any]) -> dict[str, object]:
 @click.argument("name", shell_complete=complete_releases)
 @AS_JSON
 def certificate(database: Path, name: str, as_json: bool) -> None:
-    """Show what the release NAME is, for its custodian, with SQL that computes each number anew."""
+    """Show the certificate of the release NAME.
+
+    It is for the custodian of the data, and has the SQL that recomputes each number.
+    """
     from dbanon.publishing import certificate as certificates
 
     with errors_as_messages(), open_database(database, read_only=True) as con:
@@ -225,12 +239,16 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.command()
 @database_argument
 @click.argument("name", shell_complete=complete_releases)
-@click.option("-o", "--output", help="The HTML file to write; by default the page is printed.")
-@click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
-@click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
-@click.option("--purpose", metavar="TEXT", help="What the release is given for; by default as stored by publish.")
-@click.option("--recipient", metavar="NAME", help="Who gets the release; by default as stored by publish.")
-@click.option("--legal-basis", metavar="TEXT", help="The legal basis; by default as stored by publish.")
+@click.option("-o", "--output", help="Write to this HTML file; by default the page is printed.")
+@click.option(
+    "--outgoing",
+    is_flag=True,
+    help="Write only what may be published with the release: no values, and nothing about the source.",
+)
+@click.option("--population", help="Compute the journalist risk from this table of the whole population.")
+@click.option("--purpose", metavar="TEXT", help="State the purpose of the release; by default as stored by publish.")
+@click.option("--recipient", metavar="NAME", help="State who gets the release; by default as stored by publish.")
+@click.option("--legal-basis", metavar="TEXT", help="State the legal basis; by default as stored by publish.")
 @REPLACE
 @AS_JSON
 def report(
@@ -245,9 +263,10 @@ def report(
     replace: bool,
     as_json: bool,
 ) -> None:
-    """Write the report of the release NAME: two pages to sign, with an appendix, as one HTML page.
+    """Write the report of the release NAME as an HTML page.
 
-    It names the source and shows values of it, unless --outgoing.
+    The report has two pages to sign and an appendix. It names the source and shows values of it, unless you add
+    --outgoing.
     """
     from dbanon.publishing.report.report import report as reported
 
@@ -269,12 +288,14 @@ def report(
 @click.command()
 @DATABASE
 @click.argument("name", shell_complete=complete_releases)
-@click.option("-o", "--output", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
+@click.option("-o", "--output", required=True, help="Write to this .duckdb, .parquet or .csv file, or folder.")
 @CLASSES
-@click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
+@click.option(
+    "--storage-version", help="Write a .duckdb file that this DuckDB and later ones can read; default: v1.0.0."
+)
 @click.option("--recipient", metavar="NAME", help="Record in the ledger who gets the files.")
-@click.option("--purpose", metavar="TEXT", help="Record in the ledger what the recipient gets them for.")
-@click.option("--legal-basis", metavar="TEXT", help="Record in the ledger on which legal basis they are given.")
+@click.option("--purpose", metavar="TEXT", help="Record in the ledger the purpose for which the recipient gets them.")
+@click.option("--legal-basis", metavar="TEXT", help="Record in the ledger the legal basis for sharing them.")
 @CSV_FORMULAS
 @REPLACE
 @AS_JSON
@@ -291,10 +312,12 @@ def publish(
     replace: bool,
     as_json: bool,
 ) -> None:
-    """Write the release NAME to files of its own, to hand out, and list them in the ledger.
+    """Write the release NAME to files that you can share.
+
+    The ledger records the files.
 
     \b
-    From a file to one to hand out:
+    From a source file to a file that you can share:
       dbanon init visits.csv
       dbanon anonymize visits.duckdb -k 10
       dbanon publish visits.duckdb visits_release -o visits_safe.csv
@@ -324,16 +347,17 @@ def publish(
 @AS_JSON
 @click.pass_context
 def verify(context: click.Context, path: Path, as_json: bool) -> None:
-    """Compare published files with their certificate: PATH is the release or a folder.
+    """Compare published files with their certificate.
 
-    A .parquet or .csv file has its certificate next to it, a .duckdb file contains it.
+    PATH is the file of a release, or a folder. A .parquet or .csv file has its certificate next to it; a .duckdb file
+    contains it.
     """
     from dbanon.publishing.verify import verify as compared
 
     with errors_as_messages():
         problems = compared(path)
     lines = list(map(one_line, problems))
-    print_result({"problems": lines}, as_json, "\n".join(lines) or "The files are those of their certificate.")
+    print_result({"problems": lines}, as_json, "\n".join(lines) or "The files match their certificate.")
     if problems:
         context.exit(1)
 
@@ -343,10 +367,11 @@ def verify(context: click.Context, path: Path, as_json: bool) -> None:
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, database: Path, as_json: bool) -> None:
-    """Review DATABASE: what releases of its tables would publish, who got releases, and what is not well.
+    """Review DATABASE: policies, releases, recipients, problems.
 
-    Not well are views that only work with dbanon, stale releases, policy and hierarchy problems. Exit code 1 if
-    something is.
+    The output states what releases of its tables would publish, who received releases, and which problems exist: views
+    that work only with dbanon, stale releases, problems of policies and hierarchies. The exit code is 1 if there is a
+    problem.
     """
     from dbanon.views import doctor as examined
 

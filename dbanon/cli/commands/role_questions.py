@@ -147,7 +147,8 @@ def ask_user(proposals: list[Proposal], question_context: QuestionContext) -> li
     for number, p in enumerate(proposals, 1):
         click.echo(f"\n{click.style(p.column, bold=True)}  {p.type}  ({number} of {len(proposals)})")
         click.echo(
-            f"  distinct values: {p.distinct:,}, missing: {p.missing_values:,}, unique by it alone: {p.alone:.1%}"
+            f"  distinct values: {p.distinct:,}, missing: {p.missing_values:,}, unique by this column alone: "
+            f"{p.alone:.1%}"
         )
         _print_sample_values(question_context, p.column)
         for sentence in (p.reason, *p.problems):
@@ -213,7 +214,9 @@ def _ask_settings(p: Proposal, person: str | None) -> Proposal:
     offered = p.offers
     if offered.top is not None:
         unit = "persons" if person else "records"
-        print_wrapped(f"top: few {unit} have the greatest values; from {offered.top} on, all are published as one")
+        print_wrapped(
+            f"top: few {unit} have the greatest values; all values from {offered.top} upwards are published as one"
+        )
         p = replace(p, top=_none_if_dash(click.prompt(f"  top ({NONE}: none)", default=offered.top)))
     if offered.grid is not None:
         units = click.Choice([*_GRIDS, NONE])
@@ -232,10 +235,10 @@ def _none_if_dash(reply: str) -> str | None:
 
 ROLE_EXPLANATIONS = {
     "identifier": "names a person: a name, a number, an address. It is withheld.",
-    "person": "distinguishes people with several records. It is withheld; k counts people.",
+    "person": "identifies people who have several records. It is withheld; k counts people.",
     "quasi": "may be known to others: age, sex, place, a date. It is generalized.",
-    "sensitive": "what no one should learn about a person. It is published as it is.",
-    "insensitive": "none of these. It is published as it is; rare values are refused.",
+    "sensitive": "what no one should learn about a person. It is published unchanged.",
+    "insensitive": "none of these. It is published unchanged; rare values are refused.",
     SKIP: "no role: the column is withheld until you give it one.",
 }
 """The roles that `?` explains."""
@@ -254,9 +257,9 @@ def _ask_role(proposal: Proposal, person: str | None) -> Proposal:
             for name, explanation in ROLE_EXPLANATIONS.items():
                 click.echo(click.wrap_text(explanation, WIDTH, f"    {name:<12}", " " * 16))
         elif role not in (*column_roles.ROLES, SKIP):
-            print_wrapped(f"'{role}' is no role. Roles: {', '.join(ROLE_EXPLANATIONS)}.")
+            print_wrapped(f"'{role}' is not a role. Roles: {', '.join(ROLE_EXPLANATIONS)}.")
         elif role == "person" and person is not None:
-            click.echo(f"  {person} is the person already; a table has one.")
+            click.echo(f"  {person} has the role person already; a table has only one such column.")
         else:
             break
     if role == SKIP:

@@ -20,28 +20,36 @@ if TYPE_CHECKING:
     from dbanon.integrations.quack.reader_process import StatementLimits
 
 _PORTS = {"reader": 9494, "custodian": 9495}
-ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, help="Who is served.")
+ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, help="Serve readers or custodians.")
 
 
 @click.command()
 @DATABASE
 @ROLE
-@click.option("--listen", metavar="HOST:PORT", help="Default: 127.0.0.1:9494 for readers, :9495 for custodians.")
-@click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach, unencrypted.")
-@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Default: DATABASE.log.jsonl")
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Use this address; default: 127.0.0.1:9494 for readers, :9495 for custodians."
+)
+@click.option(
+    "--allow-remote", is_flag=True, help="Allow an address that other machines can reach, without encryption."
+)
+@click.option(
+    "--log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the log to this file; default: DATABASE.log.jsonl.",
+)
 @click.option(
     "--statement-timeout",
     type=click.FloatRange(0.1, 86_400),
     default=30,
     show_default=True,
-    help="Seconds that a statement of a reader may take.",
+    help="Limit the time of a reader's statement, in seconds.",
 )
 @click.option(
     "--max-rows",
     type=click.IntRange(1),
     default=1_000_000,
     show_default=True,
-    help="Rows that a statement of a reader may return.",
+    help="Limit the number of rows that a reader's statement returns.",
 )
 @memory_options
 @AS_JSON
@@ -55,12 +63,13 @@ def serve(
     max_rows: int,
     as_json: bool,
 ) -> None:
-    """Serve DATABASE to clients of DuckDB's protocol Quack, until Ctrl-C or SIGTERM.
+    """Serve DATABASE to DuckDB clients, until Ctrl-C.
 
-    Readers get the published releases (materialized anonymized views) from a process that has nothing else; they may
-    ask SELECT. Custodians get everything. Each role has its own port, process and tokens (`dbanon token add`).
+    The protocol is Quack; SIGTERM stops the server too. Readers may run SELECT on the published releases (materialized
+    anonymized views), in a process that can access nothing else. Custodians can access everything. Each role has its
+    own port, process and tokens (`dbanon token add`).
 
-    Says so once it listens. --memory is the most that DuckDB takes; for readers 2GB where nothing is said.
+    The server prints a line once it listens. --memory limits DuckDB; the default for readers is 2GB.
     """
     with errors_as_messages():
         host, port = _parse_address(listen, _PORTS[role], allow_remote)
@@ -111,7 +120,7 @@ def _reader_limits(timeout_s: float, max_rows: int) -> StatementLimits:
 
     limits = memory_arguments()
     if limits.get("temp_directory"):
-        accepts = "left out for readers: what they ask is never written to a disk"
+        accepts = "omitted for readers, whose statements are never written to a disk"
         raise errors.InvalidArgumentError("serve", "temp_directory", accepts, limits["temp_directory"])
     return StatementLimits(timeout_s, max_rows, duckdb_settings(limits.get("memory") or "2GB", None)["memory_limit"])
 
@@ -143,17 +152,23 @@ def _parse_address(address: str | None, port: int, allow_remote: bool) -> tuple[
 
 @click.group()
 def token() -> None:
-    """Tokens of those who may use `dbanon serve`; kept hashed in DATABASE.tokens."""
+    """Manage the tokens for `dbanon serve`.
+
+    The file DATABASE.tokens stores their hashes.
+    """
 
 
 @token.command("add")
 @DATABASE
 @click.argument("name")
 @ROLE
-@click.option("--expires", metavar="SPAN", help="30d, 12h, 45m; by default never.")
+@click.option("--expires", metavar="SPAN", help="Let the token expire after this time: 30d, 12h, 45m; default: never.")
 @AS_JSON
 def add(database: Path, name: str, role: str, expires: str | None, as_json: bool) -> None:
-    """Make a token for NAME and show it, once: it cannot be shown again. What NAME does is logged by that name."""
+    """Create a token for NAME and show it once.
+
+    It cannot be shown again. The log identifies the requests of NAME by that name.
+    """
     from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
@@ -165,7 +180,7 @@ def add(database: Path, name: str, role: str, expires: str | None, as_json: bool
 @DATABASE
 @AS_JSON
 def list_(database: Path, as_json: bool) -> None:
-    """List the tokens, without the tokens themselves."""
+    """List the names of the tokens, without the tokens themselves."""
     from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
@@ -182,30 +197,35 @@ def list_(database: Path, as_json: bool) -> None:
 @click.argument("name")
 @AS_JSON
 def revoke(database: Path, name: str, as_json: bool) -> None:
-    """Remove the token of NAME: its sessions can do nothing more."""
+    """Remove the token of NAME.
+
+    Its sessions can run no more statements.
+    """
     from dbanon.integrations.quack import tokens
 
     with errors_as_messages():
         tokens.revoke_token(tokens.token_file(database), name)
-    print_result({"revoked": name}, as_json, f"{name} has no token any more.")
+    print_result({"revoked": name}, as_json, f"The token of {name} is revoked.")
 
 
 @click.command("write-client")
 @click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write."
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
 )
 @ROLE
-@click.option("--server", metavar="HOST:PORT", help="Default: 127.0.0.1:9494 for readers, :9495 for custodians.")
-@click.option("--name", default="clinic", show_default=True, help="What the server is attached as.")
+@click.option(
+    "--server", metavar="HOST:PORT", help="Use this address; default: 127.0.0.1:9494 for readers, :9495 for custodians."
+)
+@click.option("--name", default="clinic", show_default=True, help="Attach the server under this name.")
 @REPLACE
 @AS_JSON
 def write_client(output: Path, role: str, server: str | None, name: str, replace: bool, as_json: bool) -> None:
-    """Write a file with which DuckDB's own command line asks a server as if dbanon were in it.
+    """Write an init file for DuckDB clients of a server.
 
     DBANON_TOKEN=... duckdb -init FILE
 
-    For custodians it has every table function with all parameters, for readers those that read releases. The token is
-    not in the file.
+    With the file, DuckDB's own command line calls the functions of dbanon on the server: for custodians every table
+    function with all parameters, for readers those that read releases. The file does not contain the token.
     """
     from dbanon.integrations.quack import client_file
 

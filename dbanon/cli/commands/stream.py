@@ -35,29 +35,35 @@ _FORMAT_BY_ENDING = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".j
 @click.command("stream")
 @click.argument("database", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("name", required=False)
-@click.option("--follow", is_flag=True, help="Refresh again and again, until Ctrl-C.")
+@click.option("--follow", is_flag=True, help="Refresh repeatedly, until Ctrl-C.")
 @click.option(
     "--poll-interval",
     default=1.0,
     show_default=True,
     type=click.FloatRange(0.01),
-    help="Seconds between two refreshes with --follow.",
+    help="Wait this number of seconds between two refreshes with --follow.",
 )
 @click.option("--flush", is_flag=True, help="Publish or suppress all pending records, as at the end of the stream.")
 @click.option("--allow-deleted-rows", is_flag=True, help="Accept that published rows were deleted from the source.")
-@click.option("--from", "source", help="A file of lines, or - for standard input, instead of a database.")
-@click.option("-o", "--output", help="A file for the published lines, or - for standard output.")
+@click.option("--from", "source", help="Read lines from this file, or - for standard input, instead of a database.")
+@click.option("-o", "--output", help="Write the published lines to this file, or - for standard output.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(FORMATS),
     default="ndjson",
     show_default=True,
-    help="Of lines whose file does not tell it.",
+    help="Set the format of lines if the name of the file does not state it.",
 )
-@click.option("--types", multiple=True, metavar="COLUMN=TYPE", help="Arrow's type of a column of lines: age=double.")
 @click.option(
-    "--system", shell_complete=complete_systems, default="fads", show_default=True, help="The stream system, for lines."
+    "--types", multiple=True, metavar="COLUMN=TYPE", help="Set the Arrow type of a column of lines: age=double."
+)
+@click.option(
+    "--system",
+    shell_complete=complete_systems,
+    default="fads",
+    show_default=True,
+    help="Use this stream system for lines.",
 )
 @CSV_FORMULAS
 @REPLACE
@@ -81,13 +87,15 @@ def stream(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Refresh the streaming view NAME of DATABASE; or anonymize lines from a pipe.
+    """Refresh a streaming view, or anonymize lines of a pipe.
+
+    NAME is a streaming view of DATABASE.
 
     \b
     dbanon stream clinic.duckdb safe_events --follow
     tail -f events.ndjson | dbanon stream --from - -o - -k 10 -p delta=1000 --qi age --qi zip --sensitive disease
 
-    A pipe has no --json: the published lines are the result. Columns without a role are withheld.
+    --json is not available for a pipe, whose result is the published lines. Columns without a role are withheld.
     """
     if database is not None and name is not None and source is None and output is None:
         refresh_options = {"flush": flush, "allow_deleted_rows": allow_deleted_rows}

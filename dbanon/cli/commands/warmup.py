@@ -9,7 +9,7 @@ from dbanon.cli.terminal.common import AS_JSON, errors_as_messages, print_result
 from dbanon.errors.exit_codes import EXIT_CODES
 
 NOT_STORED = (
-    "Error: the compiled kernels cannot be stored, because no folder for them can be written: every process compiles "
+    "Error: the compiled kernels cannot be stored, because no folder for them is writable: every process compiles "
     "them again. Hint: set NUMBA_CACHE_DIR to a folder that only you can write."
 )
 """The message for a cache that cannot be written."""
@@ -17,14 +17,15 @@ NOT_STORED = (
 
 @click.command()
 @click.argument("algorithms", nargs=-1, metavar="[ALGORITHM]...", shell_complete=complete_algorithms)
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 @AS_JSON
 @click.pass_context
 def warmup(context: click.Context, algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
-    """Compile what the algorithms and stream systems need (by default all of them), so that no call waits for it.
+    """Compile algorithms and stream systems in advance.
 
-    Kernels are compiled when they are first needed, once after installation. This compiles them beforehand: in the
-    image of a container, or before a demonstration. Exit code 3 if no folder for them can be written.
+    Kernels are compiled when they are first needed, once after installation. This command compiles them before that,
+    for instance in the image of a container or before a demonstration; by default all of them. The exit code is 3 if
+    no folder for them is writable.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -41,9 +42,9 @@ def warmup(context: click.Context, algorithms: tuple[str, ...], quiet: bool, as_
         done = warmup(algorithms, lambda step, share: bar.update(task, description=step, completed=share))
     kernels_compiled = "1 kernel was" if done.kernels == 1 else f"{done.kernels} kernels were"
     sentence = (
-        f"{kernels_compiled} compiled in {done.seconds:.0f} s; they are kept in {done.folder}."
+        f"{kernels_compiled} compiled in {done.seconds:.0f} s; they are stored in {done.folder}."
         if done.kernels
-        else "All was compiled already."
+        else "Everything was compiled already."
     )
     print_result(asdict(done), as_json, sentence if done.folder else "")
     if done.folder is None:

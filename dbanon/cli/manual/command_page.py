@@ -30,7 +30,7 @@ def page(commands: DocumentedCommands) -> str:
     """Return the page of all commands as Markdown."""
     parts = [
         "# Commands",
-        "`-h` and `--help` tell about each.",
+        "`-h` and `--help` explain each.",
     ]
     for path, command in commands.walk():
         parts += _section(path, command)

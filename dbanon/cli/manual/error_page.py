@@ -44,7 +44,7 @@ def page() -> str:
     """Return the page of all errors as Markdown."""
     parts = [
         "# Errors",
-        "Each is an exception class of `dbanon.errors` and a `dbanon.DbanonError`. What a SQL function finds reaches "
+        "Each is an exception class of `dbanon.errors` and a `dbanon.DbanonError`. An error of a SQL function reaches "
         "Python as an error of DuckDB with the same message. After an error nothing was released and nothing was "
         "changed.",
     ]

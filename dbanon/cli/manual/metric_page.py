@@ -39,7 +39,7 @@ def metric_names() -> list[str]:
 def _section(metric: Metric) -> Iterator[str]:
     """Yield the parts of a metric's section: heading, description, and a list of facts."""
     facts = {"better": metric.better, "source": metric.source.strip("-"), "only with": metric.requires}
-    facts["goes out with a release"] = "no, it is the custodian's" if metric.custodian else "yes"
+    facts["published with a release"] = "no, for the custodian only" if metric.custodian else "yes"
     lines = (f"- {name}: {escape_markdown(fact)}" for name, fact in facts.items() if fact)
     yield from (
         f"## {metric.name}",

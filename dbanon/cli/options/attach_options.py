@@ -43,8 +43,9 @@ def _store_values(context: click.Context, option: click.Parameter, values: tuple
             raise click.BadParameter(f"it is not NAME=SYSTEM:WHERE with {' or '.join(_SYSTEMS)}, such as "
                                      "pg=postgres:host=db.example.", context, option)  # fmt: skip
         if _PASSWORD.search(match[3]):
-            raise click.BadParameter("a password on the command line is seen by others. PGPASSWORD, a .pgpass file, "
-                                     "MYSQL_PWD or a secret of DuckDB can have it.", context, option)  # fmt: skip
+            raise click.BadParameter(
+                "others can see a password on the command line. Use PGPASSWORD, a .pgpass file, MYSQL_PWD or a secret "
+                "of DuckDB.", context, option)  # fmt: skip
         other = _AttachedDatabase(match[1], match[2].lower(), match[3].strip(), option.name == "attach_rw")
         context.meta.setdefault(_CONTEXT_KEY, []).append(other)
 
@@ -58,7 +59,7 @@ def attach_options(command: Callable[..., None]) -> Callable[..., None]:
         metavar=metavar,
         expose_value=False,
         callback=_store_values,
-        help="Another database, to be read: 'pg=postgres:host=db.example dbname=clinic', my=mysql:..., "
+        help="Attach another database for reading: 'pg=postgres:host=db.example dbname=clinic', my=mysql:..., "
         "lite=sqlite:FILE. Passwords come from the environment.",
     )
     writing = click.option(
@@ -67,7 +68,7 @@ def attach_options(command: Callable[..., None]) -> Callable[..., None]:
         metavar=metavar,
         expose_value=False,
         callback=_store_values,
-        help="The same, to be written: PostgreSQL that shows releases.",
+        help="Attach PostgreSQL for writing, for copies of releases.",
     )
     return reading(writing(command))
 

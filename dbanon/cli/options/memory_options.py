@@ -20,14 +20,14 @@ def memory_options(command: Callable[..., None]) -> Callable[..., None]:
         metavar="AMOUNT",
         expose_value=False,
         callback=_store_value,
-        help="Most memory of DuckDB: 2GB, 500MB.",
+        help="Limit the memory of DuckDB: 2GB, 500MB.",
     )
     directory = click.option(
         "--temp-directory",
         metavar="FOLDER",
         expose_value=False,
         callback=_store_value,
-        help="Where DuckDB writes what does not fit into memory: raw rows, too.",
+        help="Let DuckDB write data that does not fit into memory to this folder, raw rows too.",
     )
     return memory(directory(command))
 

@@ -57,22 +57,26 @@ class _CheckedType(click.ParamType):  # type: ignore[type-arg]
 
 
 _K = click.option(
-    "-k", type=_CheckedType("integer", Integer(2)), help="k-anonymity: least records (persons) in a class."
+    "-k", type=_CheckedType("integer", Integer(2)), help="k-anonymity: minimum number of records (persons) per class."
 )
 _L = click.option(
-    "-l", type=_CheckedType("integer", Integer(2)), help="l-diversity: least sensitive values in a class."
+    "-l", type=_CheckedType("integer", Integer(2)), help="l-diversity: minimum number of sensitive values per class."
 )
-_T = click.option("-t", type=_CheckedType("number", Float(0, 1)), help="t-closeness: greatest distance from the whole.")
+_T = click.option(
+    "-t", type=_CheckedType("number", Float(0, 1)), help="t-closeness: maximum distance from the whole table."
+)
 _P = click.option(
     "-p",
     "--parameter",
     "given",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Any parameter of the function: nulls=drop, qi=age,zip, \"top={'age': 90}\".",
+    help="Set any parameter of the function: nulls=drop, qi=age,zip, \"top={'age': 90}\".",
 )
 _IMPROVE = click.option(
-    "--improve", metavar="MOVES|TIME", help="Lower the loss by a search: 20000, or 5s (Ctrl-C: the best so far)."
+    "--improve",
+    metavar="MOVES|TIME",
+    help="Reduce the loss by a search: 20000 moves, or 5s (Ctrl-C keeps the best so far).",
 )
 
 
@@ -110,7 +114,9 @@ def merge_stream_parameters(system: str, assignments: Iterable[str], **options: 
 def algorithm_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add the option --algorithm to a command; `split_algorithm` reads it."""
     option = click.option(
-        "--algorithm", help=f"See dbanon algorithms; default: {DEFAULT_ALGORITHM}.", shell_complete=complete_algorithms
+        "--algorithm",
+        help=f"Use this algorithm (see dbanon algorithms); default: {DEFAULT_ALGORITHM}.",
+        shell_complete=complete_algorithms,
     )
     return option(command)
 
@@ -130,7 +136,7 @@ def split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str
         if name != "algorithm":
             others.append(text)
         elif algorithm_parameter.setdefault(name, str(value)) != value:
-            raise click.BadParameter("algorithm is given twice, and differently.", param_hint="-p algorithm")
+            raise click.BadParameter("algorithm is given twice, with different values.", param_hint="-p algorithm")
     return algorithm_parameter.get("algorithm", DEFAULT_ALGORITHM), others
 
 
@@ -201,7 +207,7 @@ def _add_parameter(merged: dict[str, Any], name: str, value: Any, hint: str) -> 
         click.BadParameter: The parameter has another value already. `hint` is the option that the message names.
     """
     if name in merged and merged[name] != value:
-        raise click.BadParameter(f"{name} is given twice, and differently.", param_hint=hint)
+        raise click.BadParameter(f"{name} is given twice, with different values.", param_hint=hint)
     merged[name] = value
 
 
@@ -240,8 +246,8 @@ def parse_assignment(assignment: str, kinds: Mapping[str, ParameterType]) -> tup
         return name, value
     if not is_literal and (not text or text[0] in _LITERAL_STARTS):
         raise click.BadParameter(
-            f"{text or 'nothing'} is no SQL literal. Hint: -p {name}=text, or a literal in quotes for the shell, such "
-            f"as -p \"{name}=['a', 'b']\".",
+            f"{text or 'nothing'} is not a SQL literal. Hint: -p {name}=text, or a literal in quotes for the shell, "
+            f"such as -p \"{name}=['a', 'b']\".",
             param_hint=f"-p {name}",
         )
     if alone:

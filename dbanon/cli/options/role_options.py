@@ -22,26 +22,29 @@ _OPTIONS = (
     click.option(
         "--policy",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Roles and settings as TOML or CSV: the policy, or limits in addition to that of the database.",
+        help="Read roles and settings from TOML or CSV: the policy, or limits in addition to that of the database.",
     ),
     click.option(
         "--qi",
         multiple=True,
         metavar="COLUMN[=HIERARCHY]",
-        help="A quasi-identifier; a hierarchy's name or file.",
+        help="Name a quasi-identifier, and the name or file of its hierarchy.",
         shell_complete=complete_columns,
     ),
-    click.option("--sensitive", multiple=True, help="A sensitive column.", shell_complete=complete_columns),
-    click.option("--person", help="The column that distinguishes people.", shell_complete=complete_columns),
+    click.option("--sensitive", multiple=True, help="Name a sensitive column.", shell_complete=complete_columns),
+    click.option("--person", help="Name the column that identifies persons.", shell_complete=complete_columns),
     click.option(
         "--identifier",
         "identifiers",
         multiple=True,
-        help="A column that identifies people; withheld.",
+        help="Name a column that identifies people; it is withheld.",
         shell_complete=complete_columns,
     ),
     click.option(
-        "--insensitive", multiple=True, help="A column that is published as it is.", shell_complete=complete_columns
+        "--insensitive",
+        multiple=True,
+        help="Name a column that is published unchanged.",
+        shell_complete=complete_columns,
     ),
 )
 
@@ -230,14 +233,14 @@ def policy_parameters(path: Path, columns: PolicyColumns, declared: Iterable[Dec
                 or _transform_settings(settings) != stored_row.settings.settings
             ):
                 raise click.BadParameter(
-                    f"{path} makes {column} a {role} that the policy of the database does not have. A file in addition "
-                    "to that policy can only tighten it. Hint: leave the column out of the file, or declare it in "
-                    "dbanon.policy.",
+                    f"{path} makes {column} a {role} that the policy of the database does not have. A file in "
+                    "addition to that policy can only tighten it. Hint: remove the column from the file, or declare "
+                    "it in dbanon.policy.",
                     param_hint="--policy",
                 )
         elif role == "person":
             if "person" in parameters:
-                raise click.BadParameter(f"{path} has two columns of the role person.", param_hint="--policy")
+                raise click.BadParameter(f"{path} has two columns with the role person.", param_hint="--policy")
             parameters["person"] = column
         elif role in _PARAMETERS:
             parameters.setdefault(_PARAMETERS[role], []).append(column)

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("database", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("-c", "--command", "texts", metavar="SQL", multiple=True, help="Run this and leave.")
-@click.option("--readonly", is_flag=True, help="Open the database for reading only.")
+@click.option("-c", "--command", "texts", metavar="SQL", multiple=True, help="Run this and exit.")
+@click.option("--readonly", is_flag=True, help="Open the database read-only.")
 @click.option(
     "--mode",
     type=click.Choice(("table", "csv", "json", "markdown", "line")),
-    help="How results are written; default: table on a terminal, else csv.",
+    help="Set the format of results; default: table on a terminal, otherwise csv.",
 )
 @click.option(
     "--csv-formulas",
@@ -38,13 +38,15 @@ if TYPE_CHECKING:
     show_default=True,
     help="Escape or keep text cells of CSV that a spreadsheet would execute: those that begin with =, +, - or @.",
 )
-@click.option("--no-history", is_flag=True, help="Do not keep what is typed.")
+@click.option("--no-history", is_flag=True, help="Do not store the lines that you type.")
 @attach_options
 @memory_options
 def shell(
     database: Path | None, texts: tuple[str, ...], readonly: bool, mode: str | None, csv_formulas: str, no_history: bool
 ) -> None:
-    """Type SQL at a prompt, on DATABASE (made where it is missing) or in memory.
+    """Open a SQL prompt on DATABASE, or in memory.
+
+    DATABASE is created if it does not exist.
 
     With -c or piped input there is no prompt, and a statement that fails ends the run with the exit code of its error.
     """

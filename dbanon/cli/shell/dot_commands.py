@@ -92,7 +92,7 @@ def _mode(shell: Shell, words: list[str]) -> None:
         UnreadableCommandError: There is no such format.
     """
     if not words:
-        shell.say(f"The mode is {shell.mode}; there are {', '.join(MODES)}.")
+        shell.say(f"The mode is {shell.mode}. Accepted: {', '.join(MODES)}.")
     elif words[0].lower() in MODES:
         shell.mode = words[0].lower()
     else:
@@ -263,8 +263,8 @@ def _help(shell: Shell, words: list[str]) -> None:
         shell.print(_definition_list((c.usage, c.doc) for c in COMMANDS.values()))
         shell.say(
             "\nStatements end with a semicolon. Tab completes, Ctrl-R searches the history, Ctrl-C stops a statement. "
-            "A line that begins with a blank is not kept.\n"
-            ".help functions lists all functions, .help metrics all metrics, .help best is the page of one."
+            "A line that starts with a blank is not stored in the history.\n.help functions lists all functions, "
+            ".help metrics all metrics, .help best shows the page of best."
         )
 
 
@@ -406,7 +406,7 @@ COMMANDS = {
         DotCommandEntry(
             ".help",
             ".help [functions|NAME]",
-            "This list, or about a function, command, metric.",
+            "Show this list, or explain a function, command or metric.",
             _help,
             0,
             1,
@@ -414,7 +414,7 @@ COMMANDS = {
         DotCommandEntry(
             ".metrics",
             ".metrics FUNCTION(...)|RELEASE",
-            "The eight metrics to read first.",
+            "Show the eight most important metrics.",
             _metrics,
             1,
             1,
@@ -423,29 +423,31 @@ COMMANDS = {
         DotCommandEntry(
             ".csv_formulas",
             f".csv_formulas {'|'.join(csv_formulas.CHOICES)}",
-            "Escape or keep text that a spreadsheet executes.",
+            "Escape or keep text that a spreadsheet would execute.",
             _csv_formulas,
             0,
             1,
         ),
-        DotCommandEntry(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
+        DotCommandEntry(".mode", f".mode {'|'.join(MODES)}", "Set the format of results.", _mode, 0, 1),
         DotCommandEntry(
             ".plan",
             ".plan [CHAPTER] SELECT ...",
-            "The commented SQL of a statement or a chapter.",
+            "Show the commented SQL of a statement, or one chapter.",
             _plan,
             1,
             1,
             takes_sql=True,
         ),
-        DotCommandEntry(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
-        DotCommandEntry(".read", ".read FILE", "Runs a file, up to the first error.", _read, 1, 1),
-        DotCommandEntry(".rows", ".rows auto|N|all", "Most rows of a result; auto: what fits.", _rows, 0, 1),
+        DotCommandEntry(".quit", ".quit", "Exit the shell (Ctrl-D).", _quit),
+        DotCommandEntry(".read", ".read FILE", "Run a file, until the first error.", _read, 1, 1),
+        DotCommandEntry(".rows", ".rows auto|N|all", "Limit the rows of a result; auto: as many as fit.", _rows, 0, 1),
         DotCommandEntry(
-            ".schema", ".schema [NAME]", "CREATE statements of one or all tables and views.", _schema, 0, 1
+            ".schema", ".schema [NAME]", "Show CREATE statements of one or all tables and views.", _schema, 0, 1
         ),
-        DotCommandEntry(".tables", ".tables [PART]", "Tables and views (whose name has a part).", _tables, 0, 1),
-        DotCommandEntry(".timer", ".timer on|off", "How long each statement took.", _timer, 0, 1),
+        DotCommandEntry(
+            ".tables", ".tables [PART]", "List tables and views (whose name contains PART).", _tables, 0, 1
+        ),
+        DotCommandEntry(".timer", ".timer on|off", "Show the time of each statement.", _timer, 0, 1),
     )
 }
 """All dot commands by name."""

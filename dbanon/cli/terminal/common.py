@@ -42,18 +42,20 @@ CSV_FORMULAS = click.option(
 )
 
 
-REPLACE = click.option("--replace", is_flag=True, help="Replace files that exist.")
+REPLACE = click.option("--replace", is_flag=True, help="Replace existing files.")
 
 
-CLASSES = click.option("--classes", is_flag=True, help="Write the classes, too.")
+CLASSES = click.option("--classes", is_flag=True, help="Write the classes too.")
 
 
 ALLOW_SMALL_DIFFERENCES = click.option(
-    "--allow-small-differences", is_flag=True, help="Publish though versions differ by too few; the ledger says so."
+    "--allow-small-differences",
+    is_flag=True,
+    help="Publish even if versions differ by too few records; the ledger records it.",
 )
 
 
-AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; errors too.")
+AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Write JSON, also for errors.")
 
 
 def open_database(database: Path, read_only: bool = False) -> Any:

@@ -5,9 +5,7 @@ import threading
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-COMPILING_MESSAGE = (
-    "Compiling the algorithm, once after installation (dbanon warmup compiles all)."
-)
+COMPILING_MESSAGE = "Compiling the algorithm, once after installation (dbanon warmup compiles all)."
 
 BAR_WIDTH = 20
 

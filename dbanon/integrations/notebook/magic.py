@@ -96,7 +96,7 @@ class Magic:
             )
         if line == "--close":
             self.close()
-            return self._print("There is no connection now.")
+            return self._print("There is no connection.")
         return self._print(f"The connection is {self.name}.") if self._use(line) else self._run(line)
 
     def _cell(self, line: str, cell: str) -> Any:
@@ -196,7 +196,7 @@ class Magic:
 
 
 _NO_CONNECTION_TEXT = (
-    "There is no connection. %dbanon clinic.duckdb opens a database, %dbanon con takes a connection that is there."
+    "There is no connection. %dbanon clinic.duckdb opens a database; %dbanon con uses an existing connection."
 )
 
 _ONE_WORD_STATEMENTS = frozenset(

@@ -212,5 +212,5 @@ def _literal_value(function: str, argument_name: str, node: Mapping[str, Any]) -
         if type_["id"] in _NUMBER_TYPES and isinstance(value, int | float):
             return value / 10 ** type_["type_info"]["scale"] if type_["id"] == "DECIMAL" else value
     raise errors.InvalidArgumentError(
-        function, argument_name or "tbl", "a number or a text as it stands", "another expression"
+        function, argument_name or "tbl", "a literal number or text", "another expression"
     )

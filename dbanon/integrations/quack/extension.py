@@ -23,7 +23,10 @@ def load(connection: Any, function: str) -> None:
         QuackExtensionMissingError: DuckDB has an unsupported version, or an extension cannot be loaded.
     """
     if not duckdb.__version__.startswith(SUPPORTED_VERSION):
-        why = f"serving is made for DuckDB {SUPPORTED_VERSION}x, whose protocol and parsed statements it knows"
+        why = (
+            f"serving works only with DuckDB {SUPPORTED_VERSION}x, because protocol and parsed statements depend on "
+            "the version"
+        )
         raise errors.QuackExtensionMissingError(function, duckdb.__version__, "quack", why)
     for name in EXTENSIONS:
         try:

@@ -28,8 +28,8 @@ def fulfil(connection: Any, requests: Iterable[RequestFile]) -> Iterator[str]:
             yield f"{request_label}: {str(error).splitlines()[0]}"
         else:
             result_text = (
-                f"it is {'.'.join(outcome.release)}"
+                f"it is published as {'.'.join(outcome.release)}"
                 if outcome.release
-                else "it is refused, dbanon.release_request says why"
+                else "it is refused; dbanon.release_request has the reason"
             )
             yield f"{outcome.request.description}, asked for by {request.reader}: {result_text}"

@@ -211,7 +211,7 @@ class ReaderHandler:
         if isinstance(error, DbanonError):
             return str(error)
         if isinstance(error, duckdb.OutOfMemoryException):
-            return str(errors.LimitExceededError("The statement needs more memory than the server gives"))
+            return str(errors.LimitExceededError("The statement needs more memory than the server allows"))
         if isinstance(error, _STATEMENT_ERRORS):
             message = str(error).split("\n\nLINE ")[0].strip()
             copy = self._open_copy
@@ -261,9 +261,7 @@ class ReaderHandler:
             nonlocal rows, remaining_bytes
             rows, remaining_bytes = rows + batch.num_rows, remaining_bytes - batch.nbytes
             if rows > self.limits.rows or remaining_bytes < 0:
-                raise errors.LimitExceededError(
-                    f"The answer has more than {self.limits.rows} rows, or as much text as that"
-                )
+                raise errors.LimitExceededError(f"The result has more than {self.limits.rows} rows, or too much text")
 
         return StatementResult.from_cursor(cursor, _BATCH_ROWS, check_batch)
 

@@ -159,8 +159,8 @@ class _ReaderSupervisor:
     def _report_exit(self, reader: subprocess.Popen[str]) -> None:
         """Report that the reader process ended and why, and wait _CHECK_INTERVAL_S."""
         subprocesses.end_process(reader)
-        why = "a statement took too much" if reader.returncode == EXIT_RESTART else f"exit code {reader.returncode}"
-        self.on_message(f"The process that answers ended ({why}) and is started again.")
+        why = "a statement exceeded a limit" if reader.returncode == EXIT_RESTART else f"exit code {reader.returncode}"
+        self.on_message(f"The process that runs the statements ended ({why}) and is started again.")
         self.stopping.wait(_CHECK_INTERVAL_S)
 
 

@@ -82,11 +82,15 @@ class ReleaseResolver:
         """
         end = time.monotonic() + self.seconds * _MAX_WAIT_SHARE
         if not _WAITING_STATEMENTS.acquire(blocking=False):
-            raise errors.ReleasePendingError(release_request.description, "waits for others that are being made")
+            raise errors.ReleasePendingError(
+                release_request.description, "waits for other releases that are being created"
+            )
         try:
             path = request_files.write_request(self.folder, request)
             if path is None:
-                raise errors.ReleasePendingError(release_request.description, "waits for others that are being made")
+                raise errors.ReleasePendingError(
+                    release_request.description, "waits for other releases that are being created"
+                )
             while release_request not in (copy := self.current_copy()).releases:
                 current_time = time.monotonic()
                 if current_time > end:

@@ -131,7 +131,7 @@ def _parse_tree(statement: str, run_query: QueryRunner) -> dict[str, Any]:
     if tree["error"]:
         message = str(tree.get("error_message", "")).split("\n")[0]
         if tree.get("error_type") == "parser":
-            raise errors.ReaderStatementRefusedError("What cannot be parsed", f"({message})")
+            raise errors.ReaderStatementRefusedError("A statement that cannot be parsed", f"({message})")
         raise errors.ReaderStatementRefusedError(f"{_statement_kind(statement)}, which is no SELECT")
     if len(tree["statements"]) != 1:
         raise errors.ReaderStatementRefusedError(f"{len(tree['statements'])} statements in one")
@@ -295,7 +295,7 @@ class _TreeChecker:
             self._check_fields(node, _NODE_FIELDS, kind)
             visited_fields = self._check_relation(kind, node, ctes, depth)
         else:
-            self._require(frozenset(node) in _UNTYPED_NODES, "A form that is not known")
+            self._require(frozenset(node) in _UNTYPED_NODES, "A statement of an unknown form")
             visited_fields = ()
         if "cte_map" in node:
             ctes = self._check_ctes(node["cte_map"], ctes, depth)
@@ -355,7 +355,7 @@ class _TreeChecker:
             self._check_type(node["cast_type"])
             return ("cast_type",)
         if kind == "OPERATOR":
-            self._require(node["type"] in _OPERATORS, "An operator that is not known")
+            self._require(node["type"] in _OPERATORS, "An unknown operator")
         if kind == "COLLATE":
             self._require(node["collation"].lower() in ("nocase", "noaccent", "nfc", "binary"), "A collation")
         if kind == "CONSTANT":

@@ -264,7 +264,7 @@ class Transport:
             session_state = self._sessions.get(session)
         if session_state is None or not self.checker.is_valid(session_state.token):
             self.audit_log.record(
-                "token no more valid", None if session_state is None else session_state.token.name, session
+                "token no longer valid", None if session_state is None else session_state.token.name, session
             )
             return None
         if _INSERT_PATTERN.match(statement) and "(NULL)" in statement:
@@ -276,7 +276,7 @@ class Transport:
                     session_state, self.handler.answer(session, session_state.token.name, statement)
                 )
         except BaseException as error:  # of any kind: the client gets only the handler's message
-            message = self.handler.error_message(error) or "The statement could not be answered."
+            message = self.handler.error_message(error) or "The statement could not be run."
             is_refused = isinstance(
                 error,
                 errors.ReaderStatementRefusedError | errors.RequestNotPermittedError | errors.ReleaseUnavailableError,

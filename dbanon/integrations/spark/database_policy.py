@@ -73,7 +73,7 @@ def _open_database(path: Path) -> Connection:
     except duckdb.Error as error:
         why = str(error).splitlines()[0]
         raise errors.InvalidPolicyFileError(
-            _FUNCTION, f"{str(path)!r}, which is no TOML, CSV or DuckDB database that can be read ({why})"
+            _FUNCTION, f"{str(path)!r}, which is not a readable TOML file, CSV file or DuckDB database ({why})"
         ) from None
 
 

@@ -137,7 +137,5 @@ def _result_or_error(columns: pa.Schema, compute: Callable[[], pa.Table]) -> pa.
     except (errors.DbanonError, duckdb.Error) as error:
         message = str(error).removeprefix("Invalid Input Error: ")
     except pa.ArrowException as error:
-        message = (
-            f"a column cannot be handed on: {type(error).__name__}, whose message may quote values and is withheld."
-        )
+        message = f"a column cannot be passed on: {type(error).__name__}; its message may quote values and is withheld."
     return pa.Table.from_pylist([{"error": message}], columns)

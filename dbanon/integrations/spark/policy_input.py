@@ -62,7 +62,7 @@ def prepare_call(df: DataFrame, function: str, source: PolicySource, arguments: 
             raise errors.UnknownParameterError("anonymize", parameter, parameter_names)
     if search_budget.time_limit_s("anonymize", arguments) is not None:
         raise errors.NotSupportedOnSparkError(
-            function_name, f"improve = {arguments['improve']!r}, which ends when time is up,"
+            function_name, f"improve = {arguments['improve']!r}, which stops at a time limit,"
         )
     parameters_ = json.loads(json.dumps(dict(arguments), default=str))
     columns = _empty_table(df)

@@ -166,10 +166,10 @@ def _check_divisible(planner: CallPlanner, n_tuples: int, max_partition: int) ->
     person = publication.roles.person
     needs = {
         "suppress with a model that compares classes with the table": bool(options["suppress"]) and compares_with_table,
-        "leaving out a number of records": run.max_suppressed is not None,
+        "suppression of a number of records": run.max_suppressed is not None,
         "multi_sensitive = 'joint'": publication.is_joint and len(planner.sensitive_columns) > 1,
         "influence": run.forest is not None,
-        "leaving out duplicates or what lies out of bounds": bool(run.preprocessing.description),
+        "dropping duplicates or records out of bounds": bool(run.preprocessing.description),
         "codes for missing persons": person is not None and bool(publication.reading.missing_codes.get(person)),
         f"family {find(publication.algorithm).family}": find(publication.algorithm).family == "full_domain",
     }

@@ -210,7 +210,7 @@ def _refuse_shadowed(function: str, mapped: Mapping[Place, MappedTable], scans: 
 
 def _untraceable_error(function: str) -> errors.SourceNotResolvedError:
     """Return the error for a query whose columns cannot be traced to stored columns."""
-    why = "reads a table with a policy in a way in which its columns cannot be followed"
+    why = "reads a table with a policy in a way that does not allow tracing its columns"
     hint = "select columns of mapped tables with joins and filters, or anonymize the whole table"
     return errors.SourceNotResolvedError(function, SOURCE_LABEL, why, hint)
 
@@ -323,7 +323,7 @@ def _policy_database(function: str, tables: Iterable[Place]) -> str | None:
     databases = sorted({place[0] for place in tables})
     if len(databases) > 1:
         why = f"reads tables with policies of several databases ({', '.join(databases)})"
-        raise errors.SourceNotResolvedError(function, SOURCE_LABEL, why, "anonymize a query of one database")
+        raise errors.SourceNotResolvedError(function, SOURCE_LABEL, why, "anonymize a query on one database")
     return databases[0] if databases else None
 
 

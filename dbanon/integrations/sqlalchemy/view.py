@@ -255,7 +255,7 @@ def _mapped_table(cls: type[AnonymizedView]) -> Table:
     """
     metadata: MetaData | None = getattr(cls, "metadata", None)
     if metadata is None:
-        raise errors.UnmappableViewError(cls.__name__, "there is no declarative base beside AnonymizedView.")
+        raise errors.UnmappableViewError(cls.__name__, "there is no declarative base next to AnonymizedView.")
     if not hasattr(cls, "__source__"):
         raise errors.UnmappableViewError(cls.__name__, "__source__ is missing.")
     parameters = dict(cls.__parameters__) | ({} if cls.__k__ is None else {"k": cls.__k__})

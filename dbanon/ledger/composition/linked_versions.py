@@ -46,18 +46,18 @@ def check_linked_versions(
     names = [o.version_name for o in linked_versions]
     if any(len(e.pseudonym_keys) > 1 for e in (entry, *linked_versions)):
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.display_name, names, "there are pseudonyms of several columns in them"
+            entry.display_name, names, "they have pseudonyms of several columns"
         )
     if not _are_pseudonyms_of_persons(cursor, spec):
         column = spec.pseudonym_columns[0]
-        reason = f"pseudonyms of {column} are not of one person each, so that groups can be followed"
+        reason = f"a pseudonym of {column} can belong to several persons, so readers can follow groups"
         raise errors.LinkedVersionsNotAnonymousError(entry.display_name, names, reason)
     if any(
         not version_differences.are_comparable(entry, o) or not version_differences.same_values(entry, o)
         for o in linked_versions
     ):
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.display_name, names, "they publish other columns, or know people by another column"
+            entry.display_name, names, "they publish other columns, or identify people by another column"
         )
     misses = _missed_models(cursor, entry, spec, linked_versions, old_suffix)
     if misses:

@@ -62,7 +62,7 @@ def unknown_relations(
             existing = _existing_relations(cursor) if existing is None else existing
             if missing := [place for place in sorted(_bases(other)) if not _exists(place, existing)]:
                 reasons[other.display_name] = (
-                    f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
+                    f"{'.'.join(filter(None, missing[0]))} does not exist any more under this name"
                 )
     if reasons and composition_rule == "refuse":
         raise errors.UnknownRelationError(new.display_name, reasons)

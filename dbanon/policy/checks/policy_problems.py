@@ -231,8 +231,8 @@ def _table_problems(call: Call, tables: Sequence[TableName], row: StoredPolicyRo
             return []
         if attached_databases.has_recorded_database(call.cursor, row.database, row.table):
             return [
-                f"not checked: '{row.table}' is in a database that is not attached now, or it is gone from there. "
-                "Hint: ATTACH it by the name that the policy has for it."
+                f"not checked: '{row.table}' is in a database that is not attached now, or does not exist there any "
+                "more. Hint: ATTACH the database under the name that the policy uses."
             ]
         return [
             f"orphan: there is no table or view '{row.table}' (schema_name '{row.schema}') in this database. "
@@ -318,8 +318,8 @@ FUNCTIONS = (
         "policy_problems",
         (),
         (),
-        "What is wrong in dbanon.policy: unknown tables, columns, roles, hierarchies; identifiers that may be persons. "
-        "And in dbanon.relation: unknown tables and columns, keys without a role, rows about nobody.",
+        "Problems of dbanon.policy: unknown tables, columns, roles, hierarchies; identifiers that may be persons. "
+        "Problems of dbanon.relation: unknown tables and columns, keys without a role, rows about no person.",
         handler=policy_problems_sql,
         example=Example("SELECT * FROM policy_problems();"),
     ),

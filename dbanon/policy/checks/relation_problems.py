@@ -141,8 +141,8 @@ def _resolve_table(
     if not named_tables:
         is_detached = attached_databases.has_recorded_database(call.cursor, database, table)
         message = (
-            f"not checked: '{table}' is in a database that is not attached now, or it is gone from there. "
-            "Hint: ATTACH it by the name that the policy has for it."
+            f"not checked: '{table}' is in a database that is not attached now, or does not exist there any more. "
+            "Hint: ATTACH the database under the name that the policy uses."
             if is_detached
             else f"orphan: there is no table or view '{table}' (schema '{schema}') in this database, as "
             f"{RELATION_TABLE} says. Hint: DELETE the row, or correct the name."

@@ -198,7 +198,10 @@ def _static_findings(call: Call, tables: _PolicyTables, position: int, column: R
     name = column.settings.hierarchy
     n_flat, n_leaves = _count_flat_leaves(call, tables.source, name) if name is not None else (0, 0)
     if name is not None and n_leaves > MAX_TRIVIAL_LEAVES and n_flat > 0:
-        finding = f"{n_flat:,} of {n_leaves:,} values of hierarchy {name} are right under *: as they are, or *"
+        finding = (
+            f"{n_flat:,} of {n_leaves:,} values of hierarchy {name} are directly below *: they are published "
+            "unchanged or as *"
+        )
         rows.append([TOPICS.index("flat"), position, "flat", column.name, finding, None])
     return rows
 
@@ -379,7 +382,7 @@ FUNCTIONS = (
         "policy_review",
         ("tbl",),
         (),
-        "What a release of a table publishes, generalizes and withholds, who is unique by what is published as it is, "
+        "What a release of a table publishes, generalizes and withholds, records that are unique by unchanged values, "
         "flat hierarchies and problems, each with the statement that changes it.",
         handler=policy_review_sql,
         example=Example("SELECT * FROM policy_review('patients');"),

@@ -105,7 +105,8 @@ FUNCTIONS = (
         "uncovered_values",
         ("tbl", "col"),
         (Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one."),),
-        "Values of a column that its hierarchy misses, or that a reader could not tell from generalized ones.",
+        "Values of a column that its hierarchy does not contain, or that a reader could not distinguish from "
+        "generalized ones.",
         handler=uncovered_sql,
         example=Example("SELECT * FROM uncovered_values('patients', 'occupation', hierarchy = 'adult_occupation');"),
     ),

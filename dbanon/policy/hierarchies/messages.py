@@ -10,7 +10,7 @@ MALFORMED = {
     "siblings": "two nodes under one parent have the same label.",
     "ambiguous": "a value of the column is the label of several leaves.",
     "same_name": "two inner nodes would be published under one name.",
-    "inner_star": "an inner node below the root would be published as *, which stands for every value and NULL.",
+    "inner_star": "an inner node below the root would be published as *, which represents every value and NULL.",
 }
 """Why a hierarchy is not well-formed, by the name of the check."""
 

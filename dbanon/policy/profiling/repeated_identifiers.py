@@ -65,7 +65,7 @@ class UnreadableIdentifier:
     def problem(self) -> str:
         """The message about the unreadable relation that policy_problems() shows."""
         return (
-            f"unreadable: '{self.declared.table}' cannot be read here, so nobody knows whether values of the "
+            f"unreadable: '{self.declared.table}' cannot be read here, so it is unknown whether values of the "
             f"identifier '{self.declared.column}' repeat. Hint: SELECT from it to see why."
         )
 

@@ -16,18 +16,28 @@ from dbanon.publishing.report.columns import UnchangedSource
 from dbanon.publishing.report.queries import ReleaseReader, first_value_by_name
 
 _CLASS_ATTACKS = {
-    "homogeneity": "Who finds somebody's class reads off a sensitive value that all of its records share.",
-    "background": "Who finds somebody's class, and knows one value of it that they do not have, is left with a single "
-    "one.",
-    "similarity": "Who finds somebody's class learns that its sensitive values are all of one kind, by their "
-    "hierarchy.",
-    "skewness": "Who finds somebody's class is surer of a sensitive value than without the release, by 20 percentage "
-    "points or more.",
-    "minimality": "Who knows the algorithm, and that it generalized no more than it had to, concludes that a value was "
-    "too frequent among some records.",
-    "reconstruction": "Who guesses exact values behind those that are published, and the sensitive value with them.",
-    "downcoding": "Who knows that ranges and nodes are as tight as they can be concludes that some records lie at "
-    "their ends.",
+    "homogeneity": "An attacker who finds a person's class learns a sensitive value that all of its records share.",
+    "background": (
+        "An attacker who finds a person's class, and can rule out one of its values for that person, is left with a "
+        "single value."
+    ),
+    "similarity": (
+        "An attacker who finds a person's class learns that its sensitive values are all of one kind, according to "
+        "their hierarchy."
+    ),
+    "skewness": "An attacker who finds a person's class is surer of a sensitive value than without the release, by 20 "
+    "percentage points or more.",
+    "minimality": (
+        "An attacker who knows the algorithm, and that it generalized only as far as necessary, concludes that a "
+        "value was too frequent among some records."
+    ),
+    "reconstruction": (
+        "An attacker guesses the exact values behind the published ones, and with them the sensitive value."
+    ),
+    "downcoding": (
+        "An attacker who knows that ranges and nodes are as tight as possible concludes that some records lie at "
+        "their ends."
+    ),
 }
 """Attacks on single classes that are tried, and what each does."""
 
@@ -50,7 +60,10 @@ def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
     Attacks that do not apply to the release are omitted. Of those that fail, there is a note.
     """
     if source is None:
-        sentences = ["No attack was tried: the source is not there as it was released, and only it says who is right."]
+        sentences = [
+            "No attack was tried: the source has changed since the release or does not exist, and only the source "
+            "shows which guesses are right."
+        ]
         return Section("attacks", "Attacks", sentences)
     parts = [*linkage_parts(reader, source), *majority_parts(reader)]
     for kind, does in _CLASS_ATTACKS.items():
@@ -78,10 +91,10 @@ def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
             )
         )
     sentences = [
-        "These attackers read the release and know whom they look for. The source says how often they are right. "
-        "Nothing of this chapter goes out: its numbers follow from values that nobody is shown.",
-        "Linkage with tables of other people, and prediction by a random forest, take what is not at hand here: "
-        "attack_summary does both.",
+        "These attackers read the release and know whom they look for. The source shows how often they are right. Do "
+        "not publish this chapter: its numbers follow from values that are not published.",
+        "Linkage with tables of other people, and prediction by a random forest, need data that the report does not "
+        "have; attack_summary runs both.",
     ]
     return Section("attacks", "Attacks", sentences, parts)
 
@@ -117,8 +130,8 @@ def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]
     rows = reader.rows(query)
     metrics, raw_values = first_value_by_name([row[1:3] for row in rows]), {row[1]: row[4] for row in rows}
     sentences = [
-        "Who has a table of everybody in the source, by name and with the exact quasi-identifiers, looks each of them "
-        f"up in the release.{_sample_clause(metrics)}",
+        "An attacker who has a table of all people in the source, by name and with the exact quasi-identifiers, looks "
+        f"up each of them in the release.{_sample_clause(metrics)}",
         f"{format_cell(metrics['linked'])} of "
         f"{format_cell(metrics.get('tried', metrics['registered']))} records of the source fit records of the "
         "release.",
@@ -126,11 +139,10 @@ def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]
     if metrics["linked"]:
         sentences.append(
             f"Each of them fits at least {format_cell(metrics['candidates_least'])}, in the median "
-            f"{format_cell(metrics['candidates_median'])}; "
-            f"{format_cell(metrics['exact_matches'])} fit one alone, where by the exact values "
-            f"of the source {format_cell(raw_values['exact_matches'])} would. Picking one of "
-            "those that somebody fits is right with "
-            f"a chance of {format_share(metrics['confidence'])} on average."
+            f"{format_cell(metrics['candidates_median'])}; {format_cell(metrics['exact_matches'])} fit only one, and "
+            f"with the exact values of the source {format_cell(raw_values['exact_matches'])} would. Picking one of "
+            f"the records that a person fits is right with a probability of {format_share(metrics['confidence'])} on "
+            "average."
         )
     return [
         NoteBlock(" ".join(sentences), "Linkage"),
@@ -153,23 +165,22 @@ def majority_parts(reader: ReleaseReader) -> list[Block]:
         return [_not_run("inference", problem)]
     rows = reader.rows(query)
     sentences = [
-        "Who knows that somebody is in the release, and their quasi-identifiers, guesses the sensitive value that is "
-        f"most frequent among the records that they fit.{_sample_clause(_sample_argument(reader))}",
+        "An attacker who knows that a person is in the release, and the person's quasi-identifiers, guesses the most "
+        f"frequent sensitive value among the records that fit.{_sample_clause(_sample_argument(reader))}",
     ]
     for column in dict.fromkeys(row[0] for row in rows):
         right = next(row for row in rows if row[:2] == (column, "accuracy"))
         if right[2] is None:
-            sentences.append(f"{format_cell(column)}: nobody has a value that could be guessed.")
+            sentences.append(f"{format_cell(column)}: no person has a value that could be guessed.")
             continue
         sentences.append(
-            f"{format_cell(column)}: {format_share(right[2])} is guessed right. Always "
-            "guessing the most frequent value "
-            f"of the release is right for {format_share(right[3])}, and who has the source would be right for "
-            f"{format_share(right[4])}."
+            f"{format_cell(column)}: {format_share(right[2])} is guessed right. Always guessing the most frequent "
+            f"value of the release is right for {format_share(right[3])}, and an attacker who has the source would be "
+            f"right for {format_share(right[4])}."
         )
     sentences.append(
-        "What is gained over the most frequent value is what quasi-identifiers tell of anybody, and also each person's "
-        "own record, which is among those that are counted: in small classes it alone makes a gain."
+        "The gain over the most frequent value has two causes: what the quasi-identifiers reveal about a person, and "
+        "the person's own record, which is one of those that are counted; in small classes it alone causes a gain."
     )
     return [
         NoteBlock(" ".join(sentences), "Inference"),
@@ -195,7 +206,7 @@ def _sample_clause(metrics: Mapping[str, object]) -> str:
     n_tried = metrics.get("tried", metrics.get("sample"))
     if n_tried is None:
         return ""
-    return f" To be done in seconds, this was tried with {format_cell(n_tried)} records, drawn by a hash."
+    return f" To finish in seconds, this was tried with {format_cell(n_tried)} records, drawn by a hash."
 
 
 def _not_run(kind: str, problem: DbanonError) -> NoteBlock:
@@ -226,8 +237,8 @@ def _result_sentences(rows: Sequence[Sequence[object]]) -> str:
             )
         if metrics.get("known"):
             sentences.append(
-                f"{format_cell(column)}: {format_cell(metrics['known'])} records are known to be "
-                "there, though not whose."
+                f"{format_cell(column)}: {format_cell(metrics['known'])} records are known to be there, but not to "
+                "whom they belong."
             )
     return (
         " ".join(sentences)

@@ -20,7 +20,7 @@ def release_section(lines: Sequence[Line]) -> Section:
         f"released at {release_values['released at']} by the algorithm "
         f"{release_values['algorithm']}: {_format_number(values['achieved', 'records'])} records "
         f"with {n_published} columns.",
-        "The ledger keeps no name of a person who released it: a DuckDB database has no users.",
+        "The ledger does not record who released it: a DuckDB database has no users.",
     ]
     return Section(
         "released",
@@ -37,13 +37,12 @@ def protection_section(lines: Sequence[Line]) -> Section:
         f"{line.label}: {line.value}" for line in lines if line.section == "model" and line.label != "verified"
     ]
     sentences = [
-        "What was asked for: " + "; ".join(map(_format_text, constraints)) + ".",
-        f"What was achieved: k = {values['achieved', 'k']} in "
-        f"{_format_number(values['achieved', 'classes'])} classes; "
+        "Requirements: " + "; ".join(map(_format_text, constraints)) + ".",
+        f"Achieved: k = {values['achieved', 'k']} in {_format_number(values['achieved', 'classes'])} classes; "
         f"{format_share(float(values['achieved', 'precision']))} of the quasi-identifiers' detail is kept (precision).",
     ]
     return Section(
-        "model", "Privacy model and what was achieved", sentences,
+        "model", "Privacy model and achieved values", sentences,
         [CertificateLines(_lines_of_sections(lines, "model", "achieved", "left out", "other releases"))],
     )  # fmt: skip
 
@@ -51,11 +50,11 @@ def protection_section(lines: Sequence[Line]) -> Section:
 def limits_section(lines: Sequence[Line]) -> Section:
     """Return the section about what the release does not protect from, and about its withheld columns."""
     sentences = [
-        "No release protects from everything. What follows holds of this one; the numbers say how much of it there is."
+        "No release protects from everything. The following limits apply to this one; the numbers show their extent."
     ]
     return Section(
         "limits",
-        "What it does not protect from",
+        "Limits of the protection",
         sentences,
         [CertificateLines(_lines_of_sections(lines, "not protected", "withheld"))],
     )

@@ -60,7 +60,7 @@ def worst_classes(reader: ReleaseReader) -> ResultTable | None:
     table = _worst_table(reader, *reader.shape.sensitive[0])
     name = format_cell(reader.shape.sensitive[0][0])
     rows = table.rows[:N_FIRST_PAGE_CLASSES]
-    return replace(table, caption=f"{name}: the {len(rows)} classes in which one value leads most", rows=rows)
+    return replace(table, caption=f"{name}: the {len(rows)} classes in which one value is most dominant", rows=rows)
 
 
 def class_size_section(reader: ReleaseReader) -> Section:
@@ -74,8 +74,8 @@ def class_size_section(reader: ReleaseReader) -> Section:
     size_query = class_size_query(reader)
     rows = reader.rows(size_query)
     sentences = [
-        f"A class is all records with the same published quasi-identifiers. The smallest has {format_cell(rows[0][0])} "
-        f"{unit}, the greatest {format_cell(rows[-1][0])}."
+        "A class contains all records with the same published quasi-identifiers. The smallest has "
+        f"{format_cell(rows[0][0])} {unit}, the greatest {format_cell(rows[-1][0])}."
     ]
     if len(rows) > N_SMALLEST_CLASSES:
         sentences.append(
@@ -104,16 +104,14 @@ def homogeneity_section(reader: ReleaseReader) -> Section:
     """
     parts = [part for name, type_ in reader.shape.sensitive for part in _column_blocks(reader, name, type_)]
     if not parts:
-        sentences = [
-            "No column of the release is declared sensitive, so that no value is said to be protected in a class."
-        ]
+        sentences = ["No column of the release is declared sensitive, so no value is protected within a class."]
         return Section("values", "Sensitive values of the worst classes", sentences)
     sentences = [
-        "Who finds somebody's class learns the share that each sensitive value has in it. The greater the share of the "
-        "most frequent one, the surer the guess: 100% is certainty. A missing value is no guess."
+        "A reader who finds a person's class learns the share of each sensitive value in it. The greater the share of "
+        "the most frequent value, the surer the guess: 100% is certainty. A missing value is not a guess."
     ]
     if reader.outgoing:
-        sentences.append("Which values and which classes these are is not named here.")
+        sentences.append("The values and the classes are not named here.")
     return Section("values", "Sensitive values of the worst classes", sentences, parts)
 
 
@@ -145,7 +143,7 @@ def _worst_table(reader: ReleaseReader, name: str, type_: str) -> ResultTable:
     if with_values:
         quasi = [column for column, _ in reader.shape.quasi]
         head = (*quasi, "records", "different values", "most frequent value", "its share")
-    caption = f"{format_cell(name)}: the {N_WORST_CLASSES} classes in which one value leads most"
+    caption = f"{format_cell(name)}: the {N_WORST_CLASSES} classes in which one value is most dominant"
     return replace(reader.table(caption, head, worst), shares=(len(head) - 1,))
 
 

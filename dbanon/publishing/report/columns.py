@@ -58,7 +58,7 @@ def loss_section(reader: ReleaseReader, source: UnchangedSource | None) -> Secti
             try:
                 query = reader.function("distortion", ("value",), {"qi": [column], "normalize_levels": True})
             except DbanonError as problem:
-                parts.append(NoteBlock(f"How far {format_cell(column)} was raised could not be told: {problem}"))
+                parts.append(NoteBlock(f"How far {format_cell(column)} was raised could not be computed: {problem}"))
                 continue
             value = float(reader.rows(query)[0][0])
             facts.append(Line("loss", f"{column}: average level", format_number(value), query.display_sql))
@@ -70,16 +70,18 @@ def loss_section(reader: ReleaseReader, source: UnchangedSource | None) -> Secti
         if name in reader.certificate.metrics:
             value = reader.certificate.metrics[name]
             metric_sql = recompute.metric(name, reader.certificate.stored_metrics[name])
-            facts.append(Line("loss", f"{column}: share that tells nothing", format_number(value), metric_sql))
+            facts.append(Line("loss", f"{column}: share without information", format_number(value), metric_sql))
             nothing.append((column, value))
-    sentences = ["Generalizing loses detail: that is what protects, and what an analysis misses."]
+    sentences = ["Generalization removes detail: this protects people, and limits an analysis."]
     if levels:
         sentences.append(
-            "The average level is 0 where values are published as they were, and 1 where nothing of them is left: the "
+            "The average level is 0 if values are published unchanged, and 1 if they are fully generalized: the "
             "height of a published node in its hierarchy, or the width of a range over that of the column."
         )
-    sentences.append("The share that tells nothing is that of the records whose published value stands for all values.")
-    kind = "average level" if levels else "share of records that tells nothing"
+    sentences.append(
+        "The share without information is that of the records whose published value represents all values."
+    )
+    kind = "average level" if levels else "share of records without information"
     bars = svg.bar_plot(levels or nothing, kind)
     sql = [line.sql for line in facts if line.sql and line.label.endswith(kind if levels else "nothing")]
     return Section(
@@ -100,12 +102,12 @@ def values_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
     query = _summary_query(reader, columns, source)
     rows = reader.rows(query)
     head = ("column", *(("different before", "missing before") if source else ()), "different after", "missing after")
-    sentences = ["Columns that are published, with the number of different values and of records that have none."]
+    sentences = ["Published columns, with the number of different values and of records without a value."]
     if source is None:
-        sentences.append("What the source has of them is not told here.")
+        sentences.append("Their numbers in the source are not stated here.")
     else:
         sentences.append(
-            f"Values before are those of the source; of these, only such as at least {reader.entry.k} "
+            f"Values before are those of the source; of these, only values that at least {reader.entry.k} "
             f"{'persons' if source.person else 'records'} share are shown."
         )
     marks = [(row[0], *((row[1],) if source else ()), row[-2]) for row in rows]

@@ -131,7 +131,7 @@ def is_share(line: Line) -> bool:
         return line.label.startswith(("prosecutor", "marketer"))
     if (line.section, line.label) == ("achieved", "precision"):
         return True
-    return line.label.startswith("share of records") or line.label.endswith(": share that tells nothing")
+    return line.label.startswith("share of records") or line.label.endswith(": share without information")
 
 
 def _lines_by_section(facts: CertificateLines) -> list[tuple[str, list[Line]]]:

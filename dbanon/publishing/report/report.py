@@ -98,7 +98,10 @@ def report(
         report(con, "safe", "safe.html", overwrite=True)
     """
     if not hasattr(connection, "execute"):
-        accepts = "a connection: it is made from the ledger, which has what dbanon.create_release published there"
+        accepts = (
+            "a connection: it is created from the ledger, which has the releases that dbanon.create_release published "
+            "there"
+        )
         raise errors.InvalidArgumentError("report", "connection", accepts, f"a {type(connection).__name__}")
     handover = Handover(recipient, purpose, legal_basis)
     handover.check("report")
@@ -179,7 +182,7 @@ def _render_report(
     require_matplotlib("report: a plot")
     outgoing, population = options.outgoing, options.population
     if outgoing and population is not None:
-        raise errors.UnusedArgumentError("report", "population", "what goes out is judged by the released rows alone")
+        raise errors.UnusedArgumentError("report", "population", "the outgoing report uses only the released rows")
     if population is not None:
         population = _table_argument(catalog.resolve_source("report", population, cursor, path, {}), entry)
     with _one_transaction(cursor):
@@ -247,9 +250,9 @@ def _table_argument(table: catalog.Source, entry: releases.LedgerEntry) -> str:
 
 
 _CHANGED = (
-    "The source, the policy or the hierarchies are not what they were when this version was released, or cannot be "
-    "read: what follows from the source (attacks, error of queries, levels of generalization, columns before) is left "
-    "out. FROM release_status() says what has changed; a refresh makes a version of which all can be told."
+    "The source, the policy or the hierarchies have changed since this version was released, or cannot be read: "
+    "everything that follows from the source (attacks, error of queries, levels of generalization, columns before) is "
+    "omitted. FROM release_status() shows the changes; a refresh creates a version with a complete report."
 )
 
 
@@ -294,19 +297,21 @@ FUNCTIONS = (
         (
             Parameter(
                 "outgoing", Boolean(),
-                "What may go out with the release: no value, nothing that follows from the source.",
+                "Write only what may be published with the release: no values, and nothing that follows from the "
+                "source.",
                 False,
             ),
             Parameter(
                 "population",
                 Text("a table's name"),
-                "A table of everybody the released people may be among, for the journalist's risk.",
+                "A table of the whole population to which the released people belong, for the journalist risk.",
             ),
-            Parameter("purpose", Text("a text"), "What the release is given for; by default as stored by publish."),
-            Parameter("recipient", Text("a text"), "Who gets the release; by default as stored by publish."),
+            Parameter("purpose", Text("a text"), "The purpose of the release; by default as stored by publish."),
+            Parameter("recipient", Text("a text"), "The recipient of the release; by default as stored by publish."),
             Parameter("legal_basis", Text("a text"), "The legal basis; by default as stored by publish."),
         ),
-        "What a release is, achieves and leaves at risk, with plots and SQL, as one HTML page to read and to file.",
+        "The report of a release as one HTML page, to read and to file: source, achieved values and risk, with plots "
+        "and SQL.",
         handler=report_sql,
         example=Example("SELECT length(html) > 1000 FROM report('safe');", SAFE),
     ),

@@ -38,16 +38,15 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
     people = "persons" if reader.shape.persons is not None else "records"
     highest, average = (lines_by_item["risk", f"prosecutor, {statistic}"].value for statistic in ("highest", "average"))
     sentences = [
-        f"The prosecutor knows that somebody is in the release, and their quasi-identifiers. This leads to a class of "
-        f"at least {lines_by_item['achieved', 'k'].value} {people}: picking one of them is right "
-        "with a chance of at most "
-        f"{_brief(highest)}, on average {_brief(average)}.",
+        "The prosecutor knows that a person is in the release, and the person's quasi-identifiers. This leads to a "
+        f"class of at least {lines_by_item['achieved', 'k'].value} {people}: picking one of them is right with a "
+        f"chance of at most {_brief(highest)}, on average {_brief(average)}.",
         f"The marketer wants to name as many records as possible: drawing at random in each class, "
         f"{_brief(lines_by_item['risk', 'marketer, average'].value)} of the records is expected to be named right.",
-        "The journalist knows somebody of a wider population, and not whether they are in the release. The population "
-        "holds everybody who was released, so that this risk is never above the prosecutor's."
-        + ("" if population else " How far below it is takes a table of the population."),
-        "Who knows more than the quasi-identifiers, such as the unchanged columns, can be surer than that.",
+        "The journalist knows a person of a wider population, but not whether that person is in the release. The "
+        "population contains all released people, so this risk is never above the prosecutor's."
+        + ("" if population else " To compute it, a table of the population is needed."),
+        "A reader who knows more than the quasi-identifiers, such as the unchanged columns, can be surer than that.",
     ]
     parts: list[Block] = [CertificateLines([line for line in lines if line.section == "risk"])]
     if not reader.outgoing:
@@ -55,7 +54,10 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
         parts.append(_risk_table(reader, "reidentification", "Risk of re-identification; above: above 20%", arguments))
         for name, caption in (
             ("disclosure", "Chance to guess a sensitive value from its class"),
-            ("exposure", "Share of the most frequent sensitive value that lies in classes where it leads"),
+            (
+                "exposure",
+                "Share of the most frequent sensitive value that lies in classes where it is the most frequent",
+            ),
         ):
             if reader.shape.sensitive:
                 parts.append(_risk_table(reader, name, caption, {}))
@@ -74,7 +76,7 @@ def _risk_table(reader: ReleaseReader, name: str, caption: str, arguments: Mappi
     except DbanonError as problem:
         if arguments:
             raise
-        return NoteBlock(f"{caption}: this could not be told. {problem}")
+        return NoteBlock(f"{caption}: this could not be computed. {problem}")
 
 
 def _brief(value: str) -> str:
@@ -89,13 +91,14 @@ def query_error_section(reader: ReleaseReader) -> Section:
     """
     columns = ("kind", "predicates", "queries", "median", "p95", "mean")
     sentences = [
-        "Random counts and averages were asked of the release and of its source. The relative error is the difference "
-        "over the true answer: half of the answers are no worse than the median, 95 of 100 no worse than p95."
+        "Random counts and averages were computed on the release and on its source. The relative error is the "
+        "difference over the true answer: half of the answers are no worse than the median, 95 of 100 no worse than "
+        "p95."
     ]
     try:
         query = reader.function("query_error", columns, {})
     except DbanonError as problem:
-        return Section("queries", "Error of queries", sentences, [NoteBlock(f"This could not be told. {problem}")])
+        return Section("queries", "Error of queries", sentences, [NoteBlock(f"This could not be computed. {problem}")])
     rows = reader.rows(query)
     lines = [(f"{row[0]}, {row[1]}", row[3], row[4]) for row in rows if row[3] is not None and row[4] is not None]
     caption = "Relative error by number of predicates"

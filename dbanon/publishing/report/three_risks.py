@@ -41,7 +41,8 @@ TERMS = (
         "GDPR, Recital 26",
         "data are anonymous if no one can be identified by means that are reasonably likely to be used. The numbers "
         "above are for a reader who knows the quasi-identifiers. Whether other means are reasonably likely depends on "
-        "the recipient: that is your assessment. Whoever has the source and the ledger can link every class to people.",
+        "the recipient: that is your assessment. Anyone who has the source and the ledger can link every class to "
+        "people.",
     ),
     (
         "EDPB, Guidelines 01/2025",
@@ -141,7 +142,7 @@ def _linkability(reader: ReleaseReader, writer: VerdictWriter, source: Unchanged
             )
             if linked:
                 yield RiskNumber(
-                    "records that each fits, least and median",
+                    "records that each person fits, minimum and median",
                     f"{int(metrics['candidates_least']):,} and {int(metrics['candidates_median']):,}",
                     [query.display_sql],
                 )

@@ -106,7 +106,7 @@ class VerdictWriter:
         unchanged = (
             "Since then, its tables have not changed."
             if self.certificate.row.get("hashes")
-            else "Whether its tables have changed since then is unknown: an earlier version of dbanon made it."
+            else "Whether its tables have changed since then is unknown: an earlier version of dbanon created it."
         )
         yield Statement(f"dbanon checked this before it stored the release. {unchanged}")
 
@@ -149,7 +149,7 @@ class VerdictWriter:
         """Return how many records were suppressed and dropped."""
         labels = {"as outliers": "suppressed as outliers", "for a NULL": "dropped for a missing value",
                   "beyond bounds": "dropped beyond bounds", "as duplicates": "dropped as duplicates",
-                  "held back since an erasure": "withheld after an erasure"}  # fmt: skip
+                  "withheld since an erasure": "withheld after an erasure"}  # fmt: skip
         counts = {text: self.number("left out", label) for label, text in labels.items()}
         removed = [f"{count(number, 'record', 'records')} {text}" for text, number in counts.items() if number]
         return "; ".join(removed) or "no record was suppressed or dropped"
@@ -200,7 +200,7 @@ class VerdictWriter:
         else:
             sentence = "There was no other release of the same people in this database."
         if unknown:
-            sentence += f" Not compared, since it is unknown whether the people are the same: {'; '.join(unknown)}."
+            sentence += f" Not compared, because it is unknown whether the people are the same: {'; '.join(unknown)}."
         return sentence
 
     def _unchanged_limits(self) -> Iterator[Statement]:

@@ -100,7 +100,8 @@ def _child_key(call: Call, entity: Source, child: Source, stored: StoredKeys) ->
         n_keys, plural = len(foreign_keys) or "no", "S" * (len(foreign_keys) > 1)
         foreign_keys_text = f"{child.shown} has {n_keys} FOREIGN KEY{plural} to {entity.shown}"
         accepts = (
-            f"the columns that say who a row is about ({foreign_keys_text}, and dbanon.relation says nothing of them)"
+            f"the columns that identify the person of a row ({foreign_keys_text}, and dbanon.relation has no row for "
+            "them)"
         )
         raise errors.MissingArgumentError(call.function.name, "key", accepts, "key = 'patient_id'")
     return _PersonKey(foreign_keys[0])

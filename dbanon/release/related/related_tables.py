@@ -36,11 +36,14 @@ So do those with Widening if the options ask for it.
 """
 
 _MODELS_REASON = (
-    "it is about one sensitive value a person, and there are several rows",
-    "l (of the form distinct), which counts people: no value is held by more than 1/l of a class",
+    "it is for one sensitive value per person, and there are several rows",
+    "l (of the form distinct), which counts people: at most 1/l of a class have the same value",
 )
 
-_ALGORITHM_REASON = ("it leaves records out or publishes more than they span", "kacpc, mondrian and best do neither")
+_ALGORITHM_REASON = (
+    "it suppresses records or publishes wider ranges than their values",
+    "kacpc, mondrian and best do neither",
+)
 """Why a feature is supported for single tables only, and what to do."""
 
 

@@ -13,8 +13,9 @@ RELATED_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "entity",
         Text("a table's name"),
-        "The table with one row per person. The rows of this table are about them: both are anonymized together, so "
-        "that each person shares a row there and all rows here with k people. The keys become pseudonyms.",
+        "The table with one row per person. The rows of this table are about these persons. Both tables are "
+        "anonymized together, so that the published rows of a person, in both tables, are equal for at least k "
+        "people. The keys become pseudonyms.",
     ),
     Parameter(
         "children",
@@ -25,13 +26,13 @@ RELATED_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "key",
         Key(),
-        "With entity or children: the columns that say who a row is about, or {'patient_id': 'id'} where they have "
-        "other names in the table of people; default: what dbanon.relation says, or a FOREIGN KEY of the table.",
+        "With entity or children: the columns that identify the person of a row, or {'patient_id': 'id'} if they have "
+        "other names in the table of people; default: those of dbanon.relation, or a FOREIGN KEY of the table.",
     ),
     Parameter(
         "max_children",
         Integer(1, 10**6),
-        "With entity or children: at most so many rows of one table are published of a person; default: "
+        "With entity or children: maximum number of published rows of a person per table; default: "
         f"{DEFAULT_MAX_CHILDREN}.",
     ),
 )
@@ -39,16 +40,16 @@ RELATED_PARAMETERS: tuple[Parameter, ...] = (
 RELATED_PARAMETER_NAMES = frozenset(parameter.name for parameter in RELATED_PARAMETERS)
 
 ONE_TABLE_REASON = (
-    "the command line, dbt, SQLAlchemy, and functions that work with the classes of a table know one table each",
+    "the command line, dbt, SQLAlchemy, and functions that work with the classes of a table support one table only",
     "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', ..., children = 'visits') makes all "
     "tables of the release",
 )
 """Why several tables are refused, and what to do."""
 
 POLICY_REASON = (
-    "with entity or children the policies alone say what columns are and how they are published, so that every call "
-    "for a table of the release means the same release",
-    "leave it out, or UPDATE dbanon.policy",
+    "with entity or children, only the policies determine roles and settings of columns, so that every call for a "
+    "table of the release returns the same release",
+    "omit it, or UPDATE dbanon.policy",
 )
 """Why a call for related tables names no columns, and what to do."""
 
@@ -67,7 +68,7 @@ def refuse_related_tables(function: str, call_values: Mapping[str, object]) -> N
     """
     if has_related_tables(call_values):
         parameter = "entity" if call_values.get("entity") is not None else "children"
-        raise errors.NotSupportedForRelatedTablesError(function, f"what is made with {parameter}", *ONE_TABLE_REASON)
+        raise errors.NotSupportedForRelatedTablesError(function, f"a release with {parameter}", *ONE_TABLE_REASON)
     for name in ("key", "max_children"):
         if call_values.get(name) is not None:
             raise errors.UnusedArgumentError(function, name, "there is neither entity nor children")

@@ -114,13 +114,16 @@ def _check_objective(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> None
     options = spec.options
     if options["objective"] != "precision" and options["improve"] is None and algorithm.ability(OwnSearch) is None:
         name = spec.algorithm
-        why = f"{name} searches for nothing unless improve gives it moves: improve = 20000, or algorithm best"
+        why = f"{name} does not search without improve, such as improve = 20000 (best always does)"
         raise errors.UnusedArgumentError(spec.function, "objective", why)
     if options["objective"] == "sse":
         for quasi in spec.attributes:
             if not quasi.is_number:
                 function, table, column = spec.function, spec.source.shown, quasi.quasi.column
-                why = "it is a category, without squares. Leave it out of qi, or lower 'precision' or 'ncp'."
+                why = (
+                    "it is a category, which has no squared distance. Omit it from qi, or use objective 'precision' "
+                    "or 'ncp'."
+                )
                 raise errors.UnsupportedSettingError(function, "objective = 'sse'", table, column, why)
 
 
@@ -173,9 +176,7 @@ def requested_noise(function: TableFunction, options: Mapping[str, object]) -> a
         return None
     if function.kind == "inference":
         name = noise.asked.split(" = ")[0]
-        raise errors.UnusedArgumentError(
-            function.name, name, "it tells what published classes narrow, and noise has none"
-        )
+        raise errors.UnusedArgumentError(function.name, name, "it is about published classes, and noise has none")
     if options["intervals"] != "text":
         raise errors.UnusedArgumentError(
             function.name, "intervals", f"with {noise.asked} numbers are published, not ranges"

@@ -87,9 +87,9 @@ def resolve_transformed_columns(
                 function, column_text, role, f"it has the type {type_}", f"one of {', '.join(SHIFTED_TYPES)}"
             )
         if role == "shift" and roles.person is None:
-            accepted = "a table whose policy says who a person is (role person or pseudonym)"
+            accepted = "a table whose policy identifies persons (role person or pseudonym)"
             raise errors.CannotTransformColumnError(
-                function, column_text, role, "all dates of a person are shifted alike", accepted
+                function, column_text, role, "all dates of a person are shifted by the same number of days", accepted
             )
         if role != "shift" and person_value(Sql("NULL"), type_) is None:
             accepted = "numbers, dates, times, text, booleans, enums or UUIDs"
@@ -162,7 +162,7 @@ def _warn_of_shared_key_file(reference: str) -> None:
     """Warn (KeyFileWarning) if users other than its owner have permissions for the file that a reference names."""
     mode = keys.shared_file_mode(reference)
     if mode is not None:
-        message = f"{reference} has the mode {mode}: others than its owner may read the key. Hint: chmod 600."
+        message = f"{reference} has the mode {mode}: users other than its owner can read the key. Hint: chmod 600."
         warnings.warn(message, KeyFileWarning, stacklevel=2)
 
 

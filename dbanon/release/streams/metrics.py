@@ -58,9 +58,9 @@ STREAM_METRICS = (
     StreamMetric(
         "average_loss",
         "lower",
-        "Mean over the records of what each loses, from 0 to 1: of a number the width of its interval over that of all "
-        "that is published, of a category the leaves below its node but one, over all but one; 1 for what is left out "
-        "with a row (Cao et al. 2011).",
+        "Mean loss of the records, from 0 to 1: for a number, the width of its interval over the width of all "
+        "published values; for a category, the leaves below its node less one, over all leaves less one; 1 for a "
+        "suppressed record (Cao et al. 2011).",
         Sql("c.loss"),
     ),
     StreamMetric(
@@ -78,7 +78,7 @@ STREAM_METRICS = (
     StreamMetric(
         "suppression",
         "lower",
-        "Share of the records that are left out, as no class was found for them in time.",
+        "Share of the records that are suppressed because no class was found for them in time.",
         Sql("r.left_out::DOUBLE / r.records"),
         sql_where_dropped=Sql("dropped.records::DOUBLE / (r.records + dropped.records)"),
     ),
@@ -89,7 +89,7 @@ STREAM_METRICS = (
         Sql("f.persons"),
         is_publishable=False,
     ),
-    StreamMetric("classes", "higher", "Equivalence classes, by what they publish.", Sql("c.classes")),
+    StreamMetric("classes", "higher", "Number of equivalence classes, by their published values.", Sql("c.classes")),
     StreamMetric(
         "reuse",
         "higher",

@@ -185,7 +185,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
         accepts = f"at least {min_delta}, as many records as a class needs"
         raise errors.InvalidArgumentError(function, "delta", accepts, options["delta"])
     if options["weights"] == "influence":
-        accepts = "weights by column for a stream, of which nothing is there to learn influence from when it begins"
+        accepts = "weights by column for a stream, which has no records from which to learn influence when it begins"
         raise errors.InvalidArgumentError(function, "weights", accepts, "'influence'")
     if options["l"] is not None and not spec.roles.sensitive:
         raise errors.SensitiveColumnMissingError(function, "l", spec.source.shown)
@@ -195,7 +195,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
         raise errors.InvalidArgumentError(function, name, accepts, options[name])
     for attribute in spec.attributes:
         if attribute.quasi.settings.max_level is not None:
-            why = "a stream cannot promise that a record finds a class below a level. Hint: withhold the column."
+            why = "a stream cannot guarantee that a record finds a class below a level. Hint: withhold the column."
             raise errors.UnsupportedSettingError(function, "max_level", spec.source.shown, attribute.quasi.column, why)
     algorithm_options = {p.name: options[p.name] for p in algorithm.own}
     reads_label = _target_column_number(spec, algorithm_options) is not None

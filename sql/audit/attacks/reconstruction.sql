@@ -1,8 +1,8 @@
 {#- Reconstruction (Majeed et al. 2024, Attack II): a guess of a record's quasi-identifiers, any value of what is
     published being equally likely, and of its sensitive value, as frequent as in its class. -#}
 {% for c in attributes %}
-{# The number of values of the domain (leaves of the hierarchy, else values of the source) that a class may stand for.
-    #}
+{# The number of values of the domain (leaves of the hierarchy, otherwise values of the source) that a class may
+   represent. #}
 {% if c.is_number %}
 -- One row per end of a class: the number of values of the source before a lower end (-1) or up to an upper end (1).
 {{ 'passed values'|of(c) }} AS MATERIALIZED (
@@ -18,7 +18,7 @@
     WHERE kind <> 0
 ),
 {% endif %}
--- One row per published value: the number of values that it stands for.
+-- One row per published value: the number of values that it represents.
 {{ 'spans'|of(c) }} AS MATERIALIZED (
     {% if c.is_number %}
     SELECT k.{{ 'low'|of(c) }}, k.{{ 'high'|of(c) }}, greatest(b.passed - a.passed, 1)::DOUBLE AS span

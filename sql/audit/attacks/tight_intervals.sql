@@ -1,6 +1,6 @@
-{#- What a class publishes of a column, "age: published parts", and whether no class of the column could have published
-    less, "age: tightness": both ends of an interval are values of people, two children of a node are occupied. Values
-    without a hierarchy have neither. -#}
+{#- The parts that a class publishes of a column, "age: published parts", and whether no class of the column could have
+    published less, "age: tightness": both ends of an interval are values of people, two children of a node are
+    occupied. Values without a hierarchy have neither. -#}
 {% macro tight(c) %}
 {% if c.is_number %}
 -- One row per class that publishes a bounded interval: its ends.

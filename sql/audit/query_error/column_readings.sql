@@ -92,8 +92,8 @@ published_texts AS MATERIALIZED (
 {% if numbers %}
 {{ published_ends(numbers, columns|length) }}
 {% endif %}
--- One row per published text of a column: the least and the greatest value that it stands for, as numbers, of an open
--- interval its bounds; of a category how deep its node is in the hierarchy, unless it is a leaf.
+-- One row per published text of a column: the least and the greatest value that it represents, as numbers (for an open
+-- interval its bounds); for a category also the depth of its node in the hierarchy, unless it is a leaf.
 readings AS MATERIALIZED (
     {% if numbers %}
     SELECT
@@ -132,7 +132,7 @@ readings AS MATERIALIZED (
 {% macro ranges(columns) %}
 {% set categories = columns|rejectattr('is_number')|list %}
 {% set numbers = columns|selectattr('is_number')|list %}
--- One row per column: the least and the greatest value that `*` stands for.
+-- One row per column: the least and the greatest value that `*` represents.
 column_ranges AS MATERIALIZED (
     {% if numbers %}
     SELECT attribute, min(low) AS low, max(high) AS high

@@ -1,7 +1,7 @@
 {#- The categories of several columns as numbers: leaves (attribute, value, place), the place of each value in its
-    column's order, and published_names (attribute, name, low, high), the places that a published text stands for.
-    With a hierarchy values are in its order. Without one they are in the order of their texts, and a published text
-    stands for the places from the first to the last value that it covers. -#}
+    column's order, and published_names (attribute, name, low, high), the places that a published text represents. With
+    a hierarchy, values are in its order. Without one, they are in the order of their texts, and a published text
+    represents the places from the first to the last value that it covers. -#}
 {%- from 'release/plan/hierarchy_preorder.sql' import reach -%}
 {%- from 'table_functions/covering.sql' import covering -%}
 {#- The names of columns as values, and the columns, in brackets: unnest of both lists makes one row per column. -#}
@@ -83,7 +83,7 @@ leaves AS MATERIALIZED (
     WHERE attribute IN {{ keys_of(flat) }}
     {% endif %}
 ),
--- One row per text that a category may be published as: the first and the last place that it stands for.
+-- One row per text with which a category may be published: the first and the last place that it represents.
 {% if trees %}
 -- A label is that of an inner node first: a value that has the same one is published with a backslash.
 {% endif %}

@@ -80,10 +80,10 @@ class_distortions AS MATERIALIZED (
     GROUP BY k.class_id
 ),
 {% endmacro %}
-{#- distortions (attribute, published, raised_share, width, is_vague): how far a published value is from an original
-    one, as a share of levels; its width as a share of the column's range (NULL if it is no number); whether it is
-    `*`, the root or open. A number without a hierarchy has no levels: its width is used instead. A category without
-    one has two: the value, and anything that stands for several. -#}
+{#- distortions (attribute, published, raised_share, width, is_vague): the distance of a published value from an
+    original one, as a share of levels; its width as a share of the column's range (NULL if it is not a number);
+    whether it is `*`, the root or open. A number without a hierarchy has no levels: its width is used instead. A
+    category without one has two: the value, and any text that represents several values. -#}
 {% macro distortions(columns) %}
 {% set numbers = columns|selectattr('is_number')|list %}
 {% set categories = columns|rejectattr('is_number')|list %}

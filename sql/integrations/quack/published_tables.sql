@@ -1,4 +1,5 @@
-{#- What readers are told of the releases that a server has, what they may ask for, and the functions that tell it. -#}
+{#- What readers can see of the releases of a server: the releases, the permissions, and the functions that return
+    them. -#}
 CREATE TABLE dbanon.served (
     schema_name VARCHAR,
     name VARCHAR,

@@ -1,5 +1,5 @@
-{#- What values of the larger table are clustered as: of the column `of`, a quasi-identifier or a sensitive one that is looked
-    at, a row a value as it came and its code. -#}
+{#- The codes with which values of the larger table are clustered: for the column `of`, a quasi-identifier or a
+    sensitive one that is checked, one row per original value, with its code. -#}
 {%- from 'release/plan/number_column.sql' import coded with context -%}
 {% include 'release/plan/encoded.sql' %}
 chosen AS (

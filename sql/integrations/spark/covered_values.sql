@@ -1,6 +1,7 @@
-{#- For who holds parts of a release against their source: of rows as they came (relation `source`) and what is published of
-    each (`shown`, the same rows in the same order), how many are not covered by it, and how many published values are finer
-    than the policy allows. It is read as the gate reads, and shares no step with the code that made them. -#}
+{#- A check of parts of a release against their source: for original rows (relation `source`) and their published
+    values (`shown`, the same rows in the same order), the number of values that are not covered, and of published
+    values that are finer than the policy allows. It reads as the gate does, and shares no step with the code that made
+    the rows. -#}
 {%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'shared/hierarchies.sql' import hierarchies with context -%}

@@ -1,7 +1,7 @@
-{#- For who holds parts of a release against the models: of rows as they came (relation `source`) with the class that they
-    are published in (`placed`, the same rows in the same order) and how many records each stands for, all records of a
-    class among them: a row a model, what the worst class measures, and how many classes miss it; model -1 is the least
-    number of persons, where they are declared. -#}
+{#- A check of parts of a release against the models: for original rows (relation `source`) with their published class
+    (`placed`, the same rows in the same order) and the number of records that each represents. All records of a class
+    are among them. One row per model: the measure of the worst class, and how many classes do not meet it; model -1 is
+    the least number of persons, if they are declared. -#}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {% set orders = model_columns|selectattr('tree')|map(attribute='tree')|list %}

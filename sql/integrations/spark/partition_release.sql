@@ -1,20 +1,21 @@
-{#- A part of a table, for who puts the parts together: a row a kind of record of the source, as it came (own), and how many
-    of them are published as what and about whom (person); those that are left out have NULL there. `keys` say which class it is among those of all
-    parts, and their order is that of the classes; `lost` is what a record of it loses: of a number where the published ends
-    lie beside the lower end of the least value (a, b), or what is lost where there are none (n), of a category by levels
-    (t), by edges (e) and by leaves (v). Nothing leaves that the gate does not pass. -#}
+{#- The release of a part of a table, for the code that combines the parts: one row per distinct original record (own),
+    with the number of records, their published values and their person (person), which are NULL for suppressed and
+    dropped records. `keys` state the class among those of all parts; their order is that of the classes. `lost` is the
+    loss of a record: for a number, the distance of the published ends from the lower end of the least value (a, b), or
+    the loss if there are none (n); for a category, the loss by levels (t), by edges (e) and by leaves (v). No row is
+    returned that the gate does not pass. -#}
 {%- from 'release/plan/domains.sql' import code_ends with context -%}
 {%- from 'release/plan/number_column.sql' import has_values with context -%}
 {% include 'release/plan/pipeline.sql' %},
 {% include 'release/plan/metric_inputs.sql' %},
 {% include 'release/plan/information_loss.sql' %}
 {% for q in quasi if q.is_number %}
--- A row a value: where the ends lie that it is published with.
+-- One row per value: the positions of the published ends.
 {{ 'ends'|of(q) }} AS MATERIALIZED (
             {{ code_ends(q) }}
 ),
 {% endfor %}
--- A row a class: which it is, and what a record of it loses.
+-- One row per class: its number, and the loss of one of its records.
 told AS MATERIALIZED (
     SELECT
         g.class_id,

@@ -93,7 +93,7 @@ missed_models AS MATERIALIZED (
         AND {{ piece_id() }} IN (SELECT class_id FROM part_records WHERE {{ promised[m.number] }})
         {% endif %}
     {% if m.compares %}
-    {# How far a value is from the table is not known if the value is not known. #}
+    {# The distance of a value from the table is unknown if the value is unknown. #}
     UNION
     SELECT class_id, '{{ sql(m.parameter) }}'
     FROM pieces

@@ -33,7 +33,7 @@ leaves AS (
         WHERE below.database_name = n.database_name AND below.name = n.name AND below.parent = n.node
     )
 ),
--- One row per inner node: the text that stands for it in a release.
+-- One row per inner node: the text that represents it in a release.
 inner_nodes AS (
     SELECT
         database_name, name, node, len(labels) = 1 AS is_root,

@@ -1,5 +1,5 @@
-{#- What is counted of each column: "age: values" (one row per value), "age: fences" and "age: outliers" (columns of
-    numbers), text_features (one row per column of texts), column_facts (one row per column). -#}
+{#- Counts of each column: "age: values" (one row per value), "age: fences" and "age: outliers" (columns of numbers),
+    text_features (one row per column of texts), column_facts (one row per column). -#}
 -- One row per column: its name, and what its type allows.
 column_properties AS MATERIALIZED (
     SELECT *
@@ -17,7 +17,7 @@ column_properties AS MATERIALIZED (
         is_text, is_whole, is_keylike, can_be_generalized, can_identify_persons, is_time, is_clock, is_position, is_coded
     )
 ),
--- One row per word that is known in the name of a column: the column, what such words stand for, and the word.
+-- One row per known word in the name of a column: the column, the meaning of such words, and the word.
 name_words AS MATERIALIZED (
     SELECT NULL::INTEGER AS place, NULL::VARCHAR AS meaning, NULL::VARCHAR AS word WHERE false
     {% for c in columns if c.hints %}

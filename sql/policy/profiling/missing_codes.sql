@@ -1,4 +1,4 @@
-{#- What is wrong with the cells: codes for missing values, and texts that are dates or numbers. -#}
+{#- Problems of the cells: codes for missing values, and texts that are dates or numbers. -#}
 -- One row per column of numbers or dates and value of it that can mean a missing value: how many records have it.
 number_code_counts AS MATERIALIZED (
     SELECT place, hit.number AS number, hit.is_listed AS is_listed, hit.records AS records

@@ -1,5 +1,5 @@
-{#- What is wrong with the cells of each column, and the statements that repair it: column_problems -> column_statements
-    -> column_repairs. -#}
+{#- Problems of the cells of each column, and the statements that repair them: column_problems -> column_statements ->
+    column_repairs. -#}
 -- One row per column: the parts of its statements.
 statement_parts AS MATERIALIZED (
     {{ pieces }}

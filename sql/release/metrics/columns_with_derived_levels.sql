@@ -1,4 +1,4 @@
--- description: Numbers of which a full-domain generalization raised levels that nobody declared: blocks of 1, 2, 4, 8 ... distinct values.
+-- description: Numbers for which a full-domain generalization used levels that are not declared: blocks of 1, 2, 4, 8 ... distinct values.
 -- better: lower
 -- source: -
 -- order: 183

@@ -1,17 +1,17 @@
--- description: Share of records in classes whose records all have the same sensitive value (in any, or in the named, column): k alone does not protect those.
+-- description: Share of records in classes whose records all have the same sensitive value (in any, or in the named, column): k alone does not protect them.
 -- better: lower
 -- source: Machanavajjhala et al. 2006
 -- order: 150
 -- requires: sensitive
 -- applies_to: classes, noise
--- A row a column and a class whose records all have one value of it.
+-- One row per column and class whose records all have the same value of it.
 WITH homogeneous AS (
     {% for u in unchanged if u.is_sensitive %}
     SELECT {{ u.label }} AS detail, class_id FROM {{ 'in classes'|of(u) }} GROUP BY class_id HAVING count(*) = 1
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),
--- A row a column to report on; NULL is all of them.
+-- One row per column of the result; NULL is all of them.
 wanted AS (
     SELECT NULL AS detail
     {% for u in unchanged if u.is_sensitive %}

@@ -15,12 +15,12 @@
 {% set categories = quasi|rejectattr('is_number')|list %}
 {% macro end_of(q, value) %}{{ value }}{% if q.ends.is_day %}::DATE{% endif %}{% endmacro %}
 {% macro empty(q) %}(SELECT count(*) > count({{ q.column }}) FROM class_originals){% endmacro %}
--- A row a combination of original values: how many records have it.
+-- One row per combination of original values: how many records have it.
 WITH tuple AS MATERIALIZED (
     SELECT row_number() OVER () AS id, *
     FROM (SELECT {% for q in quasi %}{{ q.column }}, {% endfor %}sum(size) AS size FROM class_originals GROUP BY ALL)
 ),
--- A row a class and one of its spans: what all of them publish.
+-- One row per class and span: what all of them publish.
 model AS MATERIALIZED (
     SELECT g.*{% for q in categories %}, x.{{ 'low'|of(q) }}, x.{{ 'high'|of(q) }}{% if widens %}, x.{{ 'raised'|of(q) }}{% endif %}{% endfor %}
     FROM generalized_spans AS g
@@ -28,16 +28,16 @@ model AS MATERIALIZED (
     WHERE g.span IN (SELECT min(span) FROM generalized_spans GROUP BY class_id)
 ),
 {% for q in numbers %}
--- A row a value: its rank, from 1; NULL is 0.
+-- One row per value: its rank, from 1; NULL is 0.
 {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, {{ end_of(q, sql('value')) }} AS place_of, row_number() OVER (ORDER BY value ASC) AS place
     FROM (SELECT DISTINCT {{ q.column }} AS value FROM class_originals WHERE {{ q.column }} IS NOT NULL)
 ),
--- A row an end that intervals may have: the last rank there.
+-- One row per possible interval end: the last rank there.
 {{ 'ends'|of(q) }} AS MATERIALIZED (SELECT place_of, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY place_of),
 -- One row: the least and greatest value, and the last rank.
 {{ 'whole range'|of(q) }} AS (SELECT min(place_of) AS low, max(place_of) AS high, max(place) AS place FROM {{ 'ends'|of(q) }}),
--- A row a class: the cells that it covers in this column, and their number.
+-- One row per class: the cells that it covers in this column, and their number.
 {{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         r.class_id,
@@ -69,14 +69,14 @@ model AS MATERIALIZED (
 ),
 {% endfor %}
 {% for q in categories %}
--- A row a value and a node above it.
+-- One row per value and node above it.
 {{ 'lines'|of(q) }} AS MATERIALIZED (
     SELECT v.value, t.line
     FROM value_codes AS v
     JOIN nodes AS t ON t.tree = v.tree AND t.node = v.own
     WHERE v.tree = {{ q.tree }}
 ),
--- A row a node: how many cells lie under it.
+-- One row per node: the number of cells below it.
 {{ 'cells'|of(q) }} AS MATERIALIZED (
     SELECT node, count(*) AS cells
     FROM (
@@ -86,8 +86,8 @@ model AS MATERIALIZED (
     )
     GROUP BY node
 ),
--- A row a class: the node that it publishes, by its place in preorder (-1: all, -2: NULL) and its depth, and the number of
--- cells under it.
+-- One row per class: its published node, as its place in preorder (-1: all, -2: NULL) and its depth, and the number of
+-- cells below it.
 {{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         m.class_id,
@@ -100,7 +100,7 @@ model AS MATERIALIZED (
     LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
 ),
 {% endfor %}
--- A row a class: its cells in all columns, and how thickly its records lie in them.
+-- One row per class: its cells in all columns, and the density of its records in them.
 region AS MATERIALIZED (
     SELECT
         c.size::DOUBLE{% for q in quasi %} / {{ 'regions'|of(q) }}.cells{% endfor %} AS density
@@ -109,7 +109,7 @@ region AS MATERIALIZED (
     FROM sized_classes AS c
     {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS {{ 'regions'|of(q) }} ON {{ 'regions'|of(q) }}.class_id = c.class_id {% endfor %}
 ),
--- A row a combination of original values and of levels that classes are published on: the nodes to look up.
+-- One row per combination of original values and levels on which classes are published: the nodes to look up.
 asked AS (
     SELECT
         t.id

@@ -1,5 +1,5 @@
-{#- NAME_classes('table', ...) of noise: one row a class, with how often each value is published in it, and one a reason why
-    records were left out. -#}
+{#- NAME_classes('table', ...) of noise: one row per class, with the frequency of each published value, and one per
+    reason why records were suppressed or dropped. -#}
 {%- from 'shared/record_assignment.sql' import reasons with context -%}
 {% include 'release/noise/pipeline.sql' %},
 {% include 'release/plan/metric_inputs.sql' %},

@@ -1,5 +1,5 @@
-{#- How far apart the values of records and those published instead are, one row a column whose values are drawn: (detail,
-    value). `apart`: cluster by cluster. -#}
+{#- The distance between the values of records and those published instead, one row per column whose values are drawn:
+    (detail, value). `apart`: cluster by cluster. -#}
 {%- from 'release/plan/number_column.sql' import gap with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {% macro distances(apart) -%}

@@ -1,4 +1,4 @@
-{#- NAME_metrics('table', ...) of noise: one row a measure. -#}
+{#- NAME_metrics('table', ...) of noise: one row per metric. -#}
 {% include 'release/noise/pipeline.sql' %},
 {% include 'release/plan/metric_inputs.sql' %},
 {% include 'release/plan/metric_totals.sql' %}

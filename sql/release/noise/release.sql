@@ -1,3 +1,3 @@
-{#- NAME('table', ...) of noise: a row a record in the order of the table's columns, then class_id. -#}
+{#- NAME('table', ...) of noise: one row per record in the order of the table's columns, then class_id. -#}
 {% include 'release/noise/pipeline.sql' %}
 {% include 'release/plan/result.sql' %}

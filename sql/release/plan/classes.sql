@@ -1,4 +1,5 @@
-{#- NAME_classes('table', ...): one row an equivalence class, and one a reason why records were left out. -#}
+{#- NAME_classes('table', ...): one row per equivalence class, and one per reason why records were suppressed or
+    dropped. -#}
 {%- from 'shared/record_assignment.sql' import reasons with context -%}
 {% include 'release/plan/pipeline.sql' %},
 {% include 'release/plan/metric_inputs.sql' %},

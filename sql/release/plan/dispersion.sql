@@ -1,8 +1,9 @@
-{#- How records lie around the middle of their cluster or class: `spread` has a row for each of these two levels, with the
-    square error of every number, over the range of the column in the records that are released, and of all categories
-    together: the records that do not have the mode. A group of NULLs has none, one that mixes NULL and values counts each record as 1. Values are those that
-    are clustered: after top and bottom coding and min_level. Sums are exact integers, so they do not depend on order.
-    Only records of classes in which something varies are read. -#}
+{#- The dispersion of records around the center of their cluster or class: `spread` has one row for each of these two
+    levels, with the square error of every number, over the range of the column in the released records, and of all
+    categories together: the records that do not have the mode. A group of NULLs has none; in a group with NULLs and
+    values each record counts as 1. Values are those that are clustered: after top and bottom coding and min_level.
+    Sums are exact integers, so they do not depend on order. Only records of classes with different values are read.
+    -#}
 {%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {%- from 'release/plan/number_column.sql' import gap with context -%}
 {% for q in quasi if q.is_number %}

@@ -1,4 +1,5 @@
-{#- What the UDFs are given beside the request: a group of equal records as a struct, and the domains of its codes. -#}
+{#- The input of the UDFs in addition to the request: a group of equal records as a struct, and the domains of its
+    codes. -#}
 {%- from 'release/plan/number_column.sql' import gap, low_end, high_end, width with context -%}
 {% macro group() -%}
 struct_pack(
@@ -7,7 +8,7 @@ struct_pack(
             {%- for s in model_columns %}{% if loop.first %}, sensitive := struct_pack({% else %}, {% endif %}{{ 'code'|of(s) }} := {{ 'code'|of(s) }}{% if loop.last %}){% endif %}{% endfor %}
             {%- if person %}, person := person{% endif %})
 {%- endmacro %}
-{#- How many records (persons) of the larger table have each sensitive value, NULL last. -#}
+{#- The number of records (persons) of the larger table with each sensitive value, NULL last. -#}
 {% macro counted(s) -%}
     {%- if whole_table %}, whole := (
             SELECT list(size ORDER BY code ASC NULLS LAST)
@@ -27,8 +28,9 @@ struct_pack(
         {% for q in quasi %}
         {% set snapped = q.is_number and q.is_snapped %}
         {% if q.is_number and (magnitudes or snapped or (model_columns and person)) %}
-        {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
-           goes by the published ends, of dates and times by the values: their ends may lie beyond the type. #}
+        {# Clusters with the same published ends are one class, in which a person is counted once. The loss of
+           a record depends on the published ends, for dates and times on the values: their ends may lie beyond
+           the type. #}
         , (SELECT struct_pack(
             place := list(position ORDER BY code ASC),
             low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
@@ -76,8 +78,8 @@ struct_pack(
         {% endif %}
         {% endfor %}
 {% endmacro %}
-{#- How a number is published, by code: ranks of the lower and the upper end, from 0, and places of value and ends beside the lower end of
-    the least value, in a unit of their own. -#}
+{#- The published form of a number, by code: ranks of the lower and the upper end, from 0, and the distances of value
+    and ends from the lower end of the least value, in a unit of the column. -#}
 {% macro code_ends(q) -%}
 SELECT
                 code,

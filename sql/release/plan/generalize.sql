@@ -1,4 +1,5 @@
-{#- What each cluster publishes of the columns that are published as ranges: extent -> published -> values_of. -#}
+{#- The values that each cluster publishes in columns that are published as ranges: extent -> published -> values_of.
+    -#}
 {%- from 'release/plan/number_column.sql' import published_intervals with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
 {% if not noise %}

@@ -43,10 +43,10 @@ value_codes AS MATERIALIZED (
     {{ end_few() }}
 ),
 {% endmacro %}
-{#- What is published of codes between low and high, pairs (tree, low, high) of a relation: their least common ancestor (codes
-    ascend in leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an
-    inner node, and its loss (KACPC paper, Eq. 1, second sum). `is_raised`: pairs have the node that is published instead,
-    or a negative number (raised). -#}
+{#- The published node of codes between low and high, for pairs (tree, low, high) of a relation: their least common
+    ancestor (codes ascend in leaf order, so it covers all between), raised to a multiple of `round` steps from the
+    root if it is an inner node, and its loss (KACPC paper, Eq. 1, second sum). `is_raised`: pairs have the node that
+    is published instead, or a negative number (raised). -#}
 {% macro published_nodes(trees, pairs, is_raised=false) %}
 {% set is_rounded = trees|map(attribute='round')|max > 1 %}
 -- One row per hierarchy and pair of least and greatest code: their lowest common ancestor, and its published text.

@@ -1,4 +1,4 @@
-{#- influence('table', ...): what each quasi-identifier tells of each sensitive column, by a random forest. -#}
+{#- influence('table', ...): what each quasi-identifier reveals about each sensitive column, by a random forest. -#}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}

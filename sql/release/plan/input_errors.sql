@@ -1,7 +1,8 @@
-{#- What must hold before anything is clustered: one row, the first problem or NULL. Nothing here quotes a cell. -#}
+{#- The conditions that must be met before clustering: one row, the first problem or NULL. Nothing here quotes a cell.
+    -#}
 {%- from 'shared/messages.sql' import named_messages with context -%}
 {%- from 'shared/record_assignment.sql' import usable with context -%}
-{#- How many records, or persons, are clustered. -#}
+{#- The number of records, or persons, that are clustered. -#}
 {% macro n_usable(what) -%}
     {% if nulls == 'drop' %}(SELECT {{ what }} FROM usable_records){% else %}{{ what }}{% endif %}
 {%- endmacro %}

@@ -1,6 +1,5 @@
-{#- Who is in which cluster and class of a release that is made: NULL for records that are left out. Never published.
-    Of records that are published alike it is not told, and does not matter, which is which; where classes are kept, people
-    are said to be where they were. -#}
+{#- The cluster and class of each record of a release: NULL for suppressed and dropped records. Never published.
+    Records with equal published values are interchangeable; if classes are kept, people stay where they were. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, tie with context -%}
 {% set without_losses = true %}

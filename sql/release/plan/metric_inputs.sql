@@ -1,4 +1,4 @@
-{#- What metrics and classes are computed from: classes as published, and the sensitive values in each. -#}
+{#- The inputs of metrics and classes: classes as published, and the sensitive values in each. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 -- Chapter 5, measure: classes and metrics are computed from the checked rows.
 -- One row per equivalence class: its published values, and its number of records (and persons).
@@ -16,7 +16,7 @@ sized_classes AS MATERIALIZED (
 {% for u in unchanged if u.is_sensitive %}
 -- One row per class and sensitive value: how many records. Equal values with different texts count as one.
 , {{ 'in classes'|of(u) }} AS MATERIALIZED (
-    {# Of values that compare equal and read differently one stands for all, whatever their order. #}
+    {# If values compare equal and are written differently, one of them represents all, whatever their order. #}
     SELECT class_id, {% if u.text_is_value %}{{ u.column }}{% else %}min_by({{ u.column }}, {{ 'text'|of(u) }}){% endif %} AS value, sum(size)::BIGINT AS size
     FROM released_values
     GROUP BY class_id, {{ u.column }}

@@ -1,4 +1,4 @@
-{#- One row a measure; each measure is a file in metric/. -#}
+{#- One row per metric; each metric is a file in metric/. -#}
 -- One row: totals that the metrics read.
 run AS MATERIALIZED (
     SELECT

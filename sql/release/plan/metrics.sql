@@ -1,4 +1,4 @@
-{#- NAME_metrics('table', ...): one row a measure. -#}
+{#- NAME_metrics('table', ...): one row per metric. -#}
 {% include 'release/plan/pipeline.sql' %},
 {% include 'release/plan/metric_inputs.sql' %},
 {% include 'release/plan/information_loss.sql' %}

@@ -8,7 +8,7 @@
     CASE WHEN {{ q.family.is_inexact|filled(position=sql('position'), value=sql('value')) }} THEN {{ q.family.exact|filled(value=sql('value'), wide=q.decimal_type) }} END
 {%- endmacro %}
 
-{#- The same for two published ends. -#}
+{#- The same distance for two published ends. -#}
 {% macro width(q, high, low) -%}
     {%- if q.ends.is_day -%} ({{ high }} - {{ low }})::DOUBLE {%- else -%} {{ gap(q, high, low) }} {%- endif -%}
 {%- endmacro %}
@@ -30,8 +30,8 @@
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 
-{#- Where the lower and the upper end of an interval are published: snapped outward to the grid, coded at top and bottom.
-    A value that is coded stays there, wherever the grid has its multiples: [<=10, 19] would be read as up to 19. -#}
+{#- The published lower and upper end of an interval: snapped outward to the grid, coded at top and bottom. A coded
+    value stays there, wherever the grid has its multiples: [<=10, 19] would be read as up to 19. -#}
 {% macro low_end(q, value) -%}
     {%- set low -%} {%- if q.bottom -%} greatest({{ snapped_low(q, value) }}, {{ q.bottom }}) {%- else -%} {{ snapped_low(q, value) }} {%- endif -%} {%- endset -%}
     {%- if q.top and q.grid.step -%} CASE WHEN {{ value }}{% if q.ends.is_day %}::DATE{% endif %} >= {{ q.top }} THEN {{ q.top }} ELSE {{ low }} END {%- else -%} {{ low }} {%- endif -%}
@@ -57,7 +57,7 @@
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 
-{#- How far an exact number is above the greatest multiple of the grid that is not above it. -#}
+{#- The distance of an exact number from the greatest multiple of the grid that is not above it. -#}
 {% macro rest(q, value) -%}
     {%- set over -%} (({{ value }})::{{ q.ends.type }} % {{ q.grid.step }}) {%- endset -%}
     {%- if q.type.startswith('U') -%} {{ over }} {%- else -%} CASE WHEN {{ over }} < 0 THEN {{ over }} + {{ q.grid.step }} ELSE {{ over }} END {%- endif -%}
@@ -128,14 +128,14 @@
     day({{ day }}) = 1{% if q.grid.unit == 'year' %} AND month({{ day }}) = 1{% elif q.grid.unit == 'quarter' %} AND month({{ day }}) % 3 = 1{% endif %}
 {%- endmacro %}
 
-{#- Whether a cluster is published with its values: none of them is NULL, or NULL may stand among them. -#}
+{#- Whether a cluster is published with its values: none of them is NULL, or NULL may be one of them. -#}
 {% macro has_values(of, q) -%} {{ of }}{{ 'filled'|of(q) }} {% if maybe %}> 0{% else %}= {{ of }}size{% endif %}{% if widens %} AND {{ of }}{{ 'raised'|of(q) }} <> -2{% endif %} {%- endmacro %}
 {#- Whether one without is published as `*`: values among NULLs, or raised to everything. Otherwise it publishes NULL. -#}
 {% macro is_star(of, q) -%} {% if widens %}({{ of }}{{ 'filled'|of(q) }} > 0 OR {{ of }}{{ 'raised'|of(q) }} = -2){% else %}{{ of }}{{ 'filled'|of(q) }} > 0{% endif %} {%- endmacro %}
 
-{#- What a cluster publishes whose least and greatest codes are low and high, and its loss (KACPC paper, Eq. 1, first
-    sum): the published width over the width of all that is published. Values that nobody sees, of records that are left
-    out or lie under `*`, do not count: the loss would tell of them. -#}
+{#- The published values of a cluster whose least and greatest codes are low and high, and its loss (KACPC paper, Eq.
+    1, first sum): the published width over the width of all published values. Values that no reader sees, of records
+    that are suppressed, dropped or under `*`, do not count: the loss would reveal them. -#}
 {% macro published_intervals(q) %}
 -- One row per pair of least and greatest code: the bounds of the published interval, and its text.
 {{ 'published'|of(q) }} AS MATERIALIZED (

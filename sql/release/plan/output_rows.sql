@@ -1,6 +1,6 @@
-{#- The rows that leave, as they leave: what the gate judges is this relation, and after the gate nothing is joined,
-    computed or filtered. Rows that are alike are one row with a list of as many copies; `place` is their order, by what is
-    published alone, so that order tells nothing the rows do not. -#}
+{#- The final rows: the gate checks this relation, and after the gate nothing is joined, computed or filtered. Equal
+    rows are one row with a list of as many copies. `place` is their order, by the published values alone, so that the
+    order reveals nothing that the rows do not. -#}
 -- One row per distinct published row: its number of copies, and its position in the order.
 published_rows AS MATERIALIZED (
     SELECT

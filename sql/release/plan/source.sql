@@ -1,8 +1,8 @@
-{#- The source as it is read, once: a sampled view or random() read twice would be two tables. Records that nothing the call
-    reads tells apart are one row with their number: what follows goes by kinds of records. Values that compare equal may
-    read differently (0.0 and -0.0, a month and 30 days): their text (w) tells them apart. Where the call leaves records out
-    before anything else, the source is what is left: within bounds, and of records alike in all that is published (of one
-    person) only one. -#}
+{#- The source, read once: a sampled view or random() read twice would be two tables. Records that are equal in
+    everything the call reads are one row with their number: the following steps use these distinct records. Values
+    that compare equal may be written differently (0.0 and -0.0, a month and 30 days): their text (w) distinguishes
+    them. If the call drops records before anything else, the source contains the remaining ones: within bounds, and
+    only one of the records that are equal in everything published (and belong to one person). -#}
 {% if not rereads_source %}
 -- One row per record of the source, which is read only here because a second reading could return other rows.
 source_copy AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),

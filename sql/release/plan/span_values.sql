@@ -1,5 +1,5 @@
-{#- What each span publishes. A span of NULLs publishes NULL and loses nothing; one with NULLs and values publishes `*` and
-    loses everything. Typed bounds are NULL in both cases. -#}
+{#- The published values of each span. A span of NULLs publishes NULL and loses nothing; one with NULLs and values
+    publishes `*` and loses everything. Typed bounds are NULL in both cases. -#}
 {%- from 'release/plan/number_column.sql' import has_values, is_star with context -%}
 {% macro span_values() -%}
 SELECT

@@ -1,4 +1,4 @@
-{#- One row a class of people of whom the same is published in all tables. -#}
+{#- One row per class of people with equal published values in all tables. -#}
 SELECT
     l.{{ parent.names.class_id }} AS {{ parent.names.class_id }}, count(*) AS {{ parent.names.size }}
     {% for q in parent.quasi %}, l.{{ q.name }} AS {{ q.name }}{% endfor %}

@@ -1,4 +1,4 @@
-{#- What NAME_metrics of related tables says, and the gate of it. -#}
+{#- The values of NAME_metrics of related tables, and the gate of it. -#}
 {%- from 'gate/related_person_values.sql' import held with context -%}
 -- One row per metric: its value, and whether it may be published. What does not follow from the released rows alone is the
 -- custodian's.

@@ -1,4 +1,4 @@
-{#- What rows of one of several related tables publish whose clusters are known (`assigned`). -#}
+{#- The published values of the rows of one of several related tables whose clusters are known (`assigned`). -#}
 {%- from 'release/plan/span_values.sql' import span_values_relation with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}

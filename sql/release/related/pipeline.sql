@@ -134,7 +134,7 @@ cluster_members AS MATERIALIZED (
 {{ t.clusters_sql }}
 ),
 {% endfor %}
--- One row per person: what all tables publish about the person, as quasi-identifiers (seen) and in all columns (told).
+-- One row per person: the published values in all tables, of the quasi-identifiers (seen) and of all columns.
 published_classes AS MATERIALIZED (
     SELECT
         m.person, {{ marks(parent, sql('r.')) }} AS {{ 'seen'|of(parent) }}, {{ told(parent, sql('r.')) }} AS {{ 'told'|of(parent) }}

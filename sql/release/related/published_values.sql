@@ -1,5 +1,5 @@
-{#- What is published of a row as lists of bytes, which no collation of a session reaches: of its quasi-identifiers, and of
-    everything. `from` has columns as the path names them. -#}
+{#- The published values of a row as lists of bytes, which no collation of a session affects: of its quasi-identifiers,
+    and of all columns. `from` has columns as the plan names them. -#}
 {% macro byte(value) -%} CASE WHEN {{ value }} IS NULL THEN ''::BLOB ELSE encode('=' || {{ value }}::VARCHAR) END {%- endmacro %}
 {% macro marks(t, from) -%}
     [{% for q in t.quasi %}{% if not loop.first %}, {% endif %}{{ byte(sql(from, 'published'|of(q))) }}{% endfor %}]::BLOB[]

@@ -1,4 +1,5 @@
-{#- What leaves a stream that grows, with who waits: a row a record. The cluster tells which record left with which class. -#}
+{#- The published rows of a stream that grows, with the pending records: one row per record. The cluster states with
+    which class a record was published. -#}
 {%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
 {%- from 'release/streams/output.sql' import shown with context -%}
 {% include 'release/streams/pipeline.sql' %}

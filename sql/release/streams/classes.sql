@@ -1,4 +1,4 @@
-{#- NAME_classes('table', ...) of a stream: one row an equivalence class, and one for what is left out. -#}
+{#- NAME_classes('table', ...) of a stream: one row per equivalence class, and one for suppressed records. -#}
 {%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
 {%- from 'release/streams/output.sql' import shown with context -%}
 {% include 'release/streams/pipeline.sql' %}

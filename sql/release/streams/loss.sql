@@ -1,5 +1,6 @@
-{#- A row a class: what a record of it loses, from 0 to 1 (CASTLE's loss, Cao et al. 2011): of a number the width of its interval
-    over that of all that is published, of a category the leaves below its node but one, over all leaves but one. -#}
+{#- One row per class: the loss of one of its records, from 0 to 1 (CASTLE's loss, Cao et al. 2011): for a number, the
+    width of its interval over the width of all published values; for a category, the leaves below its node less one,
+    over all leaves less one. -#}
 {% set trees_of = quasi|rejectattr('is_number')|list %}
 SELECT g.class_id, any_value((
     {%- for q in quasi %}{{ sql(' + ') if not loop.first }}

@@ -1,4 +1,4 @@
-{#- NAME_metrics('table', ...) of a stream: one row a measure. -#}
+{#- NAME_metrics('table', ...) of a stream: one row per metric. -#}
 {%- from 'gate/stream_checks.sql' import differs, sealed with context -%}
 {%- from 'release/streams/output.sql' import shown with context -%}
 {% include 'release/streams/pipeline.sql' %},

@@ -1,6 +1,6 @@
-{#- A row a class as it is when the stream has ended, and one for what is left out: records, persons, how many of its records
-    left when it was first seen, and when that was; what it publishes, and what a record of it loses (CASTLE's loss,
-    beside the range of all that is published and the leaves of the hierarchy). -#}
+{#- One row per class as it is when the stream has ended, and one for suppressed records: records, persons, how many of
+    its records were published when it was first seen, and when that was; its published values, and the loss of one of
+    its records (CASTLE's loss, over the range of all published values and the leaves of the hierarchy). -#}
 SELECT r.*, p.* EXCLUDE (class_id), coalesce(x.loss, 1.0) AS loss
 FROM (
     SELECT class_id, count(*) AS records, count(DISTINCT person) AS persons, count(*) FILTER (WHERE published_at = begun) AS first_records, begun AS published_at

@@ -1,5 +1,6 @@
-{#- The source of a stream, read once: a row a record, in the order of arrival (rid, from 1). Records that arrive together are in
-    the order of a hash of all that is read of them, so that the order in which they are stored tells nothing. -#}
+{#- The source of a stream, read once: one row per record, in the order of arrival (rid, from 1). Records that arrive
+    together are in the order of a hash of everything that is read of them, so that the order in which they are stored
+    reveals nothing. -#}
 {%- from 'release/plan/row_identity.sql' import row_hash with context -%}
 {% if not rereads_source %}
 -- One row per record of the source, which is read only here because a second reading could return other rows.

@@ -1,4 +1,4 @@
--- How people and values of versions are compared.
+-- Columns for the comparison of people and values of versions.
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hash_format INTEGER;               -- of the hashes in membership; NULL: 1, which depends on the version of DuckDB
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS disjoint_from VARCHAR[];           -- releases and sources that are declared to be about other people
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS recognized MAP(VARCHAR, BIGINT);   -- by other version: people of it who were recognised

@@ -1,4 +1,4 @@
--- What was given to whom: one row per file that publish wrote, per copy in PostgreSQL, and per reader of a server.
+-- Recipients of releases: one row per file that publish wrote, per copy in PostgreSQL, and per reader of a server.
 CREATE TABLE IF NOT EXISTS dbanon.published_file (
     schema_name   VARCHAR NOT NULL,
     name          VARCHAR NOT NULL,    -- of the release

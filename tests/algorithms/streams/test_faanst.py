@@ -95,7 +95,10 @@ def test_faanst_equals_hand_traced_stream(mode: str) -> None:
 
 def test_faanst_mu_must_lie_between_k_and_delta() -> None:
     assert excluded_parameter({"delta": 10, "mu": 4}, 5) == ("mu", "at least 5, as many records as a class needs")
-    assert excluded_parameter({"delta": 10, "mu": 11}, 5) == ("mu", "at most 10, as more records never wait")
+    assert excluded_parameter({"delta": 10, "mu": 11}, 5) == (
+        "mu",
+        "at most 10, because more records are never pending",
+    )
     assert excluded_parameter({"delta": 10, "mu": 10}, 10) is None
     came, model, options = case(1)
     for mu in (2, 1000):  # the function itself accepts them

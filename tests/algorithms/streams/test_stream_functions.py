@@ -103,7 +103,7 @@ def test_invalid_stream_call_states_accepted_values(con: Any, invalid_call: str,
 def test_stream_refuses_declared_max_level(con: Any) -> None:
     dbanon.load_hierarchy(con, "sex")
     dbanon.declare(con, "visits", sex={"role": "quasi", "hierarchy": "sex", "max_level": 0})
-    with pytest.raises(duckdb.Error, match="a stream cannot promise"):
+    with pytest.raises(duckdb.Error, match="a stream cannot guarantee"):
         con.execute("FROM fads('visits', k := 4, delta := 40, order_by := 'ts')").fetchall()
 
 

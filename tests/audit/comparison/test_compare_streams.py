@@ -153,9 +153,12 @@ def test_stream_metrics_null_if_all_records_suppressed(con: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("k := 5, t := 0.3, sensitive := 'disease'", "t has no effect, because streams promise k persons and l values"),
+        (
+            "k := 5, t := 0.3, sensitive := 'disease'",
+            "t has no effect, because streams guarantee only k persons and l values",
+        ),
         ("k := 5, nulls := 'drop'", "nulls must be 'keep' or 'error' for a stream, got 'drop'"),
-        ("k := 5, max_level := {'city': 0}", "a stream cannot promise that a record finds a class below a level"),
+        ("k := 5, max_level := {'city': 0}", "a stream cannot guarantee that a record finds a class below a level"),
         ("k := 5, weights := 'influence', sensitive := 'disease'", "got 'influence'"),
         ("k := 61", "delta must be at least 61, as many records as a class needs, got 60"),
     ],

@@ -49,7 +49,7 @@ def test_serve_refused_on_unsupported_duckdb(tmp_path: Path) -> None:
     database = clinic(tmp_path / "clinic.duckdb")
     for role in ("reader", "custodian"):
         done = CliRunner().invoke(main, ["serve", str(database), "--role", role])
-        assert done.exit_code == 1 and "serving is made for DuckDB 1.5.x" in done.output
+        assert done.exit_code == 1 and "serving works only with DuckDB 1.5.x" in done.output
 
 
 @pytest.mark.parametrize(

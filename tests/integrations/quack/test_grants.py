@@ -114,7 +114,7 @@ REFUSED = {
     "FROM kacpc('no_such_table', k=5)": "kacpc('no_such_table', k=5): readers may ask only for permitted",
     "FROM kacpc('visits', k=9)": "kacpc('visits', k=9): readers may ask",
     "FROM best('visits', k=20)": "best('visits', k=20): readers may ask",
-    "FROM kacpc('visits', k=20, qi=['hour'])": "qi must be a number or a text as it stands",
+    "FROM kacpc('visits', k=20, qi=['hour'])": "qi must be a literal number or text",
     "FROM kacpc('visits', k=20, seed=7)": "The parameter 'seed' of kacpc",
     "FROM kacpc('visits', k='20')": "k must be an integer",
     "FROM kacpc('visits', k=1e999)": "k must be an integer",
@@ -231,5 +231,5 @@ def test_copy_process_reports_ineffective_permission(tmp_path: Path) -> None:
     folder = published_copy.copy_folder(database)
     published_copy.prepare_folder(folder)
     left_out = json.dumps(copy_process.run_copy_process(database, folder)["left_out"])
-    for message in ("Did you mean 'kacpc'?", "must be a JSON object", "k is a column of its own", "l must be a number"):
+    for message in ("Did you mean 'kacpc'?", "must be a JSON object", "k is a separate column", "l must be a number"):
         assert message in left_out

@@ -191,7 +191,7 @@ def test_slow_or_large_statement_ends_without_affecting_others(client: Client) -
     assert time.monotonic() - began < 8
     assert "more than 5000 rows" in client.error("SELECT a.age FROM safe AS a, safe AS b, safe AS c")
     long = "WITH a AS (SELECT string_agg(age, ',') AS x FROM safe)"
-    assert "more memory than the server gives" in client.error(
+    assert "more memory than the server allows" in client.error(
         f"{long} SELECT len(list(x || s0.age || s1.age)) FROM a, safe AS s0, safe AS s1, safe AS s2, safe AS s3"
     )
     assert client.rows("SELECT count(*) FROM safe") == [(60,)]

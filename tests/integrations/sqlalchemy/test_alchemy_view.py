@@ -158,7 +158,7 @@ def test_mapped_release_accepts_refresh_options() -> None:
         with pytest.raises(errors.SmallDifferencesRefusedError):
             view.refresh(session, if_stale=True)
         view.__table__.info["dbanon_read_only"].parameters["k"] = 4
-        with pytest.warns(UserWarning, match="4 records are held back"):
+        with pytest.warns(UserWarning, match="4 records are withheld"):
             result = view.refresh(session, erase=True, if_stale=True)
         assert (result.version, result.records) == (2, 5) and first not in session
         assert view.status(session).definition_changed

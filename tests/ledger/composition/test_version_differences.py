@@ -77,7 +77,7 @@ def test_person_in_one_release_only_is_found(con: Any) -> None:
     (actual_row,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
     assert actual_row[0]["safe version 1"] > 0
     history = con.execute("SELECT value FROM certificate('other') WHERE section = 'other releases'").fetchall()
-    assert "told apart" in history[0][0]
+    assert "distinguished" in history[0][0]
     with pytest.warns(dbanon.DisclosureWarning):
         release = dbanon.create_release(con, "safe", "kacpc", "patients", k=5, allow_small_differences=True)
     assert release.version == 2
@@ -119,7 +119,8 @@ def test_equal_class_sums_warned_or_refused(con: Any) -> None:
     with pytest.raises(errors.CompositionRefusedError, match="4 with safe version 1"):
         dbanon.create_release(con, "safe", "mondrian", "patients", composition="refuse", **wide_mapping)
     with pytest.warns(
-        dbanon.DisclosureWarning, match="sums of classes can be subtracted: people 4 with safe version 1"
+        dbanon.DisclosureWarning,
+        match="groups can be isolated by subtracting sums of classes: people 4 with safe version 1",
     ):
         release = dbanon.create_release(con, "safe", "mondrian", "patients", **wide_mapping)
     assert release.composition == {"safe version 1": 4}
@@ -253,14 +254,14 @@ def test_erasure_removes_whole_class(con: Any, key: str) -> None:
     con.execute("INSERT INTO patients VALUES (100, 33, 'Cut')")
     with pytest.raises(errors.SmallDifferencesRefusedError, match="erase = true"):
         dbanon.refresh_release(con, "safe")
-    with pytest.warns(dbanon.DisclosureWarning, match="8 records are held back"):
+    with pytest.warns(dbanon.DisclosureWarning, match="8 records are withheld"):
         release = dbanon.refresh_release(con, "safe", erase=True)
     assert (release.version, release.records, len(classes)) == (2, 20, 6)
     assert con.execute("SELECT * EXCLUDE (class_id) FROM safe EXCEPT ALL FROM old").fetchall() == []
     assert con.execute(
         "SELECT withheld_after_erasure, small_differences FROM releases() WHERE version = 2"
     ).fetchall() == [(8, 0)]
-    messages = con.execute("SELECT value FROM certificate('safe') WHERE item = 'held back since an erasure'").fetchall()
+    messages = con.execute("SELECT value FROM certificate('safe') WHERE item = 'withheld since an erasure'").fetchall()
     assert messages == [("8",)]
     # The two added or changed records are still to be published; the eight stay withheld, whatever is added.
     assert con.execute("SELECT status, added, removed FROM release_status()").fetchall() == [("stale", 2, 0)]

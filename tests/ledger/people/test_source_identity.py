@@ -213,7 +213,7 @@ def test_unknown_relation_is_refused_or_warned_once(ward: Any, case: str) -> Non
     unchecked = ward.execute("SELECT unchecked_against FROM releases() WHERE name = 'b'").fetchall()
     assert unchecked == [(["a (relation unknown)"],)]
     lines = ward.execute("SELECT item, value FROM certificate('b') WHERE value = 'a'").fetchall()
-    assert lines == [("not compared, since it is unknown whether the people are the same", "a")]
+    assert lines == [("not compared, because it is unknown whether the people are the same", "a")]
 
 
 @pytest.mark.parametrize("case", UNRELATED)

@@ -81,8 +81,8 @@ def test_unique_unchanged_counted_in_records_and_persons(clinic: Any) -> None:
 def test_review_finds_flat_hierarchies_and_builds_one(clinic: Any) -> None:
     rows = review_rows(clinic)
     assert findings_by_column(rows, "flat") == {
-        "zip": "no hierarchy; 90 values are right under *: as they are, or *",
-        "colour": "4 of 4 values of hierarchy colours are right under *: as they are, or *",
+        "zip": "no hierarchy; 90 values are directly below *: they are published unchanged or as *",
+        "colour": "4 of 4 values of hierarchy colours are directly below *: they are published unchanged or as *",
     }
     clinic.execute(change_statement(rows, "flat", "zip"))
     rows = review_rows(clinic)

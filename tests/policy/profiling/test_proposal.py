@@ -63,8 +63,8 @@ def test_init_proposal_publishes_nothing_personal(tmp_path: Path, columns: dict[
     message = run_command("init", path, "visits", "--yes")
     assert message.exit_code == 0, message.output
     room = next(name for name in columns if name in ("Zimmer", "room"))
-    assert "To be reviewed, and withheld until then:" in message.output
-    assert room in message.output.split("To be reviewed")[1]
+    assert "Review these; until then they are withheld:" in message.output
+    assert room in message.output.split("Review these")[1]
     assert "INSERT INTO" in message.output
     result = run_command("anonymize", path, "--table", "visits", "-k", 10, "-o", out)
     assert result.exit_code == 0, result.output

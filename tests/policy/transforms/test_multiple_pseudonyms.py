@@ -248,7 +248,9 @@ def test_gate_refuses_pseudonyms_of_wrong_scope(stays: Any, monkeypatch: pytest.
 def test_gate_counts_persons_by_policy_column(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_roles, "_person_pseudonym", lambda *_: "stay")
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['patient', 'stay'])"):
-        assert_refused(stays, call, "release gate refused the result: columns of persons that are not counted by")
+        assert_refused(
+            stays, call, "release gate refused the result: columns of persons that are not used for counting"
+        )
 
 
 def test_household_of_null_persons_checked(empty_con: Any) -> None:
@@ -333,9 +335,7 @@ def test_release_with_two_pseudonyms_cannot_be_refreshed(tmp_path: Path) -> None
         assert con.sql("FROM risk('safe') LIMIT 1").fetchall()
         assert con.sql("SELECT status FROM release_status()").fetchall() == [("fresh",)]
         con.execute("INSERT INTO stays SELECT 500 + i, 500 + i, 20 + i % 4 FROM range(40) r (i)")
-        with pytest.raises(
-            errors.LinkedVersionsNotAnonymousError, match="there are pseudonyms of several columns in them"
-        ):
+        with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="they have pseudonyms of several columns"):
             dbanon.refresh_release(con, "safe")
         dbanon.create_release(con, "later", "kacpc", "stays", k=10)
         both = con.sql("SELECT patient FROM safe INTERSECT SELECT patient FROM later").fetchall()

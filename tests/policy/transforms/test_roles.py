@@ -248,7 +248,7 @@ def test_readable_key_file_warns(con: Any, tmp_path: Any) -> None:
     file.write_text(SECRET)
     file.chmod(0o644)
     dbanon.declare(con, "patients", patient={"role": "pseudonym", "settings": {"key": f"file:{file}"}})
-    with pytest.warns(UserWarning, match="has the mode 0o644: others than its owner may read the key"):
+    with pytest.warns(UserWarning, match="has the mode 0o644: users other than its owner can read the key"):
         con.sql(RELEASE).fetchall()
     file.chmod(0o600)
     con.sql(RELEASE).fetchall()

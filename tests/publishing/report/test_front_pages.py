@@ -105,7 +105,7 @@ def test_verdict_states_comparison_with_other_releases(tmp_path: Path) -> None:
         assert "Other releases were not compared: nothing identifies the people" in text
         dbanon.create_release(con, "first", "mondrian", SOURCE, k=4, person="pid")
         text = front(text_of(con, "first", outgoing=False))
-        assert "There was no other release of the same people" in text or "Not compared, since it is unknown" in text
+        assert "There was no other release of the same people" in text or "Not compared, because it is unknown" in text
 
 
 def test_report_states_recipient_from_ledger_or_arguments(tmp_path: Path) -> None:

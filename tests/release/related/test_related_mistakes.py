@@ -67,7 +67,7 @@ RAISED = [
     (f"kacpc('wild', k := 3, entity := 'p', {BY_ID})", "wild.cost"),
     (f"kacpc('masked', k := 3, entity := 'p', {BY_ID})", "masked have the role .* a release of several tables"),
     (f"kacpc('keyed', k := 3, children := 'v', {BY_ID})", "keyed.id .*a key may be published only as a pseudonym"),
-    ("kacpc('v', k := 3, entity := 'p', key := {'n': 'age'})", "p.age cannot be the key: the policy lets it out"),
+    ("kacpc('v', k := 3, entity := 'p', key := {'n': 'age'})", "p.age cannot be the key: the policy publishes it"),
     ("kacpc('v', k := 3, entity := 'p', key := {'cost': 'id'})", "v.cost cannot be the key"),
     (
         f"kacpc('v', k := 3, entity := 'homes', {BY_ID})",
@@ -83,13 +83,13 @@ RAISED = [
     (f"kacpc('v', k := 3, nulls := 'drop', entity := 'p', {BY_ID})", "nulls is for one table only"),
     (
         f"kacpc('v', k := 3, t := 0.2, entity := 'p', {BY_ID})",
-        "t is for one table only: it is about one sensitive v",
+        "t is for one table only: it is for one sensitive v",
     ),
     (
         f"kacpc('v', k := 3, alpha := 0.5, l := 2, entity := 'p', {BY_ID})",
-        "alpha is for one table only: it is about",
+        "alpha is for one table only: it is for",
     ),
-    (f"kacpc('v', k := 3, l := 2, c := 3, entity := 'p', {BY_ID})", "c is for one table only: it is about"),
+    (f"kacpc('v', k := 3, l := 2, c := 3, entity := 'p', {BY_ID})", "c is for one table only: it is for"),
     (
         f"kacpc('v', k := 3, l := 2, diversity := 'entropy', entity := 'p', {BY_ID})",
         "'entropy' is for one table only",
@@ -131,5 +131,5 @@ def test_sqlalchemy_elements_refuse_several_tables() -> None:
     alchemy = pytest.importorskip("dbanon.sqlalchemy")
     day = sa.Column("day", sa.Integer, info=alchemy.quasi())
     visits = sa.Table("visits", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), day)
-    with pytest.raises(dbanon.DbanonError, match="what is made with entity is for one table only"):
+    with pytest.raises(dbanon.DbanonError, match="a release with entity is for one table only"):
         alchemy.anonymized(visits, "kacpc", k=3, entity="people")
