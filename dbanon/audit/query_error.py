@@ -59,20 +59,25 @@ FUNCTIONS = (
         (
             SOURCE,
             Parameter(
-                "queries", Integer(1, 10**6), "How many random queries, of one predicate and more in turn.", 1000
+                "queries", Integer(1, 10**6), "Number of random queries, of one predicate and more in turn.", 1000
             ),
             Parameter(
-                "predicates", Integer(1), "Predicates of a query, at most; never more than there are columns.", 3
+                "predicates",
+                Integer(1),
+                "Greatest number of predicates of a query; never more than there are columns.",
+                3,
             ),
-            Parameter("seed", Integer(0, MAX_SEED), "Another seed, other queries.", 1),
+            Parameter("seed", Integer(0, MAX_SEED), "Seed of the queries.", 1),
             Parameter(
-                "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."
+                "qi",
+                Columns(),
+                "Columns of the predicates; default: the declared quasi-identifiers that were released.",
             ),
             Parameter("hierarchies", PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"), "As in the release."),
             Parameter(
                 "selectivity",
                 Float(0, 1, above=True),
-                "Share of the records that a query selects, were the columns independent.",
+                "Share of the records that a query would select if the columns were independent.",
                 0.1,
             ),
             Parameter(
@@ -82,7 +87,8 @@ FUNCTIONS = (
                 0.001,
             ),
         ),
-        "Relative error of random counts and averages on a release against its source, by number of predicates.",
+        "Returns the relative error of random counts and averages on a release compared with its source, by number "
+        "of predicates.",
         handler=query_error_sql,
         example=Example("SELECT * FROM query_error('safe', queries = 100, seed = 1);", SAFE),
         positional_slots=("source",),

@@ -184,7 +184,8 @@ FUNCTIONS = (
         "published_files",
         (),
         (),
-        "Who got what: each file that publish wrote, copy in PostgreSQL and reader of a server, with hash and purpose.",
+        "Lists who received a release: each file that publish wrote, each copy in PostgreSQL and each reader of a "
+        "server, with hash and purpose.",
         handler=published_files,
         example=Example("SELECT name, version, file, recipient, purpose FROM published_files();", SAFE),
     ),

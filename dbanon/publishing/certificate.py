@@ -586,7 +586,8 @@ FUNCTIONS = (
         "certificate",
         ("release",),
         (),
-        "What a release is: source, roles, parameters, model, achieved values, risks, limits; SQL for each number.",
+        "Returns the statements about a release: source, roles, parameters, model, achieved values, risks and "
+        "limits, with the SQL that recomputes each number.",
         handler=certificate_sql,
         example=Example("SELECT * FROM certificate('safe');", SAFE),
     ),

@@ -195,19 +195,22 @@ register(
         Parameter(
             "deviations",
             Float(1, 1000),
-            "Records with a number more than so many standard deviations from its mean are left out.",
+            "Records with a number more than this many standard deviations from its mean are suppressed.",
             3.0,
         ),
         SEED,
         Parameter(
             "mode",
             MODE.kind,
-            "Deterministic: the first record is the first center, then the one farthest from those before, and "
-            "records move in canonical order.",
+            "deterministic: the first center is the first record, each next center is the record farthest from the "
+            "centers before, and records move in canonical order.",
             "random",
         ),
         Parameter(
-            "rounds", Integer(1), "Rounds after which centers that still move are left as they are.", DEFAULT_ROUNDS
+            "rounds",
+            Integer(1),
+            "Greatest number of rounds; centers that still move then stay where they are.",
+            DEFAULT_ROUNDS,
         ),
         LARGE,
     ),

@@ -26,7 +26,7 @@ def samarati(space: EncodedTable, constraint: Constraint, options: Options, chec
     Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the
     other values at the top. Everything above a generalization that passes is assumed to pass. For models that compare
     shares this need not hold if records are suppressed: then a higher one than the least may be found. Exponential in
-    the columns, O(n) time a generalization, O(n) memory.
+    the columns, O(n) time per generalization, O(n) memory.
 
     Raises:
         TooManyLevelsError: If the lattice has more than MAX_NODES nodes.
@@ -75,7 +75,7 @@ register(
     summary="Finds the full-domain generalization of the least height by binary search.",
     source="Samarati's binary search, as Wang et al. 2022 name it",
     evidence="LIT-m",
-    complexity="exponential in the columns, O(n) time a node, O(n) memory",
+    complexity="exponential in the columns, O(n) time per node, O(n) memory",
     own=(MAX_SUPPRESSED_PARAMETER, RECODING),
     meets=ALL_MODELS,
     abilities=(FULL_RECODING, SUPPRESSION),

@@ -99,7 +99,7 @@ register(
     complexity="O(n^2) time without the index, O(n) memory",
     own=(
         Parameter(
-            "outliers", Float(0, 0.5), "Share of the records that stand aside until all others are clustered.", 0.05
+            "outliers", Float(0, 0.5), "Share of the records that are set aside until all others are clustered.", 0.05
         ),
         SEED,
         MODE,

@@ -70,7 +70,8 @@ register(
         Parameter(
             "prune_unused",
             Boolean(),
-            "Leave hierarchy leaves that do not occur out of the distances (the KACPC paper's example needs it).",
+            "Ignore leaves of hierarchies that do not occur in the table when distances are computed (the example of "
+            "the KACPC paper needs this).",
             True,
         ),
     ),

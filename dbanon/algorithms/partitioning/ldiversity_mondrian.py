@@ -32,13 +32,13 @@ register(
     source="Machanavajjhala et al. 2006 on LeFevre et al. 2006 (base 'incognito': LeFevre et al. 2005); baseline "
     "of Majeed et al. 2024, who name no algorithm and no l",
     evidence="LIT-m",
-    complexity="O(n log n) time, O(n) memory; base 'incognito': O(n) time a node, exponential in the columns",
+    complexity="O(n log n) time, O(n) memory; base 'incognito': O(n) time per node, exponential in the columns",
     own=(
         Parameter(
             "base",
             Choice(("mondrian", "incognito")),
-            "The algorithm whose classes meet the model: Mondrian, or Incognito, which raises each column to one "
-            "level for all records: the least sum of levels, then the least loss.",
+            "The algorithm whose classes meet the model: Mondrian; or Incognito, which raises each column to one "
+            "level for all records, with the least sum of levels and, among equal sums, the least loss.",
             "mondrian",
         ),
     ),

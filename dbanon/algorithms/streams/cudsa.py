@@ -12,11 +12,11 @@ from dbanon.table_functions.parameters import Parameter
 LABEL = Parameter(
     "target",
     Text("a column name"),
-    "A sensitive column that is to be predicted from what is published: classes have as few different values of it as "
-    "may be. That tells of each record what its value probably is; l bounds it. Default: none.",
+    "A sensitive column that readers want to predict from the published values: classes have as few distinct values "
+    "of it as possible. This reveals the probable value of each record; set l to limit it. Default: none.",
 )
 WEIGHT = Parameter(
-    "label_weight", Float(0, 1), "Weight of the loss beside the mixture of labels, which has the rest.", 0.5
+    "label_weight", Float(0, 1), "Weight of the loss; the mixture of labels has 1 minus this weight.", 0.5
 )
 
 

@@ -13,19 +13,22 @@ MODES = ("base", "passive", "proactive")
 MODE = Parameter(
     "mode",
     Choice(MODES),
-    "A record that is due and that no accepted class covers: `base` suppresses it, `passive` publishes it with the "
-    "nearest clusters; `proactive` does so after a round with records that would be due before the next one.",
+    "Treatment of a record that is due and that no accepted class covers: `base` suppresses it; `passive` publishes "
+    "it with the nearest clusters; `proactive` does so after a round with records that would be due before the next "
+    "one.",
     "passive",
 )
 MU = Parameter(
     "mu",
     Integer(2, 10**9),
-    "How many records wait before a round clusters them; default 500, at most delta.",
+    "Number of pending records that a round clusters; default 500, at most delta.",
 )
 THRESHOLD = Parameter(
-    "threshold", Float(0, 1), "A class that loses less than this is accepted: later records may join it.", 0.5
+    "threshold", Float(0, 1), "A class that loses less than this is accepted, so later records may join it.", 0.5
 )
-CLUSTERS = Parameter("clusters", Choice(("kmeans", "kmember")), "What a round clusters by.", "kmeans")
+CLUSTERS = Parameter(
+    "clusters", Choice(("kmeans", "kmember")), "Algorithm that clusters the records of a round.", "kmeans"
+)
 
 
 def faanst(workspace: Workspace) -> StreamState:
@@ -103,7 +106,7 @@ register(
     title="FAANST: fast anonymizing algorithm for streaming data",
     source="Zakerzadeh and Osborn 2011, Zakerzadeh and Osborn 2013",
     evidence="RECON",
-    complexity="O(mu / k) time a record (k-member: O(mu)), O(delta + accepted classes) memory",
+    complexity="O(mu / k) time per record (k-member: O(mu)), O(delta + accepted classes) memory",
     own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
     state_layout=StateLayout(by_record=("group",)),
     problem=excluded_parameter,

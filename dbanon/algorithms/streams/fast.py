@@ -16,10 +16,12 @@ from dbanon.table_functions.parameters import Parameter
 AHEAD = Parameter(
     "lookahead",
     Integer(0, 10**9),
-    "A record leaves with those that are due if it would be due before so many more have come (the paper's time of a "
-    "round); default k, at most delta less k.",
+    "A record is published together with those that are due if it would be due before this many more records have "
+    "arrived (the paper's time of a round); default k, at most delta minus k.",
 )
-WORKERS = Parameter("workers", Integer(1, 256), "How many threads look for groups; what leaves is always the same.", 1)
+WORKERS = Parameter(
+    "workers", Integer(1, 256), "Number of threads that search for groups; the result is always the same.", 1
+)
 
 
 def fast(workspace: Workspace) -> StreamState:
@@ -34,7 +36,7 @@ def fast(workspace: Workspace) -> StreamState:
     The paper's threads publish at the same time, with locks on records. Here `workers` threads search for the groups of
     a round at the same time; then the groups are published one after the other in the order of arrival, and a group is
     searched for again if some of its records were published. So the result is the same with any number of threads. They
-    synchronize often, so several are only worth it if `delta` is large. O(delta * attributes) time a record.
+    synchronize often, so several are only worth it if `delta` is large. O(delta * attributes) time per record.
     """
     from dbanon.kernels.streams.fast import FastOptions, fast_steps, precompute_groups
 
@@ -97,7 +99,7 @@ register(
     title="FAST: fast anonymization of big data streams",
     source="Mohammadian et al. 2014",
     evidence="RECON",
-    complexity="O(delta / workers) time a record at best, O(delta + kept classes) memory",
+    complexity="O(delta / workers) time per record at best, O(delta + kept classes) memory",
     own=(LIFE, AHEAD, WORKERS),
     problem=excluded_parameter,
 )

@@ -27,8 +27,8 @@ def publish_by_pattern(workspace: Workspace, *, by_size: bool) -> StreamState:
     The paper publishes the other attributes as NULL. That would not be true of records with a value, so here such an
     attribute is `*` if some records of the class have a value and some have none, NULL if none has, and an interval or
     a node if all have. The paper's window is `delta` here, which limits the delay of every record; sensitive values,
-    which it does not require, may be needed. O(delta * attributes) time a record, O(delta * patterns) where partitions
-    are merged, and `by_size` O(delta^2).
+    which it does not require, may be needed. O(delta * attributes) time per record, O(delta * patterns) where
+    partitions are merged, and `by_size` O(delta^2).
     """
     from dbanon.kernels.streams.incomplete import PartitionOptions, pattern_steps
 
@@ -57,7 +57,7 @@ register(
     title="K-VARP: k-anonymity for varied data streams via partitioning",
     source="Otgonbayar et al. 2018",
     evidence="RECON",
-    complexity="O(delta * patterns) time a record, O(delta + store) memory",
+    complexity="O(delta * patterns) time per record, O(delta + store) memory",
     own=(STORE,),
 )
 register(
@@ -66,5 +66,5 @@ register(
     title="IoT anonymity: partitions of records with the same attributes",
     source="Otgonbayar et al. 2016",
     evidence="RECON",
-    complexity="O(delta) time a record, O(delta^2) where partitions are merged; O(delta) memory",
+    complexity="O(delta) time per record, O(delta^2) where partitions are merged; O(delta) memory",
 )

@@ -57,7 +57,7 @@ register(
     title="(k,l)-clustering for transactional data streams",
     source="Tekli et al. 2018",
     evidence="RECON",
-    complexity="O(k) time a record, O(delta) for one of a new person; O(delta + persons) memory",
+    complexity="O(k) time per record, O(delta) for one of a new person; O(delta + persons) memory",
     state_layout=StateLayout(people=("clusters",)),
     problem=excluded_parameter,
 )

@@ -78,8 +78,8 @@ def swaf(workspace: Workspace) -> StreamState:
     beyond that, such as a number beyond all that had arrived then, the region publishes a new class in the same way. If
     not even the root has enough records, a record is suppressed.
 
-    O(depth) time a record and O(delta) if a class is published first. The state is linear in delta and in the regions,
-    which are never merged: at most one for every k / 2 records that arrived.
+    O(depth) time per record and O(delta) if a class is published first. The state is linear in delta and in the
+    regions, which are never merged: at most one for every k / 2 records that arrived.
     """
     from dbanon.kernels.streams.swaf import SwafOptions, restore_pending, swaf_steps
 
@@ -124,7 +124,7 @@ register(
     title="SWAF: sliding window anonymization framework",
     source="Wang et al. 2007",
     evidence="RECON",
-    complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
+    complexity="O(depth) time per record, O(delta) for one of a new class; O(delta + regions) memory",
     state_layout=StateLayout(by_record=("at",), spans=(("low", "high"),), nodes=_renumber_shape, cuts=_number_cuts),
     widens=True,
 )

@@ -10,11 +10,11 @@ from dbanon.table_functions.parameters import Parameter
 THETA = Parameter(
     "theta",
     Float(0, 1),
-    "What a class may lose that leaves before it is due: more means less delay.",
+    "Greatest loss of a class that is published before it is due; a higher value means less delay.",
     0.3,
 )
 STORE = Parameter(
-    "max_stored_classes", Integer(0, 10**6), "How many of the latest classes may be published again.", 100
+    "max_stored_classes", Integer(0, 10**6), "Number of the latest classes that may be published again.", 100
 )
 """Own parameter of algorithms that publish the latest classes again."""
 
@@ -33,7 +33,7 @@ def ubdsa(workspace: Workspace) -> StreamState:
     is published if it is enough for a class. Otherwise the record alone is published with the stored class that covers
     it and loses least. Otherwise its cluster is merged, again and again, with the one with which both lose least more
     together; if all open clusters are not enough, the record is suppressed. Clusters are not split. O((beta + store) *
-    attributes) time a record, and O(delta) for one that is due.
+    attributes) time per record, and O(delta) for one that is due.
     """
     from dbanon.kernels.streams.ubdsa import UbdsaOptions, ubdsa_steps
 
@@ -52,7 +52,7 @@ register(
     title="UBDSA: a utility based approach for data stream anonymization",
     source="Sopaoglu and Abul 2020",
     evidence="RECON",
-    complexity="O(beta + store) time a record, O(delta) for one that is due; O(delta + store) memory",
+    complexity="O(beta + store) time per record, O(delta) for one that is due; O(delta + store) memory",
     own=(BETA, THETA, STORE),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
 )

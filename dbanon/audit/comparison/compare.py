@@ -172,7 +172,7 @@ def _sample(source: Source, max_rows: int, seed: int) -> Source:
     return replace(source, sql=sql, is_table=False, cleaned=None)
 
 
-QUERIES = Parameter("queries", Integer(0, 10**6), "How many random queries query_error is of; 0: none.", 300)
+QUERIES = Parameter("queries", Integer(0, 10**6), "Number of random queries for query_error; 0: none.", 300)
 
 
 def _parameters() -> Iterator[Parameter]:
@@ -182,31 +182,33 @@ def _parameters() -> Iterator[Parameter]:
     common_parameters = {p.name: p for p in COMMON}
     ascending_integers = Integers(1, descending=False, alone=True)
     models = [p.name for p in registry.parameters()]
-    yield Parameter("k", replace(ascending_integers, low=2), "Each k, ascending.", required=True, example="k = [5, 10]")
+    yield Parameter(
+        "k", replace(ascending_integers, low=2), "Values of k, ascending.", required=True, example="k = [5, 10]"
+    )
     yield Parameter(
         "algorithms",
         Identifiers("algorithms", "['kacpc', 'mdav']"),
-        "Names of algorithms, each with its own defaults; 'all': every one that clusters a table, and with `delta` "
-        "every stream system too.",
+        "Names of algorithms, each with its own defaults; 'all': every algorithm that clusters a table and, with "
+        "`delta`, every stream algorithm.",
         default_algorithms,
     )
     yield Parameter(
         "metrics",
         Identifiers("metrics", "['precision', 'ncp']", (*CLUSTER_METRICS, *STREAM_METRICS)),
-        "Measures, as NAME_metrics names them, and query_error. Of a table, average_delay, delay and reuse are NULL; "
-        "of a stream, k is that of a class when it is first published.",
+        "Metrics, as NAME_metrics names them, and query_error. For a table, average_delay, delay and reuse are NULL; "
+        "for a stream, k is that of a class when it is first published.",
         ("precision", "ncp"),
     )
-    yield Parameter(
-        "n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers: so many of the first ones."
-    )
+    yield Parameter("n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers; the first ones are used.")
     yield Parameter(
         "sample_sizes",
         ascending_integers,
-        "Sizes of samples: at most so many rows, the first ones in an order by hashes, so that each sample has the one "
-        "before; by default all rows.",
+        "Sizes of samples: greatest number of rows of each. Rows are taken in an order by hashes, so that each "
+        "sample contains the one before; default: all rows.",
     )
-    yield Parameter("repeat", Integer(1, 10_000), "Runs of algorithms with random steps, with seeds from `seed` on.", 1)
+    yield Parameter(
+        "repeat", Integer(1, 10_000), "Number of runs of algorithms with random steps; their seeds begin at `seed`.", 1
+    )
     yield QUERIES
     yield replace(streams.DELTA, required=False)
     yield replace(streams.ORDER_BY, required=False)
@@ -222,9 +224,10 @@ FUNCTIONS = (
         "compare",
         ("tbl",),
         tuple(_parameters()),
-        "What algorithms lose and leave at risk on a table, by k, number of quasi-identifiers and size: one row a "
-        "combination and metric, with mean, standard deviation and seconds of clustering over the runs. Nothing is "
-        "released; what an algorithm refuses is a row whose problem says why. For the custodian.",
+        "Compares the loss and the risk of algorithms on a table, by k, number of quasi-identifiers and size: one "
+        "row per combination and metric, with mean, standard deviation and seconds of clustering over the runs. "
+        "Nothing is released. If an algorithm refuses a combination, its row states the reason (problem). For the "
+        "custodian.",
         handler=compare_sql,
         example=Example("SELECT algorithm, k, metric, mean FROM compare('patients', k = [5, 10], metrics = ['ncp']);"),
     ),

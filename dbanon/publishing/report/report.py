@@ -294,19 +294,21 @@ FUNCTIONS = (
         (
             Parameter(
                 "outgoing", Boolean(),
-                "What may go out with the release: no value, nothing that follows from the source.",
+                "Only what may be published with the release: no value, and nothing that depends on the source.",
                 False,
             ),
             Parameter(
                 "population",
                 Text("a table's name"),
-                "A table of everybody the released people may be among, for the journalist's risk.",
+                "A table of all people among whom the released people may be, for the journalist risk.",
             ),
-            Parameter("purpose", Text("a text"), "What the release is given for; by default as stored by publish."),
-            Parameter("recipient", Text("a text"), "Who gets the release; by default as stored by publish."),
-            Parameter("legal_basis", Text("a text"), "The legal basis; by default as stored by publish."),
+            Parameter("purpose", Text("a text"), "Purpose for which the release is given; default: as stored by "
+            "publish."),
+            Parameter("recipient", Text("a text"), "Recipient of the release; default: as stored by publish."),
+            Parameter("legal_basis", Text("a text"), "Legal basis; default: as stored by publish."),
         ),
-        "What a release is, achieves and leaves at risk, with plots and SQL, as one HTML page to read and to file.",
+        "Returns one HTML page to read and to file: what a release contains, what it achieves and its remaining "
+        "risks, with plots and SQL.",
         handler=report_sql,
         example=Example("SELECT length(html) > 1000 FROM report('safe');", SAFE),
     ),

@@ -9,14 +9,16 @@ from dbanon.release.streams import plan
 from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
 
 _DESCRIPTIONS = {
-    "release": "The records of a table as a stream that they came in, in the order in which they leave: "
-    "quasi-identifiers generalized, then class_id, at which place each arrived (arrived_at), how many had arrived when "
-    "it left (published_at), the difference (delay), and whether it is suppressed. Who knows when somebody came knows "
-    "the row by arrived_at and delay: leave them out of what is handed on.",
-    "classes": "One row per equivalence class: size, records that joined after it was first published (reused), when "
-    "that was (published_at), published values, loss, sensitive values with counts; and one for suppressed records.",
-    "metrics": "One row per metric: average loss and delay, share of what is left out and of what joined a published "
-    "class, k as achieved.",
+    "release": "Replays a table as a stream and returns its records in the order in which they are published: "
+    "generalized quasi-identifiers, class_id, the position at which the record arrived (arrived_at), the "
+    "number of records that had arrived when it was published (published_at), the difference (delay), and "
+    "whether it is suppressed. A reader who knows when a person was added can find the row by arrived_at "
+    "and delay: exclude these columns from what you pass on.",
+    "classes": "Returns one row per equivalence class: size, number of records that joined after it was first "
+    "published (reused), when that was (published_at), published values, loss, and sensitive values with "
+    "their counts; and one row for suppressed records.",
+    "metrics": "Returns one row per metric: average loss and delay, share of suppressed records, share of records "
+    "that joined a published class, and achieved k.",
 }
 _EXAMPLES = {
     "release": "SELECT * FROM {}('patients', {}) LIMIT 5;",

@@ -1,4 +1,4 @@
--- description: Share of the records whose published value of a quasi-identifier tells nothing: *, or a node or range that holds all that is published of it.
+-- description: Share of the records whose published value of a quasi-identifier reveals nothing: *, or a node or range that covers everything published of it.
 -- better: lower
 -- source: -
 -- order: 181

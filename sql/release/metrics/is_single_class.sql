@@ -1,4 +1,4 @@
--- description: 1 where all released records are in one class, so that their quasi-identifiers tell nothing of a record; else 0.
+-- description: 1 if all released records are in one class, so that their quasi-identifiers reveal nothing about a record; otherwise 0.
 -- better: lower
 -- source: -
 -- order: 182
