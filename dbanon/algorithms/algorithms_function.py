@@ -33,7 +33,8 @@ FUNCTIONS = (
         "algorithms",
         (),
         (),
-        "The registered algorithms: family, source, evidence, complexity, models met by their own means, parameters.",
+        "Lists the registered algorithms: family, source, evidence, complexity, models that their clusters meet "
+        "without merging, and parameters.",
         handler=statement,
         example=Example("SELECT name, family, source FROM algorithms();"),
     ),

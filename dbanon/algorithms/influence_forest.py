@@ -31,11 +31,11 @@ SCORE = Parameter(
     "deviation over mean, as the paper prints it (paper), or mean.",
     "zeta_over_sigma",
 )
-TREES = Parameter("trees", Integer(1, 100_000), "Trees of the random forest; the paper has 221 to 491.", 291)
-MTRY = Parameter("mtry", Integer(1), "Attributes that a split may choose from; default all.")
+TREES = Parameter("trees", Integer(1, 100_000), "Number of trees of the random forest; the paper uses 221 to 491.", 291)
+MTRY = Parameter("mtry", Integer(1), "Number of attributes from which a split may choose; default: all.")
 NODE_SIZE = Parameter("node_size", Integer(1), "Least number of records in a leaf of a tree.", 1)
 FRACTION = Parameter(
-    "sample_fraction", Float(0, 1, above=True), "Records that a tree draws, with replacement, as a share.", 0.8
+    "sample_fraction", Float(0, 1, above=True), "Share of the records that each tree draws, with replacement.", 0.8
 )
 TRAIN = Parameter("train", Float(0, 1, above=True), "Share of the records that the forest is trained on.", 0.67)
 FOREST = Parameter(

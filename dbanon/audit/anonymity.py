@@ -39,7 +39,7 @@ _PERSON = Parameter(
 _PARAMETERS = (QI, _PERSON, SUPPRESSED)
 _SENSITIVE_PARAMETERS = (
     QI,
-    Parameter("sensitive", Columns(), "The columns to measure; default: the declared sensitive ones."),
+    Parameter("sensitive", Columns(), "The columns that are measured; default: the declared sensitive columns."),
     _PERSON,
     _COMMON["multi_sensitive"],
     SUPPRESSED,
@@ -462,7 +462,7 @@ def measure_table(call: Call) -> Sql:
 
 _EXAMPLE_QI = "qi = ['sex', 'zip']"
 _EXAMPLE_SENSITIVE = f"{_EXAMPLE_QI}, sensitive = ['disease']"
-_RESULT = "The achieved value and the ten worst classes"
+_RESULT = "Returns the achieved value and the ten worst classes"
 
 
 def _table_function(
@@ -503,8 +503,8 @@ FUNCTIONS = (
     _table_function(
         _ALL,
         (*_SENSITIVE_PARAMETERS, *_FORM_PARAMETERS, _HIERARCHIES),
-        "The value that a table achieves for every model, the number of classes that have it, and the number of their "
-        "records.",
+        "Returns the achieved value of a table for every privacy model, the number of classes with this value, and "
+        "the number of records in them.",
     ),
 )
 """At most eight parameters each: all of them accept `name = value` (see dbanon.table_functions.arguments)."""

@@ -283,7 +283,7 @@ class PairedColumn(NumericReading):
 
     @property
     def reading_kind(self) -> tuple[str, int, int]:
-        """A key that is equal for columns whose published texts are read in the same way; only for numbers, dates and times."""
+        """A key, equal for columns of numbers, dates and times whose published texts are read in the same way."""
         return str(self.text_type), self.unit_us or 0, self.day_end or 0
 
 

@@ -63,8 +63,9 @@ FUNCTIONS = (
             *influence_forest.PARAMETERS,
             Parameter("seed", Integer(0, MAX_SEED), "Seed of the samples.", 0),
         ),
-        "What each quasi-identifier reveals about each sensitive column: the drop of a random forest's accuracy when "
-        "it is shuffled. Computed once for the same data and parameters; weights = 'influence' uses it.",
+        "Returns how much each quasi-identifier reveals about each sensitive column: the drop in a random forest's "
+        "accuracy when its values are shuffled. It is computed once for the same data and parameters; weights = "
+        "'influence' uses it.",
         handler=influence_sql,
         example=Example("SELECT attribute, influence, rank FROM influence('patients', sensitive = ['disease']);"),
     ),

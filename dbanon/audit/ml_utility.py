@@ -117,22 +117,22 @@ FUNCTIONS = (
             Parameter(
                 "target",
                 Text("a column's name"),
-                "The column to predict, which is published unchanged; default: the declared sensitive one that was "
-                "released.",
+                "The column that is predicted, which is published unchanged; default: the declared sensitive column "
+                "that was released.",
             ),
             QI,
             HIERARCHIES,
             Parameter(
                 "train",
                 Float(0, 1, above=True),
-                "Share of the records that a model learns from; the remaining records of the source test all models.",
+                "Share of the records from which a model learns; the remaining records of the source test all models.",
                 0.67,
             ),
-            Parameter("records", Integer(2), "Maximum number of records that a model learns from.", 100_000),
+            Parameter("records", Integer(2), "Greatest number of records from which a model learns.", 100_000),
             Parameter("seed", Integer(0, MAX_SEED), "Seed of the split and of the forest.", 1),
         ),
-        "How well a model that learned from a release predicts a column of raw records, compared with a model that "
-        "learned from the source and with the most frequent value.",
+        "Returns how well a model that learned from a release predicts a column of raw records, compared with a "
+        "model that learned from the source and with the most frequent value.",
         handler=ml_utility_sql,
         example=Example(
             "SELECT trained_on, accuracy, retained_gain FROM ml_utility('safe', target = 'disease');", SAFE

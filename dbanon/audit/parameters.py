@@ -11,12 +11,14 @@ from dbanon.table_functions.parameters import Parameter
 SOURCE = Parameter(
     "source",
     Text("a table's name"),
-    "The table that was released, whose policy has the roles of the columns; default: that of the ledger, otherwise "
-    "the release.",
+    "The table that was released, whose policy declares the roles of the columns; default: that of the ledger, "
+    "otherwise the release itself.",
 )
-QI = Parameter("qi", Columns(), "The columns whose values define the classes; default: the declared quasi-identifiers.")
+QI = Parameter(
+    "qi", Columns(), "The columns whose equal values form the classes; default: the declared quasi-identifiers."
+)
 SENSITIVE = Parameter(
-    "sensitive", Columns(), "The columns to measure; default: the declared sensitive ones that were released."
+    "sensitive", Columns(), "The columns that are measured; default: the declared sensitive columns that were released."
 )
 PERSON = Parameter(
     "person",
@@ -26,7 +28,7 @@ PERSON = Parameter(
 CLASSES = Parameter(
     "classes",
     Choice(("published", "cluster")),
-    "A class: records of equal published values, as a reader sees them, or clusters, by the column class_id.",
+    "What a class is: records with equal published values, as a reader sees them, or clusters, by the column class_id.",
     "published",
 )
 SUPPRESSED = Parameter(

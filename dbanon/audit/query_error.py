@@ -59,17 +59,19 @@ FUNCTIONS = (
         (
             SOURCE,
             Parameter(
-                "queries", Integer(1, 10**6), "Number of random queries, with one predicate and more in turn.", 1000
+                "queries", Integer(1, 10**6), "Number of random queries, of one predicate and more in turn.", 1000
             ),
             Parameter(
                 "predicates",
                 Integer(1),
-                "Maximum number of predicates of a query; never more than there are columns.",
+                "Greatest number of predicates of a query; never more than there are columns.",
                 3,
             ),
             Parameter("seed", Integer(0, MAX_SEED), "Seed of the queries.", 1),
             Parameter(
-                "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."
+                "qi",
+                Columns(),
+                "Columns of the predicates; default: the declared quasi-identifiers that were released.",
             ),
             Parameter("hierarchies", PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"), "As in the release."),
             Parameter(
@@ -85,7 +87,8 @@ FUNCTIONS = (
                 0.001,
             ),
         ),
-        "Relative error of random counts and averages on a release against its source, by number of predicates.",
+        "Returns the relative error of random counts and averages on a release compared with its source, by number "
+        "of predicates.",
         handler=query_error_sql,
         example=Example("SELECT * FROM query_error('safe', queries = 100, seed = 1);", SAFE),
         positional_slots=("source",),

@@ -211,18 +211,19 @@ def _declared_person_value(context: AuditContext, table: Source) -> Sql | None:
 _POPULATION = Parameter(
     "population",
     Text("a table's name"),
-    "A table of the whole population to which the released people belong, with quasi-identifiers as in the source.",
+    "A table of all people among whom the released people may be, with quasi-identifiers as in the source.",
 )
 _FRACTION = Parameter(
     "fraction",
     Float(0, 1, above=True),
-    "Instead of a population: the share of it that was released; a class then represents size / fraction people.",
+    "Instead of a population table: the share of the population that was released; a class represents size / "
+    "fraction people.",
 )
-_THRESHOLD = Parameter("threshold", Float(0, 1), "Records at risk are those whose risk is above it.", 0.2)
+_THRESHOLD = Parameter("threshold", Float(0, 1), "Records whose risk is above this threshold are at risk.", 0.2)
 _COUNT_TIES = Parameter(
     "count_ties",
     Boolean(),
-    "Classes in which the dominant value shares the lead with another one count as exposed.",
+    "Count classes as exposed in which another value is as frequent as the dominant one.",
     False,
 )
 _SAMPLE = Parameter(
@@ -238,7 +239,8 @@ _INFLUENCE = Parameter(
 _NORMALIZE_LEVELS = Parameter(
     "normalize_levels",
     Boolean(),
-    "Divide levels by the greatest one, so that * counts 1; by default by their number, as the paper does.",
+    "Divide levels by the greatest one, so that * counts 1; by default they are divided by their number, as in the "
+    "paper.",
     False,
 )
 _MAX_INTERVAL_SHARE = Parameter(
@@ -259,27 +261,29 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION),
             *(_COUNT_TIES, _INFLUENCE, _NORMALIZE_LEVELS, _MAX_INTERVAL_SHARE, SUPPRESSED),
         ),
-        "All risk metrics, one per row, each with the classes that cause it.",
+        "Returns all risk metrics, one per row, each with the classes that determine it: those of reidentification, "
+        "uniqueness, disclosure, exposure, distortion and infeasible_classes.",
         "SELECT name, sensitive, value, classes, records FROM risk('safe', threshold = 0.1);",
     ),
     (
         "reidentification",
         (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, *_REIDENTIFICATION, SUPPRESSED),
-        "Risk that a record is attributed to a person: prosecutor, journalist, marketer; highest, average, share "
-        "above a threshold.",
+        "Returns the risk that a record is re-identified: prosecutor, journalist and marketer risk; highest, "
+        "average, and share of records above a threshold.",
         "SELECT name, value FROM reidentification('safe', fraction = 0.01);",
     ),
     (
         "uniqueness",
         (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, _POPULATION, SUPPRESSED),
-        "Share of records alone in their class, and with a population table, of those that fit one person of it.",
+        "Returns the share of records that are alone in their class and, with a population table, of records that "
+        "match exactly one person in it.",
         "SELECT name, value FROM uniqueness('safe', population = 'patients');",
     ),
     (
         "disclosure",
         (SOURCE, QI, SENSITIVE, PERSON, CLASSES, SUPPRESSED),
-        "Risk that a sensitive value is guessed from a class: by its values, and by the dominant one "
-        "(Majeed et al. 2024, Eq. 13).",
+        "Returns the risk that a sensitive value is guessed from a class: by the values of the class, and by its "
+        "dominant value (Majeed et al. 2024, Eq. 13).",
         "SELECT name, value, worst FROM disclosure('safe');",
     ),
     (
@@ -289,22 +293,22 @@ _FUNCTIONS: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
             Parameter("seed", Integer(0, MAX_SEED), "Seed of the sample.", 0),
             SUPPRESSED,
         ),
-        "Share of the table's most frequent sensitive value that lies in classes where it leads "
-        "(Majeed et al. 2024, Eq. 15); NULL where it does not occur in the sample.",
+        "Returns the share of the table's most frequent sensitive value that is in classes where it is the most "
+        "frequent one (Majeed et al. 2024, Eq. 15); NULL if it does not occur in the sample.",
         "SELECT value, classes FROM exposure('safe', count_ties = true);",
     ),
     (
         "distortion",
         (SOURCE, QI, HIERARCHIES, _INFLUENCE, _NORMALIZE_LEVELS),
-        "Average level to which quasi-identifiers were generalized, weighted by influence "
-        "(Majeed et al. 2024, Eq. 16).",
+        "Returns the average level to which quasi-identifiers were generalized, weighted by influence (Majeed et al. "
+        "2024, Eq. 16).",
         "SELECT value FROM distortion('safe', influence = {'sex': 0.2, 'zip': 1.5});",
     ),
     (
         "infeasible_classes",
         (SOURCE, QI, HIERARCHIES, _MAX_INTERVAL_SHARE),
-        "Number of classes on which queries are inaccurate: suppressed, open or wide values (Majeed et al. 2024, Eq. "
-        "17).",
+        "Returns the number of classes that give inaccurate answers to queries: those with suppressed, open or wide "
+        "values (Majeed et al. 2024, Eq. 17).",
         "SELECT value, worst FROM infeasible_classes('safe', max_interval_share = 0.3);",
     ),
 )

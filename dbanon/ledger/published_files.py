@@ -184,7 +184,7 @@ FUNCTIONS = (
         "published_files",
         (),
         (),
-        "Recipients of releases: one row per file that publish wrote, per copy in PostgreSQL and per reader of a "
+        "Lists who received a release: each file that publish wrote, each copy in PostgreSQL and each reader of a "
         "server, with hash and purpose.",
         handler=published_files,
         example=Example("SELECT name, version, file, recipient, purpose FROM published_files();", SAFE),

@@ -177,8 +177,8 @@ FUNCTIONS = (
         "release_status",
         (),
         (),
-        "Published releases compared with their sources: fresh or stale, numbers of added, removed and changed "
-        "records, changes of the policy.",
+        "Compares published releases with their sources: fresh or stale, number of added, removed and changed "
+        "records, and whether the policy changed.",
         handler=release_status,
         example=Example("SELECT name, status, added, removed, changed FROM release_status();", SAFE),
     ),
@@ -186,7 +186,7 @@ FUNCTIONS = (
         "refresh_problems",
         ("release",),
         (),
-        "Classes of the published version that a refresh would change by too few records (persons).",
+        "Lists the classes of the published version that a refresh would change by too few records (persons).",
         handler=refresh_problems,
         example=Example("SELECT * FROM refresh_problems('safe');", SAFE),
     ),

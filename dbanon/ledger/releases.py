@@ -393,7 +393,7 @@ FUNCTIONS = (
         "releases",
         (),
         (),
-        "The ledger: every version of every materialized anonymized view.",
+        "Lists the ledger: every version of every materialized anonymized view.",
         handler=releases,
         example=Example("SELECT name, version, status, records FROM releases();", SAFE),
     ),

@@ -198,7 +198,7 @@ FUNCTIONS = (
         "stream_status",
         (),
         (),
-        "Streaming anonymized views: one row per view, with the numbers of read, published and pending records.",
+        "Lists the streaming anonymized views: how many records each has read and published, and how many are pending.",
         handler=stream_status,
         example=Example("SELECT name, system, arrived, published, waiting FROM stream_status();", SAFE),
     ),

@@ -30,7 +30,8 @@ FUNCTIONS = (
         "attached_databases",
         (),
         (),
-        "Attached databases of PostgreSQL, MySQL and SQLite, and which they are: rows for dbanon.foreign_database.",
+        "Lists the attached databases of PostgreSQL, MySQL and SQLite and identifies each, as rows for "
+        "dbanon.foreign_database.",
         handler=attached_databases_sql,
         example=Example("SELECT * FROM attached_databases();"),
     ),

@@ -77,8 +77,8 @@ MODEL = PrivacyModel(
         Parameter(
             "likeness",
             Choice(("basic", "enhanced")),
-            "Of beta-likeness: basic (default), or enhanced, which also bounds the gain by -ln of the share in the "
-            "table.",
+            "Form of beta-likeness: basic (default), or enhanced, which also limits the gain to -ln of the share in "
+            "the table.",
         ),
     ),
     form_parameter="likeness",

@@ -82,9 +82,9 @@ MODEL = PrivacyModel(
         Parameter(
             "diversity",
             Choice(("distinct", "entropy", "recursive")),
-            "How l counts values: different ones (default), exp of their entropy, or recursive (c, l)-diversity.",
+            "How l counts values: distinct values (default), exp of their entropy, or recursive (c, l)-diversity.",
         ),
-        Parameter("c", Float(0, above=True), "c of recursive (c, l)-diversity; default 2."),
+        Parameter("c", Float(0, above=True), "Parameter c of recursive (c, l)-diversity; default 2."),
     ),
     form_parameter="diversity",
     source="Machanavajjhala et al. 2006",

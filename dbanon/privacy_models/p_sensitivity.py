@@ -13,7 +13,7 @@ MODEL = PrivacyModel(
     position=4,
     parameters=(
         Parameter(
-            "p", Integer(2), "p-sensitive k-anonymity: least number of different sensitive values in every class."
+            "p", Integer(2), "p-sensitive k-anonymity: least number of distinct sensitive values in every class."
         ),
     ),
     source="Truta and Vinay 2006",

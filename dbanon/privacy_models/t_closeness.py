@@ -82,8 +82,8 @@ MODEL = PrivacyModel(
         Parameter(
             "ground_distance",
             Choice(("equal", "ordered", "hierarchical")),
-            "Distance of two sensitive values for t: equal (default), by rank (of the leaves of the column's hierarchy "
-            "where it has one, else of the values), or by the hierarchy.",
+            "Distance of two sensitive values for t: equal for all pairs (default), by rank (of the leaves if the "
+            "column has a hierarchy, otherwise of the values), or by the hierarchy.",
         ),
     ),
     form_parameter="ground_distance",

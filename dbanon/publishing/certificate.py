@@ -608,8 +608,8 @@ FUNCTIONS = (
         "certificate",
         ("release",),
         (),
-        "The certificate of a release: source, roles, parameters, model, achieved values, risks, limits, and SQL for "
-        "each number.",
+        "Returns the statements about a release: source, roles, parameters, model, achieved values, risks and "
+        "limits, with the SQL that recomputes each number.",
         handler=certificate_sql,
         example=Example("SELECT * FROM certificate('safe');", SAFE),
     ),

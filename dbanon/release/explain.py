@@ -22,12 +22,13 @@ RESULT_STEP = "result"
 """The name of the last step: the result of the call."""
 
 _STEP_PARAMETERS = (
-    Parameter("records", Integer(1, 10**6), "Maximum number of rows, in the order of their numbers.", 10),
+    Parameter(
+        "records", Integer(1, 10**6), "Greatest number of rows; the first ones by their own numbers are returned.", 10
+    ),
     Parameter(
         "follow",
         Integers(0, descending=False),
-        "Numbers of distinct records (rid in the step 'source'); only their rows, or those of their classes, are "
-        "returned.",
+        "Numbers of tuples (rid in the step 'source'): only rows of these tuples, or of their classes, are returned.",
     ),
 )
 
@@ -207,15 +208,15 @@ def _functions() -> tuple[TableFunction, ...]:
             "explain_release",
             ("function", "tbl"),
             (),
-            "The steps of a call of a function that publishes: one row per step, with its description and its SQL, "
-            "then the result. For the custodian: it names withheld columns.",
+            "Returns the SQL that a call of a publishing function runs: one row per step, with its description and "
+            "its SQL, then the result. For the custodian: it names withheld columns.",
             "SELECT position, step, description FROM explain_release('kacpc', 'patients', k = 10);",
         ),
         _function(
             "explain_step",
             ("function", "tbl", "step"),
             _STEP_PARAMETERS,
-            "The first rows of one of these steps. For the custodian: it shows raw values.",
+            "Returns the first rows of one step of explain_release. For the custodian: it shows raw values.",
             "FROM explain_step('kacpc', 'patients', 'encoded_records', k = 10, follow = [0, 1]);",
         ),
     )

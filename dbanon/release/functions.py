@@ -14,14 +14,15 @@ from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import KIND_BY_ENDING, Call, TableFunction
 
 _DESCRIPTIONS = {
-    "release": "The released rows: quasi-identifiers generalized, then class_id.",
-    "classes": "One row per equivalence class: size, published values, loss, sensitive values with counts.",
-    "metrics": "One row per metric: metric, value, better ('higher' or 'lower'), description, is_publishable (whether "
-    "it follows from the released rows alone; the others are the custodian's).",
-    "inference": (
-        "Published values that narrow down a class's quasi-identifiers further than the published ranges do (prostate "
-        "cancer and sex). It shows raw values: for the custodian, before a release."
-    ),
+    "release": "Returns the released rows, with generalized quasi-identifiers, and the number of their class "
+    "(class_id).",
+    "classes": "Returns one row per equivalence class: size, published values, loss, and sensitive values with their "
+    "counts.",
+    "metrics": "Returns one row per metric: metric, value, better ('higher' or 'lower'), description, is_publishable "
+    "(whether it follows from the released rows alone; the other metrics are for the custodian).",
+    "inference": "Returns published values from which a reader can infer more about the quasi-identifiers of a class "
+    "than it publishes (prostate cancer and sex). For the custodian, before a release: it shows raw "
+    "values.",
 }
 _EXAMPLES = {
     "release": "SELECT * FROM {}('patients', {}) LIMIT 5;",
@@ -42,7 +43,8 @@ _PARAMETERS_BY_KIND = {
         Parameter(
             "min_records",
             Integer(1),
-            "Values of fewer records (persons) of the table are omitted, because they are not conclusive; default: k.",
+            "Values of fewer than this many records (persons) of the table are not considered, because they say "
+            "little; default k.",
         ),
     ),
 }
@@ -52,7 +54,7 @@ DEFAULT_ALGORITHM = "best"
 """The algorithm of calls that name none."""
 
 _ALGORITHM_PARAMETER = Parameter(
-    "algorithm", Text("an algorithm's name"), "The algorithm that creates the classes.", DEFAULT_ALGORITHM
+    "algorithm", Text("an algorithm's name"), "The algorithm that forms the classes.", DEFAULT_ALGORITHM
 )
 _GENERIC_FUNCTIONS = {f"anonymize{ending}": kind for ending, kind in KIND_BY_ENDING.items()} | {
     "inference": "inference"

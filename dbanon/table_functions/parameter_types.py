@@ -70,7 +70,10 @@ class MoveCount:
 
     def __str__(self) -> str:
         """Return what is accepted, as the end of a message such as "k must be ..."."""
-        return "an integer of at least 0 (a time such as '5s': in materialize, anonymize and the command line)"
+        return (
+            "an integer of at least 0 (a time such as '5s' only in create_release, anonymize, materialized views and "
+            "the command line)"
+        )
 
 
 @dataclass(frozen=True)

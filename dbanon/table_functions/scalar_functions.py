@@ -40,47 +40,47 @@ FUNCTIONS = (
     _published_value_function(
         "lower_bound",
         "DOUBLE",
-        "Lower end of a published number: 25 of [25, 29]; NULL where it is open, as in <=18. Forms of other tools are "
-        "accepted too: [20, 30[, 20-29, 65+, <18.",
+        "Returns the lower end of a published number: 25 for [25, 29]; NULL if it is open, as in <=18. The forms of "
+        "other tools are accepted as well: [20, 30[, 20-29, 65+, <18.",
         Example("SELECT lower_bound('[25, 29]') AS low, lower_bound('<=18') AS open;"),
     ),
     _published_value_function(
         "upper_bound",
         "DOUBLE",
-        "Upper end of a published number: 29 of [25, 29]; NULL where it is open, as in >=90. Forms of other tools are "
-        "accepted too: [20, 30[, 20-29, 65+, <18.",
+        "Returns the upper end of a published number: 29 for [25, 29]; NULL if it is open, as in >=90. The forms of "
+        "other tools are accepted as well: [20, 30[, 20-29, 65+, <18.",
         Example("SELECT upper_bound('[25, 29]') AS high, upper_bound('>=90') AS open;"),
     ),
     _published_value_function(
         "midpoint",
         "DOUBLE",
-        "Middle of a published number: 27 of [25, 29]; NULL where an end is open.",
+        "Returns the middle of a published number: 27 for [25, 29]; NULL if an end is open.",
         Example("SELECT midpoint('[25, 29]') AS middle;"),
     ),
     _published_value_function(
         "lower_date",
         "TIMESTAMP",
-        "Lower end of a published date, timestamp or time (of 1970-01-01).",
+        "Returns the lower end of a published date, timestamp or time (a time is on 1970-01-01).",
         Example("SELECT birth_date, lower_date(birth_date) AS earliest FROM safe LIMIT 5;", SAFE),
     ),
     _published_value_function(
         "upper_date",
         "TIMESTAMP",
-        "Upper end of a published date, timestamp or time; of days, the last one.",
+        "Returns the upper end of a published date, timestamp or time; for days, the last day.",
         Example("SELECT birth_date, upper_date(birth_date) AS latest FROM safe LIMIT 5;", SAFE),
     ),
     _published_value_function(
         "midpoint_date",
         "TIMESTAMP",
-        "Middle of a published date, timestamp or time.",
+        "Returns the middle of a published date, timestamp or time.",
         Example("SELECT disease, avg(midpoint_date(birth_date)) AS born FROM safe GROUP BY ALL;", SAFE),
     ),
     ScalarFunction(
         "share_within",
         (Overload(("published", "low", "high"), "share_within"),),
         "DOUBLE",
-        "Share of a published interval that lies in [low, high], from 0 to 1, all its values being equally likely. "
-        "Whole numbers and days are counted; an open end is its bound.",
+        "Returns the share of a published interval that is in [low, high], from 0 to 1, if all of its values are "
+        "equally likely. Whole numbers and days are counted; an open end is replaced by its bound.",
         Example(
             "SELECT sum(share_within(birth_date, DATE '1950-01-01', DATE '1959-12-31')) AS expected FROM safe;", SAFE
         ),
@@ -89,8 +89,8 @@ FUNCTIONS = (
         "covers",
         (Overload(("published", "value"), "covers"), Overload(("published", "value", "hierarchy"), "covers_in")),
         "BOOLEAN",
-        "Whether a published value can represent a value: equal, *, an interval with it, a mask such as 021**, or, "
-        "with the name of a stored hierarchy, a node above it.",
+        "Returns whether a published value covers a value: it is equal, *, an interval that contains the value, a "
+        "mask such as 021** or, if you name a stored hierarchy, a node above the value.",
         Example("SELECT count(*) AS possible FROM safe WHERE covers(zip, '02105', 'zip5');", SAFE),
     ),
 )

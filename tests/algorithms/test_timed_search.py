@@ -138,7 +138,7 @@ def test_time_limit_is_parsed_in_seconds(value: object, seconds: float | None) -
 
 
 def test_table_function_refuses_time(con: Any) -> None:
-    with pytest.raises(Exception, match="in materialize, anonymize and the command line"):
+    with pytest.raises(Exception, match="in create_release, anonymize, materialized views and the command line"):
         con.execute("FROM kacpc('patients', k = 5, improve = '5s')")
 
 

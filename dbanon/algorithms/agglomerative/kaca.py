@@ -164,14 +164,14 @@ register(
         Parameter(
             "beta_edge",
             Float(0, 100),
-            "Weight of the edge below level j of a hierarchy, of which the root is 1: 1 / j^beta_edge; 0: all "
-            "edges weigh the same.",
+            "The edge below level j of a hierarchy, where the root is level 1, has the weight 1 / j^beta_edge; 0: "
+            "all edges have the same weight.",
             1.0,
         ),
         Parameter(
             "split_donor",
             Boolean(),
-            "From a class with enough records, move only as many as the small class needs.",
+            "Take only as many records as a small class needs from a class that has enough others.",
             False,
         ),
         LARGE,

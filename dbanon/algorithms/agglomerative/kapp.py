@@ -448,7 +448,7 @@ def _merge_deviating(
 
 register(
     kapp,
-    title="KAPP: classes of spread sensitive values that merge until they are close to the table",
+    title="KAPP: classes with spread sensitive values, merged until they are close to the table",
     summary=(
         "Forms each class from records of different fuzzy clusters of the sensitive values. It then merges classes "
         "with the nearest one until the distances of their sensitive columns from the whole table, summed, are at most "
@@ -460,13 +460,13 @@ register(
         Parameter(
             "sensitive_clusters",
             Integer(1, 1000),
-            "Number of fuzzy clusters of the sensitive values; default: the least possible.",
+            "Number of fuzzy clusters of the sensitive values; default: least size of a class.",
         ),
         Parameter(
             "optimizer",
             Choice(("kmeans++", "vultures")),
-            "How the centers of the fuzzy clusters are found: start with those of k-means++ and move them until they "
-            "no longer change, or use the search of the paper, which takes longer.",
+            "How the centers of the fuzzy clusters are found: kmeans++: they start as those of k-means++ and move "
+            "until they no longer change; vultures: by the search of the paper, which takes longer.",
             "kmeans++",
         ),
         replace(ROUNDS, default=200),

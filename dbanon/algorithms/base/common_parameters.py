@@ -31,41 +31,50 @@ K = Parameter(
 
 COMMON: tuple[Parameter, ...] = (
     K,
-    Parameter("qi", Columns(), "Quasi-identifiers, in order; declared ones that are not named are withheld."),
+    Parameter("qi", Columns(), "Quasi-identifiers, in order; declared quasi-identifiers that you omit are withheld."),
     Parameter("sensitive", Columns(), "Sensitive columns, published unchanged."),
     Parameter(
         "hierarchies",
         PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"),
         "Hierarchy of a column: a stored or built-in one by name, or ARX rows as text, 'M;*\\nF;*'.",
     ),
-    Parameter("person", Text("a column name"), "The column that identifies data subjects; withheld."),
+    Parameter(
+        "person", Text("a column name"), "The column that distinguishes persons (data subjects); it is withheld."
+    ),
     Parameter(
         "weights",
         PerColumn(Weight(), "{'age': 2}", ("influence",)),
-        "Weight of a column in distances; default 1. influence: what the column reveals about the sensitive columns, "
-        "as influence() computes it with default settings, over the average, times the declared weight.",
+        "Weight of a column in distances; default 1. influence: its influence on the sensitive columns, as measured "
+        "by influence() with its default settings, divided by the average, times the declared weight.",
     ),
     Parameter(
         "nulls",
         Choice(("keep", "drop", "error")),
-        "NULL in a quasi-identifier: keep it as a separate value, drop the row (reported), or raise an error.",
+        "Treatment of NULL in a quasi-identifier: keep it as a value of its own, drop the row (reported in the "
+        "metrics), or report an error.",
         "keep",
     ),
     Parameter(
         "missing_codes",
         ForColumns(Codes(), "{'age': ['999']}"),
-        "Codes for a missing value, which are read as NULL in addition to those of the policy.",
+        "Codes that mean a missing value and are read as NULL, in addition to those of the policy.",
     ),
     Parameter(
         "intervals",
         Choice(("text", "bounds", "struct")),
-        "How ranges are published: '[25, 29]', two typed columns age_min and age_max, or a struct of both.",
+        "Form in which ranges are published: text such as '[25, 29]', two typed columns age_min and age_max, or a "
+        "struct of both.",
         "text",
     ),
-    Parameter("insensitive", Columns(), "Columns that are neither, published unchanged; rare values are refused."),
-    Parameter("identifier", Columns(), "Columns that identify people directly; withheld."),
-    Parameter("withhold", Columns(), "Columns to withhold from this release."),
-    Parameter("allow_rare", Columns(), "Columns with the role insensitive whose values below k are accepted."),
+    Parameter(
+        "insensitive",
+        Columns(),
+        "Columns that are neither quasi-identifiers nor sensitive; they are "
+        "published unchanged, and rare values are refused.",
+    ),
+    Parameter("identifier", Columns(), "Columns that identify people directly; they are withheld."),
+    Parameter("withhold", Columns(), "Columns to omit from this release."),
+    Parameter("allow_rare", Columns(), "Columns with the role insensitive whose values may occur fewer than k times."),
     Parameter(
         "min_level", PerColumn(Integer(0), "{'zip': 1}"), "Least number of steps up the hierarchy for every value."
     ),
@@ -77,45 +86,49 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "rounding",
         PerColumn(NumberOrDate(), "{'age': 5, 'born': 'year'}"),
-        "Interval ends snap outward to multiples of a number, or to day, week, month, quarter, year, decade; 'none'.",
+        "Grid to which the ends of intervals are extended: multiples of a number, or day, week, month, quarter, "
+        "year, decade; 'none' for no grid.",
     ),
     Parameter(
         "coarsen",
         PerColumn(NumberOrDate(), "{'age': 10, 'zip': 2}"),
-        "Publish less detail than records allow: for a number or a date, use its grid; for a category, only inner "
+        "Publish more coarsely than the records need: for a number or a date, a grid; for a category, only inner "
         "nodes whose number of steps from the root is a multiple of this.",
     ),
     *registry.parameters(),
     Parameter(
         "multi_sensitive",
         Choice(("independent", "joint")),
-        "Several sensitive columns: check each in the whole class (default), or within equal values of the others.",
+        "How several sensitive columns are checked: each in the whole class (default), or within equal values of the "
+        "others.",
     ),
     Parameter(
         "max_partition",
         Integer(2),
-        "For large tables: cut the table into parts of at most this number of different combinations of "
-        "quasi-identifiers, along the widest column at its median, and cluster each part separately. This is faster "
-        "and loses more; default: one part.",
+        "For large tables: greatest number of distinct combinations of quasi-identifiers in a cell. The table is cut "
+        "along the widest column at its median, and each cell is clustered separately. This is faster and loses "
+        "more; default: one cell.",
     ),
     Parameter(
         "suppress",
         Float(0, 1),
-        "Maximum share of the records that may be suppressed as outliers if that lowers the average loss of the "
+        "Greatest share of the records that may be suppressed as outliers if that lowers the average loss of the "
         "others; reported in metrics and classes.",
         0.0,
     ),
     Parameter(
         "improve",
         MoveCount(),
-        "Moves of a local search that lowers the loss of the finished classes while they still meet the whole model; "
-        "20000 is a good start. In materialize, anonymize and the command line also a time, '5s'.",
+        "Number of moves of a local search that lowers the loss of the finished classes and keeps the whole model; "
+        "20000 is a good start. In create_release, anonymize, materialized views and the command line, also a time "
+        "such as '5s'.",
     ),
     Parameter(
         "objective",
         Choice(tuple(OBJECTIVES)),
-        "The loss that a search (`best`, improve) lowers: precision; ncp, by shares of leaves, as in ARX; or sse, the "
-        "squared distances of microaggregation, if all quasi-identifiers are numbers (the metric sse_share).",
+        "The loss that a search (`best`, improve) lowers: precision, the loss that the metric precision counts; ncp, "
+        "by shares of leaves, as in ARX; or sse, the squared distances of microaggregation, if all quasi-identifiers "
+        "are numbers or dates (metric sse_share).",
         "precision",
     ),
     Parameter(
@@ -124,7 +137,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "loss_height",
         Choice(("top", "sub")),
-        "Height of an inner node in the loss: from the root down, or of its own subtree (KACPC paper, Eq. 1).",
+        "Height of an inner node in the loss: counted from the root, or that of its own subtree (KACPC paper, Eq. 1).",
         "top",
     ),
 )

@@ -61,12 +61,12 @@ SEED = Parameter("seed", Integer(0, MAX_SEED), "Seed of the random choices; the 
 MODE = Parameter(
     "mode",
     Choice(("random", "deterministic")),
-    "Deterministic: use the first record in canonical order wherever a random one is chosen.",
+    "deterministic: takes the first record in canonical order in place of every random one.",
     "random",
 )
 """Own parameters of algorithms with random steps."""
 
-LARGE = Parameter("allow_slow", Boolean(), "Accept a table on which the algorithm takes very long.", False)
+LARGE = Parameter("allow_slow", Boolean(), "Run even if the estimated time is more than a minute or two.", False)
 """Own parameter of algorithms whose time can grow with the square of the table (see
 dbanon.algorithms.base.progress)."""
 
@@ -262,7 +262,7 @@ class Algorithm:
         meets: The models, by their parameters (person: k of persons), that each cluster meets while the algorithm
             runs. For all others, and if leftovers violate a model, clusters are merged afterwards.
         abilities: What few algorithms can do (see `Ability`).
-        summary: What it does, in plain sentences: its row in docs/algorithms.md, as Markdown.
+        summary: What it does, in plain sentences: for docs/algorithms.md and the manual. Backquotes mark code.
     """
 
     name: str
@@ -297,7 +297,7 @@ class Algorithm:
         if suppression is not None:
             rule = suppression.rule
             suppress_doc = (
-                f"Maximum share of the records that may be suppressed: {rule}. Reported in metrics and classes."
+                f"Greatest share of the records that may be suppressed: {rule}. Reported in metrics and classes."
             )
             common = (replace(p, doc=suppress_doc) if p.name == "suppress" else p for p in common)
         return (*common, *self.own)

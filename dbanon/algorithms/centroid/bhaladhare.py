@@ -71,7 +71,9 @@ register(
     evidence="RECON",
     own=(
         replace(
-            A_PARAMETER, doc="Quasi-identifiers and sensitive columns, the first ones, that records are sorted by."
+            A_PARAMETER,
+            doc="Number of quasi-identifiers, and of sensitive columns, by which records are sorted; "
+            "the first ones are used.",
         ),
     ),
     reads=("sensitive",),

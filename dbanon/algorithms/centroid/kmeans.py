@@ -135,13 +135,15 @@ def unadjusted_kmeans(clusters: MovingCenters) -> Ints:
     return labels
 
 
-ROUNDS = Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", 30)
+ROUNDS = Parameter(
+    "rounds", Integer(1), "Greatest number of rounds; centers that still move then stay where they are.", 30
+)
 
 for _method, _title, _summary in (
     (no1, "k-means adjusted in every round", "Runs k-means and adjusts the clusters to k records in every round."),
     (
         no2,
-        "k-means whose full clusters close",
+        "k-means that closes full clusters",
         "Runs k-means in which a cluster of k records is closed while others have fewer.",
     ),
     (no3, "k-means adjusted at the end", "Runs k-means and adjusts the clusters to k records at the end."),

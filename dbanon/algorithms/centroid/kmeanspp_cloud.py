@@ -202,11 +202,16 @@ register(
         Parameter(
             "mode",
             MODE.kind,
-            "Deterministic: the first record is the first center, then the one farthest from those before, and "
-            "records move in canonical order.",
+            "deterministic: the first center is the first record, each next center is the record farthest from the "
+            "centers before, and records move in canonical order.",
             "random",
         ),
-        Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", DEFAULT_ROUNDS),
+        Parameter(
+            "rounds",
+            Integer(1),
+            "Greatest number of rounds; centers that still move then stay where they are.",
+            DEFAULT_ROUNDS,
+        ),
         LARGE,
     ),
     defaults={"suppress": 1.0},

@@ -247,6 +247,6 @@ def as_algorithm(method: Callable[[MovingCenters], Ints]) -> AlgorithmFunction:
 EVEN_MODE = Parameter(
     "mode",
     MODE.kind,
-    "Deterministic: the first centers are every (n / clusters)th record, and records move in canonical order.",
+    "deterministic: the first centers are every (n / clusters)th record, and records move in canonical order.",
     "random",
 )

@@ -71,7 +71,7 @@ def one_pass_clusters(work: MovingCenters) -> Ints:
 CATEGORY_CENTER = Parameter(
     "centroid_cat",
     Choice(("lca", "mode")),
-    "Center of a category: the lowest common ancestor of the values, or the most frequent one.",
+    "Center of a category: the lowest common ancestor of the values (lca), or the most frequent value (mode).",
     "lca",
 )
 

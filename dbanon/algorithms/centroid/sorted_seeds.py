@@ -133,9 +133,14 @@ def one_record_per_group(groups: Ints, options: Options) -> Ints:
     return np.asarray(groups[np.arange(len(groups)), places], np.int64)
 
 
-A_PARAMETER = Parameter("sort_quasi", Integer(0), "Quasi-identifiers, the first ones, that records are sorted by.", 1)
+A_PARAMETER = Parameter(
+    "sort_quasi", Integer(0), "Number of quasi-identifiers by which records are sorted; the first ones are used.", 1
+)
 B_PARAMETER = Parameter(
-    "sort_sensitive", Integer(0), "Sensitive columns, the first ones, that records are sorted by then.", 1
+    "sort_sensitive",
+    Integer(0),
+    "Number of sensitive columns by which records are then sorted; the first ones are used.",
+    1,
 )
 
 

@@ -225,7 +225,9 @@ register(
     own=(
         SEED,
         EVEN_MODE,
-        Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", 100),
+        Parameter(
+            "rounds", Integer(1), "Greatest number of rounds; centers that still move then stay where they are.", 100
+        ),
         LARGE,
     ),
 )

@@ -138,15 +138,17 @@ register(
     source="Nayahi and Kavitha 2017, as the review of clustering methods describes it",
     evidence="RECON",
     own=(
-        Parameter("n_groups", Integer(1, 1000), "Groups of sensitive values of each column: G.", 2),
+        Parameter("n_groups", Integer(1, 1000), "Number of groups of sensitive values in each column: G.", 2),
         Parameter(
-            "records_per_group", Integer(1), "Records of each group in a cluster: S; default as many as k needs."
+            "records_per_group",
+            Integer(1),
+            "Number of records of each group in a cluster: S; default: as many as k needs.",
         ),
         Parameter(
             "group_level",
             Integer(0),
-            "Steps up the hierarchy of a sensitive column at which its nodes are the groups; columns without one "
-            "have `n_groups` of them.",
+            "Number of steps up the hierarchy of a sensitive column; the nodes there are the groups. Columns without "
+            "a hierarchy have `n_groups` groups.",
         ),
         SEED,
         MODE,

@@ -8,7 +8,7 @@ from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-PARTS = Parameter("parts", Integer(1, 100_000), "Parts of similar records that are clustered one by one.", 10)
+PARTS = Parameter("parts", Integer(1, 100_000), "Number of parts of similar records; each is clustered separately.", 10)
 
 
 def merge_small_parts(

@@ -131,7 +131,7 @@ class _ValueBuckets(KernelCountedRules):
 
 register(
     pppc,
-    title="PPPC: a record of each frequent sensitive value, in parts by k-means",
+    title="PPPC: clusters with one record of each frequent sensitive value",
     summary=(
         "Divides the table into parts by k-means. In each part, it forms clusters with one record of each of the most "
         "frequent sensitive values."

@@ -223,7 +223,7 @@ def _medoid(space: EncodedTable, tuples: Ints) -> int:
 
 register(
     s_cpm,
-    title="S-CPM: clusters that are merged, in parts around medoids",
+    title="S-CPM: clusters merged within parts around medoids",
     summary=(
         "Divides the table into parts around medoids. In each part, it merges clusters, the smallest first, where that "
         "costs least and their sensitive values differ."
@@ -233,7 +233,10 @@ register(
     own=(
         PARTS,
         Parameter(
-            "penalty", Float(0, 1000), "Weight of equal sensitive values against loss where clusters merge.", 0.1
+            "penalty",
+            Float(0, 1000),
+            "Weight of equal sensitive values relative to the loss when clusters are merged.",
+            0.1,
         ),
         SEED,
         EVEN_MODE,

@@ -256,18 +256,19 @@ register(
     own=(
         Parameter("alpha_pr", Float(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
         Parameter("beta_ut", Float(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
-        Parameter("t_cs", Float(0, 1), "Cosine from which records count as similar.", 0.9),
-        Parameter("t_div", Float(0), "Diversity of a cluster above which no column is raised.", 0.7),
+        Parameter("t_cs", Float(0, 1), "Least cosine of similar records.", 0.9),
+        Parameter("t_div", Float(0), "Diversity of a cluster above which nothing is raised.", 0.7),
         Parameter(
             "influence",
             Choice((*influence_forest.SCORES, "weights")),
-            "Influence of a column, as of influence(): zeta_over_sigma (default), paper, mean; or the columns' "
+            "Influence of a column, as in influence(): zeta_over_sigma (default), paper, mean; or the columns' "
             "weights, without a forest.",
         ),
         Parameter(
             "div",
             Choice(("cluster", "pair")),
-            "Diversity that a record brings: of the cluster with it, normalized (default); of it and the center.",
+            "Diversity that a record adds: that of the cluster including it, normalized (default), or that of the "
+            "record and the center.",
         ),
         Parameter(
             "imbalance",
@@ -277,7 +278,8 @@ register(
         Parameter(
             "div_scale",
             Choice(("normalized", "raw")),
-            "Diversity that t_div is compared with: over the greatest possible (default), or the Shannon index.",
+            "Diversity that t_div is compared with: divided by the greatest possible one (default), or the Shannon "
+            "index.",
         ),
         Parameter(
             "cs_scale",
@@ -287,14 +289,15 @@ register(
         Parameter(
             "rank",
             Choice(("sum", "chain")),
-            "Order of the records: by summed similarity to all others, or each the most similar to the one before.",
+            "Order of the records: by their summed similarity to all others, or each the most similar to the one "
+            "before.",
             "sum",
         ),
         Parameter(
             "cap",
             Choice(("by_k", "half", "third", "quarter", "none")),
-            "How many records more than k a cluster may get from the remaining records: half of k up to k = 10, a "
-            "third up to 100, a quarter above (by_k); always the same part; or any number.",
+            "Number of the remaining records that a cluster may take in addition to k: half of k up to k = 10, a "
+            "third up to 100, a quarter above (by_k); always the same fraction; or any number.",
             "by_k",
         ),
         Parameter(
@@ -306,26 +309,27 @@ register(
         Parameter(
             "influential",
             Choice(("mean", "first")),
-            "Columns that are raised in clusters of little diversity: of at least average influence, or the first.",
+            "Columns that are raised in clusters of low diversity: those of at least average influence, or the first.",
             "mean",
         ),
-        Parameter("levels", Integer(1), "Levels by which these are raised.", 1),
+        Parameter("levels", Integer(1), "Number of levels by which these columns are raised.", 1),
         Parameter(
             "reproduce",
             Choice(("no", "paper")),
-            "paper: influence, div, imbalance and div_scale as the paper prints them, where they are not given.",
+            "paper: influence, div, imbalance and div_scale as the paper prints them, unless you set them.",
             "no",
         ),
         Parameter(
             "bounds",
             PerColumn(Interval(), "{'age': [18, 90]}"),
-            "Outliers: records with a number or a date beyond these ends are dropped (dropped:bounds in the metrics).",
+            "Bounds of outliers: records with a number or a date beyond them are dropped (dropped:bounds in the "
+            "metrics).",
         ),
         Parameter(
             "drop_duplicates",
             Boolean(),
-            "Of records that are equal in everything published (and belong to one person), only one is kept, as in "
-            "the paper.",
+            "Keep only one of several records that are equal in everything published (and belong to one person), as "
+            "in the paper.",
             False,
         ),
         *influence_forest.PARAMETERS,

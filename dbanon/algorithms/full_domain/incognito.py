@@ -21,7 +21,7 @@ def incognito(space: EncodedTable, constraint: Constraint, options: Options, che
     Records that may be suppressed are excepted. The best generalization has the least sum of levels; of several the
     least loss as tight classes; then it is the first (see `dbanon.algorithms.full_domain.lattice_search`). Levels are
     steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other values
-    at the top. Exponential in the columns, O(n) time a node, O(n) memory.
+    at the top. Exponential in the columns, O(n) time per node, O(n) memory.
 
     Raises:
         TooManyLevelsError: If the lattice has more than MAX_NODES nodes.
@@ -37,7 +37,7 @@ def max_suppressed_records(options: Options, k: int) -> int | None:
     return None if options["max_suppressed"] is None else int(str(options["max_suppressed"]))
 
 
-SUPPRESSION = Suppression("those in classes that miss the privacy model", max_suppressed_records)
+SUPPRESSION = Suppression("those in classes that violate the privacy model", max_suppressed_records)
 
 register(
     incognito,

@@ -55,7 +55,7 @@ def search_full_domain(
     Raises:
         TooManyLevelsError: If the lattice has more than MAX_NODES nodes over all sets of attributes.
 
-    Exponential in the attributes, O(tuples) time a node, O(tuples * attributes + nodes) memory.
+    Exponential in the attributes, O(tuples) time per node, O(tuples * attributes + nodes) memory.
     """
     levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     raisable = [j for j, attribute_levels in enumerate(levels) if len(attribute_levels.numbers) > 1]

@@ -13,13 +13,15 @@ from dbanon.table_functions.parameters import Parameter
 RECODING = Parameter(
     "recoding",
     Choice(("full", "tight")),
-    "What is published: of each column one level for all records (the node of that level, also where only one of its "
-    "values occurs), or of each class what just covers it, which is never above that level. With improve only 'tight' "
-    "makes sense.",
+    "What is published: full: one level of each column for all records (the node of that level, even if only one of "
+    "its values occurs); tight: the narrowest values that cover each class, which are never above that level. "
+    "improve can only be combined with 'tight'.",
     "full",
 )
 MAX_SUPPRESSED_PARAMETER = Parameter(
-    "max_suppressed", Integer(0), "Maximum number of records that may be suppressed, in addition to the share suppress."
+    "max_suppressed",
+    Integer(0),
+    "Greatest number of records that may be suppressed, in addition to the share suppress.",
 )
 
 

@@ -26,7 +26,7 @@ def samarati(space: EncodedTable, constraint: Constraint, options: Options, chec
     Levels are steps up a hierarchy; of a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the
     other values at the top. Everything above a generalization that passes is assumed to pass. For models that compare
     shares this need not hold if records are suppressed: then a higher one than the least may be found. Exponential in
-    the columns, O(n) time a generalization, O(n) memory.
+    the columns, O(n) time per generalization, O(n) memory.
 
     Raises:
         TooManyLevelsError: If the lattice has more than MAX_NODES nodes.

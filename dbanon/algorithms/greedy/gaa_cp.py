@@ -30,7 +30,12 @@ register(
     own=(
         SEED,
         MODE,
-        Parameter("next_seed", Choice(("random", "far")), "Where the next cluster begins.", "random"),
+        Parameter(
+            "next_seed",
+            Choice(("random", "far")),
+            "Record at which the next cluster begins: a random one, or the one farthest from the seed before.",
+            "random",
+        ),
         LARGE,
     ),
 )

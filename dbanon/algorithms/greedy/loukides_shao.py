@@ -150,7 +150,7 @@ class _ThresholdGrowth:
 
 register(
     loukides_shao,
-    title="Greedy clusters of usefulness and protection",
+    title="Loukides and Shao: greedy clusters by loss and diversity",
     summary=(
         "Grows clusters greedily by the record with the best combination of low loss and high diversity, until the "
         "loss exceeds a threshold, whatever their size. Small clusters are suppressed or dissolved."
@@ -158,12 +158,14 @@ register(
     source="Loukides and Shao 2007, as the review of clustering methods describes it",
     evidence="RECON",
     own=(
-        Parameter("threshold", Float(0, 1), "Share of what a record can lose at which a cluster is complete.", 0.3),
-        Parameter("diversity_weight", Float(0, 1), "Weight of diversity; that of the loss is 1 less this.", 0.5),
+        Parameter(
+            "threshold", Float(0, 1), "Share of a record's greatest possible loss at which a cluster is complete.", 0.3
+        ),
+        Parameter("diversity_weight", Float(0, 1), "Weight of diversity; the weight of the loss is 1 minus this.", 0.5),
         SEED,
         MODE,
         LARGE,
     ),
     reads=("sensitive",),
-    abilities=(Suppression("those of clusters that stay smaller than k"),),
+    abilities=(Suppression("those in clusters that stay smaller than k"),),
 )

@@ -149,5 +149,5 @@ register(
     own=(LARGE,),
     defaults={"l": 2},
     meets=("k", "l", "p"),
-    abilities=(Suppression("those with which every class would have too many records of one sensitive value"),),
+    abilities=(Suppression("those that would give every class too many records of one sensitive value"),),
 )

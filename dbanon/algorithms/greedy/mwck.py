@@ -64,7 +64,12 @@ register(
     evidence="RECON",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(
-        Parameter("bins", Integer(1, 1_000_000), "Equal intervals in which values of a number are counted.", 10),
+        Parameter(
+            "bins",
+            Integer(1, 1_000_000),
+            "Number of equal intervals in which the values of a number are counted for its entropy.",
+            10,
+        ),
         SEED,
         MODE,
         LARGE,

@@ -34,7 +34,7 @@ register(
     title="RKA: random k-anonymous",
     summary=(
         '"Random k-anonymous": forms the clusters of k-member and publishes them as intervals and nodes; with '
-        "`release='noise'`, it publishes values hidden in [noise](noise.md) and shuffled."
+        "`release='noise'`, it publishes values hidden in noise and shuffled."
     ),
     source="Song et al. 2019, as Majeed et al. 2024 describe it",
     evidence="RECON",
@@ -50,7 +50,7 @@ register(
         Parameter(
             "epsilon",
             EPSILON_RANGE,
-            "For release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
+            "With release = 'noise'; default 1. The scale of a number's noise is the range in its cluster divided by "
             "epsilon; a category is drawn in proportion to exp(epsilon * records / 2).",
         ),
         SEED,

@@ -44,7 +44,7 @@ def ga_clustering(space: EncodedTable, constraint: Constraint, options: Options,
     default 1 for each cluster, gained nothing. Deterministic: pairs are tried in the order of the loss, from the first
     after each gain. The final loss is never above that of the beginning. With persons or other privacy models a cluster
     has at least as many records as any of them needs; clusters that still violate the constraint are merged afterwards.
-    O(n^2) time at worst for the beginning, O(k^2) a generation; O(n) memory.
+    O(n^2) time at worst for the beginning, O(k^2) per generation; O(n) memory.
     """
     progress_check = progress.as_progress_check(check)
     start = oka_kmember(
@@ -114,7 +114,7 @@ def _evolve_clusters(
 
 register(
     ga_clustering,
-    title="GA clustering: clusters that are crossed two at a time",
+    title="GA clustering: clusters crossed in pairs",
     summary=(
         "Starts from the clusters of `oka_kmember`. Pools two clusters at a time and forms them again from the two "
         "records that are farthest apart, if that loses less."
@@ -123,8 +123,12 @@ register(
     evidence="RECON",
     complexity="O(n^2) time at worst and O(k^2) per generation, O(n) memory",
     own=(
-        Parameter("generations", Integer(0), "Pairs of clusters that are crossed; default: 10 per cluster."),
-        Parameter("patience", Integer(1), "Pairs in a row without a gain after which it ends; default: 1 per cluster."),
+        Parameter("generations", Integer(0), "Number of pairs of clusters that are crossed; default: 10 per cluster."),
+        Parameter(
+            "patience",
+            Integer(1),
+            "Number of consecutive pairs without a gain after which the algorithm ends; default: 1 per cluster.",
+        ),
         SEED,
         EVEN_MODE,
         LARGE,

@@ -53,8 +53,8 @@ def r_gather(space: EncodedTable, constraint: Constraint, options: Options, chec
     With `eps` at most that share of the records is suppressed, (r, eps)-gather: centers have k records within the limit
     and are more than two limits apart, and records farther than three limits from any are suppressed, so that the
     radius is at most three times the least. With persons or other privacy models a cluster has at least as many records
-    as any of them needs; clusters that still violate the constraint are merged afterwards. O(n^2) time a limit without
-    the tree of boxes, O(n) memory.
+    as any of them needs; clusters that still violate the constraint are merged afterwards. O(n^2) time per limit
+    without the tree of boxes, O(n) memory.
     """
     share = float(str(options["eps"]))
     max_suppressed = min(int(share * space.rows + 1e-9), int(str(options.get(MAX_SUPPRESSED, space.rows))))
@@ -336,7 +336,7 @@ def _max_outliers(options: Mapping[str, Any], k: int) -> int | None:
 
 register(
     r_gather,
-    title="r-gather: clusters of the least greatest radius",
+    title="r-gather: clusters with the smallest maximum radius",
     summary=(
         "Minimizes the greatest distance of a record to the center of its cluster, up to a factor of two: it chooses "
         "centers that are far apart, and a flow assigns k records to each. With `eps`, outliers are suppressed and the "
@@ -345,9 +345,12 @@ register(
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
     evidence="LIT-m",
     complexity="O(n^2) time per limit without the index, O(n) memory",
-    own=(Parameter("eps", Float(0, 1), "Share of the records that may be suppressed as outliers.", 0.0), LARGE),
+    own=(
+        Parameter("eps", Float(0, 1), "Greatest share of the records that may be suppressed as outliers.", 0.0),
+        LARGE,
+    ),
     defaults={"suppress": 1.0},
     abilities=(
-        Suppression("those farther than three times the radius from all centers, the share eps at most", _max_outliers),
+        Suppression("those farther than three times the radius from all centers, at most the share eps", _max_outliers),
     ),
 )

@@ -142,7 +142,12 @@ register(
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
     meets=ALL_MODELS,
     own=(
-        Parameter("parts", Integer(1, 100_000), "Parts of the records by score that are clustered one by one.", 1),
+        Parameter(
+            "parts",
+            Integer(1, 100_000),
+            "Number of parts into which the records are divided by score; each is clustered separately.",
+            1,
+        ),
         LARGE,
     ),
 )

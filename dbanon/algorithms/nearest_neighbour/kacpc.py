@@ -70,7 +70,8 @@ register(
         Parameter(
             "prune_unused",
             Boolean(),
-            "Exclude hierarchy leaves that do not occur from the distances (the KACPC paper's example needs it).",
+            "Ignore leaves of hierarchies that do not occur in the table when distances are computed (the example of "
+            "the KACPC paper needs this).",
             True,
         ),
     ),

@@ -29,7 +29,7 @@ def kmcssa(space: EncodedTable, constraint: Constraint, options: Options, check:
 
 register(
     kmcssa,
-    title="KMCSSA: clusters from the records closest to all",
+    title="KMCSSA: clusters around the records closest to all others",
     summary=(
         "Starts each cluster at the remaining record that is closest to all others, and adds the records nearest to it."
     ),

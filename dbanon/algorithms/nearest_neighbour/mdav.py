@@ -96,7 +96,7 @@ def _column_positions(space: EncodedTable, attribute: Attribute, codes: Codes, s
 SCALE = Parameter(
     "scale",
     Choice(("range", "std")),
-    "What differences of numbers are divided by: the range, or the standard deviation.",
+    "Divisor of differences of numbers: the range, or the standard deviation.",
     "range",
 )
 

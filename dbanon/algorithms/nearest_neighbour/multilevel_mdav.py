@@ -148,11 +148,17 @@ register(
     evidence="RECON",
     complexity="O(n^2 / (k * coarser)) time for two levels without the index, O(n) memory",
     own=(
-        Parameter("levels", Integer(1, 16), "Levels; on each but the last, two periods of the next are one.", 2),
+        Parameter(
+            "levels",
+            Integer(1, 16),
+            "Number of levels; on each but the last, two periods of the next level are averaged.",
+            2,
+        ),
         Parameter(
             "group_size_factor",
             Integer(1, 1000),
-            "Least number of records of a group over that of a group on the next level; on the last it is k.",
+            "Least size of a group relative to that of a group on the next level; on the last level the least size "
+            "is k.",
             4,
         ),
         SCALE,

@@ -99,8 +99,9 @@ register(
         Parameter(
             "gamma",
             Float(0, 100),
-            "A record joins a cluster of at least k if it is nearer than so many times its distance to the others that "
-            "are left: 0.2 for scattered data, about 1 for data in clusters; 0 gives clusters of k.",
+            "A record joins a cluster of at least k records if its distance to the cluster is less than this factor "
+            "times its distance to the other remaining records: 0.2 for scattered data, about 1 for data in "
+            "clusters; 0 gives clusters of k.",
             0.2,
         ),
         LARGE,
@@ -111,7 +112,7 @@ register(
             "authors": "Solanas, A. and Martínez-Ballesté, A.",
             "title": "V-MDAV: a multivariate microaggregation with variable group size",
             "venue": "COMPSTAT 2006: Proceedings in Computational Statistics",
-            "note": "The paper itself was not at hand.",
+            "note": "We did not have the paper itself.",
         },
     ),
 )

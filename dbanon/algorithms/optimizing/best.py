@@ -190,8 +190,8 @@ register(
         Parameter(
             "effort",
             Choice(("fast", "normal", "high")),
-            "Length of the search: 40,000 moves (default), 400,000 or 3,000,000, or 2, 15 or 100 per tuple; improve "
-            "sets it exactly.",
+            "Number of moves of the search: 40,000 (default), 400,000 or 3,000,000, or 2, 15 or 100 per distinct "
+            "tuple; set the exact number with improve.",
             "fast",
         ),
     ),

@@ -137,14 +137,16 @@ register(
     complexity="O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst, O(n) memory",
     own=(
         Parameter(
-            "pairs", Integer(1), "Number of pairs of records of a part that are candidates for its first centers.", 100
+            "pairs", Integer(1), "Number of pairs of records that are examined for the first centers of a part.", 100
         ),
-        Parameter("rounds", Integer(1), "Maximum number of rounds in which centers move.", 20),
+        Parameter(
+            "rounds", Integer(1), "Greatest number of rounds; centers that still move then stay where they are.", 20
+        ),
         SEED,
         Parameter(
             "mode",
             MODE.kind,
-            "Deterministic: pairs are spread evenly, each a record and the one half of the part behind it.",
+            "deterministic: the pairs are spread evenly; each is a record and the record half of the part after it.",
             "random",
         ),
         LARGE,

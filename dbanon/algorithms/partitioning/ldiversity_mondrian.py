@@ -37,8 +37,8 @@ register(
         Parameter(
             "base",
             Choice(("mondrian", "incognito")),
-            "The algorithm whose classes meet the model: Mondrian, or Incognito, which raises each column to one "
-            "level for all records: the least sum of levels, then the least loss.",
+            "The algorithm whose classes meet the model: Mondrian; or Incognito, which raises each column to one "
+            "level for all records, with the least sum of levels and, among equal sums, the least loss.",
             "mondrian",
         ),
     ),

@@ -53,7 +53,8 @@ register(
         Parameter(
             "strict",
             Boolean(),
-            "Keep records of one value together; false: records that equal the median may go to both sides.",
+            "true: keep records with the same value together; false: records that equal the median may go to either "
+            "side.",
             True,
         ),
     ),

@@ -48,8 +48,8 @@ register(
         Parameter(
             "noise_epsilon",
             EPSILON_RANGE,
-            "Publish numbers with noise instead of classes, which is not k-anonymous: of a scale of the column's "
-            "range over this, as the paper's figures show.",
+            "Publish numbers with noise instead of classes, which is not k-anonymous. The scale of the noise is the "
+            "column's range divided by this, as in the figures of the paper.",
         ),
     ),
     abilities=(NoiseRelease(imitated_noise),),

@@ -8,7 +8,7 @@ from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-ALPHA = Parameter("alpha", Integer(2, 10**9), "Maximum number of records of a cluster; default 2k, at least k.")
+ALPHA = Parameter("alpha", Integer(2, 10**9), "Greatest number of records in a cluster; default 2k, at least k.")
 
 
 def b_castle(workspace: Workspace) -> StreamState:
@@ -23,7 +23,7 @@ def b_castle(workspace: Workspace) -> StreamState:
     A cluster with a due record (`delta` records have arrived since) that is too small is merged with those of least
     correlation distance, until it is large enough. That distance is the growth of its loss plus the difference of both
     together from k records, in k. Published clusters are not split. All else is as in CASTLE, also that a record is
-    published after at most `delta` arrivals. O((beta + alpha) * attributes) time a record.
+    published after at most `delta` arrivals. O((beta + alpha) * attributes) time per record.
     """
     slots = min(workspace.arrivals.n_records, workspace.integer("delta") + 1) + 1  # each has a pending record
     return run_castle(

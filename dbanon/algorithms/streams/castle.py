@@ -9,9 +9,9 @@ from dbanon.kernels.streams.arrays import ClassLosses
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-BETA = Parameter("beta", Integer(1, 10**6), "Maximum number of clusters that are open at a time.", 50)
+BETA = Parameter("beta", Integer(1, 10**6), "Greatest number of clusters that are open at a time.", 50)
 MU = Parameter(
-    "mu", Integer(1, 10**6), "Number of the last classes whose mean loss a cluster does not exceed while it grows.", 100
+    "mu", Integer(1, 10**6), "Number of the latest classes whose mean loss limits the loss of a growing cluster.", 100
 )
 """Own parameters of algorithms with open clusters."""
 
@@ -27,7 +27,7 @@ def castle(workspace: Workspace) -> StreamState:
     itself counted; then its cluster is published. A cluster with twice as many persons as a class needs is split. If
     the cluster is too small, one of three things happens: the record joins a published class that covers it, the record
     is suppressed as an outlier, or the cluster is merged with others. If the paper chooses at random, the oldest is
-    chosen here. O(beta * attributes) time a record; published classes with little loss are kept forever, as in the
+    chosen here. O(beta * attributes) time per record; published classes with little loss are kept forever, as in the
     paper.
     """
     return run_castle(

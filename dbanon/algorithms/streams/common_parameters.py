@@ -21,8 +21,8 @@ _TABLE_PARAMETERS = {p.name: p for p in OF_TABLES}
 DELTA = Parameter(
     "delta",
     Integer(2, 10**9),
-    "Maximum number of records that arrive between a record and its publication, including the record: it is "
-    "published before that many have arrived after it.",
+    "Greatest delay: a record is published before this many records have arrived after it (the record itself counts "
+    "as one).",
     required=True,
     example="delta = 1000",
 )
@@ -30,7 +30,8 @@ DELTA = Parameter(
 ORDER_BY = Parameter(
     "order_by",
     Columns(),
-    "Columns by which records arrive, such as a time; equal ones in an order by hashes of all that is read.",
+    "Columns that give the order of arrival, such as a time; records with equal values are ordered by hashes of "
+    "everything that is read.",
     required=True,
     example="order_by = 'ts'",
 )
@@ -45,20 +46,20 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "l",
         Integer(2),
-        "Least number of different values of each sensitive column in a class when it is first published.",
+        "Least number of distinct values of each sensitive column in a class when it is first published.",
     ),
     *(_TABLE_PARAMETERS[name] for name in _SHARED_NAMES[1:]),
     Parameter(
         "suppress",
         Choice(("root", "drop")),
-        "A record for which no class is found in time: publish a row with * for every quasi-identifier and NULL for "
-        "all other columns, or no row (it is only counted).",
+        "Treatment of a record for which no class is found in time: root: a row with * for every quasi-identifier "
+        "and NULL for all else; drop: no row, the record is only counted.",
         "root",
     ),
     Parameter(
         "nulls",
         Choice(("keep", "error")),
-        "NULL in a quasi-identifier: keep it as a separate value, or raise an error.",
+        "Treatment of NULL in a quasi-identifier: keep it as a value of its own, or report an error.",
         "keep",
     ),
 )

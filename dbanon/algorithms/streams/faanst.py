@@ -13,8 +13,9 @@ MODES = ("base", "passive", "proactive")
 MODE = Parameter(
     "mode",
     Choice(MODES),
-    "A record that is due and that no accepted class covers: `base` suppresses it, `passive` publishes it with the "
-    "nearest clusters; `proactive` does so after a round with records that would be due before the next one.",
+    "Treatment of a record that is due and that no accepted class covers: `base` suppresses it; `passive` publishes "
+    "it with the nearest clusters; `proactive` does so after a round with records that would be due before the next "
+    "one.",
     "passive",
 )
 MU = Parameter(
@@ -23,9 +24,11 @@ MU = Parameter(
     "Number of pending records that a round clusters; default 500, at most delta.",
 )
 THRESHOLD = Parameter(
-    "threshold", Float(0, 1), "A class that loses less than this is accepted: later records may join it.", 0.5
+    "threshold", Float(0, 1), "A class that loses less than this is accepted, so later records may join it.", 0.5
 )
-CLUSTERS = Parameter("clusters", Choice(("kmeans", "kmember")), "What a round clusters by.", "kmeans")
+CLUSTERS = Parameter(
+    "clusters", Choice(("kmeans", "kmember")), "Algorithm that clusters the records of a round.", "kmeans"
+)
 
 
 def faanst(workspace: Workspace) -> StreamState:

@@ -8,7 +8,7 @@ from dbanon.table_functions.parameters import Parameter
 LIFE = Parameter(
     "reuse_window",
     Integer(0, 10**9),
-    "Number of arrivals during which a published class may be used again (the paper's T_kc).",
+    "Number of arrivals for which a published class may be used again (T_kc in the paper).",
     200,
 )
 """Own parameter of algorithms that publish classes again for a time."""
@@ -20,7 +20,7 @@ def fads(workspace: Workspace) -> StreamState:
     A record is due when `delta` records have arrived since, itself counted. A published class that covers it is used
     again if it loses less than a new class of the record and its k - 1 nearest records of other persons. The paper
     counts the pending records; counting arrivals limits the delay of every record to `delta`. O(delta * attributes)
-    time a record.
+    time per record.
     """
     from dbanon.kernels.streams.sliding_window import FadsOptions, fads_steps
 

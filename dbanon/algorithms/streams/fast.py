@@ -16,11 +16,11 @@ from dbanon.table_functions.parameters import Parameter
 AHEAD = Parameter(
     "lookahead",
     Integer(0, 10**9),
-    "A record is published with those that are due if it would be due before this many more have arrived (the paper's "
-    "time of a round); default k, at most delta less k.",
+    "A record is published together with those that are due if it would be due before this many more records have "
+    "arrived (the paper's time of a round); default k, at most delta minus k.",
 )
 WORKERS = Parameter(
-    "workers", Integer(1, 256), "Number of threads that look for groups; the published rows are always the same.", 1
+    "workers", Integer(1, 256), "Number of threads that search for groups; the result is always the same.", 1
 )
 
 
@@ -36,7 +36,7 @@ def fast(workspace: Workspace) -> StreamState:
     The paper's threads publish at the same time, with locks on records. Here `workers` threads search for the groups of
     a round at the same time; then the groups are published one after the other in the order of arrival, and a group is
     searched for again if some of its records were published. So the result is the same with any number of threads. They
-    synchronize often, so several are only worth it if `delta` is large. O(delta * attributes) time a record.
+    synchronize often, so several are only worth it if `delta` is large. O(delta * attributes) time per record.
     """
     from dbanon.kernels.streams.fast import FastOptions, fast_steps, precompute_groups
 

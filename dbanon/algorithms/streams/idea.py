@@ -25,7 +25,7 @@ def idea(workspace: Workspace) -> StreamState:
     all values of the record is published again instead if it loses no more; a class of NULLs covers NULLs alone, as
     published values must be true of every record. A group that loses less than `theta` is stored; the last
     `max_stored_classes` of these are kept. The paper's window is `delta` here, which limits the delay of every record.
-    O(delta * attributes) time a record.
+    O(delta * attributes) time per record.
     """
     from dbanon.kernels.streams.incomplete import IdeaOptions, idea_steps
 

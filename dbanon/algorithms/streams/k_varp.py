@@ -27,8 +27,8 @@ def publish_by_pattern(workspace: Workspace, *, by_size: bool) -> StreamState:
     The paper publishes the other attributes as NULL. That would not be true of records with a value, so here such an
     attribute is `*` if some records of the class have a value and some have none, NULL if none has, and an interval or
     a node if all have. The paper's window is `delta` here, which limits the delay of every record; sensitive values,
-    which it does not require, may be needed. O(delta * attributes) time a record, O(delta * patterns) where partitions
-    are merged, and `by_size` O(delta^2).
+    which it does not require, may be needed. O(delta * attributes) time per record, O(delta * patterns) where
+    partitions are merged, and `by_size` O(delta^2).
     """
     from dbanon.kernels.streams.incomplete import PartitionOptions, pattern_steps
 

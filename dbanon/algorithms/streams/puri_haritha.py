@@ -14,13 +14,14 @@ from dbanon.table_functions.parameters import Parameter
 ONTOLOGY = Parameter(
     "value_hierarchy",
     PerColumn(Text("a hierarchy's name"), "{'disease': 'icd10'}"),
-    "Hierarchy of a sensitive column: values that have the same parent, unless it is the root, are of one kind. "
-    "Default: that of hierarchies or of the policy; without one, each value is a separate kind.",
+    "Hierarchy of a sensitive column: values with the same parent, unless it is the root, are of one kind. Default: "
+    "the hierarchy in hierarchies or in the policy; without one, each value is a kind of its own.",
 )
 GROUPS = Parameter(
     "n_groups",
     Integer(0, 10**6),
-    "A group with the same set of sensitive values as one of this many latest groups waits for another value.",
+    "A group with the same set of sensitive values as one of this many groups published last remains pending until "
+    "it has another value.",
     5,
 )
 
@@ -39,7 +40,7 @@ def puri_haritha(workspace: Workspace) -> StreamState:
     published as it is when one of its records is due (`delta` records have arrived since, itself counted). A due record
     in a group that is not enough for a class is published as in FADS, with its nearest records or with an earlier
     class. No record is pending longer than `delta`; if no class is found, it is suppressed. The numbers of sensitive
-    values have to be the same throughout a stream. O(delta * attributes) time a record.
+    values have to be the same throughout a stream. O(delta * attributes) time per record.
     """
     from dbanon.kernels.streams.puri_haritha import PuriOptions, puri_steps
 

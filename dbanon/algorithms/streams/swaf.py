@@ -78,8 +78,8 @@ def swaf(workspace: Workspace) -> StreamState:
     beyond that, such as a number beyond all that had arrived then, the region publishes a new class in the same way. If
     not even the root has enough records, a record is suppressed.
 
-    O(depth) time a record and O(delta) if a class is published first. The state is linear in delta and in the regions,
-    which are never merged: at most one for every k / 2 records that arrived.
+    O(depth) time per record and O(delta) if a class is published first. The state is linear in delta and in the
+    regions, which are never merged: at most one for every k / 2 records that arrived.
     """
     from dbanon.kernels.streams.swaf import SwafOptions, restore_pending, swaf_steps
 

@@ -10,10 +10,12 @@ from dbanon.table_functions.parameters import Parameter
 THETA = Parameter(
     "theta",
     Float(0, 1),
-    "Maximum loss of a class that is published before it is due: a higher value means less delay.",
+    "Greatest loss of a class that is published before it is due; a higher value means less delay.",
     0.3,
 )
-STORE = Parameter("max_stored_classes", Integer(0, 10**6), "Number of latest classes that may be published again.", 100)
+STORE = Parameter(
+    "max_stored_classes", Integer(0, 10**6), "Number of the latest classes that may be published again.", 100
+)
 """Own parameter of algorithms that publish the latest classes again."""
 
 
@@ -31,7 +33,7 @@ def ubdsa(workspace: Workspace) -> StreamState:
     is published if it is enough for a class. Otherwise the record alone is published with the stored class that covers
     it and loses least. Otherwise its cluster is merged, again and again, with the one with which both lose least more
     together; if all open clusters are not enough, the record is suppressed. Clusters are not split. O((beta + store) *
-    attributes) time a record, and O(delta) for one that is due.
+    attributes) time per record, and O(delta) for one that is due.
     """
     from dbanon.kernels.streams.ubdsa import UbdsaOptions, ubdsa_steps
 

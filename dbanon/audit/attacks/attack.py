@@ -352,8 +352,8 @@ _PARAMETERS = (
     Parameter(
         "source",
         Text("a table's name"),
-        "The table that was released, with the people whom the attacker looks for and the true values; default: that "
-        "of the ledger.",
+        "The table that was released, with the people whom the attacker looks for and their true values; default: "
+        "that of the ledger.",
     ),
     QI,
     SENSITIVE,
@@ -367,17 +367,17 @@ _PARAMETERS = (
     Parameter(
         "register",
         Text("a table's name"),
-        "linkage: the table of known people. prediction: other people, with the sensitive values that are to be "
-        "guessed.",
+        "linkage: the table of known people. prediction: other people, with their sensitive values, which are guessed.",
     ),
     Parameter(
         "threshold",
         Float(0, 1),
-        "Confidence from which a person counts as exposed. Default: 1 for homogeneity, similarity, background; alpha "
-        "for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
+        "Least confidence at which a person counts as exposed. Default: 1 for homogeneity, similarity and "
+        "background; alpha for minimality, exclusive; 0.5 for other attacks. skewness: least gain over the whole "
+        "table, default 0.2.",
     ),
     Parameter(
-        "known_negatives", Integer(0), "background: the number of sensitive values that the attacker can rule out.", 1
+        "known_negatives", Integer(0), "background: number of sensitive values that the attacker can rule out.", 1
     ),
     Parameter(
         "k",
@@ -397,7 +397,10 @@ _PARAMETERS = (
         "all.",
     ),
     Parameter(
-        "seed", Integer(0, MAX_SEED), "prediction: another seed, another split and forest; sample: other records.", 1
+        "seed",
+        Integer(0, MAX_SEED),
+        "prediction: seed of the split and of the forest; sample: seed of the drawn records.",
+        1,
     ),
     Parameter(
         "train",
@@ -413,8 +416,8 @@ FUNCTIONS = (
         "attack",
         ("release",),
         _PARAMETERS,
-        "The people or classes that an attack exposes: the guess, its confidence with and without the release, and "
-        "how often it is right.",
+        "Returns the people or classes that an attack exposes, one row per guess: the guess, the attacker's "
+        "confidence with and without the release, and how often the guess is right.",
         handler=attack_sql,
         example=Example(
             "SELECT guess, confidence, people FROM attack('safe', kind = 'homogeneity') LIMIT 5;",
@@ -425,8 +428,8 @@ FUNCTIONS = (
         "attack_summary",
         ("release",),
         _PARAMETERS,
-        "The total success of an attack, compared with guessing the most frequent value and with the same attack on "
-        "the raw data.",
+        "Returns the overall gain of an attack, compared with guessing the most frequent value and with the same "
+        "attack on the raw data.",
         handler=attack_sql,
         example=Example(
             "SELECT name, value, raw_baseline FROM attack_summary('safe', kind = 'reconstruction');",

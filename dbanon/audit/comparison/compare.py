@@ -187,12 +187,15 @@ def _parameters() -> Iterator[Parameter]:
     common_parameters = {p.name: p for p in COMMON}
     ascending_integers = Integers(1, descending=False, alone=True)
     models = [p.name for p in registry.parameters()]
-    yield Parameter("k", replace(ascending_integers, low=2), "Each k, ascending.", required=True, example="k = [5, 10]")
+    yield Parameter(
+        "k", replace(ascending_integers, low=2), "Values of k, ascending.", required=True, example="k = [5, 10]"
+    )
     yield Parameter(
         "algorithms",
         Identifiers("algorithms", "['kacpc', 'mdav']"),
-        "Names of algorithms, each with its own defaults; 'all': every one that clusters a table, and with `delta` "
-        "every stream system too. The default is four known ones; `best`, that of releases, runs several itself.",
+        "Names of algorithms, each with its own defaults; 'all': every algorithm that clusters a table and, with "
+        "`delta`, every stream algorithm. The default is four well-known ones; `best`, the default of releases, runs "
+        "several itself.",
         COMPARED_ALGORITHMS,
     )
     yield Parameter(
@@ -202,18 +205,15 @@ def _parameters() -> Iterator[Parameter]:
         "for a stream, k is that of a class when it is first published.",
         ("precision", "ncp"),
     )
-    yield Parameter("n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers: the first ones are used.")
+    yield Parameter("n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers; the first ones are used.")
     yield Parameter(
         "sample_sizes",
         ascending_integers,
-        "Sizes of samples, in rows: the first ones in an order by hashes, so that each sample contains the smaller "
-        "ones; by default all rows.",
+        "Sizes of samples: greatest number of rows of each. Rows are taken in an order by hashes, so that each "
+        "sample contains the one before; default: all rows.",
     )
     yield Parameter(
-        "repeat",
-        Integer(1, 10_000),
-        "Number of runs of algorithms with random steps, with seeds from `seed` upwards.",
-        1,
+        "repeat", Integer(1, 10_000), "Number of runs of algorithms with random steps; their seeds begin at `seed`.", 1
     )
     yield QUERIES
     yield replace(streams.DELTA, required=False)
@@ -230,9 +230,10 @@ FUNCTIONS = (
         "compare",
         ("tbl",),
         tuple(_parameters()),
-        "The loss and the risk of algorithms on a table, by k, number of quasi-identifiers and size: one row per "
-        "combination and metric, with mean, standard deviation and seconds of clustering over the runs. Nothing is "
-        "released; if an algorithm refuses, the column problem of its row states the reason. For the custodian.",
+        "Compares the loss and the risk of algorithms on a table, by k, number of quasi-identifiers and size: one "
+        "row per combination and metric, with mean, standard deviation and seconds of clustering over the runs. "
+        "Nothing is released. If an algorithm refuses a combination, its row states the reason (problem). For the "
+        "custodian.",
         handler=compare_sql,
         example=Example("SELECT algorithm, k, metric, mean FROM compare('patients', k = [5, 10], metrics = ['ncp']);"),
     ),

@@ -12,7 +12,6 @@ from dbanon.audit.comparison.algorithm_runs import AlgorithmRun
 from dbanon.audit.comparison.compare import QUERIES, named_table_algorithms
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry as models
-from dbanon.release.functions import DEFAULT_ALGORITHM
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext.qualify_builtins import qualify_builtins
@@ -237,14 +236,16 @@ def _parameters() -> Iterator[Parameter]:
     common_parameters = {p.name: p for p in COMMON}
     ascending_integers = Integers(1, descending=False, alone=True)
     model_parameters = [p.name for p in models.parameters() if p.name not in axes]
-    yield Parameter("k", replace(ascending_integers, low=2), "Each k, ascending.", required=True, example="k = [5, 10]")
-    yield Parameter("l", ascending_integers, "Values of l for l-diversity, ascending; 1 is no l-diversity.")
-    yield Parameter("t", Floats(0, 1), "Values of t for t-closeness, ascending; 1 is no t-closeness.")
+    yield Parameter(
+        "k", replace(ascending_integers, low=2), "Values of k, ascending.", required=True, example="k = [5, 10]"
+    )
+    yield Parameter("l", ascending_integers, "Values of l for l-diversity, ascending; 1: no l-diversity.")
+    yield Parameter("t", Floats(0, 1), "Values of t for t-closeness, ascending; 1: no t-closeness.")
     yield Parameter(
         "algorithms",
         Identifiers("algorithms", "['kacpc', 'best']"),
-        "Names of algorithms, each with its own defaults; 'all': every one.",
-        (DEFAULT_ALGORITHM,),
+        "Names of algorithms, each with its own defaults; 'all': every algorithm.",
+        ("best",),
     )
     for name in (*algorithm_runs.SHARED_PARAMETERS[:5], *model_parameters, *algorithm_runs.SHARED_PARAMETERS[5:]):
         yield common_parameters[name]
@@ -252,7 +253,8 @@ def _parameters() -> Iterator[Parameter]:
     yield Parameter(
         "attacks",
         Choices(tuple(ATTACK_METRICS)),
-        "Attacks to run on each release: the share of right guesses, for the sensitive column with the greatest share.",
+        "Attacks to run on each release. The risk is the share of right guesses, for the sensitive column where it "
+        "is greatest.",
     )
     yield Parameter("cost", Choice(COSTS), "The cost that configurations of the frontier minimize.", "precision")
     yield SEED
@@ -265,9 +267,9 @@ FUNCTIONS = (
         "tradeoffs",
         ("tbl",),
         tuple(_parameters()),
-        "One row per configuration of a release: its loss, its risk, whether no other configuration is better in both "
-        "(frontier), and the statement that creates it. If it cannot be released, the column problem states the "
-        "reason. For the custodian.",
+        "Returns one row per configuration of a release: its cost, its risk, whether no other configuration is "
+        "better in both (frontier), and the statement that makes it. If a configuration cannot be released, its row "
+        "states the reason (problem). For the custodian.",
         handler=tradeoffs_sql,
         example=Example(
             "SELECT k, l, precision, homogeneous_share, frontier FROM tradeoffs('patients', k = [5, 10], l = [1, 2]);"

@@ -66,8 +66,8 @@ def page() -> str:
     """Return the page of the bibliography as Markdown."""
     parts = [
         "# Bibliography",
-        "Papers, standards, data and software that code, SQL and documentation cite. Entries have a DOI if it is "
-        "known for certain.",
+        "The papers, standards, data and software that the code, the SQL and the documentation of dbanon cite. A DOI "
+        "is given if it is known for certain.",
     ]
     for work in WORKS:
         parts += [f"## {work.cited}", _reference_entry(work)]

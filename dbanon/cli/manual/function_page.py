@@ -101,7 +101,7 @@ def _table(function: TableFunction, alone: bool) -> list[str]:
     if function.algorithm:
         parts += ["## Algorithm", *_algorithm(find(function.algorithm))]
     if function.stream_algorithm:
-        parts += ["## System", *_system(find_stream(function.stream_algorithm))]
+        parts += ["## Stream algorithm", *_system(find_stream(function.stream_algorithm))]
     siblings = _siblings(function)
     if siblings:
         parts += ["## See also", ", ".join(map(link, siblings)) + ", [metrics](../metrics.md), [errors](../errors.md)"]
@@ -123,7 +123,7 @@ def _parameters(function: TableFunction, alone: bool) -> list[str]:
     others = (
         [f"## {_COMMON_TITLE}", _rows(rest)]
         if alone
-        else ["And the [parameters of every algorithm](../parameters.md)."]
+        else ["The function also accepts the [parameters of every algorithm](../parameters.md)."]
     )
     return ["## Parameters", _rows(own_parameters), *others]
 
@@ -132,8 +132,8 @@ def common_parameters_page() -> str:
     """Return the page of the parameters that every algorithm has as Markdown."""
     parts = [
         f"# {_COMMON_TITLE}",
-        "All functions of all algorithms accept them, with `:=` or `=`, in any order. The page of a function states "
-        "where its algorithm has another default.",
+        "All functions of all algorithms accept these parameters, with `:=` or `=`, in any order. If an algorithm "
+        "has another default, the pages of its functions state it.",
         _rows(_COMMON_PARAMETERS),
         "[All functions](index.md), [errors](errors.md)",
     ]
@@ -165,8 +165,9 @@ def _row(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _algorithm(algorithm: Algorithm) -> list[str]:
-    """Return a table about an algorithm: title, family, source, evidence, complexity, and whether it is random."""
+    """Return what an algorithm does, and a table of its title, family, source, evidence, complexity and randomness."""
     return [
+        *([escape_markdown(algorithm.summary)] if algorithm.summary else []),
         table(
             ("", ""),
             (
@@ -177,7 +178,7 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
                 ("complexity", escape_markdown(algorithm.complexity)),
                 ("random", "no" if algorithm.deterministic else "from a seed; the same seed gives the same release"),
             ),
-        )
+        ),
     ]
 
 

@@ -11,10 +11,10 @@ def page() -> str:
     """Return the page of all metrics as Markdown."""
     parts = [
         "# Metrics",
-        "Each is one row of the functions that end in `_metrics`: `SELECT metric, value FROM kacpc_metrics('patients', "
-        "k = 10);`. Where there are several values, as for each sensitive column, the name goes on after a colon. "
-        "`is_publishable` states whether a metric follows from the released rows alone and is published with them; the "
-        "others are for the custodian.",
+        "The functions that end in `_metrics` return one row for each metric: `SELECT metric, value FROM "
+        "kacpc_metrics('patients', k = 10);`. If a metric has several values, such as one for each sensitive column, "
+        "its name is followed by a colon and the column. `is_publishable` states whether a metric follows from the "
+        "released rows alone and is published with them; the other metrics are for the custodian.",
     ]
     for one in metrics.all_metrics():
         parts += _section(one)
@@ -39,7 +39,7 @@ def metric_names() -> list[str]:
 def _section(metric: Metric) -> Iterator[str]:
     """Yield the parts of a metric's section: heading, description, and a list of facts."""
     facts = {"better": metric.better, "source": metric.source.strip("-"), "only with": metric.requires}
-    facts["published with a release"] = "no, for the custodian only" if metric.custodian else "yes"
+    facts["published with a release"] = "no, it is for the custodian" if metric.custodian else "yes"
     lines = (f"- {name}: {escape_markdown(fact)}" for name, fact in facts.items() if fact)
     yield from (
         f"## {metric.name}",

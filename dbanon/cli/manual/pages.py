@@ -78,12 +78,14 @@ def _index_page() -> str:
     docs = {name: f.doc for name, f in functions.items()} | {name: f.doc for name, f in SCALARS.items()}
     parts = [
         "# dbanon",
-        "Anonymize tables inside DuckDB. The examples run on the database that `dbanon demo` creates, in `dbanon "
-        "shell dbanon_demo.duckdb` or on `con = dbanon.connect('dbanon_demo.duckdb')`.",
+        "This manual describes every function, command, metric and error of dbanon, which anonymizes data inside the "
+        "database. Run its examples on the database that `dbanon demo` creates: in `dbanon shell "
+        "dbanon_demo.duckdb`, or on `con = dbanon.connect('dbanon_demo.duckdb')`.",
         "- [Parameters of every algorithm](parameters.md)\n- [Commands](commands.md)\n- [Metrics](metrics.md)\n"
         "- [Errors](errors.md)\n- [Bibliography](bibliography.md)",
         "## Functions that publish",
-        "Each has two more functions, for the equivalence classes and the metrics of the same release.",
+        "Each of these functions has two companions, which return the equivalence classes and the metrics of the "
+        "same release.",
         table(("function", "gives", "", ""), (_publishing(f) for f in functions.values() if f.kind == "release")),
     ]
     for title, names in groups.items():

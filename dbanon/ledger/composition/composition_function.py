@@ -118,9 +118,9 @@ FUNCTIONS = (
     TableFunction(
         "composition",
         ("a", "b"),
-        tuple(Parameter(f"version_{p}", Integer(1), f"The version of {p}; default: the latest.") for p in "ab"),
-        "People whose candidate set over two releases falls below k, or whose number of sensitive values falls below "
-        "l; they may be in only one of the two.",
+        tuple(Parameter(f"version_{p}", Integer(1), f"Version of {p}; default: the latest.") for p in "ab"),
+        "Returns the people whose candidate set over two releases has fewer than k records, or whose sensitive "
+        "values are fewer than l. A person may be in only one of the two.",
         handler=composition,
         example=Example(
             "SELECT * FROM composition('safe', 'safe_too') LIMIT 5;",

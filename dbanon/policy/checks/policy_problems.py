@@ -318,8 +318,9 @@ FUNCTIONS = (
         "policy_problems",
         (),
         (),
-        "Problems of dbanon.policy: unknown tables, columns, roles, hierarchies; identifiers that may be persons. "
-        "Problems of dbanon.relation: unknown tables and columns, keys without a role, rows about no person.",
+        "Lists the errors in dbanon.policy (unknown tables, columns, roles and hierarchies, and identifiers that may "
+        "be persons) and in dbanon.relation (unknown tables and columns, keys without a role, and rows that belong "
+        "to no person).",
         handler=policy_problems_sql,
         example=Example("SELECT * FROM policy_problems();"),
     ),

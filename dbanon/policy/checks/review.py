@@ -382,8 +382,8 @@ FUNCTIONS = (
         "policy_review",
         ("tbl",),
         (),
-        "What a release of a table publishes, generalizes and withholds, records that are unique by unchanged values, "
-        "flat hierarchies and problems, each with the statement that changes it.",
+        "Lists what a release of a table publishes, generalizes and withholds, who is unique by the columns that are "
+        "published unchanged, flat hierarchies and errors, each with the statement that changes it.",
         handler=policy_review_sql,
         example=Example("SELECT * FROM policy_review('patients');"),
     ),

@@ -103,24 +103,24 @@ def _interval_widths(call: Call) -> list[Sql]:
 _BUILDERS = (
     Builder(
         "flat",
-        "Rows of a flat hierarchy: a column's values under *.",
+        "Returns the rows of a flat hierarchy: the values of a column directly below *.",
         Example("SELECT * FROM hierarchy_flat('occupation', 'patients', 'occupation');"),
     ),
     Builder(
         "prefix",
-        "Rows of a hierarchy that masks text from the right: 02138, 0213*, 021**, *. Values that begin equally share a "
-        "label, whatever their lengths: 02138 and 02138-1234 are both 021**.",
+        "Returns the rows of a hierarchy that masks text from the right: 02138, 0213*, 021**, *. Values with an "
+        "equal beginning have the same label, whatever their lengths: 02138 and 02138-1234 are both 021**.",
         Example("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip3', 'patients', 'zip', keep = [3]);"),
         Parameter(
             "keep",
             Integers(1, descending=True),
-            "Characters kept on each level, such as [4, 3]; default: one less on every level.",
+            "Number of characters kept on each level, such as [4, 3]; default: one less on every level.",
         ),
         _kept_lengths,
     ),
     Builder(
         "intervals",
-        "Rows of a hierarchy of nested numeric intervals that begin at multiples of their width.",
+        "Returns the rows of a hierarchy of nested numeric intervals that begin at multiples of their width.",
         Example(
             "INSERT INTO dbanon.hierarchy FROM hierarchy_intervals('age', 'ages', 'age', widths = [5, 10, 20]);",
             ("CREATE VIEW ages AS SELECT datesub('year', birth_date, DATE '2025-01-01') AS age FROM patients;",),
@@ -138,7 +138,7 @@ _BUILDERS = (
     ),
     Builder(
         "dates",
-        "Rows of a calendar hierarchy of dates, also of texts such as 1987, 1987-05 and 1987-05-03.",
+        "Returns the rows of a calendar hierarchy of dates, or of texts such as 1987, 1987-05 and 1987-05-03.",
         Example(
             "INSERT INTO dbanon.hierarchy\n"
             "FROM hierarchy_dates('birth_date', 'patients', 'birth_date', levels = ['year', 'decade']);"

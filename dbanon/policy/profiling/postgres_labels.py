@@ -67,8 +67,8 @@ FUNCTIONS = (
         "policy_from_labels",
         ("tbl",),
         (),
-        "Rows for dbanon.policy from the labels of PostgreSQL Anonymizer: quasi-identifiers and columns that it "
-        "generalizes are generalized, other masked ones withheld.",
+        "Returns rows for dbanon.policy from the labels of PostgreSQL Anonymizer: quasi-identifiers and columns that "
+        "it generalizes are generalized, and other masked columns are withheld.",
         handler=policy_from_labels_sql,
         example=Example("INSERT INTO dbanon.policy BY NAME FROM policy_from_labels('pg.public.patients');"),
     ),

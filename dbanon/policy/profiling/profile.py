@@ -269,7 +269,8 @@ FUNCTIONS = (
         "profile",
         ("tbl",),
         (),
-        "One row per column: what it reveals about people, alone and with others, and a proposed role and hierarchy.",
+        "Returns one row per column: what it reveals about people, alone and with other columns, and a proposed role "
+        "and hierarchy.",
         handler=profile_sql,
         example=Example("SELECT * FROM profile('patients');"),
     ),

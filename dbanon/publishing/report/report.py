@@ -297,21 +297,21 @@ FUNCTIONS = (
         (
             Parameter(
                 "outgoing", Boolean(),
-                "Write only what may be published with the release: no values, and nothing that follows from the "
-                "source.",
+                "Only what may be published with the release: no value, and nothing that depends on the source.",
                 False,
             ),
             Parameter(
                 "population",
                 Text("a table's name"),
-                "A table of the whole population to which the released people belong, for the journalist risk.",
+                "A table of all people among whom the released people may be, for the journalist risk.",
             ),
-            Parameter("purpose", Text("a text"), "The purpose of the release; by default as stored by publish."),
-            Parameter("recipient", Text("a text"), "The recipient of the release; by default as stored by publish."),
-            Parameter("legal_basis", Text("a text"), "The legal basis; by default as stored by publish."),
+            Parameter("purpose", Text("a text"), "Purpose for which the release is given; default: as stored by "
+            "publish."),
+            Parameter("recipient", Text("a text"), "Recipient of the release; default: as stored by publish."),
+            Parameter("legal_basis", Text("a text"), "Legal basis; default: as stored by publish."),
         ),
-        "The report of a release as one HTML page, to read and to file: source, achieved values and risk, with plots "
-        "and SQL.",
+        "Returns one HTML page to read and to file: what a release contains, what it achieves and its remaining "
+        "risks, with plots and SQL.",
         handler=report_sql,
         example=Example("SELECT length(html) > 1000 FROM report('safe');", SAFE),
     ),

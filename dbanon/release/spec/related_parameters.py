@@ -13,26 +13,27 @@ RELATED_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "entity",
         Text("a table's name"),
-        "The table with one row per person. The rows of this table are about these persons. Both tables are "
-        "anonymized together, so that the published rows of a person, in both tables, are equal for at least k "
-        "people. The keys become pseudonyms.",
+        "The table with one row per person, to which the rows of this table belong. Both tables are anonymized "
+        "together, so that at least k people have an equal row in that table and equal rows in this one. The keys "
+        "become pseudonyms.",
     ),
     Parameter(
         "children",
         Tables(),
-        "Tables with rows about the people of this one (with entity: all tables of the release), anonymized together "
-        "with it.",
+        "Tables whose rows belong to the people of this table (with entity: all tables of the release); they are "
+        "anonymized together with it.",
     ),
     Parameter(
         "key",
         Key(),
-        "With entity or children: the columns that identify the person of a row, or {'patient_id': 'id'} if they have "
-        "other names in the table of people; default: those of dbanon.relation, or a FOREIGN KEY of the table.",
+        "With entity or children: the columns that identify the person of a row, or {'patient_id': 'id'} if they "
+        "have other names in the table of people; default: as declared in dbanon.relation, or a FOREIGN KEY of the "
+        "table.",
     ),
     Parameter(
         "max_children",
         Integer(1, 10**6),
-        "With entity or children: maximum number of published rows of a person per table; default: "
+        "With entity or children: greatest number of rows of one table that are published for a person; default: "
         f"{DEFAULT_MAX_CHILDREN}.",
     ),
 )

@@ -9,15 +9,16 @@ from dbanon.release.streams import plan
 from dbanon.table_functions.table_function import KIND_BY_ENDING, TableFunction
 
 _DESCRIPTIONS = {
-    "release": "The records of a table, anonymized as a stream, in the order of their publication: quasi-identifiers "
-    "generalized, then class_id, the position at which each arrived (arrived_at), how many had arrived when it "
-    "was published (published_at), the difference (delay), and whether it is suppressed. A reader who knows when "
-    "a person was added can find the row by arrived_at and delay: remove these columns before you pass the result "
-    "on.",
-    "classes": "One row per equivalence class: size, records that joined after it was first published (reused), when "
-    "that was (published_at), published values, loss, sensitive values with counts; and one for suppressed records.",
-    "metrics": "One row per metric: average loss and delay, share of suppressed records and of records that joined a "
-    "published class, achieved k.",
+    "release": "Replays a table as a stream and returns its records in the order in which they are published: "
+    "generalized quasi-identifiers, class_id, the position at which the record arrived (arrived_at), the "
+    "number of records that had arrived when it was published (published_at), the difference (delay), and "
+    "whether it is suppressed. A reader who knows when a person was added can find the row by arrived_at "
+    "and delay: exclude these columns from what you pass on.",
+    "classes": "Returns one row per equivalence class: size, number of records that joined after it was first "
+    "published (reused), when that was (published_at), published values, loss, and sensitive values with "
+    "their counts; and one row for suppressed records.",
+    "metrics": "Returns one row per metric: average loss and delay, share of suppressed records, share of records "
+    "that joined a published class, and achieved k.",
 }
 _EXAMPLES = {
     "release": "SELECT * FROM {}('patients', {}) LIMIT 5;",

@@ -1,4 +1,4 @@
--- description: Equivalence classes: groups of equal published quasi-identifiers.
+-- description: Number of equivalence classes: sets of records with equal published quasi-identifiers.
 -- better: higher
 -- source: -
 -- order: 50

@@ -1,4 +1,4 @@
--- description: Clusters as the algorithm formed them; clusters that publish the same values are one class.
+-- description: Number of clusters that the algorithm formed; clusters that publish the same values are one class.
 -- better: higher
 -- source: -
 -- order: 60

@@ -1,4 +1,4 @@
--- description: Categorical quasi-identifiers without a hierarchy: they can only be published as they are or as *.
+-- description: Number of categorical quasi-identifiers without a hierarchy: they can only be published unchanged or as *.
 -- better: lower
 -- source: -
 -- order: 180

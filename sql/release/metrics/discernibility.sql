@@ -1,4 +1,4 @@
--- description: Discernibility: sum of squared class sizes; suppressed and dropped records do not count.
+-- description: Discernibility: sum of squared class sizes; suppressed records do not count.
 -- better: lower
 -- source: review of clustering methods, Equation 10, first part
 -- order: 120

@@ -1,4 +1,4 @@
--- description: The same of the clusters as formed.
+-- description: Discernibility with its suppression term, of the clusters as formed.
 -- better: lower
 -- source: three-variants paper, Equation 3
 -- order: 123

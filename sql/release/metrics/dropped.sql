@@ -1,4 +1,4 @@
--- description: Records dropped before clustering: with a NULL in a quasi-identifier (nulls = 'drop'), beyond `bounds`, or equal in all that is published to one that is kept (drop_duplicates).
+-- description: Number of records dropped before clustering: with a NULL in a quasi-identifier (nulls = 'drop'), beyond `bounds`, or equal in everything published to a record that is kept (drop_duplicates).
 -- better: lower
 -- source: Majeed et al. 2024, preprocessing
 -- order: 20

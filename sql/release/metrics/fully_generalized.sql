@@ -1,4 +1,4 @@
--- description: Share of the records whose published value of a quasi-identifier has no information: *, or a node or range that covers all its published values.
+-- description: Share of the records whose published value of a quasi-identifier reveals nothing: *, or a node or range that covers everything published of it.
 -- better: lower
 -- source: -
 -- order: 181

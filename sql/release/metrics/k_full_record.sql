@@ -1,4 +1,4 @@
--- description: Least number of {unit} that are equal in everything published, including unchanged columns: the protection against a reader who knows these.
+-- description: Least number of {unit} that are equal in everything published, including unchanged columns: the protection against an attacker who knows these.
 -- better: higher
 -- source: -
 -- order: 47

@@ -1,4 +1,4 @@
--- description: Kullback-Leibler divergence in nats: from the distribution of the original quasi-identifiers to that of a reader who spreads each record evenly over the cells of its class.
+-- description: Kullback-Leibler divergence in nats from the distribution of the original quasi-identifiers to the distribution that a reader assumes who spreads each record evenly over the cells of its class.
 -- better: lower
 -- source: review of clustering methods, Equation 11
 -- order: 128

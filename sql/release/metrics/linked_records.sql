@@ -1,4 +1,4 @@
--- description: Released records with a pseudonym that other released records have, too: readers see that these belong together.
+-- description: Number of released records with a pseudonym that other released records also have: readers can see that these records belong together.
 -- better: lower
 -- source: -
 -- order: 176

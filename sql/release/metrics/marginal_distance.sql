@@ -1,4 +1,4 @@
--- description: The same over the whole column, whatever the cluster: what a count or an average by this column alone is off by.
+-- description: The same distance over the whole column, regardless of clusters: the error of a count or an average by this column alone.
 -- better: lower
 -- source: Rubner et al. 2000
 -- order: 106

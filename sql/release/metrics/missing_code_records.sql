@@ -1,4 +1,4 @@
--- description: Records of the source whose value of a column was read as NULL because it is a code for a missing value.
+-- description: Number of source records whose value in a column was read as NULL because it is a code for a missing value.
 -- better: lower
 -- source: -
 -- order: 21

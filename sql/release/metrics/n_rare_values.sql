@@ -1,4 +1,4 @@
--- description: Distinct sensitive values that belong to fewer than k records (persons).
+-- description: Number of distinct sensitive values that belong to fewer than k records (persons).
 -- better: lower
 -- source: -
 -- order: 160

@@ -1,4 +1,4 @@
--- description: Distinct persons in the release; only where a person column is declared. Without one, k counts records.
+-- description: Number of distinct persons in the release; only if a person column is declared. Without one, k counts records.
 -- better: higher
 -- source: -
 -- order: 30

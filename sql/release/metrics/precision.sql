@@ -1,4 +1,4 @@
--- description: Share of the quasi-identifiers' information that is kept: 1 - loss / (records * attributes).
+-- description: Share of the information in the quasi-identifiers that is kept: 1 - loss / (records * attributes).
 -- better: higher
 -- source: Wang et al. 2022, Equations 1-2
 -- order: 100

@@ -1,4 +1,4 @@
--- description: A sensitive value that belongs to fewer than k records (persons), and to how many (the 100 rarest a column).
+-- description: A sensitive value that belongs to fewer than k records (persons), with their number (the 100 rarest values of each column).
 -- better: lower
 -- source: -
 -- order: 170

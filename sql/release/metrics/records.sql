@@ -1,4 +1,4 @@
--- description: Released records.
+-- description: Number of released records.
 -- better: higher
 -- source: -
 -- order: 10

@@ -1,4 +1,4 @@
--- description: Square error: squared distance of a record to the mean of its class, numbers divided by the column's range; a category counts 1 where it is not the mode.
+-- description: Square error: squared distance of a record to the mean of its class. Numbers are divided by the column's range; a category counts 1 if it is not the mode.
 -- better: lower
 -- source: three-variants paper, Equation 4
 -- order: 124

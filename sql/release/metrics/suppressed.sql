@@ -1,4 +1,4 @@
--- description: Records suppressed as outliers (suppress), which lowers the loss of the others.
+-- description: Number of records suppressed as outliers (suppress), which lowers the loss of the others.
 -- better: lower
 -- source: -
 -- order: 25
