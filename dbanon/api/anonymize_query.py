@@ -30,11 +30,12 @@ def anonymize_query(connection: Any, query: str, parameters: object = None) -> A
         InvalidArgumentError: The connection is another one, or the query is not one such call.
         DbanonError: The call raises it.
 
-    >>> from dbanon.api.connection import connect
-    >>> con = connect()
-    >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-    >>> len(anonymize_query(con, "FROM mdav('people', k=2, qi=['age'])").classes)
-    2
+    Examples:
+        >>> from dbanon.api.connection import connect
+        >>> con = connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+        >>> len(anonymize_query(con, "FROM mdav('people', k=2, qi=['age'])").classes)
+        2
     """
     if not isinstance(connection, Connection):
         accepts = "a connection of dbanon.connect"
@@ -52,8 +53,9 @@ def is_release_query(query: str) -> bool:
 
     The called function must return a release; a semicolon at the end is ignored.
 
-    >>> is_release_query("SELECT * FROM best('t', k=10);"), is_release_query("SELECT age FROM best('t', k=10)")
-    (True, False)
+    Examples:
+        >>> is_release_query("SELECT * FROM best('t', k=10);"), is_release_query("SELECT age FROM best('t', k=10)")
+        (True, False)
     """
     tokens = code_tokens(query)
     while tokens and tokens[-1].text == ";":

@@ -37,13 +37,14 @@ def risk(data: Any, release: str | None = None, **parameters: Any) -> pd.DataFra
         MissingArgumentError: `data` is a connection and `release` is missing.
         DbanonError: The table function raises it.
 
-    >>> import pandas as pd
-    >>> from dbanon.api.frame import anonymize
-    >>> people = pd.DataFrame({"age": [21, 23, 61, 65], "disease": ["Flu", "Flu", "Cold", "HIV"]})
-    >>> result = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
-    >>> metrics = risk(result, source=people).set_index("name")["value"]
-    >>> float(metrics["prosecutor_highest"])
-    0.5
+    Examples:
+        >>> import pandas as pd
+        >>> from dbanon.api.frame import anonymize
+        >>> people = pd.DataFrame({"age": [21, 23, 61, 65], "disease": ["Flu", "Flu", "Cold", "HIV"]})
+        >>> result = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
+        >>> metrics = risk(result, source=people).set_index("name")["value"]
+        >>> float(metrics["prosecutor_highest"])
+        0.5
     """
     return query_table_function("risk", data, release, parameters)
 
@@ -64,12 +65,13 @@ def attack(data: Any, release: str | None = None, **parameters: Any) -> pd.DataF
         MissingArgumentError: `data` is a connection and `release` is missing.
         DbanonError: The table function raises it.
 
-    >>> import pandas as pd
-    >>> from dbanon.api.frame import anonymize
-    >>> people = pd.DataFrame({"age": [21, 23, 61, 65], "disease": ["Flu", "Flu", "Cold", "HIV"]})
-    >>> result = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
-    >>> attack(result, kind="homogeneity", source=people)["guess"].tolist()
-    ['Flu']
+    Examples:
+        >>> import pandas as pd
+        >>> from dbanon.api.frame import anonymize
+        >>> people = pd.DataFrame({"age": [21, 23, 61, 65], "disease": ["Flu", "Flu", "Cold", "HIV"]})
+        >>> result = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
+        >>> attack(result, kind="homogeneity", source=people)["guess"].tolist()
+        ['Flu']
     """
     return query_table_function("attack", data, release, parameters)
 
@@ -90,9 +92,10 @@ def profile(data: Any, table: str | None = None, **parameters: Any) -> pd.DataFr
         MissingArgumentError: `data` is a connection and `table` is missing.
         DbanonError: The table function raises it.
 
-    >>> import pandas as pd
-    >>> profile(pd.DataFrame({"email": ["ann@example.org", "bob@example.org"]}))["proposed_role"].tolist()
-    ['identifier']
+    Examples:
+        >>> import pandas as pd
+        >>> profile(pd.DataFrame({"email": ["ann@example.org", "bob@example.org"]}))["proposed_role"].tolist()
+        ['identifier']
     """
     return query_table_function("profile", data, table, parameters)
 

@@ -14,7 +14,8 @@ def clear_cache(connection: Any) -> None:
     Raises:
         KeyError: dbanon is not attached to the connection.
 
-    >>> from dbanon.api.connection import connect
-    >>> clear_cache(connect())
+    Examples:
+        >>> from dbanon.api.connection import connect
+        >>> clear_cache(connect())
     """
     session.find_session(getattr(connection, "raw", connection)).cache.clear()

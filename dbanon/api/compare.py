@@ -56,10 +56,11 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
         ComparisonTableMismatchError: `into` is a table of another comparison.
         DbanonError: The table function raises it.
 
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
-    >>> compare(people, k=[2, 3], algorithms="mdav", metrics="classes", qi=["age"])["mean"].tolist()
-    [3.0, 2.0]
+    Examples:
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
+        >>> compare(people, k=[2, 3], algorithms="mdav", metrics="classes", qi=["age"])["mean"].tolist()
+        [3.0, 2.0]
     """
     if into is None:
         return query_table_function("compare", data, table, parameters)
@@ -99,10 +100,11 @@ def tradeoffs(data: Any, table: str | None = None, **parameters: Any) -> pd.Data
         MissingArgumentError: `data` is a connection and `table` is missing.
         DbanonError: The table function raises it.
 
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
-    >>> tradeoffs(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
-    [0.333, 0.333]
+    Examples:
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
+        >>> tradeoffs(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
+        [0.333, 0.333]
     """
     return query_table_function("tradeoffs", data, table, parameters)
 

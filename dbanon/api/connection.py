@@ -62,9 +62,10 @@ def connect(
         InvalidArgumentError: `memory` or `temp_directory` is not usable.
         NewerDatabaseError: A newer DuckDB wrote the database.
 
-    >>> with connect() as con:
-    ...     con.sql("SELECT name FROM algorithms() WHERE family = 'optimizing'").fetchall()
-    [('best',)]
+    Examples:
+        >>> with connect() as con:
+        ...     con.sql("SELECT name FROM algorithms() WHERE family = 'optimizing'").fetchall()
+        [('best',)]
     """
     config = duckdb_settings(memory, temp_directory, options.pop("config", None))
     with storage_version.translate_version_errors(database):
@@ -86,9 +87,10 @@ class Connection:
         raw: A connection of DuckDB, available as the attribute `raw`.
         progress: Called with the progress of long computations; see `connect`.
 
-    >>> with connect() as con:
-    ...     con.execute("SELECT 1").fetchall()
-    [(1,)]
+    Examples:
+        >>> with connect() as con:
+        ...     con.execute("SELECT 1").fetchall()
+        [(1,)]
     """
 
     def __init__(self, raw: Any, progress: Progress | None = None) -> None:

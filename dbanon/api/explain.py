@@ -33,9 +33,10 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
         InvalidArgumentError: The query calls no table function, or its statements have no such chapter.
         DbanonError: A call in the query raises it.
 
-    >>> from dbanon.api.connection import connect
-    >>> explain(connect(), "FROM algorithms()").splitlines()[0]
-    '-- The statement of algorithms.'
+    Examples:
+        >>> from dbanon.api.connection import connect
+        >>> explain(connect(), "FROM algorithms()").splitlines()[0]
+        '-- The statement of algorithms.'
     """
     current = session.find_session(getattr(connection, "raw", connection))
     current.explained_statements = []

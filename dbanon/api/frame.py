@@ -103,10 +103,11 @@ def anonymize(
         UnsupportedInputError: The data is of no kind that can be read.
         DbanonError: The table function raises it.
 
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"age": [21, 23, 61, 65]})
-    >>> anonymize(people, "mdav", k=2, qi=["age"]).classes["size"].tolist()
-    [2, 2]
+    Examples:
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [21, 23, 61, 65]})
+        >>> anonymize(people, "mdav", k=2, qi=["age"]).classes["size"].tolist()
+        [2, 2]
     """
     check_algorithm("anonymize", algorithm)
     parameter_names = [p.name for p in table_functions()[algorithm].parameters]

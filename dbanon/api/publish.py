@@ -73,15 +73,16 @@ def publish(
         NewerDatabaseError: A newer DuckDB wrote the database.
         DbanonError: A file cannot be written.
 
-    >>> import tempfile
-    >>> from dbanon.api.connection import connect
-    >>> from dbanon.views.materialize import create_release
-    >>> con = connect()
-    >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-    >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     publish(con, "safe", f"{folder}/safe.parquet")[0].name
-    'safe.parquet'
+    Examples:
+        >>> import tempfile
+        >>> from dbanon.api.connection import connect
+        >>> from dbanon.views.materialize import create_release
+        >>> con = connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+        >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     publish(con, "safe", f"{folder}/safe.parquet")[0].name
+        'safe.parquet'
     """
     options = OutputOptions(classes, storage_version, overwrite, csv_formulas)
     with _open_source(source) as (current, cursor, path):

@@ -122,10 +122,11 @@ def anonymize_stream(
         UnusedArgumentError: `order_by` is given.
         DbanonError: The table function raises it.
 
-    >>> import pyarrow as pa
-    >>> batches = [pa.table({"age": [21, 23, 61, 65]}), pa.table({"age": [22, 24, 62, 66]})]
-    >>> sum(len(rows) for rows in anonymize_stream(batches, "fads", k=2, delta=4, qi=["age"]))
-    8
+    Examples:
+        >>> import pyarrow as pa
+        >>> batches = [pa.table({"age": [21, 23, 61, 65]}), pa.table({"age": [22, 24, 62, 66]})]
+        >>> sum(len(rows) for rows in anonymize_stream(batches, "fads", k=2, delta=4, qi=["age"]))
+        8
     """
     with contextlib.closing(BatchStream(system, parameters, prepare)) as stream:
         try:

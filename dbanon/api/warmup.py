@@ -41,8 +41,9 @@ def warmup(names: Sequence[str] = (), on_step: Callable[[str, float], None] = la
     Raises:
         UnknownAlgorithmError: There is no such algorithm.
 
-    >>> warmup(["mondrian"]).kernels
-    0
+    Examples:
+        >>> warmup(["mondrian"]).kernels
+        0
     """
     from dbanon.kernels.jit import cache_folder
 

@@ -67,13 +67,14 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
         UnknownReleaseError: There is no such release.
         ReleaseChangedError: The tables of the release have changed since it was published.
 
-    >>> from dbanon.api.connection import connect
-    >>> from dbanon.views.materialize import create_release
-    >>> con = connect()
-    >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-    >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
-    >>> certificate(con, "safe").splitlines()[0]
-    'release'
+    Examples:
+        >>> from dbanon.api.connection import connect
+        >>> from dbanon.views.materialize import create_release
+        >>> con = connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+        >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> certificate(con, "safe").splitlines()[0]
+        'release'
     """
     if form not in FORMS:
         accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)

@@ -32,16 +32,17 @@ def verify(path: str | Path) -> list[str]:
     Raises:
         InvalidArgumentError: There is no certificate.
 
-    >>> import tempfile
-    >>> from dbanon.api.connection import connect
-    >>> from dbanon.api.publish import publish
-    >>> from dbanon.views.materialize import create_release
-    >>> con = connect()
-    >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-    >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     verify(publish(con, "safe", f"{folder}/safe.parquet")[0])
-    []
+    Examples:
+        >>> import tempfile
+        >>> from dbanon.api.connection import connect
+        >>> from dbanon.api.publish import publish
+        >>> from dbanon.views.materialize import create_release
+        >>> con = connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+        >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     verify(publish(con, "safe", f"{folder}/safe.parquet")[0])
+        []
     """
     target = Path(path)
     certificates = [target.with_name(f"{target.stem}_certificate{target.suffix}")]

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,24 @@ axe.run(document, {resultTypes: ['violations']}).then(
 """
 
 
+def script() -> str:
+    """Return axe-core: the file that the environment names, or that of axe-playwright-python; skips without either."""
+    path = Path(os.environ.get(VARIABLE, "node_modules/axe-core/axe.min.js"))
+    package = find_spec("axe_playwright_python")
+    if not path.is_file() and package is not None and package.origin is not None:
+        path = Path(package.origin).with_name("axe.min.js")
+    if not path.is_file():
+        pytest.skip(f"no axe-core: {VARIABLE} names no file, and axe-playwright-python is not installed")
+    return path.read_text("utf-8")
+
+
 def serious_findings(page: str, folder: Path) -> list[Any]:
     """Return the serious and critical findings about a page, which are its impact, its rule and its elements."""
-    script = Path(os.environ.get(VARIABLE, "node_modules/axe-core/axe.min.js"))
-    if not script.is_file():
-        pytest.skip(f"no axe-core: {VARIABLE} names no file")
+    code = script()
     # The policy of the page forbids scripts; axe is one.
     page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     tested = folder / "tested.html"
-    scripts = f"<script>{script.read_text('utf-8')}</script><script>{_RUN}</script>"
+    scripts = f"<script>{code}</script><script>{_RUN}</script>"
     tested.write_text(page.replace("</body>", f"{scripts}</body>"), encoding="utf-8")
     ran = subprocess.run(
         [browser.find_browser(), *browser.QUIET, f"--user-data-dir={folder / 'axe'}", "--virtual-time-budget=20000",

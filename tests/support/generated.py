@@ -20,6 +20,7 @@ from dbanon import algorithms
 from dbanon.algorithms import streams
 from dbanon.algorithms.base.registry import FAMILIES, Algorithm
 from dbanon.cli.manual import bibliography, function_page
+from dbanon.table_functions.registry import table_functions
 from tests.bench import guide
 from tests.support import picture
 
@@ -27,6 +28,18 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MANUAL = DOCS / "manual"
 FUNCTION_LIST = DOCS / "functions.md"
+TOPICS = {
+    "release": "Functions about releases",
+    "ledger": "Functions about releases",
+    "publishing": "Functions about releases",
+    "views": "Functions about releases",
+    "algorithms": "Functions about releases",
+    "policy": "Functions about policy and hierarchies",
+    "audit": "Functions about risk and models",
+    "scalar": "Functions about published values",
+}
+"""The title in the site's navigation of functions that are no algorithms, by the package that declares them."""
+
 MESSAGES = ("UnknownAlgorithmError", "NotASingleCallError")
 """Errors whose recorded messages list the algorithms."""
 
@@ -50,6 +63,30 @@ def algorithm_table() -> str:
             description = a.summary.replace("|", "\\|") + (" Reconstructed." if a.evidence == "RECON" else "")
             rows.append((f"`{a.name}`", description, bibliography.link_citations(a.source, "manual/bibliography.md")))
     return function_page.table(("algorithm", "what it does", "source"), rows)
+
+
+def site_navigation() -> str:
+    """Return the entries of mkdocs.yml for the pages of functions: algorithms by family, the others by topic."""
+    topics: dict[str, list[str]] = {title: [] for title in TOPICS.values()}
+    listed = {a.name for a in algorithms.algorithms()} | {s.name for s in streams.streams()}
+    for name in function_page.page_names():
+        if name in function_page.SCALARS:
+            topics[TOPICS["scalar"]].append(name)
+        elif name not in listed:
+            handler = table_functions()[name].handler
+            module = getattr(handler, "func", handler).__module__
+            topics[TOPICS[module.split(".")[1]]].append(name)
+    lines = ["      - Algorithms:\n"]
+    for title, members in by_family().items():
+        lines += [f"          - {title}:\n", *(_navigation_entry(a.name, 14) for a in members)]
+    lines += ["      - Stream algorithms:\n", *(_navigation_entry(s.name, 10) for s in streams.streams())]
+    for title, names in topics.items():
+        lines += [f"      - {title}:\n", *(_navigation_entry(name, 10) for name in names)]
+    return "".join(lines)
+
+
+def _navigation_entry(name: str, indent: int) -> str:
+    return f"{' ' * indent}- {name}: manual/functions/{name}.md\n"
 
 
 @dataclass(frozen=True)
@@ -79,6 +116,9 @@ def sections() -> dict[Path, list[Section]]:
         FUNCTION_LIST: [
             Section("(manual/index.md) has a page for each.\n\n", "\n- [`anonymize`]", families),
             Section("## [Streams](streams.md)\n\n", "\n- [`stream_status`]", systems),
+        ],
+        ROOT / "mkdocs.yml": [
+            Section("# Generated: the pages of functions.\n", "# End of the generated", site_navigation())
         ],
         DOCS / "algorithms.md": [Section("## The algorithms\n\n", '\n\n"Reconstructed" means', algorithm_table())],
     }

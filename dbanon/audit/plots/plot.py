@@ -20,11 +20,12 @@ def plot(found: Any) -> Drawing:
         InvalidArgumentError: The rows are those of another function, or there are none.
         MissingExtraError: matplotlib is not installed.
 
-    >>> import pandas as pd
-    >>> from dbanon.api.compare import compare
-    >>> found = compare(pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]}), k=[2, 3], qi=["age"])
-    >>> [panel.get_title(loc="left") for panel in plot(found).figure.axes]
-    ['precision', 'ncp', 'seconds of clustering']
+    Examples:
+        >>> import pandas as pd
+        >>> from dbanon.api.compare import compare
+        >>> found = compare(pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]}), k=[2, 3], qi=["age"])
+        >>> [panel.get_title(loc="left") for panel in plot(found).figure.axes]
+        ['precision', 'ncp', 'seconds of clustering']
     """
     rows = read_result_rows(found)
     for columns, draw in (

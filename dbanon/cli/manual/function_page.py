@@ -1,6 +1,10 @@
 """The manual's page of one function, as Markdown: `dbanon docs` and `.help` in the shell print it."""
 
+import tomllib
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 from dbanon.algorithms import find
 from dbanon.algorithms.base.common_parameters import COMMON
@@ -19,10 +23,27 @@ _COMMON_PARAMETERS = (*COMMON, *RELATED_PARAMETERS)
 SCALARS = {f.name: f for f in scalar_functions.FUNCTIONS}
 """The scalar functions by name."""
 
+OUTPUTS_FILE = Path(__file__).with_name("example_outputs.toml")
+"""The recorded results of examples; `python -m tests.support.example_outputs` runs them and writes it."""
+
 
 def function_names() -> list[str]:
     """Return the names of all functions that have a page: table functions, then scalar functions."""
     return [*table_functions(), *SCALARS]
+
+
+def page_name(name: str) -> str:
+    """Return the name of the function whose page describes a function.
+
+    The functions NAME, NAME_classes and NAME_metrics of an algorithm share the page NAME; others have their own.
+    """
+    function = table_functions().get(name)
+    return name if function is None else _family(function)[0].name
+
+
+def page_names() -> list[str]:
+    """Return the names of all pages about functions: table functions, then scalar functions."""
+    return list(dict.fromkeys(map(page_name, function_names())))
 
 
 def signature(function: TableFunction, max_parameters: int = 6) -> str:
@@ -43,15 +64,20 @@ def signature(function: TableFunction, max_parameters: int = 6) -> str:
 
 
 def page(name: str, *, alone: bool = False) -> str:
-    """Return the page of a table function or a scalar function as Markdown.
+    """Return the page that describes a table function or a scalar function, as Markdown.
 
     `alone`: whether to include the parameters that every algorithm has, which otherwise have a page of their own.
 
     Raises:
         KeyError: There is no function of that name.
     """
-    parts = _scalar(SCALARS[name]) if name in SCALARS else _table(table_functions()[name], alone)
-    return "\n\n".join([f"# {name}", *parts]) + "\n"
+    if name in SCALARS:
+        parts = _scalar(SCALARS[name])
+    elif len(family := _family(table_functions()[name])) > 1:
+        parts = _algorithm_functions(family, alone)
+    else:
+        parts = _table(family[0], alone)
+    return "\n\n".join([f"# {page_name(name)}", *parts]) + "\n"
 
 
 def escape_markdown(words: str) -> str:
@@ -82,9 +108,11 @@ def _fenced(language: str, code: str) -> str:
     return f"```{language}\n{code}\n```"
 
 
-def link(name: str) -> str:
-    """Return a Markdown link to the page of the function `name`, for the page of another function."""
-    return f"[{name}]({name}.md)"
+@cache
+def example_outputs() -> dict[str, list[list[str]]]:
+    """Return the recorded results of the examples of algorithms by function: the header, then the rows."""
+    recorded: dict[str, list[list[str]]] = tomllib.loads(OUTPUTS_FILE.read_text(encoding="utf-8"))
+    return recorded
 
 
 # --- the parts of a page -----------------------------------------------------------------------------------
@@ -98,16 +126,52 @@ def _table(function: TableFunction, alone: bool) -> list[str]:
     parts = [f"```\n{signature(function)}\n```", escape_markdown(function.doc)]
     parts += _parameters(function, alone)
     parts += _example(function.example)
-    if function.algorithm:
-        parts += ["## Algorithm", *_algorithm(find(function.algorithm))]
-    if function.stream_algorithm:
-        parts += ["## Stream algorithm", *_system(find_stream(function.stream_algorithm))]
-    siblings = _siblings(function)
-    if siblings:
-        parts += ["## See also", ", ".join(map(link, siblings)) + ", [metrics](../metrics.md), [errors](../errors.md)"]
-    else:
-        parts.append("[All functions](../index.md), [errors](../errors.md)")
+    parts.append("[All functions](../index.md), [errors](../errors.md)")
     return parts
+
+
+def _algorithm_functions(family: tuple[TableFunction, ...], alone: bool) -> list[str]:
+    """Return the parts of the page of an algorithm below its heading: its three functions, one example with output.
+
+    `alone`: whether to include the parameters that every algorithm has.
+    """
+    function = family[0]
+    algorithm = find(function.algorithm) if function.algorithm else None
+    stream = find_stream(function.stream_algorithm) if function.stream_algorithm else None
+    title = next((one.title for one in (algorithm, stream) if one is not None), "")
+    docs = [one.doc.removeprefix(f"{title}. ") for one in family]
+    parts = [f"{escape_markdown(title)}."] if title else []
+    parts.append(
+        table(
+            ("function", "returns"),
+            ((f"`{signature(one, 0)}`", escape_markdown(doc)) for one, doc in zip(family, docs, strict=True)),
+        )
+    )
+    parts += _parameters(_with_all_parameters(family), alone)
+    parts += _example(function.example)
+    if output := example_outputs().get(function.name):
+        parts.append(table(map(escape_markdown, output[0]), (map(escape_markdown, row) for row in output[1:])))
+    parts.append("The classes and the metrics of the same release:")
+    parts.append(_fenced("sql", "\n".join(one.example.code for one in family[1:])))
+    if algorithm is not None:
+        parts += ["## Algorithm", *_algorithm(algorithm)]
+    if stream is not None:
+        parts += ["## Algorithm", *_system(stream)]
+    parts.append("[All functions](../index.md), [metrics](../metrics.md), [errors](../errors.md)")
+    return parts
+
+
+def _with_all_parameters(family: tuple[TableFunction, ...]) -> TableFunction:
+    """Return the first function with the parameters of all; those that it lacks say whose they are."""
+    parameters = list(family[0].parameters)
+    for function in family[1:]:
+        known_names = {parameter.name for parameter in parameters}
+        parameters += [
+            replace(parameter, doc=f"{parameter.doc} Only of `{function.name}`.")
+            for parameter in function.parameters
+            if parameter.name not in known_names
+        ]
+    return replace(family[0], parameters=tuple(parameters))
 
 
 def _parameters(function: TableFunction, alone: bool) -> list[str]:
@@ -197,20 +261,17 @@ def _system(system: StreamAlgorithm) -> list[str]:
     ]
 
 
-def _siblings(function: TableFunction) -> list[str]:
-    """Return the other two of the functions NAME, NAME_classes and NAME_metrics of an algorithm or stream algorithm.
+def _family(function: TableFunction) -> tuple[TableFunction, ...]:
+    """Return the functions NAME, NAME_classes and NAME_metrics that a function belongs to.
 
-    Empty for a function that belongs to no algorithm.
+    It is only the function itself if it is none of an algorithm or of a stream algorithm.
     """
-    if function.stream_algorithm:
-        return [
-            name for name in (function.stream_algorithm + ending for ending in KIND_BY_ENDING) if name != function.name
-        ]
-    own_ending = next((ending for ending, kind in KIND_BY_ENDING.items() if kind == function.kind), None)
-    if own_ending is None:
-        return []
-    base = function.name.removesuffix(own_ending)
-    return [base + ending for ending in KIND_BY_ENDING if ending != own_ending]
+    ending = next((e for e in KIND_BY_ENDING if e and function.name.endswith(e)), "")
+    is_of_algorithm = function.stream_algorithm is not None or function.kind == KIND_BY_ENDING[ending]
+    if not is_of_algorithm:
+        return (function,)
+    base = function.name.removesuffix(ending)
+    return tuple(table_functions()[base + one] for one in KIND_BY_ENDING)
 
 
 def _scalar(function: scalar_functions.ScalarFunction) -> list[str]:

@@ -1,7 +1,6 @@
 """Generate the manual: Markdown pages of the functions, metrics, commands and errors."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from dbanon import errors
@@ -10,7 +9,6 @@ from dbanon.cli.manual.command_page import DocumentedCommands
 from dbanon.cli.manual.function_page import SCALARS, escape_markdown, table
 from dbanon.runtime import output_files
 from dbanon.table_functions.registry import table_functions
-from dbanon.table_functions.table_function import TableFunction
 
 
 def manual_pages(commands: DocumentedCommands) -> dict[str, str]:
@@ -21,7 +19,7 @@ def manual_pages(commands: DocumentedCommands) -> dict[str, str]:
         "metrics.md": metric_page.page(),
         "commands.md": command_page.page(commands),
         "errors.md": error_page.page(),
-        **{f"functions/{name}.md": function_page.page(name) for name in function_page.function_names()},
+        **{f"functions/{name}.md": function_page.page(name) for name in function_page.page_names()},
     }
     linked_pages = {
         path: bibliography.link_citations(text, "../" * path.count("/") + "bibliography.md")
@@ -37,6 +35,8 @@ def topics(commands: DocumentedCommands) -> dict[str, str]:
     """
     all_pages = manual_pages(commands)
     sections = {PurePosixPath(path).stem.lower(): text for path, text in all_pages.items()}
+    for name in function_page.function_names():
+        sections.setdefault(name, all_pages[f"functions/{function_page.page_name(name)}.md"])
     for path in ("commands.md", "errors.md", "metrics.md", "bibliography.md"):
         for section in re.split(r"^(?=## )", all_pages[path], flags=re.MULTILINE)[1:]:
             title = section.split("\n")[0].removeprefix("## ").removeprefix("dbanon ")
@@ -69,10 +69,14 @@ def write_pages(folder: str | Path, commands: DocumentedCommands, *, overwrite: 
 def _index_page() -> str:
     """Return the first page of the manual, which lists all functions."""
     functions = table_functions()
+    names = function_page.page_names()
+    streams = [n for n in names if n in functions and functions[n].stream_algorithm]
+    algorithms = [n for n in names if n in functions and functions[n].kind == "release"]
+    others = [n for n in names if n in functions and n not in streams and n not in algorithms]
     groups = {
-        "Functions about data, policy, hierarchies and releases": [
-            n for n, f in functions.items() if f.kind not in ("release", "classes", "metrics")
-        ],
+        "Algorithms": algorithms,
+        "Stream algorithms": streams,
+        "Functions about data, policy, hierarchies and releases": others,
         "Functions that read published values": list(SCALARS),
     }
     docs = {name: f.doc for name, f in functions.items()} | {name: f.doc for name, f in SCALARS.items()}
@@ -83,25 +87,15 @@ def _index_page() -> str:
         "dbanon_demo.duckdb`, or on `con = dbanon.connect('dbanon_demo.duckdb')`.",
         "- [Parameters of every algorithm](parameters.md)\n- [Commands](commands.md)\n- [Metrics](metrics.md)\n"
         "- [Errors](errors.md)\n- [Bibliography](bibliography.md)",
-        "## Functions that publish",
-        "Each of these functions has two companions, which return the equivalence classes and the metrics of the "
-        "same release.",
-        table(("function", "gives", "", ""), (_publishing(f) for f in functions.values() if f.kind == "release")),
+        "An algorithm has three functions, such as `best`, `best_classes` and `best_metrics`: the released rows, the "
+        "equivalence classes and the metrics of the same release. Its page describes all three.",
     ]
     for title, names in groups.items():
-        rows = ((_link_page(name, name), escape_markdown(docs[name])) for name in names)
-        parts += [f"## {title}", table(("function", "gives"), rows)]
+        rows = ((_link_page(name), escape_markdown(docs[name])) for name in names)
+        parts += [f"## {title}", table(("function", "returns"), rows)]
     return "\n\n".join(parts) + "\n"
 
 
-def _publishing(function: TableFunction) -> Iterator[str]:
-    """Yield the cells of a function's row: links to it, its description, and links to its classes and metrics."""
-    yield _link_page(function.name, function.name)
-    yield escape_markdown(function.doc)
-    for kind in ("classes", "metrics"):
-        yield _link_page(f"{function.name}_{kind}", kind)
-
-
-def _link_page(name: str, text: str) -> str:
-    """Return a link with a text from the first page to the page of a function."""
-    return f"[{text}](functions/{name}.md)"
+def _link_page(name: str) -> str:
+    """Return a link from the first page to the page of a function."""
+    return f"[{name}](functions/{name}.md)"

@@ -12,8 +12,9 @@ _PART = re.compile(r"`((?:[^`]|``)+)`")
 def duckdb_name(name: str) -> str:
     """Return a table's name with double quotes in place of Spark's backquotes; any other text unchanged.
 
-    >>> duckdb_name("clinic.`odd name`"), duckdb_name("patients")
-    ('clinic."odd name"', 'patients')
+    Examples:
+        >>> duckdb_name("clinic.`odd name`"), duckdb_name("patients")
+        ('clinic."odd name"', 'patients')
     """
     if "`" not in name or not _PARTS.fullmatch(name):
         return name
@@ -25,8 +26,9 @@ def duckdb_parts(name: str) -> tuple[str, ...]:
 
     A text that is no name is returned as one part.
 
-    >>> duckdb_parts("clinic.`odd name`"), duckdb_parts("odd name")
-    (('clinic', 'odd name'), ('odd name',))
+    Examples:
+        >>> duckdb_parts("clinic.`odd name`"), duckdb_parts("odd name")
+        (('clinic', 'odd name'), ('odd name',))
     """
     spelled = duckdb_name(name)
     return names.table_parts(spelled) or (spelled,)
@@ -35,7 +37,8 @@ def duckdb_parts(name: str) -> tuple[str, ...]:
 def joined_name(parts: tuple[str, ...]) -> str:
     """Join the parts of a name with dots, as DuckDB writes it: a part is in double quotes where necessary.
 
-    >>> joined_name(("clinic", "odd name"))
-    'clinic."odd name"'
+    Examples:
+        >>> joined_name(("clinic", "odd name"))
+        'clinic."odd name"'
     """
     return ".".join(part if names.table_parts(part) == (part,) else str(identifier(part)) for part in parts)

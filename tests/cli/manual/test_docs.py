@@ -196,7 +196,7 @@ def test_paths_named_on_pages_exist() -> None:
 
 
 def test_contents_page_links_every_page() -> None:
-    contents = documents.ROOT / "docs" / "README.md"
+    contents = documents.ROOT / "docs" / "index.md"
     pages = {page.relative_to(contents.parent).as_posix() for page in documents.GUIDES if page != contents}
     assert set(documents.links(contents)) >= pages
 

@@ -14,10 +14,12 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from support import example_outputs
 from support.examples import Demo, run_example, words
 
 import dbanon
 from dbanon.algorithms import algorithms
+from dbanon.api.demo import create_demo
 from dbanon.cli import main
 from dbanon.cli.commands.docs import documented_commands
 from dbanon.cli.manual import function_page, pages
@@ -43,6 +45,13 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 
 @pytest.fixture(scope="module")
+def full_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Create the database that `dbanon demo` makes."""
+    with create_demo(tmp_path_factory.mktemp("demo") / "dbanon_demo.duckdb") as con:
+        yield con
+
+
+@pytest.fixture(scope="module")
 def linked_pages() -> dict[str, str]:
     return pages.manual_pages(documented_commands(main))
 
@@ -60,8 +69,9 @@ def unlinked_pages(linked_pages: dict[str, str]) -> dict[str, str]:
 @pytest.mark.all_cases
 @pytest.mark.parametrize("name", [*table_functions(), *SCALARS])
 def test_function_page_lists_parameters_and_example(unlinked_pages: dict[str, str], name: str) -> None:
-    page = unlinked_pages[f"functions/{name}.md"]
-    assert f"functions/{name}.md" in unlinked_pages["index.md"]
+    path = f"functions/{function_page.page_name(name)}.md"
+    page = unlinked_pages[path]
+    assert path in unlinked_pages["index.md"]
     example = EXAMPLES[name]
     assert re.search(rf"\b{name}\(", example.code)
     assert example.code in page
@@ -69,11 +79,16 @@ def test_function_page_lists_parameters_and_example(unlinked_pages: dict[str, st
         return
     function = table_functions()[name]
     assert function.doc
-    assert function_page.escape_markdown(function.doc) in page
+    title, _, rest = function.doc.partition(". ")
+    is_titled = (
+        f"\n\n{function_page.escape_markdown(title)}.\n\n" in page
+    )  # the page of an algorithm has its title once
+    assert function_page.escape_markdown(rest if is_titled else function.doc) in page
     common = unlinked_pages["parameters.md"] if "](../parameters.md)" in page else ""
     for parameter in function.parameters:
         assert parameter.doc, parameter.name
-        row = rf"^\| `{parameter.name}` \| .+ \| (.*) \| {re.escape(function_page.escape_markdown(parameter.doc))} \|$"
+        doc = re.escape(function_page.escape_markdown(parameter.doc))
+        row = rf"^\| `{parameter.name}` \| .+ \| (.*) \| {doc}(?: Only of `\w+`\.)? \|$"
         described_match = re.search(row, page, re.MULTILINE) or re.search(row, common, re.MULTILINE)
         assert described_match, parameter.name
         default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
@@ -96,6 +111,29 @@ def test_algorithm_page_names_source(unlinked_pages: dict[str, str], algorithm: 
     for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.evidence_text):
         assert fact
         assert function_page.escape_markdown(fact) in page
+
+
+def test_algorithm_page_describes_its_three_functions(linked_pages: dict[str, str]) -> None:
+    page = linked_pages["functions/kacpc.md"]
+    for name in ("kacpc", "kacpc_classes", "kacpc_metrics"):
+        assert page.count(f"\n| `{name}(tbl, k [, ...])` | ") == 1
+        assert f"functions/{name}.md" not in linked_pages or name == "kacpc"
+        assert function_page.page(name) == function_page.page("kacpc")
+    assert "Only of `kacpc_metrics`." in page
+    assert "\n```\n\n| birth_date | sex | zip | " in page, "the example has its output"
+
+
+def test_examples_of_algorithms_have_recorded_output() -> None:
+    assert list(function_page.example_outputs()) == example_outputs.algorithm_functions()
+    assert all(len(rows) > 1 for rows in function_page.example_outputs().values())
+
+
+@pytest.mark.in_turn(20)
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+@pytest.mark.parametrize("name", example_outputs.algorithm_functions())
+def test_recorded_output_equals_result_of_example(full_demo: Any, name: str) -> None:
+    again = f"python -m tests.support.example_outputs {name}"
+    assert function_page.example_outputs()[name] == example_outputs.example_output(full_demo, name), again
 
 
 def test_manual_describes_every_metric(unlinked_pages: dict[str, str]) -> None:
@@ -170,7 +208,8 @@ def test_error_example_raises_its_message(database: Demo, name: str) -> None:
 def test_docs_command_prints_and_writes_manual_pages(linked_pages: dict[str, str], tmp_path: Path) -> None:
     run = CliRunner()
     assert run.invoke(main, ["docs"]).output == linked_pages["index.md"]
-    assert run.invoke(main, ["docs", "KACPC"]).output == linked_pages["functions/kacpc.md"]
+    for name in ("KACPC", "kacpc_metrics"):
+        assert run.invoke(main, ["docs", name]).output == linked_pages["functions/kacpc.md"]
     assert run.invoke(main, ["docs", "KOutOfRangeError"]).output in linked_pages["errors.md"]
     assert run.invoke(main, ["docs", "precision"]).output.startswith("## precision\n")
     assert "--storage-version" in run.invoke(main, ["docs", "publish"]).output
@@ -192,7 +231,7 @@ def test_docs_command_errors_are_one_line(tmp_path: Path) -> None:
 
 
 PACKAGE = Path(dbanon.__file__).parent
-SHOWING = [p for p in sorted(PACKAGE.rglob("*.py")) if "\n    >>> " in p.read_text(encoding="utf-8")]
+SHOWING = [p for p in sorted(PACKAGE.rglob("*.py")) if re.search(r"\n {4,}>>> ", p.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.all_cases
