@@ -211,7 +211,7 @@ def test_custodian_process_checks_permission_of_request_file(tmp_path: Path) -> 
     assert not request_files.has_requests(folder) and query_rows(database, ASKED) == []
     request_files.write_request(folder, RequestFile("alice", "kacpc", "visits", {"k": 11}))
     assert copy_process.run_copy_process(database, folder)["made"] == [
-        "kacpc('visits', k=11), asked for by alice: it is asked.kacpc_visits_k11"
+        "kacpc('visits', k=11), asked for by alice: it is published as asked.kacpc_visits_k11"
     ]
     copies = published_copy.current_copy(folder)
     assert copies is not None
