@@ -1,8 +1,10 @@
 """Check published files against the certificate next to them, or in the database."""
 
+import contextlib
 import csv
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +13,30 @@ import duckdb
 from dbanon import errors
 from dbanon.ledger import hashes
 from dbanon.publishing.certificate import FILES_SECTION
+from dbanon.publishing.ledger_comparison import CertifiedFile, read_ledger
 from dbanon.runtime.csv_formulas import unescape_cell
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import one_line, qualified, text
 
 
-def verify(path: str | Path) -> list[str]:
+def verify(path: str | Path, ledger: Any = None) -> list[str]:
     """Return the problems of published files: an empty list if all are as they were published.
 
     The SHA-256 of each file is compared with the certificate; in a .duckdb file, that of the columns and rows of each
-    table. The certificate is not signed: anyone who changes the
-    release can write a certificate for it. Compare it with one that you received another way.
+    table. The certificate is not signed: anyone who changes the release can write a certificate for it. Compare it with
+    one that you received another way, or give the ledger: the SHA-256 of each file, the version and the number of rows
+    are then compared with what it has of them.
 
     Args:
         path: The file of the release (.parquet, .csv, .duckdb), or a folder, in which every certificate is checked.
+        ledger: The database from which the files were published, as a path or an open connection.
 
     Returns:
         One sentence per problem, beginning with the name of the certificate or of the .duckdb file.
 
     Raises:
-        InvalidArgumentError: There is no certificate.
+        InvalidArgumentError: There is no certificate, or no ledger.
+        NewerDatabaseError: A newer DuckDB wrote the database of the ledger.
 
     Examples:
         >>> import tempfile
@@ -44,6 +50,7 @@ def verify(path: str | Path) -> list[str]:
         ...     verify(publish(con, "safe", f"{folder}/safe.parquet")[0])
         []
     """
+    listed_files = None if ledger is None else read_ledger(ledger)
     target = Path(path)
     certificates = [target.with_name(f"{target.stem}_certificate{target.suffix}")]
     databases = [target] if target.suffix.lower() == ".duckdb" and target.is_file() else []
@@ -62,6 +69,13 @@ def verify(path: str | Path) -> list[str]:
             "same folder, or a folder with such files"
         )
         raise errors.InvalidArgumentError("verify", "path", accepts, str(path))
+    if listed_files is not None:
+        for certificate in certificates:
+            for certified in _certified_files(certificate):
+                problems_by_file[certificate.name].extend(listed_files.problems(certified))
+        for file in databases:
+            if file.name in problems_by_file:
+                problems_by_file[file.name].extend(listed_files.problems(_certified_database(file)))
     return [f"{name}: {problem}" for name, problems in problems_by_file.items() for problem in problems]
 
 
@@ -154,8 +168,61 @@ def _certificate_problems(certificate: Path) -> list[str]:
     return problems
 
 
+def _certified_files(certificate: Path) -> Iterator[CertifiedFile]:
+    """Yield the files of a CSV or Parquet certificate that exist: the release and others, itself, and its text form."""
+    stated = _certificate_items(certificate, "release")
+    release_name = f"{certificate.stem.removesuffix(_CERTIFICATE)}{certificate.suffix}"
+    names_of_files = (*_certificate_hashes(certificate), certificate.name, f"{certificate.name}.txt")
+    for name in names_of_files:
+        file = certificate.with_name(Path(name).name)
+        if not file.is_file():
+            continue
+        if name == release_name:
+            yield CertifiedFile(file, _file_hash(file), stated.get("name"), _as_version(stated), _row_count(file))
+        else:
+            yield CertifiedFile(file, _file_hash(file))
+
+
+def _certified_database(path: Path) -> CertifiedFile:
+    """Return a published DuckDB file with its certificate, without it if the file cannot be read."""
+    certified = CertifiedFile(path, _file_hash(path))
+    with duckdb.connect() as connection, contextlib.suppress(duckdb.Error):
+        connection.execute(f"ATTACH {text(str(path.absolute()))} AS handout (READ_ONLY)")
+        connection.execute("SET enable_external_access = false")
+        for certificate in _certificate_tables(connection, "handout")[:1]:
+            certificate_rows, release_rows = (
+                qualified("handout", "main", name) for name in (certificate, certificate.removesuffix(_CERTIFICATE))
+            )
+            query = f"SELECT item, value FROM {certificate_rows} WHERE section = 'release'"
+            stated = dict(connection.execute(query).fetchall())
+            ((n_rows,),) = connection.execute(f"SELECT count(*) FROM {release_rows}").fetchall()
+            return replace(certified, release=stated.get("name"), version=_as_version(stated), n_rows=n_rows)
+    return certified
+
+
+def _as_version(stated: Mapping[str, str]) -> int | None:
+    """Return the version that a certificate states; None if it is no number."""
+    number = stated.get("version", "")
+    return int(number) if number.isdecimal() else None
+
+
+def _row_count(file: Path) -> int | None:
+    """Return the number of rows of a CSV or Parquet file; None if it cannot be read."""
+    name = text(names.escape_glob(str(file)))
+    options = "all_varchar = true, header = true, delim = ',', quote = '\"', escape = '\"'"
+    reader = f"read_parquet({name})" if file.suffix.lower() == ".parquet" else f"read_csv({name}, {options})"
+    with duckdb.connect() as connection, contextlib.suppress(duckdb.Error):
+        return int(connection.execute(f"SELECT count(*) FROM {reader}").fetchall()[0][0])
+    return None
+
+
 def _certificate_hashes(certificate: Path) -> Mapping[str, str]:
     """Return the SHA-256 of the published files by their names, as a CSV or Parquet certificate records them."""
+    return _certificate_items(certificate, FILES_SECTION)
+
+
+def _certificate_items(certificate: Path, wanted_section: str) -> Mapping[str, str]:
+    """Return the items of a section of a CSV or Parquet certificate with their values."""
     if certificate.suffix.lower() == ".csv":
         with certificate.open(newline="", encoding="utf-8") as file:
             cells = [
@@ -166,7 +233,7 @@ def _certificate_hashes(certificate: Path) -> Mapping[str, str]:
         with duckdb.connect() as connection:
             name = names.escape_glob(str(certificate))
             rows = connection.execute(f"SELECT section, item, value FROM read_parquet({text(name)})").fetchall()
-    return {label: value for section, label, value in rows if section == FILES_SECTION}
+    return {label: value for section, label, value in rows if section == wanted_section}
 
 
 def _file_hash(path: Path) -> str:

@@ -14,6 +14,7 @@ from dbanon.table_functions.registry import table_functions
 CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 REFRESH = "REFRESH MATERIALIZED ANONYMIZED VIEW"
 DROP = "DROP MATERIALIZED ANONYMIZED VIEW"
+PUBLISH = "PUBLISH MATERIALIZED ANONYMIZED VIEW"
 CREATE_STREAM = "CREATE STREAMING ANONYMIZED VIEW"
 REFRESH_STREAM = "REFRESH STREAMING ANONYMIZED VIEW"
 DROP_STREAM = "DROP STREAMING ANONYMIZED VIEW"
@@ -25,6 +26,9 @@ SYNTAX = {
     REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
     "[WITH (mode = 'hold', allow_small_differences = true, if_stale = true, erase = true, composition = 'refuse')]",
     DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
+    PUBLISH: "PUBLISH MATERIALIZED ANONYMIZED VIEW name TO 'file.csv' "
+    "[WITH (recipient = 'name', purpose = 'text', legal_basis = 'text', classes = true, replace = true, "
+    "csv_formulas = 'keep', storage_version = 'v1.0.0')]",
     CREATE_STREAM: "CREATE STREAMING ANONYMIZED VIEW [IF NOT EXISTS] name AS "
     "SELECT * FROM fads('table', k = 10, delta = 1000, order_by = 'ts')",
     REFRESH_STREAM: "REFRESH STREAMING ANONYMIZED VIEW name [WITH (flush = true, allow_deleted_rows = true)]",
@@ -36,8 +40,9 @@ _OPTIONS = {
     CREATE: ("composition", "allow_small_differences", "disjoint_from"),
     REFRESH: ("mode", "allow_small_differences", "composition", "if_stale", "erase"),
     REFRESH_STREAM: ("flush", "allow_deleted_rows"),
+    PUBLISH: ("recipient", "purpose", "legal_basis", "classes", "replace", "csv_formulas", "storage_version"),
 }
-_FLAGS = ("allow_small_differences", "if_stale", "erase", "flush", "allow_deleted_rows")
+_FLAGS = ("allow_small_differences", "if_stale", "erase", "flush", "allow_deleted_rows", "classes", "replace")
 _LISTS = ("disjoint_from",)
 CREATES = (CREATE, CREATE_STREAM)
 _CONDITIONS = dict.fromkeys(CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((DROP, DROP_STREAM), ("IF", "EXISTS"))
@@ -55,6 +60,7 @@ class ViewStatement:
         replace: Whether it is CREATE OR REPLACE.
         exists: Whether IF EXISTS or IF NOT EXISTS is given.
         query: The text after AS, in CREATE; otherwise "".
+        path: The file or folder after TO, in PUBLISH; otherwise "".
     """
 
     statement: str
@@ -65,6 +71,7 @@ class ViewStatement:
     exists: bool = False
     """IF EXISTS or IF NOT EXISTS."""
     query: str = ""
+    path: str = ""
 
 
 Parse = Callable[[str], Any]
@@ -135,9 +142,11 @@ class _StatementParser:
         verb = "CREATE" if replace else self.peek()
         self.position += 0 if replace else 1
         kind = next((w for w in ("MATERIALIZED", "STREAMING") if self.accept(w, "ANONYMIZED")), None)
-        if verb not in ("CREATE", "REFRESH", "DROP") or kind is None:
+        if verb not in ("CREATE", "REFRESH", "DROP", "PUBLISH") or kind is None:
             return None
         self.statement = f"{verb} {kind} ANONYMIZED VIEW"
+        if self.statement not in SYNTAX:
+            raise errors.UnreadableStatementError("PUBLISH", "MATERIALIZED", kind, SYNTAX[PUBLISH])
         if replace and self.statement == CREATE_STREAM:
             raise errors.UnreadableStatementError(
                 self.statement, "CREATE STREAMING", "OR REPLACE", SYNTAX[self.statement]
@@ -147,6 +156,10 @@ class _StatementParser:
         exists = bool(condition) and not replace and self.accept(*condition)
         name = self.parse_name()
         key = self.parse_columns() if self.statement == CREATE and self.accept("KEY") else None
+        path = ""
+        if self.statement == PUBLISH:
+            self.expect("TO")
+            path = self.parse_string("the path of a file or folder, such as 'safe.csv'")
         options: dict[str, str | bool | tuple[str, ...]] = {}
         if self.statement in _OPTIONS and self.accept("WITH"):
             options = self.parse_options()
@@ -157,7 +170,7 @@ class _StatementParser:
             check_single_call(self.statement, self.tokens[self.position : -1])
         elif self.tokens[self.position].kind != "end":
             raise self.syntax_error("the end of the statement")
-        return ViewStatement(self.statement, name, options, key, replace, exists, query)
+        return ViewStatement(self.statement, name, options, key, replace, exists, query, path)
 
     def peek(self) -> str:
         """Return the next token in upper case, without moving past it."""
@@ -253,15 +266,17 @@ class _StatementParser:
                 self.expect(",")
         return tuple(parsed)
 
-    def parse_string(self) -> str:
+    def parse_string(self, description: str = "a text such as 'other' or a list of texts") -> str:
         """Return the value of the next token, a string literal such as `'text'`, and move past it.
+
+        `description` says what is expected, for the message.
 
         Raises:
             UnreadableStatementError: The token is no string literal.
         """
         token = self.tokens[self.position]
         if not token.text.startswith("'"):
-            raise self.syntax_error("a text such as 'other' or a list of texts")
+            raise self.syntax_error(description)
         self.position += 1
         return token.value
 

@@ -5,9 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dbanon import errors
+from dbanon.ledger import published_files, releases, transactions
+from dbanon.publishing import release_files
 from dbanon.release.spec import related_parameters as several
 from dbanon.runtime import session
-from dbanon.sqltext.quote import Sql, identifier, join_sql, literal
+from dbanon.source import catalog
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows
 from dbanon.table_functions import arguments, shadowed_literals
 from dbanon.table_functions.registry import resolve_function, table_functions
 from dbanon.views import materialize, streaming
@@ -17,6 +20,7 @@ from dbanon.views.statement_parser import (
     CREATES,
     DROP,
     DROP_STREAM,
+    PUBLISH,
     REFRESH,
     REFRESH_STREAM,
     ViewStatement,
@@ -67,8 +71,8 @@ def run_statement(
 ) -> Sql:
     """Execute a statement about an anonymized view, and return a query for its result.
 
-    The query has one row for CREATE and REFRESH, and none for DROP. It has no row either if CREATE ... IF NOT EXISTS
-    finds the release, which then stays unchanged.
+    The query has one row for CREATE and REFRESH, one per file for PUBLISH, and none for DROP. It has no row either if
+    CREATE ... IF NOT EXISTS finds the release, which then stays unchanged.
 
     Args:
         view: The parsed statement.
@@ -91,6 +95,8 @@ def run_statement(
         streaming.drop_stream(connection, name, if_exists=view.exists)
         return Sql('SELECT true AS "Success" WHERE false')
     options: dict[str, Any] = dict(view.options)
+    if view.statement == PUBLISH:
+        return _published_files(connection, name, view.path, options)
     if view.statement == REFRESH:
         return _release_row(materialize.refresh_release(connection, name, **options))
     if view.statement == REFRESH_STREAM:
@@ -120,6 +126,30 @@ def run_statement(
             return Sql(f"{_release_row(materialize.Release(name, 0, 0, 0, None))} WHERE false")
         raise
     return _release_row(release)
+
+
+def _published_files(connection: Any, name: str, path: str, options: Mapping[str, Any]) -> Sql:
+    """Write a release to files, as `dbanon.publish` does, and return a query for one row per file.
+
+    Args:
+        connection: The raw connection of an attached session.
+        name: The name of the release.
+        path: The file or folder.
+        options: The options of the statement.
+    """
+    transactions.check_no_transaction("publish", connection)
+    output_options = release_files.OutputOptions(
+        classes=options.get("classes", False),
+        storage_version=options.get("storage_version"),
+        overwrite=options.get("replace", False),
+        csv_formulas=options.get("csv_formulas", "escape"),
+    )
+    handover = published_files.Handover(*(options.get(n) for n in ("recipient", "purpose", "legal_basis")))
+    current, search_path = session.find_session(connection), catalog.SearchPath.from_connection(connection)
+    with current.cursor() as cursor:
+        entry = releases.find_published("publish", name, cursor, search_path)
+        paths = release_files.publish_release(current, cursor, entry, path, output_options, handover)
+    return literal_rows({"file": "VARCHAR"}, [[str(file)] for file in paths])
 
 
 def resolve_algorithm(function: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -344,9 +344,15 @@ def publish(
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--ledger",
+    metavar="DATABASE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Compare hashes, version and number of rows with the database that the files were published from, too.",
+)
 @AS_JSON
 @click.pass_context
-def verify(context: click.Context, path: Path, as_json: bool) -> None:
+def verify(context: click.Context, path: Path, ledger: Path | None, as_json: bool) -> None:
     """Compare published files with their certificate.
 
     PATH is the file of a release, or a folder. A .parquet or .csv file has its certificate next to it; a .duckdb file
@@ -355,11 +361,17 @@ def verify(context: click.Context, path: Path, as_json: bool) -> None:
     from dbanon.publishing.verify import verify as compared
 
     with errors_as_messages():
-        problems = compared(path)
+        problems = compared(path, ledger)
     lines = list(map(one_line, problems))
-    print_result({"problems": lines}, as_json, "\n".join(lines) or "The files match their certificate.")
+    print_result({"problems": lines}, as_json, "\n".join(lines) or _FILES_VERIFIED[ledger is not None])
     if problems:
         context.exit(1)
+
+
+_FILES_VERIFIED = (
+    "The files match their certificate.",
+    "The files match their certificate and the ledger.",
+)
 
 
 @click.command()
