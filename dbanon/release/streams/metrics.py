@@ -51,16 +51,17 @@ STREAM_METRICS = (
     StreamMetric(
         "records",
         "higher",
-        "Records that have arrived.",
+        "Number of records that have arrived.",
         Sql("r.records"),
         sql_where_dropped=Sql("r.records + dropped.records"),
     ),
     StreamMetric(
         "average_loss",
         "lower",
-        "Mean over the records of what each loses, from 0 to 1: of a number the width of its interval over that of all "
-        "that is published, of a category the leaves below its node but one, over all but one; 1 for what is left out "
-        "with a row (Cao et al. 2011).",
+        "Mean loss of the records, from 0 to 1. The loss of a number is the width of its interval divided by the "
+        "width of everything published. The loss of a category is the number of leaves below its node minus one, "
+        "divided by the number of all leaves minus one. The loss of a suppressed record with a row is 1 (Cao et al. "
+        "2011).",
         Sql("c.loss"),
     ),
     StreamMetric(
@@ -78,18 +79,18 @@ STREAM_METRICS = (
     StreamMetric(
         "suppression",
         "lower",
-        "Share of the records that are left out, as no class was found for them in time.",
+        "Share of the records that are suppressed because no class was found for them in time.",
         Sql("r.left_out::DOUBLE / r.records"),
         sql_where_dropped=Sql("dropped.records::DOUBLE / (r.records + dropped.records)"),
     ),
     StreamMetric(
         "k",
         "higher",
-        "Least number of records (persons, where a person column is declared) of a class when it is first published.",
+        "Least number of records (of persons, if a person column is declared) in a class when it is first published.",
         Sql("f.persons"),
         is_publishable=False,
     ),
-    StreamMetric("classes", "higher", "Equivalence classes, by what they publish.", Sql("c.classes")),
+    StreamMetric("classes", "higher", "Number of equivalence classes, by their published values.", Sql("c.classes")),
     StreamMetric(
         "reuse",
         "higher",
