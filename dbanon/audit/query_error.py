@@ -73,7 +73,11 @@ FUNCTIONS = (
                 Columns(),
                 "Columns of the predicates; default: the declared quasi-identifiers that were released.",
             ),
-            Parameter("hierarchies", PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"), "As in the release."),
+            Parameter(
+                "hierarchies",
+                PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"),
+                "Hierarchies, as in the release.",
+            ),
             Parameter(
                 "selectivity",
                 Float(0, 1, above=True),

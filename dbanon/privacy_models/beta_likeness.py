@@ -105,7 +105,7 @@ MODEL = PrivacyModel(
             measure=_max_enhanced_gain,
             metric=_METRIC,
             table_measure=TableMeasure(
-                "beta_enhanced", f"{_DESCRIPTION}; infinite where it is above -ln of the share in the table."
+                "beta_enhanced", f"{_DESCRIPTION}; infinite if it is above -ln of the share in the table."
             ),
             sentence=_SENTENCE,
             kernel_rules=_enhanced_kernel_rules,

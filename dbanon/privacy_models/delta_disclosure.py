@@ -57,7 +57,7 @@ MODEL = PrivacyModel(
     source="Brickell and Shmatikov 2008",
     function="delta_disclosure",
     description="greatest |ln(p / q)| of a sensitive value's share p in a class and q in the whole table, infinite "
-    "where a class lacks a value",
+    "if a class lacks a value",
     example="",
     forms=(
         ModelForm(
@@ -71,7 +71,7 @@ MODEL = PrivacyModel(
             ),
             table_measure=TableMeasure(
                 "delta_disclosure",
-                "Greatest |ln(p / q)| of a value's share p in a class and q in the whole table; infinite where a class "
+                "Greatest |ln(p / q)| of a value's share p in a class and q in the whole table; infinite if a class "
                 "lacks a value.",
             ),
             sentence="|ln(p / q)| of every sensitive value's share p in a class and q in the whole release below "

@@ -70,7 +70,7 @@ def _recursive_kernel_rules(settings: ModelSettings, sensitive: SensitiveColumn)
 
 _ACHIEVED_L = AchievedMetric(
     "l_diversity",
-    "Achieved l of a sensitive column: least number of different values in a class, or least exp of their entropy "
+    "Achieved l of a sensitive column: least number of distinct values in a class, or least exp of their entropy "
     "(diversity).",
 )
 
@@ -97,7 +97,7 @@ MODEL = PrivacyModel(
             bound=ModelBound("l", "higher"),
             measure=distinct_values,
             metric=_ACHIEVED_L,
-            table_measure=TableMeasure("distinct_l", "Least number of different values in a class."),
+            table_measure=TableMeasure("distinct_l", "Least number of distinct values in a class."),
             sentence="at least {l} different sensitive values in every class",
             min_records=lambda settings: int(settings["l"]),
             kernel_rules=lambda settings, sensitive: KernelRules(min_distinct=int(settings["l"])),

@@ -18,7 +18,7 @@ MODEL = PrivacyModel(
     ),
     source="Truta and Vinay 2006",
     function="p_sensitive",
-    description="different sensitive values in a class",
+    description="distinct sensitive values in a class",
     example="",
     forms=(
         ModelForm(
@@ -26,9 +26,9 @@ MODEL = PrivacyModel(
             bound=ModelBound("p", "higher"),
             measure=distinct_values,
             metric=AchievedMetric(
-                "p_sensitivity", "Achieved p of a sensitive column: least number of different values in a class."
+                "p_sensitivity", "Achieved p of a sensitive column: least number of distinct values in a class."
             ),
-            table_measure=TableMeasure("p_sensitive", "Least number of different values in a class."),
+            table_measure=TableMeasure("p_sensitive", "Least number of distinct values in a class."),
             sentence="at least {p} different sensitive values in every class",
             min_records=lambda settings: int(settings["p"]),
             kernel_rules=lambda settings, sensitive: KernelRules(min_distinct=int(settings["p"])),

@@ -451,11 +451,11 @@ class PerColumn:
         try:
             return {str(name): self.value_type.check(element) for name, element in value.items()}
         except ValueError as error:
-            raise ValueError(*(f"{self.example} ({reason} per column)" for reason in error.args)) from None
+            raise ValueError(*(f"{self.example} (for each column {reason})" for reason in error.args)) from None
 
     def __str__(self) -> str:
         """Return what is accepted, as the end of a message such as "k must be ..."."""
-        return " or ".join([f"{self.example} ({self.value_type} per column)", *(f"'{w}'" for w in self.words)])
+        return " or ".join([f"{self.example} (for each column {self.value_type})", *(f"'{w}'" for w in self.words)])
 
 
 @dataclass(frozen=True)

@@ -312,7 +312,12 @@ register(
             "Columns that are raised in clusters of low diversity: those of at least average influence, or the first.",
             "mean",
         ),
-        Parameter("levels", Integer(1), "Number of levels by which these columns are raised.", 1),
+        Parameter(
+            "levels",
+            Integer(1),
+            "Number of levels by which influential columns are raised in clusters of low diversity.",
+            1,
+        ),
         Parameter(
             "reproduce",
             Choice(("no", "paper")),

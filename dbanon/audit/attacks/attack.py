@@ -373,7 +373,7 @@ _PARAMETERS = (
         "threshold",
         Float(0, 1),
         "Least confidence at which a person counts as exposed. Default: 1 for homogeneity, similarity and "
-        "background; alpha for minimality, exclusive; 0.5 for other attacks. skewness: least gain over the whole "
+        "background; more than alpha for minimality; 0.5 for other attacks. skewness: least gain over the whole "
         "table, default 0.2.",
     ),
     Parameter(

@@ -51,16 +51,17 @@ STREAM_METRICS = (
     StreamMetric(
         "records",
         "higher",
-        "Records that have arrived.",
+        "Number of records that have arrived.",
         Sql("r.records"),
         sql_where_dropped=Sql("r.records + dropped.records"),
     ),
     StreamMetric(
         "average_loss",
         "lower",
-        "Mean loss of the records, from 0 to 1: for a number, the width of its interval over the width of all "
-        "published values; for a category, the leaves below its node less one, over all leaves less one; 1 for a "
-        "suppressed record (Cao et al. 2011).",
+        "Mean loss of the records, from 0 to 1. The loss of a number is the width of its interval divided by the "
+        "width of everything published. The loss of a category is the number of leaves below its node minus one, "
+        "divided by the number of all leaves minus one. The loss of a suppressed record with a row is 1 (Cao et al. "
+        "2011).",
         Sql("c.loss"),
     ),
     StreamMetric(
@@ -85,7 +86,7 @@ STREAM_METRICS = (
     StreamMetric(
         "k",
         "higher",
-        "Least number of records (persons, where a person column is declared) of a class when it is first published.",
+        "Least number of records (of persons, if a person column is declared) in a class when it is first published.",
         Sql("f.persons"),
         is_publishable=False,
     ),
