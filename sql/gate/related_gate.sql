@@ -1,7 +1,7 @@
-{#- The release gate of related tables. It judges the rows as they leave beside a second reading of the tables and the
-    policies as it reads them itself: every row for itself (judged.sql), and what the rows of all tables say together of
-    each person, joined again by the pseudonyms that leave. It takes from the path which row a row stands for, and checks
-    that it may. -#}
+{#- The release gate of related tables. It checks the rows in their published form against a second reading of the tables
+    and of the policies: first every row, then what the rows of all tables reveal together about each person
+    (related_person_values.sql), joined again by the published pseudonyms. From the plan it takes which record a
+    published row is about, and checks that it may be. -#}
 {%- from 'gate/related_regrouped.sql' import bytes, texts with context -%}
 {%- from 'gate/related_person_values.sql' import held with context -%}
 {% for t in tables %}
