@@ -2,7 +2,7 @@
 
 A message states what was given, what is accepted and what to do. It quotes names and counts, never a cell of the
 source. An argument that is only known while a query runs may be a placeholder: the message then becomes a SQL
-expression (see `dbanon.sqltext.templates.sql_placeholder`).
+expression (see `dbanon.sqltext.messages.sql_placeholder`).
 """
 
 from typing import TYPE_CHECKING, NoReturn

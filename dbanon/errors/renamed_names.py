@@ -1,6 +1,7 @@
 """Names that earlier versions used in SQL and on the command line, and the names that replaced them.
 
-Errors state the new name; `dbanon.source.earlier_names` translates what a database stored under the old one.
+Errors state the new name; `dbanon.source.earlier_schema` and `dbanon.ledger.earlier_names` translate what a database
+stored under the old one.
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -77,7 +77,7 @@ def current_version() -> int:
 
 
 def _migrations() -> dict[int, str]:
-    """Return the SQL files of the migrations by target version: `source/migrations/0002_what_changes.sql`.
+    """Return the SQL files of the migrations by target version: `source/migrations/NUMBER_CHANGE.sql`.
 
     Each can run again where it has run before.
     """

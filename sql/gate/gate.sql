@@ -1,8 +1,9 @@
-{#- The release gate. It checks the final rows (leaving.sql) against a second reading of the source and its own reading
-    of the policy (gate_rules.py), and shares no step with the code that made the rows: the published values are
-    regrouped, interval texts are parsed back, and every category is climbed from the stored hierarchy. From the plan
-    it uses only which record is in which class; it checks that the records are those of the source, and that each may
-    be in its class. `passed` is read where rows are returned, so no row is returned before all have been checked. -#}
+{#- The release gate. It checks the rows in their published form (release/plan/output_rows.sql) against a second reading of
+    the source, and against the policy as it reads it itself (dbanon/gate/rules.py). It shares no step with the code that
+    made the rows: the published values are grouped again, interval texts are parsed, and every category is looked up in
+    the stored hierarchy, level by level. From the plan it takes which record is in which class; it checks that the
+    records are those of the source, and that each may be in its class. `passed` is read where rows are returned, so no
+    row is returned before all have been checked. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
 {%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes, untrue with context -%}
 {%- from 'gate/covered_values.sql' import uncovered_values with context -%}

@@ -1,5 +1,5 @@
-{#- Whether published values conform to the policy, which the gate reads again (gate_rules.py): interval ends are not
-    beyond top and bottom, and are on the grid. -#}
+{#- Whether published values keep to the policy, which the gate reads again (dbanon/gate/rules.py): interval ends do not
+    go beyond top and bottom and lie on the grid. -#}
 
 {#- Whether an end that is no top or bottom lies between them and on the grid. -#}
 {% macro keeps(r, end, is_low) -%}

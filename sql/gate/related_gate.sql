@@ -1,7 +1,7 @@
-{#- The release gate of related tables. It checks the final rows against a second reading of the tables and its own
-    reading of the policies: every row on its own (judged.sql), and what the rows of all tables together reveal about
-    each person, joined again by the published pseudonyms. From the plan it uses only which source row a published row
-    represents, and checks that it may. -#}
+{#- The release gate of related tables. It checks the rows in their published form against a second reading of the tables
+    and of the policies: first every row, then what the rows of all tables reveal together about each person
+    (related_person_values.sql), joined again by the published pseudonyms. From the plan it takes which record a
+    published row is about, and checks that it may be. -#}
 {%- from 'gate/related_regrouped.sql' import bytes, texts with context -%}
 {%- from 'gate/related_person_values.sql' import held with context -%}
 {% for t in tables %}

@@ -284,7 +284,7 @@ ORACLES: dict[tuple[str, str], Oracle] = {
         classes, column, joint, enhanced=True
     ),
 }
-"""Model and form. The definition of a model that is not here is `ORACLE` in its own test, tests/models/test_NAME.py."""
+"""Model and form. Other models have `ORACLE` in their own test: tests/privacy_models/test_NAME.py."""
 
 
 # The constraint of a call

@@ -1,6 +1,6 @@
 """The examples of the manual. `python -m tests.support.examples NAME ...` records the messages of these errors.
 
-Without names it records the messages of all. Check the changes in `dbanon/manual/error_messages.toml`.
+Without names it records the messages of all. Check the changes in `dbanon/cli/manual/error_messages.toml`.
 """
 
 from __future__ import annotations

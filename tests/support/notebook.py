@@ -48,8 +48,8 @@ CELLS: tuple[tuple[str, str], ...] = (
     ("code", "%dbanon FROM mondrian('people', k=$k, qi=['age'], sensitive=['sick'])"),
     (
         "markdown",
-        "Without a connection, call `dbanon.anonymize`. The result is a frame of the same kind as the "
-        "one that you pass: here a pandas DataFrame.",
+        "Without a connection, call `dbanon.anonymize`. The result is a frame of the same kind as the one that you "
+        "pass: here a pandas DataFrame.",
     ),
     (
         "code",

@@ -28,6 +28,7 @@ DAILY = (
     "tests/test_imports.py::test_files_import",
     "tests/test_names.py::test_names",
     "tests/test_names.py::test_docstrings",
+    "tests/test_references.py",
     "tests/test_slow.py",
 )
 """Slow tests that run every day: documentation, the basis of privacy, conventions, and tests for one DuckDB only."""

@@ -1,7 +1,7 @@
-{#- The loss of records in the published values, summed over all of them: `lost` has one row. The columns differ in the
-    loss of an inner node of a hierarchy: edges, the height of its own subtree over that of the whole (k-member);
-    leaves, its share of the leaves (NCP), 0 for a leaf. The loss of a number is the same in both. NULLs as in
-    path.sql. -#}
+{#- What records lose in the published values, summed over all of them: `lost` has one row. The columns differ in what an
+    inner node of a hierarchy loses: edges, the height of its own subtree over that of the whole (k-member); leaves, its
+    share of the leaves (NCP), 0 for a leaf. A number loses the same in both. NULLs as in
+    span_values.sql. -#}
 {% if quasi|rejectattr('is_number')|list %}
 -- One row per hierarchy and pair of codes: the loss of their common node, by edges and by leaves.
 node_losses AS MATERIALIZED (

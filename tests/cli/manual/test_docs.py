@@ -195,6 +195,15 @@ def test_paths_named_on_pages_exist() -> None:
             assert (documents.ROOT / present_part).exists(), f"{page.name}: {path}"
 
 
+def test_tables_have_header_and_no_gap() -> None:
+    """A table begins with a header and a line of dashes: after a blank line, its next rows would be text."""
+    for page in [documents.README, documents.CONTRIBUTING, *documents.GUIDES]:
+        prose = re.sub(r"^ *```.*?^ *```$", "", documents.text(page), flags=re.DOTALL | re.MULTILINE)
+        for block in re.split(r"\n\s*\n", prose):
+            rows = [line.strip() for line in block.splitlines() if line.lstrip().startswith("|")]
+            assert not rows or re.fullmatch(r"\|( *:?-+:? *\|)+", rows[1]), f"{page.name}: {rows[0]}"
+
+
 def test_contents_page_links_every_page() -> None:
     contents = documents.ROOT / "docs" / "index.md"
     pages = {page.relative_to(contents.parent).as_posix() for page in documents.GUIDES if page != contents}
