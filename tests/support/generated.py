@@ -114,7 +114,9 @@ def sections() -> dict[Path, list[Section]]:
             Section("(docs/manual/index.md) has a page for each.\n\n", "\n- [`anonymize`]", families),
             Section("### [Streams](docs/streams.md)\n\n", "\n- [`stream_status`]", systems),
         ],
-        ROOT / "mkdocs.yml": [Section("# Generated: the pages of functions.\n", "# End of the generated", site_navigation())],
+        ROOT / "mkdocs.yml": [
+            Section("# Generated: the pages of functions.\n", "# End of the generated", site_navigation())
+        ],
         DOCS / "algorithms.md": [Section("## The algorithms\n\n", '\n\n"Reconstructed" means', algorithm_table())],
     }
 

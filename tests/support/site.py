@@ -104,7 +104,7 @@ class Visitor:
         self.page.evaluate(axe.script())
         findings = self.page.evaluate(
             "axe.run(document, {resultTypes: ['violations']}).then(result => result.violations.map("
-            "v => [v.impact, v.id, v.nodes.map(n => n.html.slice(0, 120))]))"
+            "v => [v.impact, v.id, v.nodes.map(n => n.failureSummary.slice(-240) + n.html.slice(0, 100))]))"
         )
         return [finding for finding in findings if finding[0] in ("serious", "critical")]
 

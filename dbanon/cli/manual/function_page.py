@@ -76,7 +76,7 @@ def page(name: str, *, alone: bool = False) -> str:
     elif len(family := _family(table_functions()[name])) > 1:
         parts = _algorithm_functions(family, alone)
     else:
-        parts = _table(*family, alone)
+        parts = _table(family[0], alone)
     return "\n\n".join([f"# {page_name(name)}", *parts]) + "\n"
 
 

@@ -80,7 +80,9 @@ def test_function_page_lists_parameters_and_example(unlinked_pages: dict[str, st
     function = table_functions()[name]
     assert function.doc
     title, _, rest = function.doc.partition(". ")
-    is_titled = f"\n\n{function_page.escape_markdown(title)}.\n\n" in page  # the page of an algorithm has its title once
+    is_titled = (
+        f"\n\n{function_page.escape_markdown(title)}.\n\n" in page
+    )  # the page of an algorithm has its title once
     assert function_page.escape_markdown(rest if is_titled else function.doc) in page
     common = unlinked_pages["parameters.md"] if "](../parameters.md)" in page else ""
     for parameter in function.parameters:
