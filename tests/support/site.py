@@ -128,6 +128,7 @@ def visit(address: str, width: int, *, dark: bool = False) -> Iterator[Visitor]:
         context = program.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
         )
+        context.set_default_timeout(90_000)  # milliseconds: the machine may be busy
         yield Visitor(context.new_page(), address)
         context.close()
         program.close()
