@@ -22,7 +22,7 @@ from queue import SimpleQueue
 
 from tests.mutations.faults import FAULTS, ROOT, Fault
 
-COPIED = ("dbanon", "sql", "hierarchies", "tests", "docs", "README.md", "pyproject.toml")
+COPIED = ("dbanon", "sql", "hierarchies", "tests", "docs", "README.md", "mkdocs.yml", "pyproject.toml")
 
 
 def copy_project(target: Path) -> Path:

@@ -104,7 +104,7 @@ class Visitor:
         self.page.evaluate(axe.script())
         findings = self.page.evaluate(
             "axe.run(document, {resultTypes: ['violations']}).then(result => result.violations.map("
-            "v => [v.impact, v.id, v.nodes.map(n => n.html.slice(0, 120))]))"
+            "v => [v.impact, v.id, v.nodes.map(n => n.failureSummary.slice(-240) + n.html.slice(0, 100))]))"
         )
         return [finding for finding in findings if finding[0] in ("serious", "critical")]
 
@@ -128,6 +128,7 @@ def visit(address: str, width: int, *, dark: bool = False) -> Iterator[Visitor]:
         context = program.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
         )
+        context.set_default_timeout(90_000)  # milliseconds: the machine may be busy
         yield Visitor(context.new_page(), address)
         context.close()
         program.close()

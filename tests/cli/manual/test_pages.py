@@ -129,6 +129,7 @@ def test_examples_of_algorithms_have_recorded_output() -> None:
 
 
 @pytest.mark.in_turn(20)
+@pytest.mark.not_everyday
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("name", example_outputs.algorithm_functions())
 def test_recorded_output_equals_result_of_example(full_demo: Any, name: str) -> None:
