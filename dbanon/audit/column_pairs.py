@@ -282,7 +282,7 @@ class PairedColumn(NumericReading):
 
     @property
     def reading_kind(self) -> tuple[str, int, int]:
-        """A key that is equal for columns whose published texts are read in the same way; only for numbers, dates and times."""
+        """A key that is equal for columns with the same forms of published texts; only for numbers, dates and times."""
         return str(self.text_type), self.unit_us or 0, self.day_end or 0
 
 
