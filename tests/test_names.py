@@ -7,7 +7,7 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,10 +23,16 @@ BARE = re.compile(
 """Names without a meaning of their own: participles, prepositions and quantifiers."""
 
 PHRASES = re.compile(
-    r"\b(who(?:so)?ever|beside|tells?|told|stands?(?! out| alone| for)|anew|alike|as though|nobody|everybody|left out|"
-    r"leaves? out|at last|mends?|mended)\b|\b(?:[Aa]|[Oo]ne) (?:row|line|file|record|word|column) an? [a-z]+\b"
+    r"\b(who(?:so)?ever|beside|tells?|told|stands?(?! out| alone| for)|anew|alike|as though|as it were|nobody|"
+    r"everybody|left out|leaves? out|at last|by and by|meanwhile|mends?|mended|hangs? (?:together|on)|"
+    r"(?:come|comes|came|go|goes|went|gone) (?:out|in|away|along|about|by)|"
+    r"what (?:leaves|goes|comes|waits|stays|is left)|hold(?:s|ing)? [^.;]{0,40}\bagainst)\b|"
+    r"\b(?:[Aa]|[Oo]ne) (?:row|line|file|record|word|message|page|column|table) an? [a-z]+\b"
 )
 """Words that a native reader stumbles over, and "a row per class" for "one row per class"."""
+
+YOU = re.compile(r"\b(?:you|yours?)\b", re.IGNORECASE)
+"""Words that address the reader."""
 
 RELATIVE = re.compile(r"(What|Who|Whom|How|Where|Which|When|That|The same)\b")
 
@@ -35,6 +41,11 @@ MAX_BARE = {"function": 0.03, "parameter": 0.05, "variable": 0.03, "attribute": 
 MAX_RELATIVE = 0.01
 
 MAX_PHRASES = 0.001
+
+MIN_YOU = 0.004
+
+MIN_MESSAGE_WORDS = 5
+"""Shorter texts are names and parts of SQL."""
 
 
 PACKAGES = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py")))
@@ -77,6 +88,31 @@ def comments(text: str) -> Iterator[str]:
             yield token.string
 
 
+def messages(tree: ast.Module) -> Iterator[str]:
+    """Yield the texts of a module that a user may see: those of several words that are neither docstrings nor SQL."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    first_statements = [node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and node.body]
+    doc_nodes = {statement.value for statement in first_statements if isinstance(statement, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in doc_nodes:
+            is_sql = re.search(r"\b(SELECT|FROM|CREATE|WHERE|STRUCT)\b", node.value[:60]) is not None
+            if len(node.value.split()) >= MIN_MESSAGE_WORDS and not is_sql:
+                yield node.value
+
+
+def sql_comments(text: str) -> Iterator[str]:
+    """Yield the comments of a SQL template."""
+    for match in re.finditer(r"\{#.*?#\}|--[ \t][^\n]*", text, re.DOTALL):
+        yield match[0]
+
+
+def count_phrases(texts: Iterable[str]) -> tuple[Counter[str], int]:
+    """Return how often each of PHRASES occurs, and the number of words; text in backquotes does not count."""
+    plain_texts = [re.sub(r"`[^`]*`", "", text) for text in texts]
+    counts = Counter(match[0] for text in plain_texts for match in PHRASES.finditer(re.sub(r"\s+", " ", text)))
+    return counts, sum(len(text.split()) for text in plain_texts)
+
+
 @pytest.mark.all_cases
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_are_nouns_or_verbs(package: str) -> None:
@@ -102,11 +138,21 @@ def test_docstrings_start_with_verb_or_noun(package: str) -> None:
 @pytest.mark.all_cases
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_and_comments_are_plain_english(package: str) -> None:
-    texts = [t for _, text, tree in modules(package) for t in (*docstrings(tree), *comments(text))]
-    plain_values = [re.sub(r"`[^`]*`", "", text) for text in texts]
-    counts = Counter(match[0] for text in plain_values for match in PHRASES.finditer(text))
-    words = sum(len(text.split()) for text in plain_values)
+    counts, words = count_phrases(t for _, text, tree in modules(package) for t in (*docstrings(tree), *comments(text)))
     assert counts.total() <= MAX_PHRASES * words + 1, counts.most_common()
+
+
+@pytest.mark.all_cases
+@pytest.mark.parametrize("package", PACKAGES)
+def test_messages_are_plain_english(package: str) -> None:
+    counts, words = count_phrases(text for _, _, tree in modules(package) for text in messages(tree))
+    assert counts.total() <= MAX_PHRASES * words + 1, counts.most_common()
+
+
+def test_comments_in_sql_are_plain_english() -> None:
+    templates = [path.read_text(encoding="utf-8") for path in sorted((PACKAGE.parent / "sql").rglob("*.sql"))]
+    counts, words = count_phrases(comment for text in templates for comment in sql_comments(text))
+    assert words > 10_000 and counts.total() <= MAX_PHRASES * words, counts.most_common()
 
 
 def test_class_names_are_unique() -> None:

@@ -57,13 +57,19 @@ class _CheckedType(click.ParamType):  # type: ignore[type-arg]
 
 
 _K = click.option(
-    "-k", type=_CheckedType("integer", Integer(2)), help="k-anonymity: minimum number of records (persons) per class."
+    "-k",
+    type=_CheckedType("integer", Integer(2)),
+    help="Require k-anonymity: at least this number of records (persons) per class.",
 )
 _L = click.option(
-    "-l", type=_CheckedType("integer", Integer(2)), help="l-diversity: minimum number of sensitive values per class."
+    "-l",
+    type=_CheckedType("integer", Integer(2)),
+    help="Require l-diversity: at least this number of sensitive values per class.",
 )
 _T = click.option(
-    "-t", type=_CheckedType("number", Float(0, 1)), help="t-closeness: maximum distance from the whole table."
+    "-t",
+    type=_CheckedType("number", Float(0, 1)),
+    help="Require t-closeness: at most this distance from the whole table.",
 )
 _P = click.option(
     "-p",
