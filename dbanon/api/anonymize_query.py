@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+import duckdb
+
 from dbanon import errors
 from dbanon.api import frame_adapters
 from dbanon.api.connection import Connection
@@ -19,7 +21,7 @@ def anonymize_query(connection: Any, query: str, parameters: object = None) -> A
     The records are clustered once. In a notebook the result displays a summary.
 
     Args:
-        connection: A connection of `dbanon.connect`.
+        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied.
         query: One call of an algorithm and nothing else, such as `FROM best('patients', k=10)`.
         parameters: Values of the prepared parameters of the query.
 
@@ -27,7 +29,8 @@ def anonymize_query(connection: Any, query: str, parameters: object = None) -> A
         The release, its classes and its metrics.
 
     Raises:
-        InvalidArgumentError: The connection is another one, or the query is not one such call.
+        InvalidArgumentError: The connection is something else, or the query is not one such call.
+        ConnectionNotAttachedError: dbanon is not attached to the connection.
         DbanonError: The call raises it.
 
     Examples:
@@ -37,13 +40,24 @@ def anonymize_query(connection: Any, query: str, parameters: object = None) -> A
         >>> len(anonymize_query(con, "FROM mdav('people', k=2, qi=['age'])").classes)
         2
     """
-    if not isinstance(connection, Connection):
-        accepts = "a connection of dbanon.connect"
+    if not isinstance(connection, (Connection, duckdb.DuckDBPyConnection)) and connection is not duckdb:
+        accepts = "a connection of dbanon.connect, or one of DuckDB to which dbanon.attach was applied"
         raise errors.InvalidArgumentError("anonymize_query", "connection", accepts, f"a {type(connection).__name__}")
     if not is_release_query(query):
         accepts = "one call of an algorithm and nothing else, such as FROM best('patients', k=10)"
         raise errors.InvalidArgumentError("anonymize_query", "query", accepts, "another statement")
-    name, source, arguments = connection.parse_call(query, parameters, sys._getframe(1))
+    caller = sys._getframe(1)
+    if isinstance(connection, Connection):
+        return _run_query(connection, query, parameters, caller)
+    with Connection.wrap_attached(
+        duckdb.default_connection() if connection is duckdb else connection
+    ) as own_connection:
+        return _run_query(own_connection, query, parameters, caller)
+
+
+def _run_query(connection: Connection, query: str, parameters: object, caller: Any) -> Anonymized:
+    """Run the call of `anonymize_query`; DataFrames of the stack frame `caller` can be sources."""
+    name, source, arguments = connection.parse_call(query, parameters, caller)
     connection.raw.fetchall()  # an unfinished result would block the next statement
     return run_call(connection, FrameCall(name, text(source), arguments), frame_adapters.FILE, arguments)
 

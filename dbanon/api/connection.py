@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from dbanon.errors import redaction
 from dbanon.runtime import interrupts, session, storage_version
 from dbanon.source.view_mentions import temporary_views
 from dbanon.sqltext.qualify_builtins import qualify_builtins
-from dbanon.sqltext.quote import text
+from dbanon.sqltext.quote import identifier, text
 from dbanon.udf.install import attach
 from dbanon.views import statement_parser, statements
 
@@ -263,6 +264,28 @@ class Connection:
     def close(self) -> None:
         """Close the connection."""
         self.raw.close()
+
+    @classmethod
+    @contextlib.contextmanager
+    def wrap_attached(cls, raw: Any) -> Iterator[Connection]:
+        """Yield a connection for the statements of a block on an attached DuckDB connection, `raw`.
+
+        After the block, DataFrames that were registered for it and what its session knew of temporary relations are
+        gone; `raw` stays open and attached.
+
+        Raises:
+            ConnectionNotAttachedError: dbanon is not attached to `raw`.
+        """
+        current = session.find_session(raw)
+        temporary, current.temporary = current.temporary, replace(current.temporary)
+        connection = cls(raw)
+        try:
+            yield connection
+        finally:
+            current.temporary = temporary
+            for name in connection._frames:
+                raw.unregister(name)
+                raw.execute(f"DROP VIEW IF EXISTS temp.main.{identifier(name)}")  # of a relation
 
     def _remember_sources(self, query: object) -> None:
         """Store the names of dbanon's functions that a query calls, with their sources, for `redact_errors`.

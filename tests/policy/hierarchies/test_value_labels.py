@@ -140,3 +140,5 @@ def test_text_column_must_have_text_of_leaf(visits: Any) -> None:
     visits.execute("CREATE OR REPLACE TABLE rooms AS SELECT (i % 2)::VARCHAR AS room FROM range(40) AS r (i)")
     with pytest.raises(duckdb.Error, match=r"rooms\.room: 2 distinct values are missing from hierarchy 'ward'"):
         visits.execute("FROM mondrian('rooms', k = 10, qi = ['room'], hierarchies = {'room': 'ward'})").fetchall()
+    problems = visits.execute("SELECT value, problem FROM uncovered_values('rooms', 'room', hierarchy = 'ward')")
+    assert problems.fetchall() == [(v, f"missing; a leaf is written {v}.0") for v in ("0", "1")]
