@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support import axe, browser, documents
+from support import axe, browser, documents, generated
 
 EXTRA = ("mkdocs", "material", "mkdocstrings", "playwright")
 """The packages of the extra `docs-test` without which there is no site or no browser."""
@@ -36,7 +36,8 @@ def require_tools() -> None:
 
 
 def build_site(folder: Path) -> None:
-    """Build the site strictly into a folder; warnings are errors."""
+    """Write the manual and build the site strictly into a folder; warnings are errors."""
+    generated.write_manual()
     ran = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=documents.ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},

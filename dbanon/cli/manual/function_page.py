@@ -196,7 +196,7 @@ def common_parameters_page() -> str:
     """Return the page of the parameters that every algorithm has as Markdown."""
     parts = [
         f"# {_COMMON_TITLE}",
-        "All functions of all algorithms take them, with `:=` or `=`, in any order. The page of a function tells where "
+        "All functions of all algorithms take them, with `:=` or `=`, in any order. The page of a function says where "
         "its algorithm has another default.",
         _rows(_COMMON_PARAMETERS),
         "[All functions](index.md), [errors](errors.md)",
