@@ -90,6 +90,17 @@ class Visitor:
         self.page.wait_for_url(f"**/{path.removeprefix('../')}")
         self.check_page()
 
+    def search(self, words: str) -> Any:
+        """Type words into the search; return the first result, when it is there."""
+        if self.page.viewport_size["width"] < 600:
+            self.page.locator('header label[for="__search"]').first.click()
+        else:
+            self.page.keyboard.press("s")
+        self.page.keyboard.type(words, delay=30)
+        result = self.page.locator(".md-search-result__link").first
+        result.wait_for(state="visible")
+        return result
+
     def check_page(self) -> None:
         """Note images that are missing, and whether the page is wider than the window."""
         self.page.wait_for_load_state("networkidle")
