@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from dbanon.api import demo
+from dbanon.cli import main
+from dbanon.cli.commands.docs import documented_commands
+from dbanon.cli.manual import pages
 from support import kept
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,9 +51,20 @@ def _small_demo(path: Path) -> None:
         demo.create_demo(path).close()
 
 
+@cache
+def manual() -> dict[Path, str]:
+    """Return the pages of the manual by their paths, as they are generated, whether or not docs/manual has them."""
+    return {MANUAL / path: page for path, page in pages.manual_pages(documented_commands(main)).items()}
+
+
+def exists(path: Path) -> bool:
+    """Return whether the project has a file or folder, or generates it as a page of the manual."""
+    return path.exists() or path in manual()
+
+
 def text(page: Path) -> str:
-    """Return the Markdown of a page."""
-    return page.read_text(encoding="utf-8")
+    """Return the Markdown of a page; of the manual, as it is generated."""
+    return manual()[page] if MANUAL in page.parents else page.read_text(encoding="utf-8")
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:

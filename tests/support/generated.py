@@ -8,9 +8,9 @@ until `python -m tests.bench guide` measures it.
 from __future__ import annotations
 
 import functools
-import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -132,14 +132,28 @@ def pages() -> dict[Path, str]:
     return mapping
 
 
+def write_manual() -> None:
+    """Make docs/manual the manual that the code generates, by `dbanon docs`; equal pages are not written again."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "dbanon", "docs", "--output", folder], check=True, cwd=ROOT)
+        current = {path.relative_to(folder): path.read_bytes() for path in Path(folder).rglob("*.md")}
+    for path in MANUAL.rglob("*.md"):
+        if path.relative_to(MANUAL) not in current:
+            path.unlink()
+    for name, page in current.items():
+        path = MANUAL / name
+        if not path.exists() or path.read_bytes() != page:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(page)
+
+
 def main() -> None:
     """Write everything that is generated from the registry."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     picture.write()
-    shutil.rmtree(MANUAL)
     subprocess.run([sys.executable, "-m", "tests.support.examples", *MESSAGES], check=True)
-    subprocess.run([sys.executable, "-m", "dbanon", "docs", "--output", str(MANUAL)], check=True)
+    write_manual()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support import axe, browser, documents
+from support import axe, browser, documents, generated
 
 EXTRA = ("mkdocs", "material", "mkdocstrings", "playwright")
 """The packages of the extra `docs-test` without which there is no site or no browser."""
@@ -36,7 +36,8 @@ def require_tools() -> None:
 
 
 def build_site(folder: Path) -> None:
-    """Build the site strictly into a folder; warnings are errors."""
+    """Write the manual and build the site strictly into a folder; warnings are errors."""
+    generated.write_manual()
     ran = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=documents.ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
@@ -88,6 +89,17 @@ class Visitor:
         self.page.locator(f'article a[href="{path}"]').first.click()
         self.page.wait_for_url(f"**/{path.removeprefix('../')}")
         self.check_page()
+
+    def search(self, words: str) -> Any:
+        """Type words into the search; return the first result, when it is there."""
+        if self.page.viewport_size["width"] < 600:
+            self.page.locator('header label[for="__search"]').first.click()
+        else:
+            self.page.keyboard.press("s")
+        self.page.keyboard.type(words, delay=30)
+        result = self.page.locator(".md-search-result__link").first
+        result.wait_for(state="visible")
+        return result
 
     def check_page(self) -> None:
         """Note images that are missing, and whether the page is wider than the window."""

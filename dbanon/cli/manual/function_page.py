@@ -233,9 +233,8 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
     return [
         *([escape_markdown(algorithm.summary)] if algorithm.summary else []),
         table(
-            ("", ""),
+            ("name", escape_markdown(algorithm.title)),
             (
-                ("name", escape_markdown(algorithm.title)),
                 ("family", escape_markdown(algorithm.family)),
                 ("source", escape_markdown(algorithm.source)),
                 ("evidence", escape_markdown(algorithm.evidence_text)),
@@ -250,9 +249,8 @@ def _system(system: StreamAlgorithm) -> list[str]:
     """Return a table about a stream algorithm: title, source, evidence and complexity."""
     return [
         table(
-            ("", ""),
+            ("name", escape_markdown(system.title)),
             (
-                ("name", escape_markdown(system.title)),
                 ("source", escape_markdown(system.source)),
                 ("evidence", escape_markdown(system.evidence_text)),
                 ("complexity", escape_markdown(system.complexity)),

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.all_cases
 OWN = ("dbt", "spark", "sqlalchemy", "tutorial")  # tests of their own run these
 PAGES = [page for page in documents.GUIDES if page.stem not in OWN]
 DATABASE = "dbanon_demo.duckdb"
+MANUAL_PAGES = sorted(path for path in documents.manual() if path.parent == documents.MANUAL)
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +177,12 @@ def test_nightly_job_exits_with_code_of_failure(codes: list[int], ends: int, cal
 
 @pytest.mark.parametrize(
     "page",
-    [documents.README, documents.CONTRIBUTING, *documents.GUIDES, *sorted(documents.MANUAL.glob("*.md"))],
+    [
+        documents.README,
+        documents.CONTRIBUTING,
+        *documents.GUIDES,
+        *sorted(path for path in documents.manual() if path.parent == documents.MANUAL),
+    ],
     ids=lambda page: f"{page.parent.name}/{page.stem}",
 )
 def test_page_links_lead_to_existing_file_and_heading(page: Path) -> None:
@@ -184,7 +190,7 @@ def test_page_links_lead_to_existing_file_and_heading(page: Path) -> None:
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
         assert target.is_relative_to(documents.ROOT), f"{page.name}: {link} leaves the project"
-        assert target.exists(), f"{page.name}: {link} leads nowhere"
+        assert documents.exists(target), f"{page.name}: {link} leads nowhere"
         assert not anchor or anchor in documents.anchors(target), f"{page.name}: {link} names no heading"
 
 
@@ -210,9 +216,10 @@ def test_contents_page_links_every_page() -> None:
     assert set(documents.links(contents)) >= pages
 
 
+@pytest.mark.skipif(not documents.MANUAL.exists(), reason="docs/manual is generated before the site is built")
 def test_manual_in_docs_equals_generated_manual() -> None:
     written_values = {
-        p.relative_to(documents.MANUAL).as_posix(): documents.text(p) for p in documents.MANUAL.rglob("*.md")
+        p.relative_to(documents.MANUAL).as_posix(): p.read_text("utf-8") for p in documents.MANUAL.rglob("*.md")
     }
     stale = sorted(path for path, _ in written_values.items() ^ pages.manual_pages(documented_commands(main)).items())
     assert not stale, (

@@ -67,14 +67,7 @@ def test_navigation_fits_window_of_1280_pixels(address: str) -> None:
 def test_search_by_keyboard_leads_to_algorithm(address: str, width: int) -> None:
     with site.visit(address, width) as visitor:
         visitor.open("")
-        if width < 600:
-            visitor.page.locator('header label[for="__search"]').first.click()
-        else:
-            visitor.page.keyboard.press("s")
-        visitor.page.keyboard.type("kacpc center point", delay=30)
-        result = visitor.page.locator('.md-search-result__link[href*="manual/functions/kacpc/"]').first
-        result.wait_for(state="visible")
-        result.click()
+        visitor.search("kacpc center point").click()
         visitor.page.wait_for_url("**/manual/functions/kacpc/**")
         visitor.check_page()
         assert visitor.problems == []
@@ -87,6 +80,9 @@ def test_axe_finds_no_serious_problem(address: str, dark: bool) -> None:
         for path in PAGES:
             visitor.open(path)
             findings[path] = visitor.serious_findings()
+        visitor.open("")
+        visitor.search("kacpc")
+        findings["search"] = visitor.serious_findings()
         assert not any(findings.values()), findings
 
 
