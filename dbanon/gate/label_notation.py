@@ -56,10 +56,10 @@ def _shortest_text(own_text: Sql) -> Sql:
 
 def _fixed_text(own_text: Sql, n_decimals: int) -> Sql:
     """Return SQL of the text of a number with `n_decimals` decimals; numbers that have more remain as they are."""
-    whole, decimals = f"split_part({own_text}, '.', 1)", f"rtrim(split_part({own_text}, '.', 2), '0')"
+    integer_part, decimals = f"split_part({own_text}, '.', 1)", f"rtrim(split_part({own_text}, '.', 2), '0')"
     return Sql(
         f"CASE WHEN len({decimals}) > {n_decimals} OR regexp_matches({own_text}, '[a-z]') THEN {own_text} "
-        f"ELSE {whole} || '.' || rpad({decimals}, {n_decimals}, '0') END"
+        f"ELSE {integer_part} || '.' || rpad({decimals}, {n_decimals}, '0') END"
     )
 
 
@@ -76,6 +76,6 @@ def _truth_text(own_text: Sql, leaf_shapes: Sequence[str]) -> Sql:
     if any(label.islower() for label in spellings.values()):
         return own_text
     return Sql(
-        f"CASE {own_text} {' '.join(f'WHEN {text(own)} THEN {text(label)}' for own, label in spellings.items())} "
+        f"CASE {own_text} {' '.join(f'WHEN {text(value)} THEN {text(label)}' for value, label in spellings.items())} "
         f"ELSE {own_text} END"
     )

@@ -50,26 +50,27 @@ class Ledger:
     def problems(self, file: CertifiedFile) -> Iterator[str]:
         """Yield how a file differs from what the ledger has of it."""
         name, certified = file.path.name, (file.release, file.version)
-        listed = self.files.get(file.sha256, ())
-        if not listed:
+        entries = self.files.get(file.sha256, ())
+        if not entries:
             others = sorted({(r, v) for rows in self.files.values() for r, v, other in rows if other == name})
             as_listed = "".join(
-                f"; the {name} that it lists, of {_shown(*other)}, has another" for other in others[-1:]
+                f"; the {name} that it lists, of {_version_name(*other)}, has another" for other in others[-1:]
             )
             yield f"{self.name} lists no file with the hash of {name}{as_listed}"
-        elif file.release is not None and certified not in [(release, version) for release, version, _ in listed]:
-            yield f"{name} is {_shown(*listed[-1][:2])} in {self.name}, and {_shown(*certified)} in its certificate"
+        elif file.release is not None and certified not in [(release, version) for release, version, _ in entries]:
+            in_ledger, in_certificate = _version_name(*entries[-1][:2]), _version_name(*certified)
+            yield f"{name} is {in_ledger} in {self.name}, and {in_certificate} in its certificate"
         if file.release is None or file.version is None:
             return
         n_records = self.records.get((file.release, file.version), ())
         if not n_records:
-            yield f"{self.name} has no {_shown(*certified)}"
+            yield f"{self.name} has no {_version_name(*certified)}"
         elif file.n_rows is not None and file.n_rows not in n_records:
             counts = " or ".join(map(str, n_records))
-            yield f"{name} has {file.n_rows} rows, and {_shown(*certified)} has {counts} in {self.name}"
+            yield f"{name} has {file.n_rows} rows, and {_version_name(*certified)} has {counts} in {self.name}"
 
 
-def _shown(release: str | None, version: int | None) -> str:
+def _version_name(release: str | None, version: int | None) -> str:
     """Return a version as messages name it."""
     return f"version {version} of {release}"
 

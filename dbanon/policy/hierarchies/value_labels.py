@@ -54,10 +54,12 @@ def value_label(value: Sql, type_: str, shapes: Sequence[str]) -> Sql:
         type_: Its DuckDB type.
         shapes: The shapes of the leaves, as `leaf_shapes_sql` returns them.
     """
-    written = label_text(value, type_)
+    duckdb_text = label_text(value, type_)
+    if not has_notations(type_):
+        return duckdb_text
     if type_ == "BOOLEAN":
-        return _truth_label(written, shapes)
-    return _number_label(written, _n_label_decimals(type_, [shape for shape in shapes if shape.startswith("0")]))
+        return _truth_label(duckdb_text, shapes)
+    return _number_label(duckdb_text, _n_label_decimals(type_, [shape for shape in shapes if shape.startswith("0")]))
 
 
 def _n_label_decimals(type_: str, shapes: Sequence[str]) -> int | None:
@@ -85,29 +87,31 @@ def _has_written_zeros(shape: str, n_written_decimals: int) -> bool:
     return len(decimals) == n_written_decimals and not decimals.endswith("1")
 
 
-def _number_label(written: Sql, n_decimals: int | None) -> Sql:
-    """Return SQL of the text of a number with this number of decimals; `written` is the text that DuckDB writes.
+def _number_label(duckdb_text: Sql, n_decimals: int | None) -> Sql:
+    """Return SQL of the text of a number with this number of decimals; `duckdb_text` is the text that DuckDB writes.
 
     0 decimals: as many as are needed. Numbers with an exponent or more decimals remain as they are; -0.0 becomes 0.0.
     """
     if n_decimals is None:
-        return written
+        return duckdb_text
     if n_decimals == 0:
-        label = rf"regexp_replace({written}, '^(-?[0-9]+(?:[.][0-9]*[1-9])?)(?:[.]?0*)$', '\1')"
+        label = rf"regexp_replace({duckdb_text}, '^(-?[0-9]+(?:[.][0-9]*[1-9])?)(?:[.]?0*)$', '\1')"
     else:
-        digits = f"concat({written}, CASE WHEN contains({written}, '.') THEN '' ELSE '.' END, '{'0' * n_decimals}')"
+        digits = (
+            f"concat({duckdb_text}, CASE WHEN contains({duckdb_text}, '.') THEN '' ELSE '.' END, '{'0' * n_decimals}')"
+        )
         label = (
-            rf"CASE WHEN regexp_full_match({written}, '-?[0-9]+([.][0-9]{{0,{n_decimals}}}0*)?') "
-            rf"THEN regexp_replace({digits}, '^(-?[0-9]+[.][0-9]{{{n_decimals}}})0*$', '\1') ELSE {written} END"
+            rf"CASE WHEN regexp_full_match({duckdb_text}, '-?[0-9]+([.][0-9]{{0,{n_decimals}}}0*)?') "
+            rf"THEN regexp_replace({digits}, '^(-?[0-9]+[.][0-9]{{{n_decimals}}})0*$', '\1') ELSE {duckdb_text} END"
         )
     return Sql(rf"regexp_replace({label}, '^-(0[.]?0*)$', '\1')")
 
 
-def _truth_label(written: Sql, shapes: Sequence[str]) -> Sql:
+def _truth_label(duckdb_text: Sql, shapes: Sequence[str]) -> Sql:
     """Return SQL of a truth value as the leaves have it; as DuckDB writes it if a leaf is so, or if there are two."""
     labels = [shape for shape in shapes if not shape.startswith("0")]
     by_value = {value: [label for label in labels if label.lower() == value] for value in ("true", "false")}
     if {"true", "false"} & set(labels) or max(map(len, by_value.values())) > 1 or not labels:
-        return written
-    cases = "".join(f" WHEN '{value}' THEN {text(found[0])}" for value, found in by_value.items() if found)
-    return Sql(f"CASE lower({written}){cases} ELSE {written} END")
+        return duckdb_text
+    cases = "".join(f" WHEN '{value}' THEN {text(spellings[0])}" for value, spellings in by_value.items() if spellings)
+    return Sql(f"CASE lower({duckdb_text}){cases} ELSE {duckdb_text} END")
