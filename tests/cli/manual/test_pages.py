@@ -183,7 +183,7 @@ def test_docs_command_prints_and_writes_manual_pages(linked_pages: dict[str, str
 def test_docs_command_errors_are_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["docs", "kacpd"])
     assert result.exit_code == 1
-    assert "nothing about 'kacpd'. Did you mean 'kacpc'?" in result.output
+    assert "no page about 'kacpd'. Did you mean 'kacpc'?" in result.output
     (tmp_path / "file").write_text("")
     result = CliRunner().invoke(main, ["docs", "--output", str(tmp_path / "file" / "manual")])
     assert result.exit_code == 1
