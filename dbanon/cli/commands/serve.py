@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from dbanon.integrations.quack.reader_process import StatementLimits
 
 _PORTS = {"reader": 9494, "custodian": 9495}
-ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, help="Choose the role: reader or custodian.")
+ROLE = click.option(
+    "--role", type=click.Choice(tuple(_PORTS)), required=True, help="Choose the role: reader or custodian."
+)
 
 
 @click.command()
