@@ -48,6 +48,10 @@ MIN_MESSAGE_WORDS = 5
 """Shorter texts are names and parts of SQL."""
 
 
+ROOT = PACKAGE.parent
+PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.md") if "manual" not in path.parts)]
+"""The pages that are written by hand."""
+
 PACKAGES = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py")))
 
 
@@ -150,9 +154,30 @@ def test_messages_are_plain_english(package: str) -> None:
 
 
 def test_comments_in_sql_are_plain_english() -> None:
-    templates = [path.read_text(encoding="utf-8") for path in sorted((PACKAGE.parent / "sql").rglob("*.sql"))]
+    templates = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "sql").rglob("*.sql"))]
     counts, words = count_phrases(comment for text in templates for comment in sql_comments(text))
     assert words > 10_000 and counts.total() <= MAX_PHRASES * words, counts.most_common()
+
+
+def page_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a page that are no code."""
+    is_code = False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            is_code = not is_code
+        elif not is_code:
+            yield line
+
+
+def test_pages_are_plain_english() -> None:
+    counts, words = count_phrases("\n".join(page_lines(path)) for path in PAGES)
+    assert words > 20_000 and counts.total() <= MAX_PHRASES * words, counts.most_common()
+
+
+def test_guides_address_reader() -> None:
+    guides = [path for path in PAGES if path.stem in ("README", "index", "tutorial") or path.parent.name == "how-to"]
+    text = "\n".join(line for path in guides for line in page_lines(path))
+    assert len(YOU.findall(text)) >= MIN_YOU * len(text.split())
 
 
 def test_class_names_are_unique() -> None:

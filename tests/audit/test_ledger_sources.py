@@ -205,7 +205,7 @@ def test_ledger_source_found_in_attached_database(con: Any, tmp_path: Path) -> N
 def test_changed_release_table_refused_without_arguments(own_clinic: Any, change: str, message: str) -> None:
     own_clinic.execute(change)
     for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "k_anonymity('safe')"):
-        assert "safe is not the release of that name any more" in refusal_message(own_clinic, call)
+        assert "safe is no longer the release of that name" in refusal_message(own_clinic, call)
     assert message in refusal_message(own_clinic, "disclosure('safe')")
     assert rows(own_clinic, "disclosure('safe', qi = ['age', 'zip'], sensitive = ['disease'])"), "as of any table"
 

@@ -159,7 +159,7 @@ def test_demo_never_replaces_changed_or_other_database(folder: Path, monkeypatch
     with demo.create_demo(path) as con:
         con.execute("CREATE TABLE mine AS SELECT 1 AS one")
     code, message = run("demo")
-    assert code == 1 and "exists already. Hint: --replace makes it anew" in message
+    assert code == 1 and "exists already. Hint: --replace creates it again" in message
     monkeypatch.setattr(demo, "declare", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         demo.create_demo(path, overwrite=True)

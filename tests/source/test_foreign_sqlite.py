@@ -189,7 +189,7 @@ def test_sqlite_policy_belongs_to_file(ward: Any, file: Path, tmp_path: Path) ->
     other.write_bytes(file.read_bytes())
     ward.execute("DETACH ward")
     ward.execute(f"ATTACH '{other}' AS ward (TYPE sqlite)")
-    assert "is attached so" in refusal_message(ward, "FROM kacpc('ward.patients', k=10)")
+    assert "is attached" in refusal_message(ward, "FROM kacpc('ward.patients', k=10)")
     ward.execute(f"ATTACH '{file}' AS first (TYPE sqlite)")
     try:
         assert len(rows(ward, "FROM kacpc('first.patients', k=10)")) == 120

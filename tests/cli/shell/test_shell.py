@@ -463,7 +463,7 @@ def test_settings_documented_and_validated(shell: Any) -> None:
     for line in (".mode", ".timer", ".rows"):
         assert shell.run(line)
     assert shell_output(shell).splitlines() == [
-        "The mode is csv; there are table, csv, json, markdown, line.",
+        "The mode is csv. Accepted: table, csv, json, markdown, line.",
         "The timer is off.",
         "All rows are shown.",
     ]

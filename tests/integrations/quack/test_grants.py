@@ -156,9 +156,9 @@ def test_concurrent_requests_share_one_release(tmp_path: Path) -> None:
         result = run_concurrently(12, lambda: Client(server).rows("FROM best('visits', k=10) ORDER BY ALL"))
         actual_rows = [rows for rows in result if not isinstance(rows, duckdb.Error)]
         assert len(actual_rows) >= request_files.MAX_REQUESTS and all(rows == actual_rows[0] for rows in actual_rows)
-        assert all("ask again" in str(error) for error in result if isinstance(error, duckdb.Error))
+        assert all("try again" in str(error) for error in result if isinstance(error, duckdb.Error))
         assert len(query_rows(database, ASKED)) == 1
-    assert "asked for by some_reader: it is asked.best_visits_k10" in server.said
+    assert "asked for by some_reader: it is published as asked.best_visits_k10" in server.said
 
 
 def test_custodian_process_fulfils_reader_requests(tmp_path: Path) -> None:

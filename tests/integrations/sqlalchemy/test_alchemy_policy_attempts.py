@@ -230,7 +230,7 @@ LOOSE: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 @pytest.mark.all_cases
 def test_query_column_without_role_never_published(engine: Any, query: str) -> None:
     make, parameters = LOOSE[query]
-    message = "would loosen|in two roles|differ about|leaves out"
+    message = "would loosen|in two roles|differ about|does not select"
     with pytest.raises(errors.DbanonError, match=message):
         forbidden_rows(engine, make(), parameters)
     with contextlib.suppress(errors.DbanonError):  # without roles from the call, such a column is withheld

@@ -60,7 +60,7 @@ def test_persons_counted_by_declared_column(stays: Any) -> None:
 def test_unknown_person_column_refuses_release(stays: Any) -> None:
     dbanon.declare(stays, "stays", patient={"role": "pseudonym", "settings": {}})
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['stay'])", "FROM anonymity('stays')"):
-        assert_refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and nothing says which")
+        assert_refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and none is declared")
     dbanon.declare(stays, "stays", patient=PERSON, stay=PERSON)
     assert_refused(stays, CALL, "'patient', 'stay' of stays have the role pseudonym, and several say that they are")
     with pytest.raises(errors.InvalidTransformSettingError, match="person must be true, or left out, got 'no'"):

@@ -73,7 +73,7 @@ RAISED = [
         f"kacpc('v', k := 3, entity := 'homes', {BY_ID})",
         "homes.id cannot be the key: the policy says that home identifies",
     ),
-    (f"kacpc('open', k := 3, entity := 'p', {BY_ID})", "open.s is declared insensitive: values of several rows"),
+    (f"kacpc('open', k := 3, entity := 'p', {BY_ID})", "open.s is declared insensitive: the values of several rows"),
     (f"kacpc('v', k := 3, entity := 'v', {BY_ID})", "entity must be different tables"),
     (f"kacpc('p', k := 3, children := ['v', 'main.v'], {BY_ID})", "children must be different tables"),
     (f"kacpc('p', k := 3, entity := 'p', children := 'v', {BY_ID})", None),
