@@ -12,9 +12,15 @@ Tried without success on DuckDB 2.0.1, on the statement of kacpc:
 - The checks of the gate joined by LEFT JOIN ... ON true in place of commas: within the noise.
 - The comparison of original and published values by one join and a list of structs per record, in place of one SELECT
   per column: 0.4 CPU s more for 300,000 distinct records, no fewer nodes.
-- Wide tables. `projection_pullup` takes half of the optimizer's time, most of it for the joins that publish one column
-  each. Joins with a relation in place of a subquery: no change. Blocks of 20 columns that are encoded apart and joined
-  by rid: 2.5 times the time. A hint about the size of the relations with allowed values: no change.
+- Wide tables with one join per column (their statements now have one row per column from 13 quasi-identifiers on).
+  `projection_pullup` took half of the optimizer's time, most of it for the joins that publish one column each. Joins
+  with a relation in place of a subquery: no change. Blocks of 20 columns that are encoded apart and joined by rid: 2.5
+  times the time. A hint about the size of the relations with allowed values: no change.
+
+With rows of columns, the statement of 100 quasi-identifiers takes 1.0 CPU s in place of 5.2, clustering included that
+was in the cache, and 140 MB of buffers in place of 1.3 GB; one of 10 quasi-identifiers 0.16 in place of 0.36. What is
+left for 100 columns and 5,000 rows is the clustering: 5 CPU s in `gather_clusters`, whose tree search does not
+prune in so many dimensions and adds up one attribute after another for each node.
 """
 
 from __future__ import annotations
