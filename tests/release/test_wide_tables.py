@@ -67,6 +67,12 @@ def wide() -> Any:
     return con
 
 
+@pytest.fixture(autouse=True)
+def few_columns_are_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use rows of columns for 13 quasi-identifiers and more."""
+    monkeypatch.setattr(column_blocks, "MAX_JOINED_COLUMNS", 12)
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_wide_statement_gives_rows_of_joins(wide: Any, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of_rows = wide.execute(call).fetchall()

