@@ -24,6 +24,7 @@ CPU s of the first call for 25, 50, 100 and 200 quasi-identifiers, and the peak 
 
 The statement alone, with its clusters in the cache, takes 0.3, 0.4, 1.0 and 2.1 CPU s for 5,000 rows. Almost all of
 the rest is `gather_clusters`, 5 CPU s for 100 quasi-identifiers: its tree search does not prune in so many dimensions.
+Nodes with one child followed without the stack: 4.5 in place of 5.
 For 60,000 rows and 20 quasi-identifiers joins and rows of columns take the same time; for 100,000 rows and 14, joins
 take 6.4 and rows of columns 8.6 CPU s.
 """
