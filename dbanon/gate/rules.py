@@ -5,7 +5,7 @@ there is not repeated here.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import ClassVar
 
@@ -248,6 +248,22 @@ def gate_rules(request: GateRequest) -> GateRules:
         rereads_source=request.context.is_table and not request.context.has_withheld_records,
         source_columns=tuple(identifier(name) for name in request.columns if fold_case(name) in read_names),
     )
+
+
+def rule_blocks(rules: Iterable[QuasiRule]) -> list[list[NumberRule]]:
+    """Return the rules of numbers, grouped by equal rules of values and bounds, each group in the order of `rules`."""
+    groups: list[tuple[NumberRule, list[NumberRule]]] = []
+    for rule in rules:
+        if not isinstance(rule, NumberRule):
+            continue
+        ends = replace(rule.ends, low=None, high=None)
+        settings = replace(rule, i=0, raw_name="", source_value=Sql(""), ends=ends)
+        block = next((members for shared, members in groups if shared == settings), None)
+        if block is None:
+            groups.append((settings, [rule]))
+        else:
+            block.append(rule)
+    return [members for _, members in groups]
 
 
 def published_column_names(request: GateRequest) -> list[str]:

@@ -1,6 +1,7 @@
 {#- The texts with which a category may be published, climbed from the stored hierarchy as far as the policy allows:
     ancestors (tree, value, published). `*` is always allowed, because NULL may be in the class. -#}
 {%- from 'shared/hierarchies.sql' import setting with context -%}
+{%- from 'gate/column_rows.sql' import column_list, column_numbers -%}
 {% set climbing = rules|rejectattr('is_number')|list %}
 {% if climbing %}
 {% set own_rows = [] %}
@@ -10,11 +11,24 @@
 {% set lowest %}{{ setting(own_rows, 'min_level', 0, sql('tree')) }}{% endset %}
 {% set highest %}{{ setting(own_rows, 'max_level', sql('len(labels)'), sql('tree')) }}{% endset %}
 {% set rounded %}{{ setting(own_rows, 'round', 1, sql('tree')) }}{% endset %}
+{#- Wide tables: the original values of all these columns. -#}
+{% macro originals_of(columns) -%}
+SELECT DISTINCT tree, value
+        FROM (
+            SELECT {{ column_numbers(columns) }} AS tree, unnest({{ column_list(columns, sql('')) }}) COLLATE POSIX AS value
+            FROM class_originals
+        )
+        WHERE value IS NOT NULL
+{%- endmacro %}
 {% set originals %}
+        {% if is_wide %}
+        {{ originals_of(own_rows) }}
+        {% else %}
         {% for r in own_rows %}
         SELECT DISTINCT {{ r.tree }} AS tree, {{ r.column }} AS value FROM class_originals WHERE {{ r.column }} IS NOT NULL
         {% if not loop.last %}UNION ALL{% endif +%}
         {% endfor %}
+        {% endif %}
 {% endset %}
 {% if own_rows %}
 -- One row per value and node above it in the stored hierarchy, with the labels from the value to the node.
@@ -55,10 +69,20 @@ allowed_values AS MATERIALIZED (
     )
     {% if flat %}UNION ALL{% endif %}
     {% endif %}
+    {% if is_wide %}
+    {% for own, columns in ((true, flat|selectattr('min_level', 'equalto', 0)|list), (false, flat|rejectattr('min_level', 'equalto', 0)|list)) if columns %}
+    {% if not loop.first %}UNION ALL{% endif +%}
+    SELECT tree, value, unnest(['*'{% if own %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
+    FROM (
+        {{ originals_of(columns) }}
+    )
+    {% endfor %}
+    {% else %}
     {% for r in flat %}
     SELECT DISTINCT {{ r.tree }} AS tree, value, unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
     FROM (SELECT DISTINCT {{ r.column }} AS value FROM class_originals WHERE {{ r.column }} IS NOT NULL)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
+    {% endif %}
 ),
 {% endif %}

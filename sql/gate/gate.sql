@@ -61,7 +61,7 @@ checks AS MATERIALIZED (
         SELECT
             count(*) FILTER (WHERE coalesce(size, 0) < {{ k }}) AS small,
             count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) AS confused,
-            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
+            0{% if is_wide and not typed %}{% for block in rule_blocks %} + (SELECT count(*) FROM {{ 'parsed'|of(block[0]) }} WHERE NOT keeps){% endfor %}{% else %}{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %}{% endif %} AS finer
         FROM (
             SELECT
                 sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high

@@ -1,5 +1,7 @@
 {#- The gate reads published texts of numbers back, from relation visible. -#}
 {%- from 'gate/policy_conformance.sql' import keeps_text with context -%}
+{%- from 'gate/column_rows.sql' import derived_list -%}
+{%- set numbers_by_one = rules|selectattr('is_number')|batch(1)|list -%}
 {#- Months, quarters and years of the current grid: 2020-03, 2020-Q1, 2020. Decades and centuries are recognized by
     their years. -#}
 {% macro unit_form(r) -%}
@@ -24,8 +26,16 @@
         ELSE last_day(make_date({{ year }}, {{ last_month }}, 1))
     END
 {%- endmacro %}
-{% for r in rules %}
-{% if r.is_number and not typed %}
+{#- The published texts that are read: of a column, or in wide tables of all columns with one rule. -#}
+{% macro published_texts(columns) -%}
+{% if columns|length == 1 %}
+SELECT DISTINCT {{ 'published'|of(columns[0]) }} AS published FROM regrouped_classes WHERE {{ 'published'|of(columns[0]) }} IS NOT NULL AND {{ 'published'|of(columns[0]) }} <> '*'
+{%- else %}
+SELECT DISTINCT published FROM (SELECT unnest({{ derived_list(columns, sql(''), 'published') }}) AS published FROM regrouped_classes) WHERE published <> '*'
+{%- endif -%}
+{%- endmacro %}
+{% for columns in (rule_blocks if is_wide else numbers_by_one) if not typed %}
+{% set r = columns[0] %}
 -- One row per published text, such as 25, [25, 29], <=18 or [85, >=90]: its bounds, and whether they conform to the
 -- policy.
 {{ 'parsed'|of(r) }} AS MATERIALIZED (
@@ -48,9 +58,8 @@
                 published,
                 CASE WHEN starts_with(published, '[') THEN regexp_extract(published, '^\[(.*), (.*)\]$', 1) ELSE published END AS low,
                 CASE WHEN starts_with(published, '[') THEN regexp_extract(published, '^\[(.*), (.*)\]$', 2) ELSE published END AS high
-            FROM (SELECT DISTINCT {{ 'published'|of(r) }} AS published FROM regrouped_classes WHERE {{ 'published'|of(r) }} IS NOT NULL AND {{ 'published'|of(r) }} <> '*')
+            FROM ({{ published_texts(columns) }})
         )
     )
 ),
-{% endif %}
 {% endfor %}

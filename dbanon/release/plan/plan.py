@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from dbanon.gate import messages as gate_messages, statement_check
 from dbanon.gate.request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
-from dbanon.gate.rules import GateRules, gate_rules
-from dbanon.release.plan import input_errors, metrics, template_columns
+from dbanon.gate.rules import GateRules, gate_rules, rule_blocks
+from dbanon.release.plan import column_blocks, input_errors, metrics, template_columns
 from dbanon.release.plan.clustering_request import cluster_request_json
 from dbanon.release.plan.named_column import NamedColumn
 from dbanon.release.plan.number_column import NumberColumn
@@ -22,6 +22,8 @@ from dbanon.release.spec.release_spec import ReleaseSpec, VersionConstraints, Wh
 from dbanon.sqltext import templates
 from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql, identifier, literal, text
+
+_WIDE_KINDS = ("release", "membership")
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,7 @@ class ReleaseOptions:
         by_column: Noise is drawn by column.
         request: The first argument of the clustering UDF.
         version: Always None here.
+        is_wide: Relations have one row per column in place of one join per column (see `column_blocks`).
     """
 
     k: int
@@ -234,6 +237,7 @@ class ReleaseOptions:
     by_column: bool
     request: Sql
     version: None = None
+    is_wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -337,6 +341,7 @@ def release_sql(spec: ReleaseSpec) -> str:
     """
     release_plan = make_plan(spec)
     values = release_plan.template_values | {"follows": bool(release_plan.columns.pseudonym_columns)}
+    values |= _wide_values(spec, release_plan)
     if spec.kind == "metrics":
         values["metrics"] = _applicable_metrics(release_plan, values, bool(spec.options.get("with_kl_divergence")))
     if spec.kind == "inference":
@@ -346,6 +351,26 @@ def release_sql(spec: ReleaseSpec) -> str:
     return (
         statement if last_select is None else statement_check.check_last_select(spec.function, statement, last_select)
     )
+
+
+def _wide_values(spec: ReleaseSpec, release_plan: Plan) -> dict[str, object]:
+    """Return the template values of a statement with rows of columns; {} if it has one join per column."""
+    quasi = release_plan.columns.quasi
+    if (
+        len(quasi) <= column_blocks.MAX_JOINED_COLUMNS
+        or spec.kind not in _WIDE_KINDS
+        or spec.run.noise is not None
+        or spec.reading.whole_table is not None
+    ):
+        return {}
+    blocks = column_blocks.number_blocks(quasi)
+    return {
+        "is_wide": True,
+        "number_blocks": blocks,
+        "tree_block": [q for q in quasi if not q.is_number],
+        "first_in_block": {q.i: block[0] for block in blocks for q in block},
+        "rule_blocks": rule_blocks(release_plan.gate_rules.rules),
+    }
 
 
 def _last_select(kind: str, release_plan: Plan) -> str | None:

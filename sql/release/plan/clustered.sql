@@ -1,6 +1,6 @@
 {#- From the source to clusters: source -> kept -> tuples -> encoded -> grouped -> answer -> parts, the cluster of the records first to
     last of a group. -#}
-{%- from 'release/plan/domains.sql' import domains, group with context -%}
+{%- from 'release/plan/domains.sql' import domains, group, number_positions with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 {% if kept_members %}
@@ -17,7 +17,7 @@ clustering AS MATERIALIZED (
         (SELECT list({{ group() }}) FROM {{ clustered }})
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM trees{% endif +%}
+    {% if trees %}FROM trees{% endif %}{% if is_wide and number_blocks %}{% if trees %}, {% else %}FROM {% endif %}{{ number_positions() }}{% endif +%}
 ),
 -- One row per part of a group of equal records: the cluster of its records number `first` to `last`.
 {{ sql('new_parts') if kept_members else sql('cluster_parts') }} AS MATERIALIZED (

@@ -24,6 +24,27 @@ struct_pack(
 {% macro tree_domain(q) -%}
 (read).domains[{{ (trees|map(attribute='tree')|list).index(q.tree) + 1 }}]
 {%- endmacro %}
+{#- Wide tables: the positions of all numbers, a list at the number of its quasi-identifier. -#}
+{% macro number_positions() -%}
+(
+        SELECT list(positions ORDER BY attribute ASC) AS lists
+        FROM (
+            SELECT attribute, list(position ORDER BY code ASC) FILTER (WHERE code IS NOT NULL) AS positions
+            FROM (
+                SELECT unnest(range({{ quasi|length }})) AS attribute, NULL::INTEGER AS code, NULL::DOUBLE AS position
+                {% for block in number_blocks %}
+                UNION ALL
+                SELECT attribute, code, position FROM {{ 'domain'|of(block[0]) }}
+                {% endfor %}
+            )
+            GROUP BY attribute
+        )
+    ) AS number_positions
+{%- endmacro %}
+{#- A number's values with codes and positions. -#}
+{% macro domain_values(q) -%}
+{% if is_wide %}(SELECT value, code, position FROM {{ 'domain'|of(first_in_block[q.i]) }} WHERE attribute = {{ q.i }}){% else %}{{ 'domain'|of(q) }}{% endif %}
+{%- endmacro %}
 {% macro domains() %}
         {% for q in quasi %}
         {% set snapped = q.is_number and q.is_snapped %}
@@ -47,11 +68,13 @@ struct_pack(
                 {% else %}
                 position AS below, position AS above
                 {% endif %}
-            FROM {{ 'domain'|of(q) }}
+            FROM {{ domain_values(q) }}
             {% if snapped %}
-            CROSS JOIN (SELECT min(value) AS first_value FROM {{ 'domain'|of(q) }})
+            CROSS JOIN (SELECT min(value) AS first_value FROM {{ domain_values(q) }})
             {% endif %}
         ))
+        {% elif q.is_number and is_wide %}
+        , number_positions.lists[{{ q.i + 1 }}]
         {% elif q.is_number %}
         , (SELECT list(position ORDER BY code ASC) FROM {{ 'domain'|of(q) }})
         {% else %}
@@ -90,7 +113,7 @@ SELECT
                 {{ width(q, sql('high'), sql('least_low')) }} AS above
             FROM (
                 SELECT *, min(low) OVER () AS least_low
-                FROM (SELECT code, value, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ 'domain'|of(q) }})
+                FROM (SELECT code, value, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ domain_values(q) }})
             )
 {%- endmacro %}
 {#- One row per code: how far the value is above the one before it, as a position (step) and as a place (place_step), and
@@ -103,7 +126,7 @@ SELECT
                 coalesce({{ width(q, place, sql('value_before::DATE') if q.ends.is_day else sql('value_before')) }}, 0) AS place_step,
                 {{ width(q, place, low_end(q, sql('value'))) }} AS below_gap,
                 {{ width(q, high_end(q, sql('value')), place) }} AS above_gap
-            FROM (SELECT code, value, lag(value) OVER (ORDER BY code ASC) AS value_before FROM {{ 'domain'|of(q) }})
+            FROM (SELECT code, value, lag(value) OVER (ORDER BY code ASC) AS value_before FROM {{ domain_values(q) }})
 {%- endmacro %}
 {#- Both as lists. -#}
 {% macro ends_of(q) -%}

@@ -4,6 +4,7 @@
 {%- from 'release/plan/row_identity.sql' import same_group, tie with context -%}
 {%- from 'shared/record_assignment.sql' import usable with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
+{%- from 'release/plan/column_rows.sql' import column_numbers, column_list -%}
 WITH RECURSIVE
 -- Chapter 1, read: the source is read once, what the call needs is checked, and every value gets a code.
 {% if order %}{% include 'release/streams/source.sql' %}{% else %}{% include 'release/plan/source.sql' %}{% endif %},
@@ -28,6 +29,27 @@ usable_records AS (
 ),
 {% endfor %}
 {% endif %}
+{% if is_wide %}
+{% for block in number_blocks %}
+{% set q = block[0] %}
+-- One row per quasi-identifier (attribute, its number) and value after top and bottom coding, of all columns with the
+-- type and settings of {{ q.raw_name|comment }}: the code, which is the rank, and the distance from the least value.
+{{ 'domain'|of(q) }} AS MATERIALIZED (
+    SELECT
+        attribute, value,
+        (row_number() OVER (PARTITION BY attribute ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code,
+        {{ gap(q, sql('value'), sql('least_value')) }} AS position
+    FROM (
+        SELECT *, min(value) OVER (PARTITION BY attribute) AS least_value
+        FROM (
+            SELECT DISTINCT attribute, {{ coded(q, sql('value')) }} AS value
+            FROM (SELECT {{ column_numbers(block) }} AS attribute, unnest({{ column_list(block, sql('')) }}) AS value FROM {{ usable() }})
+            WHERE value IS NOT NULL{% if q.family.has_infinity %} AND isfinite(value){% endif +%}
+        )
+    )
+),
+{% endfor %}
+{% else %}
 {% for q in quasi if q.is_number %}
 -- One row per value after top and bottom coding: its code, which is its rank, and its distance from the least value.
 {{ 'domain'|of(q) }} AS MATERIALIZED (
@@ -43,8 +65,9 @@ usable_records AS (
     {{ end_few() }}
 ),
 {% endfor %}
+{% endif %}
 {% if trees %}
-{{ all_trees(trees, usable(), whole_table) }}
+{{ all_trees(trees, usable(), whole_table, is_wide) }}
 {% endif %}
 {# Sensitive values that models are about or that the algorithm reads, in their order. #}
 {% for s in model_columns %}
@@ -77,13 +100,39 @@ ties AS MATERIALIZED (
 encoded_records AS MATERIALIZED (
     SELECT
         s.rid, s.size, {% if tie_break_mode == 'value' %}h.tie{% elif tie_break_mode == 'row' %}{{ tie(sql('s.'), tie_break_columns, person) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
-        {% for q in quasi %}, {{ 'domain'|of(q) }}.code AS {{ 'code'|of(q) }}{% endfor %}
+        {% for q in quasi %}, {% if is_wide %}k.codes[{{ q.i + 1 }}]{% else %}{{ 'domain'|of(q) }}.code{% endif %} AS {{ 'code'|of(q) }}{% endfor %}
         {% for s in model_columns %}, {{ 'sensitive codes'|of(s) }}.code AS {{ 'code'|of(s) }}{% endfor %}
         {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) END AS person{% endif %}
     FROM {{ usable() }} AS s
+    {% if is_wide %}
+    JOIN (
+        SELECT rid, list(code ORDER BY attribute ASC) AS codes
+        FROM (
+            {% for block in number_blocks %}
+            SELECT v.rid, v.attribute, d.code
+            FROM (
+                SELECT rid, {{ column_numbers(block) }} AS attribute, unnest({{ column_list(block, sql('')) }}) AS value
+                FROM {{ usable() }}
+            ) AS v
+            LEFT JOIN {{ 'domain'|of(block[0]) }} AS d ON d.attribute = v.attribute AND d.value = {{ coded(block[0], sql('v.value')) }}
+            {% if not loop.last or tree_block %}UNION ALL{% endif +%}
+            {% endfor %}
+            {% if tree_block %}
+            SELECT v.rid, v.attribute, d.code
+            FROM (
+                SELECT rid, {{ column_numbers(tree_block) }} AS attribute, unnest({{ column_list(tree_block, sql('')) }}) COLLATE POSIX AS value
+                FROM {{ usable() }}
+            ) AS v
+            LEFT JOIN value_codes AS d ON d.tree = v.attribute AND d.value = v.value
+            {% endif %}
+        )
+        GROUP BY rid
+    ) AS k ON k.rid = s.rid
+    {% else %}
     {% for q in quasi %}
     LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = {{ coded(q, sql('s.', q.column)) }}{% else %}(FROM value_codes WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = s.{{ q.column }}{% endif %}
     {% endfor %}
+    {% endif %}
     {% for f in model_columns %}
     LEFT JOIN {{ 'sensitive codes'|of(f) }} AS {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value = s.{{ f.column }}
     {% endfor %}

@@ -2,6 +2,7 @@
     -#}
 {%- from 'release/plan/number_column.sql' import published_intervals with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
+{%- from 'release/plan/column_rows.sql' import column_numbers, derived_list -%}
 {% if not noise %}
 -- Chapter 3, generalize: each cluster gets values that cover its records; equal ones become one class.
 {% endif %}
@@ -38,16 +39,39 @@ span_ranges AS MATERIALIZED (
     {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif +%}
     GROUP BY c.span
 ),
+{% if is_wide %}
+-- One row per span and quasi-identifier (attribute, its number): the least and greatest code, the number of values.
+span_columns AS MATERIALIZED (
+    SELECT
+        span, size, {{ column_numbers(generalized) }} AS attribute,
+        unnest({{ derived_list(generalized, sql(''), 'low') }}) AS low,
+        unnest({{ derived_list(generalized, sql(''), 'high') }}) AS high,
+        {% if widens %}
+        unnest({{ derived_list(generalized, sql(''), 'raised') }}) AS raised,
+        {% endif %}
+        unnest({{ derived_list(generalized, sql(''), 'filled') }}) AS filled
+    FROM span_ranges
+),
+{% for block in number_blocks %}
+{{ published_intervals(block[0]) }}
+{% endfor %}
+{% else %}
 {% for q in generalized if q.is_number %}
 {{ published_intervals(q) }}
 {% endfor %}
+{% endif %}
 {% set ranged_trees = generalized|rejectattr('is_number')|list %}
 {% if ranged_trees %}
 {% set pairs %}
+{% if is_wide %}
+            SELECT DISTINCT attribute AS tree, low, high{% if widens %}, raised{% endif %} FROM span_columns
+            WHERE low IS NOT NULL AND attribute IN (SELECT {{ column_numbers(ranged_trees) }})
+{% else %}
 {% for q in ranged_trees %}
             SELECT DISTINCT {{ q.tree }} AS tree, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if widens %}, {{ 'raised'|of(q) }} AS raised{% endif %} FROM span_ranges WHERE {{ 'low'|of(q) }} IS NOT NULL
             {% if not loop.last %}UNION ALL{% endif +%}
 {% endfor %}
+{% endif %}
         {% endset %}
 {{ published_nodes(ranged_trees, pairs, widens) }}
 {% endif %}

@@ -2,7 +2,8 @@
     all columns; `tree` says whose they are. -#}
 {%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {%- from 'shared/hierarchies.sql' import hierarchies, setting -%}
-{% macro all_trees(trees, from, whole_table=none) %}
+{%- from 'release/plan/column_rows.sql' import column_list -%}
+{% macro all_trees(trees, from, whole_table=none, is_wide=false) %}
 {% set stored = trees|selectattr('rows')|list %}
 {% set flat = trees|rejectattr('rows')|list %}
 {% if stored %}
@@ -14,6 +15,14 @@ trees AS MATERIALIZED (
         '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else sql('false') }}, {{ q.min_level or 0 }}, {{ sql('true') if q.is_sensitive else sql('false') }}]{{ sql(', ') if not loop.last }}{% endfor %}]}',
         (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC)
             FROM (
+                {% if is_wide %}
+                SELECT DISTINCT tree, value
+                FROM (
+                    SELECT unnest([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS tree, unnest({{ column_list(trees, sql('')) }}) COLLATE POSIX AS value
+                    FROM {{ from }}
+                )
+                WHERE value IS NOT NULL
+                {% else %}
                 {% for q in trees %}
                 SELECT DISTINCT {{ q.tree }} AS tree, {{ q.column }} AS value
                 FROM {{ 'larger'|of(q) if whole_table else from }} WHERE {{ q.column }} IS NOT NULL
@@ -22,6 +31,7 @@ trees AS MATERIALIZED (
                 {% endif %}
                 {% if not loop.last %}UNION ALL{% endif +%}
                 {% endfor %}
+                {% endif %}
             )),
         {% if stored %}(SELECT list(struct_pack(tree := tree, node := node, parent := parent, label := label)
             ORDER BY tree ASC, ord ASC NULLS LAST, node ASC) FROM hierarchy){% else %}NULL{% endif +%}

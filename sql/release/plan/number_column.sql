@@ -129,42 +129,56 @@
 {%- endmacro %}
 
 {#- Whether a cluster is published with its values: none of them is NULL, or NULL may be one of them. -#}
-{% macro has_values(of, q) -%} {{ of }}{{ 'filled'|of(q) }} {% if maybe %}> 0{% else %}= {{ of }}size{% endif %}{% if widens %} AND {{ of }}{{ 'raised'|of(q) }} <> -2{% endif %} {%- endmacro %}
+{% macro has_values(of, q) -%} {{ of }}{{ column_step('filled', q) }} {% if maybe %}> 0{% else %}= {{ of }}size{% endif %}{% if widens %} AND {{ of }}{{ column_step('raised', q) }} <> -2{% endif %} {%- endmacro %}
+{#- The name of what is derived from a column; without one, in a relation with a row per column, the name alone. -#}
+{% macro column_step(step, q) -%} {% if q %}{{ step|of(q) }}{% else %}{{ sql(step) }}{% endif %} {%- endmacro %}
 {#- Whether one without is published as `*`: values among NULLs, or raised to everything. Otherwise it publishes NULL. -#}
-{% macro is_star(of, q) -%} {% if widens %}({{ of }}{{ 'filled'|of(q) }} > 0 OR {{ of }}{{ 'raised'|of(q) }} = -2){% else %}{{ of }}{{ 'filled'|of(q) }} > 0{% endif %} {%- endmacro %}
+{% macro is_star(of, q) -%} {% if widens %}({{ of }}{{ column_step('filled', q) }} > 0 OR {{ of }}{{ column_step('raised', q) }} = -2){% else %}{{ of }}{{ column_step('filled', q) }} > 0{% endif %} {%- endmacro %}
 
 {#- The published values of a cluster whose least and greatest codes are low and high, and its loss (KACPC paper, Eq.
     1, first sum): the published width over the width of all published values. Values that no reader sees, of records
     that are suppressed, dropped or under `*`, do not count: the loss would reveal them. -#}
 {% macro published_intervals(q) %}
+{% if is_wide %}
+-- One row per quasi-identifier and pair of least and greatest code, of all columns with the type and settings of
+-- {{ q.raw_name|comment }}: the bounds of the published interval, and its text.
+{% else %}
 -- One row per pair of least and greatest code: the bounds of the published interval, and its text.
+{% endif %}
 {{ 'published'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     {% if without_losses is defined %}
     SELECT *{% if not typed %}, {{ interval_text(q, sql('low_value'), sql('high_value')) }} AS published{% endif +%}
     FROM (
-        SELECT p.low, p.high, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
-        FROM (SELECT DISTINCT {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high FROM span_ranges) AS p
-        JOIN {{ 'domain'|of(q) }} AS a ON a.code = p.low
-        JOIN {{ 'domain'|of(q) }} AS b ON b.code = p.high
+        SELECT {% if is_wide %}p.attribute, {% endif %}p.low, p.high, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
+        FROM ({% if is_wide %}SELECT DISTINCT attribute, low, high FROM span_columns{% else %}SELECT DISTINCT {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high FROM span_ranges{% endif %}) AS p
+        JOIN {{ 'domain'|of(q) }} AS a ON a.code = p.low{% if is_wide %} AND a.attribute = p.attribute{% endif +%}
+        JOIN {{ 'domain'|of(q) }} AS b ON b.code = p.high{% if is_wide %} AND b.attribute = p.attribute{% endif +%}
     )
     {% else %}
+    {% set by_column %}{% if is_wide %}PARTITION BY attribute{% endif %}{% endset %}
     SELECT
         pair.* EXCLUDE (seen_low, seen_high),
         {% if not typed %}{{ interval_text(q, sql('low_value'), sql('high_value')) }} AS published,{% endif %}
         coalesce({{ width(q, sql('high_value'), sql('low_value')) }} / nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0), 0.0) AS loss
     FROM (
-        SELECT *, min(low_value) FILTER (WHERE seen) OVER () AS seen_low, max(high_value) FILTER (WHERE seen) OVER () AS seen_high
+        SELECT *, min(low_value) FILTER (WHERE seen) OVER ({{ by_column }}) AS seen_low, max(high_value) FILTER (WHERE seen) OVER ({{ by_column }}) AS seen_high
         FROM (
-            SELECT p.low, p.high, p.seen, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
+            SELECT {% if is_wide %}p.attribute, {% endif %}p.low, p.high, p.seen, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
             FROM (
+                {% if is_wide %}
+                SELECT attribute, low, high, bool_or({{ has_values(sql(''), none) }}) AS seen
+                FROM span_columns
+                WHERE low IS NOT NULL
+                {% else %}
                 SELECT {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high, bool_or({{ has_values(sql(''), q) }}) AS seen
                 FROM span_ranges
                 WHERE {{ 'low'|of(q) }} IS NOT NULL
+                {% endif %}
                 GROUP BY ALL
             ) AS p
-            JOIN {{ 'domain'|of(q) }} AS a ON a.code = p.low
-            JOIN {{ 'domain'|of(q) }} AS b ON b.code = p.high
+            JOIN {{ 'domain'|of(q) }} AS a ON a.code = p.low{% if is_wide %} AND a.attribute = p.attribute{% endif +%}
+            JOIN {{ 'domain'|of(q) }} AS b ON b.code = p.high{% if is_wide %} AND b.attribute = p.attribute{% endif +%}
         )
     ) AS pair
     {% endif %}
