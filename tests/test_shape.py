@@ -1,4 +1,4 @@
-"""Functions fit a page, and have few parameters."""
+"""Functions fit a page and have few parameters, and templates have short lines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
+
+LINE_LENGTH = 120
 
 LINES = 60
 
@@ -101,3 +103,13 @@ def test_dataclasses_outside_ledger_have_at_most_15_fields() -> None:
     }
     assert actual_n_fields["runtime/session.py Session"] > 10
     assert not {name: n for name, n in actual_n_fields.items() if n > FIELDS}
+
+
+def test_template_lines_have_at_most_120_characters() -> None:
+    templates = PACKAGE.parent / "sql"
+    assert not [
+        f"{path.relative_to(templates)}:{number}"
+        for path in sorted(templates.rglob("*.sql"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > LINE_LENGTH
+    ]

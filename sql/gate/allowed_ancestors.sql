@@ -6,7 +6,8 @@
 {% if climbing %}
 {% set own_rows = [] %}
 {% set flat = [] %}
-{% for r in climbing %}{% if quasi[r.i].rows %}{% if own_rows.append(r) %}{% endif %}{% else %}{% if flat.append(r) %}{% endif %}{% endif %}{% endfor %}
+{% for r in climbing %}{% if quasi[r.i].rows %}{% if own_rows.append(r) %}{% endif %}{% else %}\
+    {% if flat.append(r) %}{% endif %}{% endif %}{% endfor %}
 {# The number of steps up from the value to the published node. #}
 {% set lowest %}{{ setting(own_rows, 'min_level', 0, sql('tree')) }}{% endset %}
 {% set highest %}{{ setting(own_rows, 'max_level', sql('len(labels)'), sql('tree')) }}{% endset %}
@@ -15,7 +16,8 @@
 {% macro originals_of(columns) -%}
 SELECT DISTINCT tree, value
         FROM (
-            SELECT {{ column_numbers(columns) }} AS tree, unnest({{ column_list(columns, sql('')) }}) COLLATE POSIX AS value
+            SELECT {{ column_numbers(columns) }} AS tree, \
+                unnest({{ column_list(columns, sql('')) }}) COLLATE POSIX AS value
             FROM class_originals
         )
         WHERE value IS NOT NULL
@@ -25,7 +27,8 @@ SELECT DISTINCT tree, value
         {{ originals_of(own_rows) }}
         {% else %}
         {% for r in own_rows %}
-        SELECT DISTINCT {{ r.tree }} AS tree, {{ r.column }} AS value FROM class_originals WHERE {{ r.column }} IS NOT NULL
+        SELECT DISTINCT {{ r.tree }} AS tree, {{ r.column }} AS value FROM class_originals \
+            WHERE {{ r.column }} IS NOT NULL
         {% if not loop.last %}UNION ALL{% endif +%}
         {% endfor %}
         {% endif %}
@@ -33,7 +36,9 @@ SELECT DISTINCT tree, value
 {% if own_rows %}
 -- One row per value and node above it in the stored hierarchy, with the labels from the value to the node.
 ancestor_paths AS (
-    SELECT v.tree, v.value, r.parent, [r.label] AS labels, {% if escape %}NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node){% else %}true{% endif %} AS is_leaf
+    SELECT v.tree, v.value, r.parent, [r.label] AS labels, \
+        {% if escape %}NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node)\
+        {% else %}true{% endif %} AS is_leaf
     FROM (
         {{ originals }}
     ) AS v
@@ -41,7 +46,8 @@ ancestor_paths AS (
     WHERE NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node)
     {%- if escape %} OR NOT EXISTS (
         FROM hierarchy AS leaf
-        WHERE leaf.tree = v.tree AND leaf.label = v.value AND NOT EXISTS (FROM hierarchy AS below WHERE below.tree = leaf.tree AND below.parent = leaf.node)
+        WHERE leaf.tree = v.tree AND leaf.label = v.value \
+            AND NOT EXISTS (FROM hierarchy AS below WHERE below.tree = leaf.tree AND below.parent = leaf.node)
     ){% endif %}
     UNION ALL
     SELECT c.tree, c.value, r.parent, list_append(c.labels, r.label), c.is_leaf
@@ -56,30 +62,37 @@ allowed_values AS MATERIALIZED (
     {% if own_rows %}
     SELECT DISTINCT tree, value, unnest(list_concat(
         list_transform(steps, lambda n: labels[n + 1]),
-        list_transform(list_filter(steps, lambda n: n < len(labels) - 1), lambda n: array_to_string(list_reverse(labels[n + 1:len(labels) - 1]), ' > ')),
+        list_transform(list_filter(steps, lambda n: n < len(labels) - 1), \
+            lambda n: array_to_string(list_reverse(labels[n + 1:len(labels) - 1]), ' > ')),
         ['*']{% if escape %}, CASE WHEN list_contains(steps, 0) THEN ['\' || value] ELSE [] END{% endif %}
     )) COLLATE POSIX AS published
     FROM (
         {% if lowest == '0' and highest == 'len(labels)' and rounded == '1' %}
         SELECT *, range(0, len(labels)) AS steps FROM ancestor_paths WHERE parent IS NULL
         {% else %}
-        SELECT *, list_filter(range(0, len(labels)), lambda n: n >= least(lowest, len(labels) - 1) AND n <= highest AND (rounded = 1 OR (n = 0 AND is_leaf) OR (len(labels) - 1 - n) % rounded = 0)) AS steps
-        FROM (SELECT *, {{ lowest }} AS lowest, {{ highest }} AS highest, {{ rounded }} AS rounded FROM ancestor_paths WHERE parent IS NULL)
+        SELECT *, list_filter(range(0, len(labels)), lambda n: n >= least(lowest, len(labels) - 1) AND n <= highest \
+            AND (rounded = 1 OR (n = 0 AND is_leaf) OR (len(labels) - 1 - n) % rounded = 0)) AS steps
+        FROM (SELECT *, {{ lowest }} AS lowest, {{ highest }} AS highest, {{ rounded }} AS rounded FROM ancestor_paths \
+            WHERE parent IS NULL)
         {% endif %}
     )
     {% if flat %}UNION ALL{% endif %}
     {% endif %}
     {% if is_wide %}
-    {% for own, columns in ((true, flat|selectattr('min_level', 'equalto', 0)|list), (false, flat|rejectattr('min_level', 'equalto', 0)|list)) if columns %}
+    {% for own, columns in ((true, flat|selectattr('min_level', 'equalto', 0)|list), \
+        (false, flat|rejectattr('min_level', 'equalto', 0)|list)) if columns %}
     {% if not loop.first %}UNION ALL{% endif +%}
-    SELECT tree, value, unnest(['*'{% if own %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
+    SELECT tree, value, unnest(['*'{% if own %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE \
+        POSIX AS published
     FROM (
         {{ originals_of(columns) }}
     )
     {% endfor %}
     {% else %}
     {% for r in flat %}
-    SELECT DISTINCT {{ r.tree }} AS tree, value, unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
+    SELECT DISTINCT {{ r.tree }} AS tree, value, \
+        unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE \
+        POSIX AS published
     FROM (SELECT DISTINCT {{ r.column }} AS value FROM class_originals WHERE {{ r.column }} IS NOT NULL)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}

@@ -4,13 +4,15 @@
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
 {# A sum that identifies the unchanged values of a row. #}
 {% macro checksum() -%}
-    {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %})::HUGEINT{% else %}0{% endif %}
+    {% if unchanged %}hash({% for u in unchanged %}\
+        {% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %})::HUGEINT{% else %}0{% endif %}
 {%- endmacro %}
 {#- The number of records that are to be released, suppressed or dropped. -#}
 {% macro records_due() -%}
 (
                 SELECT coalesce(sum(size), 0) FROM source
-                {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}{% endif %}
+                {% if nulls == 'drop' %}WHERE {% for q in quasi %}\
+                    {% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}{% endif %}
             )
 {%- endmacro %}
 {#- Classes whose records are not those of the source, or have other unchanged values. -#}
@@ -18,7 +20,8 @@
 (
         SELECT count(*) AS classes
         FROM (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM class_originals GROUP BY class_id) AS r
-        FULL JOIN (SELECT class_id, sum(size) AS size, sum(size * {{ checksum() }}) AS checksum FROM released_values GROUP BY class_id) AS p
+        FULL JOIN (SELECT class_id, sum(size) AS size, sum(size * {{ checksum() }}) AS checksum FROM released_values \
+            GROUP BY class_id) AS p
             ON p.class_id = r.class_id
         WHERE p.size IS DISTINCT FROM r.size OR p.checksum IS DISTINCT FROM r.checksum
     ) AS untrue
@@ -44,17 +47,24 @@ SELECT class_id, sum(size) AS size FROM released_values GROUP BY class_id
 {%- endmacro %}
 {#- DuckDB 2.0 crashes where it compares rows that hold an ARRAY: it is a list here. -#}
 {% macro own_rows() -%}
-SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ sql(u.row_value(u.name)) }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM published_rows
+SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, \
+    {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, \
+    {{ sql(u.row_value(u.name)) }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own \
+    FROM published_rows
 {%- endmacro %}
 {#- A column of the release would go before an alias of its name. -#}
 {% macro refuse_rows() -%}
-WHEN (SELECT struct_keys({{ row_alias }}) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM published_rows LIMIT 1) AS {{ row_alias }}) <> {{ published_names }} THEN {{ messages.failure('published columns', gate_say.columns) }}
+WHEN (SELECT struct_keys({{ row_alias }}) \
+    FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM published_rows LIMIT 1) AS {{ row_alias }}) \
+    <> {{ published_names }} THEN {{ messages.failure('published columns', gate_say.columns) }}
         WHEN reread.differs THEN {{ messages.failure('second reading of the source', gate_say.reread) }}
         WHEN ordered.rows > 0 THEN {{ messages.failure('order of the rows', gate_say.order) }}
 {%- endmacro %}
 {% macro refuse_left_out() -%}
 {% if suppress %}
-        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in{% if max_suppressed is not none %} OR left_out.records > {{ max_suppressed }}{% endif %} THEN {{ messages.failure('suppressed records', gate_say.outliers) }}
+        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in\
+            {% if max_suppressed is not none %} OR left_out.records \
+            > {{ max_suppressed }}{% endif %} THEN {{ messages.failure('suppressed records', gate_say.outliers) }}
         {% for u in unchanged if u.check_rare %}
         WHEN {{ 'rare'|of(u) }}.values > 0 THEN {{ messages.failure('rare values of ' ~ u.raw_name, u.say_rare_left) }}
         {% endfor %}
@@ -67,19 +77,24 @@ WHEN (SELECT struct_keys({{ row_alias }}) FROM (SELECT * EXCLUDE ({{ copies }}, 
 {% macro refuse_links() -%}
 {% if follows is defined and follows %}
         {% for r in read_links %}
-        WHEN (SELECT texts FROM {{ 'merged'|of(r) }}) > 0 THEN {{ messages.failure('pseudonyms of ' ~ r.raw_name, gate_say['merged ' ~ r.raw_name]) }}
+        WHEN (SELECT texts FROM {{ 'merged'|of(r) }}) > 0 \
+            THEN {{ messages.failure('pseudonyms of ' ~ r.raw_name, gate_say['merged ' ~ r.raw_name]) }}
         {% endfor %}
         WHEN (SELECT persons FROM linked_below_k) > 0 THEN {{ messages.failure('linked rows below k', gate_say.alone) }}
         {% if unchanged|selectattr('check_rare')|list %}
-        WHEN (SELECT persons FROM rare_linked) > 0 THEN {{ messages.failure('linked rows with rare values', gate_say.rarely) }}
+        WHEN (SELECT persons FROM rare_linked) > 0 \
+            THEN {{ messages.failure('linked rows with rare values', gate_say.rarely) }}
         {% endif %}
         {% endif %}
 {%- endmacro %}
 {% macro refuse_models() -%}
 {% for s in model_columns %}{% for m in s.models %}
-        WHEN {{ ('violations of ' ~ m.parameter)|of(m) }}.classes > 0 THEN {{ messages.failure(m.parameter ~ ' of ' ~ m.raw_name, gate_say['model' ~ m.number]) }}
+        WHEN {{ ('violations of ' ~ m.parameter)|of(m) }}.classes > 0 \
+            THEN {{ messages.failure(m.parameter ~ ' of ' ~ m.raw_name, gate_say['model' ~ m.number]) }}
         {% if follows is defined and follows %}
-        WHEN {{ ('linked violations of ' ~ m.parameter)|of(m) }}.classes > 0 THEN {{ messages.failure('linked rows: ' ~ m.parameter ~ ' of ' ~ m.raw_name, gate_say['followed' ~ m.number]) }}
+        WHEN {{ ('linked violations of ' ~ m.parameter)|of(m) }}.classes > 0 \
+            THEN {{ messages.failure('linked rows: ' ~ m.parameter ~ ' of ' ~ m.raw_name, \
+            gate_say['followed' ~ m.number]) }}
         {% endif %}
         {% endfor %}{% endfor %}
 {%- endmacro %}
@@ -105,7 +120,8 @@ WHEN (SELECT struct_keys({{ row_alias }}) FROM (SELECT * EXCLUDE ({{ copies }}, 
         FROM (
             SELECT {% if person %}count(DISTINCT s.person){% else %}sum({{ dealt() }}){% endif %} AS size
             FROM {{ records() }}
-            GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}s.{{ u.column }}{% endfor %}
+            GROUP BY {% for u in unchanged if u.check_rare %}\
+                {% if not loop.first %}, {% endif %}s.{{ u.column }}{% endfor %}
         )
         WHERE size < {{ k }}
     ) AS rare_together

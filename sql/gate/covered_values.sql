@@ -15,12 +15,15 @@ SELECT coalesce(sum(size) FILTER (WHERE NOT coalesce(is_covered, false)), 0) AS 
             FROM (
                 {% if is_wide %}
                 SELECT
-                    {{ column_numbers(climbing) }} AS tree, unnest({{ column_list(climbing, sql('r.')) }}) COLLATE POSIX AS value,
-                    unnest({{ derived_list(climbing, sql('c.'), 'published') }}) COLLATE POSIX AS published, {{ size }} AS size
+                    {{ column_numbers(climbing) }} AS tree, \
+                        unnest({{ column_list(climbing, sql('r.')) }}) COLLATE POSIX AS value,
+                    unnest({{ derived_list(climbing, sql('c.'), 'published') }}) COLLATE POSIX AS published, \
+                    {{ size }} AS size
                 FROM {{ records }}
                 {% else %}
                 {% for q in climbing %}
-                SELECT {{ q.tree }} AS tree, r.{{ q.column }} AS value, c.{{ 'published'|of(q) }} AS published, {{ size }} AS size
+                SELECT {{ q.tree }} AS tree, r.{{ q.column }} AS value, c.{{ 'published'|of(q) }} AS published, \
+                    {{ size }} AS size
                 FROM {{ records }}
                 {% if not loop.last %}UNION ALL{% endif +%}
                 {% endfor %}
@@ -41,13 +44,16 @@ SELECT coalesce(sum(size) FILTER (WHERE NOT coalesce(is_covered, false)), 0) AS 
             SELECT {{ size }} AS size, CASE
                 WHEN c.{{ 'low'|of(q) }} IS NULL AND c.{{ 'high'|of(q) }} IS NULL THEN true
                 WHEN r.{{ q.column }} IS NULL THEN {% if maybe %}true{% else %}false{% endif +%}
-                ELSE ({{ value }} >= c.{{ 'low'|of(q) }}{% if q.bottom %} OR c.{{ 'low'|of(q) }} <= {{ q.bottom }}{% endif %})
-                    AND ({{ value }} <= c.{{ 'high'|of(q) }}{% if q.top %} OR c.{{ 'high'|of(q) }} >= {{ q.top }}{% endif %})
+                ELSE ({{ value }} >= c.{{ 'low'|of(q) }}{% if q.bottom %} OR c.{{ 'low'|of(q) }} \
+                    <= {{ q.bottom }}{% endif %})
+                    AND ({{ value }} <= c.{{ 'high'|of(q) }}{% if q.top %} OR c.{{ 'high'|of(q) }} \
+                        >= {{ q.top }}{% endif %})
             END AS is_covered
             FROM {{ records }}
             {% else %}
             SELECT {{ size }} AS size, CASE
-                WHEN c.{{ 'published'|of(q) }} IS NULL{% if maybe %} OR r.{{ q.column }} IS NULL{% endif %} THEN r.{{ q.column }} IS NULL
+                WHEN c.{{ 'published'|of(q) }} IS NULL{% if maybe %} OR r.{{ q.column }} \
+                    IS NULL{% endif %} THEN r.{{ q.column }} IS NULL
                 WHEN c.{{ 'published'|of(q) }} = '*' THEN true
                 ELSE ({{ value }} >= a.low OR a.unbounded_low) AND ({{ value }} <= a.high OR a.unbounded_high)
             END AS is_covered
@@ -78,7 +84,8 @@ SELECT v.size, CASE
                 SELECT
                     {{ size }} AS size, unnest({{ column_list(block, sql('r.')) }}) AS value,
                     {% if typed %}
-                    unnest({{ derived_list(block, sql('c.'), 'low') }}) AS low, unnest({{ derived_list(block, sql('c.'), 'high') }}) AS high
+                    unnest({{ derived_list(block, sql('c.'), 'low') }}) AS low, \
+                    unnest({{ derived_list(block, sql('c.'), 'high') }}) AS high
                     {% else %}
                     unnest({{ derived_list(block, sql('c.'), 'published') }}) AS published
                     {% endif %}

@@ -1,11 +1,12 @@
-{#- The release gate. It checks the rows in their published form (release/plan/output_rows.sql) against a second reading of
-    the source, and against the policy as it reads it itself (dbanon/gate/rules.py). It shares no step with the code that
-    made the rows: the published values are grouped again, interval texts are parsed, and every category is looked up in
-    the stored hierarchy, level by level. From the plan it takes which record is in which class; it checks that the
-    records are those of the source, and that each may be in its class. `passed` is read where rows are returned, so no
-    row is returned before all have been checked. -#}
+{#- The release gate. It checks the rows in their published form (release/plan/output_rows.sql) against a second reading
+    of the source, and against the policy as it reads it itself (dbanon/gate/rules.py). It shares no step with the code
+    that made the rows: the published values are grouped again, interval texts are parsed, and every category is looked
+    up in the stored hierarchy, level by level. From the plan it takes which record is in which class; it checks that
+    the records are those of the source, and that each may be in its class. `passed` is read where rows are returned, so
+    no row is returned before all have been checked. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
-{%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes, untrue with context -%}
+{%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, \
+    refuse_models, refuse_rows, sizes, untrue with context -%}
 {%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'shared/messages.sql' import message_text, named_messages with context -%}
@@ -17,7 +18,8 @@ regrouped_classes AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, sum(len({{ copies }})) AS size
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, \
+            {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
     FROM published_rows
     GROUP BY ALL
@@ -32,13 +34,15 @@ checks AS MATERIALIZED (
     SELECT counted.rows_out > 0 AS has_rows, CASE
         {{ refuse_rows() }}
         WHEN counted.unknown > 0 THEN {{ messages.failure('records without a class', gate_say.unknown) }}
-        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN {{ messages.failure('missing records', gate_say.lost) }}
+        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in \
+            THEN {{ messages.failure('missing records', gate_say.lost) }}
         {{ refuse_left_out() }}
         WHEN untrue.classes > 0 THEN {{ messages.failure('records of the source', gate_say.untrue) }}
         WHEN classes.small > 0 THEN {{ messages.failure('classes below k', gate_say.small) }}
         {{ refuse_links() }}
         WHEN classes.confused > 0 THEN {{ messages.failure('equal classes', gate_say.confused) }}
-        WHEN covered.uncovered > 0 THEN {{ messages.failure('values that do not cover the original', gate_say.uncovered) }}
+        WHEN covered.uncovered > 0 \
+            THEN {{ messages.failure('values that do not cover the original', gate_say.uncovered) }}
         WHEN classes.finer > 0 THEN {{ messages.failure('values finer than the policy', gate_say.finer) }}
         {{ refuse_models() }}
     END AS failure
@@ -52,7 +56,8 @@ checks AS MATERIALIZED (
         LEFT JOIN regrouped_classes AS c ON c.class_id = r.class_id
     ) AS counted,
     (
-        {{ uncovered_values(sql('class_originals AS r LEFT JOIN regrouped_classes AS c USING (class_id)'), sql('r.size'), false) }}
+        {{ uncovered_values(sql('class_originals AS r LEFT JOIN regrouped_classes AS c USING (class_id)'), \
+            sql('r.size'), false) }}
     ) AS covered,
     {{ reread() }},
     {{ out_of_order() }},
@@ -61,16 +66,25 @@ checks AS MATERIALIZED (
         SELECT
             count(*) FILTER (WHERE coalesce(size, 0) < {{ k }}) AS small,
             count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) AS confused,
-            0{% if is_wide and not typed %}{% for block in rule_blocks %} + (SELECT count(*) FROM {{ 'parsed'|of(block[0]) }} WHERE NOT keeps){% endfor %}{% else %}{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %}{% endif %} AS finer
+            0{% if is_wide and not typed %}{% for block in rule_blocks %} + (SELECT count(*) \
+                FROM {{ 'parsed'|of(block[0]) }} WHERE NOT keeps){% endfor %}{% else %}\
+                {% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }})\
+                {% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} \
+                WHERE NOT keeps){% endif %}{% endfor %}{% endif %} AS finer
         FROM (
             SELECT
                 sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high
-                {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
+                {% if typed %}{% for r in rules if r.is_number %}, \
+                    bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} \
+                    AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, \
+                    false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
             FROM regrouped_classes AS c
             LEFT JOIN (
                 {{ sizes() }}
             ) AS r ON r.class_id = c.class_id
-            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.{{ 'low'|of(q) }}, c.{{ 'high'|of(q) }}{% else %}c.{{ 'published'|of(q) }}{% endif %}{% endfor %}
+            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}\
+                {% if q.is_number and typed %}c.{{ 'low'|of(q) }}, \
+                c.{{ 'high'|of(q) }}{% else %}c.{{ 'published'|of(q) }}{% endif %}{% endfor %}
         )
     ) AS classes
     {{ left_out_and_judged() }}

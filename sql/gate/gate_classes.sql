@@ -24,8 +24,11 @@ stated_check AS MATERIALIZED (
         ELSE true
     END AS passed
     FROM
-        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}::BIGINT{{ shown }})) AS seal FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS told,
-        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}{{ shown }})) AS seal FROM (SELECT {{ class_id }}{{ shown }}, sum(len({{ copies }}))::BIGINT AS {{ names.size }} FROM published_rows GROUP BY ALL)) AS own
+        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}::BIGINT{{ shown }})) AS seal \
+            FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS told,
+        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}{{ shown }})) AS seal \
+            FROM (SELECT {{ class_id }}{{ shown }}, sum(len({{ copies }}))::BIGINT AS {{ names.size }} \
+            FROM published_rows GROUP BY ALL)) AS own
         {% if person %}
         , (
             SELECT count(*) AS wrong
@@ -43,8 +46,11 @@ stated_check AS MATERIALIZED (
         ) AS unplaced
         {% endif %}
         {% for u in unchanged if u.is_sensitive %}
-        , (SELECT sum(hash(id, (said).value, (said).size::BIGINT)) AS seal FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS {{ 'stated'|of(u) }}
-        , (SELECT sum(hash(class_id, value, size)) AS seal FROM (SELECT class_id, {{ u.column }} AS value, sum(size)::BIGINT AS size FROM released_values GROUP BY ALL)) AS {{ 'recounted'|of(u) }}
+        , (SELECT sum(hash(id, (said).value, (said).size::BIGINT)) AS seal \
+            FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS {{ 'stated'|of(u) }}
+        , (SELECT sum(hash(class_id, value, size)) AS seal \
+            FROM (SELECT class_id, {{ u.column }} AS value, sum(size)::BIGINT AS size FROM released_values \
+            GROUP BY ALL)) AS {{ 'recounted'|of(u) }}
         {% endfor %}
         {% if can_check_loss %}
         , (

@@ -6,19 +6,26 @@
 {%- set plain = unchanged|rejectattr('is_link')|list -%}
 {% include 'gate/class_loss.sql' %}
 {% macro coded(r) -%}
-    CASE WHEN {{ r.column }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}{{ r.column }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
+    CASE WHEN {{ r.column }} IS NOT NULL \
+        THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}{{ r.column }}{% if r.bottom %}, \
+        {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
 {%- endmacro %}
 -- One row: true, or an error if a metric differs from the result of the gate's own formula.
 stated_check AS MATERIALIZED (
-    SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE m.value IS DISTINCT FROM o.value AND NOT coalesce(abs(m.value - o.value) <= 1e-6 * greatest(1, abs(o.value)), false)) > 0 OR count(*) > count(DISTINCT o.metric) THEN error({{ gate_say.stated }}) ELSE true END AS passed
+    SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false \
+        WHEN count(*) FILTER (WHERE m.value IS DISTINCT FROM o.value \
+        AND NOT coalesce(abs(m.value - o.value) <= 1e-6 * greatest(1, abs(o.value)), false)) > 0 \
+        OR count(*) > count(DISTINCT o.metric) THEN error({{ gate_say.stated }}) ELSE true END AS passed
     FROM (
         SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released_values
         UNION ALL
-        SELECT 'suppressed', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM record_classes WHERE class_id = -1){% else %}0{% endif %}
+        SELECT 'suppressed', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM record_classes WHERE class_id = -1)\
+            {% else %}0{% endif %}
         {% for s in model_columns %}{% for m in s.models %}
         UNION ALL
         {# The achieved value is that of the worst class. #}
-        (SELECT {{ m.metric_label }}, value FROM {{ ('measured ' ~ m.parameter)|of(m) }} ORDER BY value {% if m.higher %}ASC{% else %}DESC{% endif %} NULLS LAST LIMIT 1)
+        (SELECT {{ m.metric_label }}, value FROM {{ ('measured ' ~ m.parameter)|of(m) }} \
+            ORDER BY value {% if m.higher %}ASC{% else %}DESC{% endif %} NULLS LAST LIMIT 1)
         {% endfor %}{% endfor %}
         {% if person %}
         UNION ALL
@@ -27,10 +34,13 @@ stated_check AS MATERIALIZED (
         {% for u in unchanged if u.is_sensitive %}
         UNION ALL
         SELECT 'n_rare_values:' || {{ u.label }}, count(*)
-        FROM ({% if person %}SELECT count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY s.{{ u.column }}{% else %}SELECT sum(len({{ copies }})) AS size FROM published_rows GROUP BY {{ u.name }}{% endif %})
+        FROM ({% if person %}SELECT count(DISTINCT s.person) AS size FROM {{ records() }} \
+            GROUP BY s.{{ u.column }}{% else %}SELECT sum(len({{ copies }})) AS size FROM published_rows \
+            GROUP BY {{ u.name }}{% endif %})
         WHERE size < {{ k }}
         UNION ALL
-        SELECT 'homogeneous_share:' || {{ u.label }}, coalesce(sum(size) FILTER (WHERE NOT differs), 0)::DOUBLE / sum(size)
+        SELECT 'homogeneous_share:' || {{ u.label }}, \
+            coalesce(sum(size) FILTER (WHERE NOT differs), 0)::DOUBLE / sum(size)
         FROM (
             SELECT
                 sum(len({{ copies }})) AS size,
@@ -45,12 +55,17 @@ stated_check AS MATERIALIZED (
         UNION ALL
         SELECT 'c_avg', avg(size) / {{ k }} FROM regrouped_classes
         UNION ALL
-        SELECT 'risk_average', sum(v.size / p.size::DOUBLE) / sum(v.size) FROM regrouped_classes AS v JOIN ({{ sizes() }}) AS p ON p.class_id = v.class_id
+        SELECT 'risk_average', sum(v.size / p.size::DOUBLE) / sum(v.size) FROM regrouped_classes AS v \
+            JOIN ({{ sizes() }}) AS p ON p.class_id = v.class_id
         {% if plain and not person %}
         UNION ALL
-        SELECT 'k_full_record', min(size) FROM (SELECT sum(len({{ copies }})) AS size FROM published_rows GROUP BY {{ class_id }}{% for u in plain %}, {{ u.name }}{% endfor %})
+        SELECT 'k_full_record', min(size) \
+            FROM (SELECT sum(len({{ copies }})) AS size FROM published_rows \
+            GROUP BY {{ class_id }}{% for u in plain %}, {{ u.name }}{% endfor %})
         UNION ALL
-        SELECT 'unique_by_unchanged_columns', count(*) FROM (SELECT sum(len({{ copies }})) AS size FROM published_rows GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
+        SELECT 'unique_by_unchanged_columns', count(*) \
+            FROM (SELECT sum(len({{ copies }})) AS size FROM published_rows \
+            GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
         {% endif %}
         {% if can_check_loss %}
         UNION ALL
@@ -79,24 +94,31 @@ stated_check AS MATERIALIZED (
         FROM (
             {% for r in rules %}
             {% if r.is_number %}
-            SELECT CASE WHEN filled IS NULL THEN 0 WHEN filled < size THEN size ELSE greatest(squares - total * total / size, 0) END AS error
+            SELECT CASE WHEN filled IS NULL THEN 0 WHEN filled < size THEN size \
+                ELSE greatest(squares - total * total / size, 0) END AS error
             FROM (
-                SELECT class_id, sum(size)::DOUBLE AS size, sum(size) FILTER (WHERE x IS NOT NULL) AS filled, sum(size * x) AS total, sum(size * x * x) AS squares
+                SELECT class_id, sum(size)::DOUBLE AS size, sum(size) FILTER (WHERE x IS NOT NULL) AS filled, \
+                    sum(size * x) AS total, sum(size * x * x) AS squares
                 FROM (
-                    SELECT o.class_id, o.size, CASE WHEN o.x IS NOT NULL THEN coalesce({{ apart(r.compared, sql('o.x'), sql('e.low')) }} / nullif({{ apart(r.compared, sql('e.high'), sql('e.low')) }}, 0), 0.0) END AS x
+                    SELECT o.class_id, o.size, CASE WHEN o.x IS NOT NULL \
+                        THEN coalesce({{ apart(r.compared, sql('o.x'), sql('e.low')) }} \
+                        / nullif({{ apart(r.compared, sql('e.high'), sql('e.low')) }}, 0), 0.0) END AS x
                     FROM (SELECT class_id, size, {{ coded(r) }} AS x FROM class_originals) AS o,
                         (SELECT min({{ coded(r) }}) AS low, max({{ coded(r) }}) AS high FROM class_originals) AS e
                 )
                 GROUP BY class_id
             )
             {% else %}
-            SELECT CASE WHEN sum(size) FILTER (WHERE x IS NOT NULL) < sum(size) THEN sum(size) ELSE sum(size) - max(size) END AS error
+            SELECT CASE WHEN sum(size) FILTER (WHERE x IS NOT NULL) < sum(size) THEN sum(size) \
+                ELSE sum(size) - max(size) END AS error
             FROM (
-                SELECT o.class_id, {% if not r.min_level %}o.{{ r.column }}{% elif quasi[r.i].rows %}c.lifted{% else %}CASE WHEN o.{{ r.column }} IS NOT NULL THEN '*' END{% endif %} AS x, sum(o.size) AS size
+                SELECT o.class_id, {% if not r.min_level %}o.{{ r.column }}{% elif quasi[r.i].rows %}c.lifted\
+                    {% else %}CASE WHEN o.{{ r.column }} IS NOT NULL THEN '*' END{% endif %} AS x, sum(o.size) AS size
                 FROM class_originals AS o
                 {% if r.min_level and quasi[r.i].rows %}
                 LEFT JOIN (
-                    SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], ' > ') AS lifted
+                    SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], \
+                        ' > ') AS lifted
                     FROM ancestor_paths
                     WHERE tree = {{ r.tree }} AND parent IS NULL
                 ) AS c ON c.value = o.{{ r.column }}

@@ -12,11 +12,12 @@
     {% for l in pseudonym_columns %}{% if not loop.first %} OR {% endif %}{{ of }}{{ l.column }} IS NOT NULL{% endfor %}
 {%- endmacro %}
 {% macro same(one, other) -%}
-    {% for l in pseudonym_columns %}{% if not loop.first %} AND {% endif %}{{ other }}.{{ l.column }} IS NOT DISTINCT FROM {{ one }}.{{ l.column }}{% endfor %}
+    {% for l in pseudonym_columns %}{% if not loop.first %} AND {% endif %}{{ other }}.{{ l.column }} \
+        IS NOT DISTINCT FROM {{ one }}.{{ l.column }}{% endfor %}
 {%- endmacro %}
 {% set rare = unchanged|selectattr('check_rare')|list %}
-{#- One row per row of a query (label, size, links) and part that it is of. A row without any pseudonym is judged as a single
-    one with pseudonyms that no other row has. -#}
+{#- One row per row of a query (label, size, links) and part that it is of. A row without any pseudonym is judged as a
+    single one with pseudonyms that no other row has. -#}
 {% macro parts(seen) %}
     SELECT * EXCLUDE (parts), unnest(parts) AS part
     FROM (
@@ -27,7 +28,8 @@
                 'size': CASE WHEN {{ has(sql('(r).')) }} THEN (r).size ELSE 1 END,
                 'links': [
                     {% for l in pseudonym_columns %}
-                    CASE WHEN {{ has(sql('(r).')) }} THEN (r).{{ l.column }} ELSE chr(0) || '{{ l.i }} ' || (r).label END
+                    CASE WHEN {{ has(sql('(r).')) }} THEN (r).{{ l.column }} \
+                        ELSE chr(0) || '{{ l.i }} ' || (r).label END
                     {%- if not loop.last %},{% endif +%}
                     {% endfor %}
                 ]
@@ -40,8 +42,10 @@
 trails AS MATERIALIZED (
     SELECT link, single_in, dense_rank() OVER (ORDER BY seen ASC) AS trail
     FROM (
-        SELECT link, CASE WHEN sum(size) = 1 THEN min(class_id) END AS single_in, list(row(class_id, size) ORDER BY class_id ASC) AS seen
-        FROM (SELECT {{ each() }} AS link, class_id, sum(size) AS size FROM released_values WHERE {{ has() }} GROUP BY ALL)
+        SELECT link, CASE WHEN sum(size) = 1 THEN min(class_id) END AS single_in, \
+            list(row(class_id, size) ORDER BY class_id ASC) AS seen
+        FROM (SELECT {{ each() }} AS link, class_id, sum(size) AS size FROM released_values WHERE {{ has() }} \
+            GROUP BY ALL)
         GROUP BY link
     )
 ),
@@ -55,13 +59,15 @@ followed_records AS MATERIALIZED (
 ),
 -- One row per class in which k persons have a single row; a row without a pseudonym there is like theirs.
 single_rows AS MATERIALIZED (
-    SELECT single_in AS class_id FROM followed_records WHERE single_in IS NOT NULL GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}
+    SELECT single_in AS class_id FROM followed_records WHERE single_in IS NOT NULL GROUP BY single_in \
+        HAVING count(DISTINCT person) >= {{ k }}
 ),
 {% else %}
 -- One row per combination of pseudonyms and a class, and part of what is linked to it: the row, each pseudonym, all
 -- of it. Parts that readers cannot distinguish have equal numbers.
 trails AS MATERIALIZED (
-    {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released_values GROUP BY ALL{% endset %}
+    {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released_values \
+        GROUP BY ALL{% endset %}
     {{ parts(seen) }}
 ),
 -- One row per record with a pseudonym and part of linked rows that it belongs to, which is treated as a class.
@@ -77,7 +83,8 @@ followed_records AS MATERIALIZED (
 single_rows AS MATERIALIZED (
     SELECT t.label::BIGINT AS class_id
     FROM trails AS t
-    LEFT JOIN (SELECT class_id FROM followed_records GROUP BY class_id HAVING count(DISTINCT person) >= {{ k }}) AS g ON g.class_id = t.part
+    LEFT JOIN (SELECT class_id FROM followed_records GROUP BY class_id HAVING count(DISTINCT person) >= {{ k }}) AS g \
+        ON g.class_id = t.part
     WHERE NOT ({{ has(sql('t.')) }})
     GROUP BY t.label
     HAVING count(*) = count(g.class_id)
@@ -89,9 +96,11 @@ single_rows AS MATERIALIZED (
 linked_below_k AS MATERIALIZED (
     SELECT coalesce(sum(persons), 0) AS persons
     FROM (
-        SELECT count(DISTINCT f.person) + count(DISTINCT row(f.class_id, f.trail)) FILTER (WHERE f.person IS NULL) AS persons
+        SELECT count(DISTINCT f.person) + count(DISTINCT row(f.class_id, f.trail)) \
+            FILTER (WHERE f.person IS NULL) AS persons
         FROM followed_records AS f
-        JOIN (SELECT class_id, trail FROM followed_records GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}) AS g USING (class_id, trail)
+        JOIN (SELECT class_id, trail FROM followed_records GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}) AS g \
+            USING (class_id, trail)
         UNION ALL
         SELECT sum(size)
         FROM released_values
@@ -105,7 +114,8 @@ linked_below_k AS MATERIALIZED (
 {% if pseudonym_columns|length > 1 %}
 -- One row per combination of pseudonyms and values, and part of what is linked to it.
 values_trail AS MATERIALIZED (
-    {%- set seen %}SELECT {{ each() }}, row({{ values }}0)::VARCHAR COLLATE POSIX AS label, sum(size)::BIGINT AS size FROM released_values GROUP BY ALL{% endset %}
+    {%- set seen %}SELECT {{ each() }}, row({{ values }}0)::VARCHAR COLLATE POSIX AS label, sum(size)::BIGINT AS size \
+        FROM released_values GROUP BY ALL{% endset %}
     {{ parts(seen) }}
 ),
 {% endif %}
@@ -114,13 +124,15 @@ linked_values AS MATERIALIZED (
     {% set own %}row({% for u in rare %}s.{{ u.column }}, {% endfor %}0)::VARCHAR COLLATE POSIX{% endset %}
     SELECT s.person, {% if pseudonym_columns|length == 1 %}row(v.lines, {{ own }}){% else %}v.part{% endif %} AS part
     FROM source AS s
-    JOIN (SELECT DISTINCT rid FROM record_classes{% if suppress %} WHERE class_id <> -1{% endif %}) AS l ON l.rid = s.rid
+    JOIN (SELECT DISTINCT rid FROM record_classes{% if suppress %} WHERE class_id <> -1{% endif %}) AS l \
+        ON l.rid = s.rid
     {% if pseudonym_columns|length == 1 %}
     JOIN (
         SELECT link, list(line ORDER BY line COLLATE POSIX ASC) AS lines
         FROM (
             SELECT link, row({{ values }}size)::VARCHAR AS line
-            FROM (SELECT {{ each() }} AS link{% for u in rare %}, {{ u.column }}{% endfor %}, sum(size) AS size FROM released_values WHERE {{ has() }} GROUP BY ALL)
+            FROM (SELECT {{ each() }} AS link{% for u in rare %}, {{ u.column }}{% endfor %}, sum(size) AS size \
+                FROM released_values WHERE {{ has() }} GROUP BY ALL)
         )
         GROUP BY link
     ) AS v ON v.link = {{ each(sql('s.')) }}
@@ -157,7 +169,8 @@ rare_linked AS MATERIALIZED (
         SELECT sum(size)
         FROM (
             {% set own %}row({{ values }}0)::VARCHAR COLLATE POSIX{% endset %}
-            SELECT {% if pseudonym_columns|length == 1 %}row([row({{ values }}1)::VARCHAR], {{ own }}){% else %}{{ own }}{% endif %} AS part, sum(size) AS size
+            SELECT {% if pseudonym_columns|length == 1 %}row([row({{ values }}1)::VARCHAR], {{ own }})\
+                {% else %}{{ own }}{% endif %} AS part, sum(size) AS size
             FROM released_values
             WHERE NOT ({{ has() }})
             GROUP BY ALL
@@ -170,10 +183,12 @@ rare_linked AS MATERIALIZED (
 {% for r in read_links %}
 -- One row: how many values share a pseudonym with another value, and the least length of pseudonyms without this.
 {{ 'merged'|of(r) }} AS MATERIALIZED (
-    SELECT coalesce(sum(len(texts)), 0) AS texts, dbanon_pseudonym_length(flatten(list(texts)), {{ r.settings }}) AS least
+    SELECT coalesce(sum(len(texts)), 0) AS texts, \
+        dbanon_pseudonym_length(flatten(list(texts)), {{ r.settings }}) AS least
     FROM (
         SELECT list(told) AS texts
-        FROM (SELECT DISTINCT {{ r.value_text }} COLLATE POSIX AS told, {{ r.pseudonym }} COLLATE POSIX AS made FROM {{ origin }})
+        FROM (SELECT DISTINCT {{ r.value_text }} COLLATE POSIX AS told, {{ r.pseudonym }} COLLATE POSIX AS made \
+            FROM {{ origin }})
         WHERE told IS NOT NULL
         GROUP BY made
         HAVING count(*) > 1

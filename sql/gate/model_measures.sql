@@ -5,7 +5,8 @@
 {% for s in model_columns if s.models %}
 {# In the joint form a class is judged within equal values of the other sensitive columns. #}
 {% macro part(from) -%}
-    {% if joint and model_columns|length > 1 %}row({{ from }}class_id{% for o in model_columns if o.i != s.i %}, {% if person %}s.{% endif %}{{ o.column }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
+    {% if joint and model_columns|length > 1 %}row({{ from }}class_id{% for o in model_columns if o.i != s.i %}, \
+        {% if person %}s.{% endif %}{{ o.column }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
 {%- endmacro %}
 -- One row per class and sensitive value: how many records or persons. In the joint form, records with equal values of
 -- the other sensitive columns are checked together.
@@ -35,7 +36,8 @@
 {% if follows is defined and follows %}
 {# The same measure for the persons whose linked rows are in the same classes. #}
 {% macro trailed() -%}
-    row(s.class_id, s.trail{% if joint and model_columns|length > 1 %}{% for o in model_columns if o.i != s.i %}, s.{{ o.column }}{% endfor %}{% endif %})
+    row(s.class_id, s.trail{% if joint and model_columns|length > 1 %}{% for o in model_columns if o.i != s.i %}, \
+        s.{{ o.column }}{% endfor %}{% endif %})
 {%- endmacro %}
 {{ 'followed values'|of(s) }} AS MATERIALIZED (
     SELECT {{ trailed() }} AS class_id, s.{{ s.column }} AS value, count(DISTINCT s.person) AS size
@@ -53,9 +55,11 @@
 -- One row per sensitive value: how many records or persons have it in all classes (in a refresh: in the whole source).
 {{ 'in all'|of(s) }} AS MATERIALIZED (
     {% if whole_table %}
-    SELECT {{ s.column }} AS value, sum(size)::BIGINT AS size FROM {{ 'larger'|of(s) }} GROUP BY ALL HAVING sum(size) > 0
+    SELECT {{ s.column }} AS value, sum(size)::BIGINT AS size FROM {{ 'larger'|of(s) }} GROUP BY ALL \
+        HAVING sum(size) > 0
     {% elif version %}
-    SELECT {{ s.column }} AS value, count({% if person %}DISTINCT person{% else %}*{% endif %})::BIGINT AS size FROM whole GROUP BY ALL{% if person %} HAVING count(person) > 0{% endif %}
+    SELECT {{ s.column }} AS value, count({% if person %}DISTINCT person{% else %}*{% endif %})::BIGINT AS size \
+        FROM whole GROUP BY ALL{% if person %} HAVING count(person) > 0{% endif %}
     {% elif person %}
     SELECT s.{{ s.column }} AS value, count(DISTINCT s.person) AS size
     FROM {{ records() }}
@@ -67,11 +71,13 @@
 ),
 {% for m in s.models %}
 {% import m.file as model %}
-{% set of = {'held': 'by class'|of(s), 'body': 'class sizes'|of(s), 'overall': 'in all'|of(s), 'places': ('places for ' ~ m.parameter)|of(m)} %}
+{% set of = {'held': 'by class'|of(s), 'body': 'class sizes'|of(s), 'overall': 'in all'|of(s), \
+    'places': ('places for ' ~ m.parameter)|of(m)} %}
 {% if m.order %}
 -- One row per value: its position among the others, for the distance of two distributions.
 {{ ('places for ' ~ m.parameter)|of(m) }} AS MATERIALIZED (
-    {% if s.tree %}{{ model.places(m.form, of.overall, sql('(FROM hierarchy WHERE tree = ', s.tree.tree, ')'), sql('(SELECT label, node AS place FROM nodes WHERE is_leaf AND tree = ', s.tree.tree, ')')) }}
+    {% if s.tree %}{{ model.places(m.form, of.overall, sql('(FROM hierarchy WHERE tree = ', s.tree.tree, ')'), \
+        sql('(SELECT label, node AS place FROM nodes WHERE is_leaf AND tree = ', s.tree.tree, ')')) }}
     {% else %}{{ model.places(m.form, of.overall, none, none) }}
     {% endif %}
 ),
@@ -80,7 +86,8 @@
 {{ ('measured ' ~ m.parameter)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of, m.settings) }}),
 {% if follows is defined and follows %}
 -- One row per class and trail of linked rows, and per trail (class -2): the value of the privacy model.
-{% set of_links = {'held': 'followed values'|of(s), 'body': 'followed sizes'|of(s), 'overall': of.overall, 'places': of.places} %}
+{% set of_links = {'held': 'followed values'|of(s), 'body': 'followed sizes'|of(s), 'overall': of.overall, \
+    'places': of.places} %}
 {{ ('followed ' ~ m.parameter)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of_links, m.settings) }}),
 {% endif %}
 {% endfor %}

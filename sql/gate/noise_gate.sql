@@ -2,7 +2,8 @@
     necessary conditions can be checked. A class has k records (persons) and their unchanged values; a category is a
     text with which a record of the class may be published; a number is within top, bottom and (if noise keeps to it)
     the column, and on its grid; each class has its NULLs. It shares no step with the code that drew the values. -#}
-{%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes, untrue with context -%}
+{%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, \
+    refuse_rows, sizes, untrue with context -%}
 {%- from 'gate/policy_conformance.sql' import at_edge with context -%}
 {%- from 'shared/messages.sql' import message_text, named_messages with context -%}
 {%- from 'gate/reread_check.sql' import reread with context -%}
@@ -20,12 +21,14 @@ checks AS MATERIALIZED (
     SELECT counted.rows_out > 0 AS has_rows, CASE
         {{ refuse_rows() }}
         WHEN counted.unknown > 0 THEN {{ messages.failure('records without a class', gate_say.unknown) }}
-        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN {{ messages.failure('missing records', gate_say.lost) }}
+        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in \
+            THEN {{ messages.failure('missing records', gate_say.lost) }}
         {{ refuse_left_out() }}
         WHEN untrue.classes > 0 THEN {{ messages.failure('records of the source', gate_say.untrue) }}
         WHEN classes.small > 0 THEN {{ messages.failure('classes below k', gate_say.small) }}
         {% for q in quasi %}
-        WHEN {{ 'outside'|of(q) }}.classes > 0 THEN {{ messages.failure('values of ' ~ q.raw_name, gate_say['strange' ~ q.i]) }}
+        WHEN {{ 'outside'|of(q) }}.classes > 0 \
+            THEN {{ messages.failure('values of ' ~ q.raw_name, gate_say['strange' ~ q.i]) }}
         {% endfor %}
         {{ refuse_models() }}
     END AS failure
@@ -50,18 +53,24 @@ checks AS MATERIALIZED (
             SELECT
                 t.class_id, sum(t.size) FILTER (WHERE t.value IS NULL) AS nulls,
                 count(*) FILTER (WHERE t.value IS NOT NULL AND NOT (true
-                    {% if r.top %}AND t.value <= {{ r.top }}{% endif %} {% if r.bottom %}AND t.value >= {{ r.bottom }}{% endif %}
-                    {% if not by_column %}AND t.value <= e.high{% if not (r.grid.unit or r.grid.step) %} AND t.value >= e.low{% endif %}{% endif %}
+                    {% if r.top %}AND t.value <= {{ r.top }}{% endif %} {% if r.bottom %}AND t.value \
+                        >= {{ r.bottom }}{% endif %}
+                    {% if not by_column %}AND t.value <= e.high{% if not (r.grid.unit or r.grid.step) %} AND t.value \
+                        >= e.low{% endif %}{% endif %}
                     {% if r.grid.unit or r.grid.step %}
-                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.ends.min_value %}t.value = {{ r.ends.min_value }} OR {% endif %}{{ at_edge(r, r.grid, sql('t.value'), true) }})
+                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value \
+                        = {{ r.bottom }} OR {% endif %}{% if r.ends.min_value %}t.value \
+                        = {{ r.ends.min_value }} OR {% endif %}{{ at_edge(r, r.grid, sql('t.value'), true) }})
                     {% endif %}
                 )) AS beyond
             FROM {{ 'published values'|of(q) }} AS t
-            CROSS JOIN (SELECT min({{ q.column }}){% if q.ends.is_day %}::DATE{% endif %} AS low, max({{ q.column }}){% if q.ends.is_day %}::DATE{% endif %} AS high FROM source) AS e
+            CROSS JOIN (SELECT min({{ q.column }}){% if q.ends.is_day %}::DATE{% endif %} AS low, \
+                max({{ q.column }}){% if q.ends.is_day %}::DATE{% endif %} AS high FROM source) AS e
             GROUP BY t.class_id
         ) AS t
         FULL JOIN (
-            SELECT class_id, sum(size) FILTER (WHERE {{ q.column }} IS NULL) AS nulls FROM class_originals GROUP BY class_id
+            SELECT class_id, sum(size) FILTER (WHERE {{ q.column }} IS NULL) AS nulls FROM class_originals \
+                GROUP BY class_id
         ) AS o ON o.class_id = t.class_id
         WHERE t.beyond > 0 OR t.nulls IS DISTINCT FROM o.nulls
         {% elif q.is_drawn %}
@@ -69,7 +78,8 @@ checks AS MATERIALIZED (
         FROM {{ 'published values'|of(q) }} AS t
         WHERE NOT EXISTS (
             FROM (
-                SELECT o.class_id, c.published FROM class_originals AS o JOIN allowed_values AS c ON c.tree = {{ q.tree }} AND c.value = o.{{ q.column }}
+                SELECT o.class_id, c.published FROM class_originals AS o \
+                    JOIN allowed_values AS c ON c.tree = {{ q.tree }} AND c.value = o.{{ q.column }}
                 UNION
                 SELECT class_id, NULL FROM class_originals WHERE {{ q.column }} IS NULL
             ) AS may
@@ -80,9 +90,11 @@ checks AS MATERIALIZED (
         SELECT count(DISTINCT o.class_id) AS classes
         FROM class_originals AS o
         LEFT JOIN (
-            SELECT class_id, any_value(value) AS value, count(*) AS values FROM {{ 'published values'|of(q) }} GROUP BY class_id
+            SELECT class_id, any_value(value) AS value, count(*) AS values FROM {{ 'published values'|of(q) }} \
+                GROUP BY class_id
         ) AS t ON t.class_id = o.class_id
-        LEFT JOIN (FROM allowed_values WHERE tree = {{ q.tree }}) AS c ON c.value = o.{{ q.column }} AND c.published = t.value
+        LEFT JOIN (FROM allowed_values WHERE tree = {{ q.tree }}) AS c ON c.value = o.{{ q.column }} \
+            AND c.published = t.value
         WHERE t.values IS DISTINCT FROM 1 OR NOT CASE
             WHEN t.value IS NULL THEN o.{{ q.column }} IS NULL
             WHEN o.{{ q.column }} IS NULL THEN t.value = '*'

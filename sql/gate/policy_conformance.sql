@@ -6,12 +6,15 @@
     (true
     {%- if r.bottom %} AND {{ end }} > {{ r.bottom }}{% endif %}
     {%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}
-    {%- for grid in r.grid.checked %} AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.ends.min_value, r.ends.max_value) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
+    {%- for grid in r.grid.checked %} \
+        AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.ends.min_value, r.ends.max_value) if limit %} \
+        OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
     )
 {%- endmacro %}
 {#- Whether the top and bottom of the call cut no cell of the declared grid. -#}
 {% macro keeps_cells(r) -%}
-    {%- if r.grid.declared %}{% for end in r.call_limits %} AND ({{ at_edge(r, r.grid.declared, r[end], end == 'top') }}){% endfor %}{% endif -%}
+    {%- if r.grid.declared %}{% for end in r.call_limits %} \
+        AND ({{ at_edge(r, r.grid.declared, r[end], end == 'top') }}){% endfor %}{% endif -%}
 {%- endmacro %}
 {#- Whether a cell of a grid begins, or ends, with a value. -#}
 {% macro at_edge(r, grid, end, is_low) -%}
@@ -22,15 +25,18 @@
         {%- elif grid.unit == 'month' -%} day({{ day }}) = 1
         {%- elif grid.unit == 'quarter' -%} day({{ day }}) = 1 AND month({{ day }}) % 3 = 1
         {%- else -%} day({{ day }}) = 1 AND month({{ day }}) = 1
-            {%- if grid.unit == 'decade' %} AND year({{ day }}) % 10 = 0{% elif grid.unit == 'century' %} AND year({{ day }}) % 100 = 0{% endif -%}
+            {%- if grid.unit == 'decade' %} AND year({{ day }}) % 10 = 0\
+                {% elif grid.unit == 'century' %} AND year({{ day }}) % 100 = 0{% endif -%}
         {%- endif -%}
     {%- elif r.is_whole -%}
-        {%- if is_low -%} {{ end }} % {{ grid.step }} = 0 {%- else -%} TRY({{ end }} + 1) % {{ grid.step }} = 0 {%- endif -%}
+        {%- if is_low -%} {{ end }} % {{ grid.step }} = 0 {%- else -%} TRY({{ end }} + 1) % {{ grid.step }} \
+            = 0 {%- endif -%}
     {%- elif not r.is_float -%} {{ end }} % {{ grid.step }} = 0
     {%- else -%}
         {#- As far as numbers of this size can say so. #}
         NOT isfinite({{ end }}::DOUBLE / {{ grid.step }})
-        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ grid.step }}) * {{ grid.step }}) <= 1e-9 * {{ grid.step }} + {{ r.relative_error }} * abs({{ end }}::DOUBLE)
+        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ grid.step }}) * {{ grid.step }}) <= 1e-9 \
+            * {{ grid.step }} + {{ r.relative_error }} * abs({{ end }}::DOUBLE)
     {%- endif -%}
 {%- endmacro %}
 {#- For an end in text: `<=18` and `>=90` are open, and may represent more than bottom and top. -#}

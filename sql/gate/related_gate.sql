@@ -1,5 +1,5 @@
-{#- The release gate of related tables. It checks the rows in their published form against a second reading of the tables
-    and of the policies: first every row, then what the rows of all tables reveal together about each person
+{#- The release gate of related tables. It checks the rows in their published form against a second reading of the
+    tables and of the policies: first every row, then what the rows of all tables reveal together about each person
     (related_person_values.sql), joined again by the published pseudonyms. From the plan it takes which record a
     published row is about, and checks that it may be. -#}
 {%- from 'gate/related_regrouped.sql' import bytes, texts with context -%}
@@ -29,7 +29,8 @@
 {% for t in children %}
 -- One row per pseudonym: all its published rows.
 {{ 'together'|of(t) }} AS MATERIALIZED (
-    SELECT pseudonym, count(*) AS size, min(class_id) AS low, max(class_id) AS high, list(seen ORDER BY seen ASC) AS seen, list(told ORDER BY told ASC) AS told
+    SELECT pseudonym, count(*) AS size, min(class_id) AS low, max(class_id) AS high, \
+        list(seen ORDER BY seen ASC) AS seen, list(told ORDER BY told ASC) AS told
     FROM {{ 'shown'|of(t) }}
     GROUP BY pseudonym
 ),
@@ -37,7 +38,8 @@
 {{ 'held'|of(t) }} AS MATERIALIZED (
     SELECT p.number, count(c.number) AS size
     FROM {{ 'second'|of(parent) }} AS p
-    LEFT JOIN {{ 'second'|of(t) }} AS c ON {% for key in t.gate.key %}{% if not loop.first %} AND {% endif %}c."key: {{ loop.index }}" = p."key: {{ loop.index }}"{% endfor +%}
+    LEFT JOIN {{ 'second'|of(t) }} AS c ON {% for key in t.gate.key %}\
+        {% if not loop.first %} AND {% endif %}c."key: {{ loop.index }}" = p."key: {{ loop.index }}"{% endfor +%}
     GROUP BY p.number
 ),
 {% endfor %}
@@ -46,9 +48,12 @@ reader AS MATERIALIZED (
     SELECT
         p.pseudonym, p.class_id, p.number, p.place, p.seen AS {{ 'seen'|of(parent) }}, p.told AS {{ 'told'|of(parent) }}
         {% for t in children %}
-        , coalesce({{ 'together'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, coalesce({{ 'together'|of(t) }}.told, []) AS {{ 'told'|of(t) }}
-        , coalesce({{ 'together'|of(t) }}.size, 0) AS {{ 'row count'|of(t) }}, {{ 'held'|of(t) }}.size AS {{ 'source rows'|of(t) }}
-        , coalesce({{ 'together'|of(t) }}.low, p.class_id) = p.class_id AND coalesce({{ 'together'|of(t) }}.high, p.class_id) = p.class_id AS {{ 'agrees'|of(t) }}
+        , coalesce({{ 'together'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, \
+            coalesce({{ 'together'|of(t) }}.told, []) AS {{ 'told'|of(t) }}
+        , coalesce({{ 'together'|of(t) }}.size, 0) AS {{ 'row count'|of(t) }}, \
+            {{ 'held'|of(t) }}.size AS {{ 'source rows'|of(t) }}
+        , coalesce({{ 'together'|of(t) }}.low, p.class_id) = p.class_id \
+            AND coalesce({{ 'together'|of(t) }}.high, p.class_id) = p.class_id AS {{ 'agrees'|of(t) }}
         {% endfor %}
     FROM {{ 'shown'|of(parent) }} AS p
     {% for t in children %}
@@ -60,7 +65,9 @@ reader AS MATERIALIZED (
 distinct_rows AS MATERIALIZED (
     SELECT
         count(*) AS size, min(class_id) AS low, max(class_id) AS high
-        {% for t in children %}, min({{ 'row count'|of(t) }}) AS {{ 'row count'|of(t) }}, max({{ 'row count'|of(t) }}) AS {{ 'most rows'|of(t) }}, min({{ 'source rows'|of(t) }}) AS {{ 'source rows'|of(t) }}{% endfor +%}
+        {% for t in children %}, min({{ 'row count'|of(t) }}) AS {{ 'row count'|of(t) }}, \
+            max({{ 'row count'|of(t) }}) AS {{ 'most rows'|of(t) }}, \
+            min({{ 'source rows'|of(t) }}) AS {{ 'source rows'|of(t) }}{% endfor +%}
     FROM reader
     GROUP BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }}{% endfor +%}
 ),
@@ -68,7 +75,10 @@ distinct_rows AS MATERIALIZED (
 gate AS MATERIALIZED (
     SELECT CASE
         {% for t in tables %}
-        WHEN (SELECT struct_keys({{ t.gate.row_alias }}) FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'published rows'|of(t) }} LIMIT 1) AS {{ t.gate.row_alias }}) <> {{ t.gate.published_names }} THEN error({{ t.gate.say.columns }})
+        WHEN (SELECT struct_keys({{ t.gate.row_alias }}) \
+            FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) \
+            FROM {{ 'published rows'|of(t) }} LIMIT 1) AS {{ t.gate.row_alias }}) <> {{ t.gate.published_names }} \
+            THEN error({{ t.gate.say.columns }})
         WHEN {{ 'judged'|of(t) }}.unknown > 0 THEN error({{ t.gate.say.unknown }})
         WHEN {{ 'judged'|of(t) }}.untrue > 0 THEN error({{ t.gate.say.untrue }})
         WHEN {{ 'judged'|of(t) }}.uncovered > 0 THEN error({{ t.gate.say.uncovered }})
@@ -85,7 +95,8 @@ gate AS MATERIALIZED (
         WHEN pseudonyms.people > 0 THEN error({{ gate_say.pseudonyms }})
         {% if l %}
         {% for t in tables %}{% for s in t.sensitive %}
-        WHEN (SELECT count(*) FROM ({{ held(t, s) }}) WHERE different < {{ l }} OR most * {{ l }} > people) > 0 THEN error({{ s.say }})
+        WHEN (SELECT count(*) FROM ({{ held(t, s) }}) WHERE different < {{ l }} OR most * {{ l }} > people) > 0 \
+            THEN error({{ s.say }})
         {% endfor %}{% endfor %}
         {% endif %}
         ELSE true
@@ -93,16 +104,20 @@ gate AS MATERIALIZED (
     FROM {% for t in tables %}{{ 'judged'|of(t) }},
     (
         SELECT count(*) FILTER (WHERE place IS DISTINCT FROM own) AS rows
-        FROM (SELECT place, row_number() OVER (ORDER BY pseudonym ASC, seen ASC, told ASC, place ASC) AS own FROM {{ 'shown'|of(t) }})
+        FROM (SELECT place, row_number() OVER (ORDER BY pseudonym ASC, seen ASC, told ASC, place ASC) AS own \
+            FROM {{ 'shown'|of(t) }})
     ) AS {{ 'ordered'|of(t) }},
     {% endfor %}
     (
-        SELECT abs(count(*) - (SELECT count(*) FROM {{ 'second'|of(parent) }})) + count(*) - count(DISTINCT pseudonym) AS missing FROM reader
+        SELECT abs(count(*) - (SELECT count(*) FROM {{ 'second'|of(parent) }})) + count(*) \
+            - count(DISTINCT pseudonym) AS missing FROM reader
     ) AS people,
     {% for t in children %}
     {# The left joins keep every row: one without a person, or of another one, is seen. #}
     (
-        SELECT count(*) FILTER (WHERE NOT coalesce({% for key in t.gate.key %}{% if not loop.first %} AND {% endif %}k."key: {{ loop.index }}" = o."key: {{ loop.index }}"{% endfor %}, false))
+        SELECT count(*) FILTER (WHERE NOT coalesce({% for key in t.gate.key %}\
+            {% if not loop.first %} AND {% endif %}k."key: {{ loop.index }}" = o."key: {{ loop.index }}"{% endfor %}, \
+            false))
             + abs((SELECT sum(size) FROM {{ 'held'|of(t) }}) - (SELECT count(*) FROM {{ 'second'|of(t) }})) AS rows
         FROM {{ 'shown'|of(t) }} AS c
         LEFT JOIN {{ 'second'|of(t) }} AS k ON k.number = c.number
@@ -113,9 +128,13 @@ gate AS MATERIALIZED (
     (
         SELECT
             count(*) FILTER (WHERE size < {{ k }}) AS small,
-            count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) {% for t in children %}+ (SELECT count(*) FROM reader WHERE NOT {{ 'agrees'|of(t) }}) {% endfor %}AS confused
+            count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) \
+                {% for t in children %}+ (SELECT count(*) FROM reader \
+                WHERE NOT {{ 'agrees'|of(t) }}) {% endfor %}AS confused
             {% for t in children %}
-            , count(*) FILTER (WHERE {{ 'row count'|of(t) }} <> {{ 'most rows'|of(t) }} OR {{ 'row count'|of(t) }} IS DISTINCT FROM least({{ 'source rows'|of(t) }}, {{ cap }})) AS {{ 'lost'|of(t) }}
+            , count(*) FILTER (WHERE {{ 'row count'|of(t) }} <> {{ 'most rows'|of(t) }} \
+                OR {{ 'row count'|of(t) }} IS DISTINCT FROM least({{ 'source rows'|of(t) }}, \
+                {{ cap }})) AS {{ 'lost'|of(t) }}
             {% endfor %}
         FROM distinct_rows
     ) AS classes,
@@ -124,8 +143,10 @@ gate AS MATERIALIZED (
         FROM (
             SELECT
                 pseudonym, class_id,
-                row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}{% for t in tables %}{{ 'told'|of(t) }} ASC, {% endfor %}pseudonym ASC) AS own,
-                dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} ASC{% endfor %}) AS own_class
+                row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}\
+                    {% for t in tables %}{{ 'told'|of(t) }} ASC, {% endfor %}pseudonym ASC) AS own,
+                dense_rank() OVER (ORDER BY {% for t in tables %}\
+                    {% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} ASC{% endfor %}) AS own_class
             FROM reader
         )
     ) AS pseudonyms

@@ -12,7 +12,8 @@ class_originals AS (FROM {{ second }}),
 {% include 'gate/allowed_ancestors.sql' %}
 -- One row per published row, with the names of this statement.
 regrouped_classes AS (
-    SELECT {{ row }} AS number{% for r in rules %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endfor %}{% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% endfor +%}
+    SELECT {{ row }} AS number{% for r in rules %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endfor %}\
+        {% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% endfor +%}
     FROM {{ leaving }}
 ),
 {% include 'gate/parsed_intervals.sql' %}
@@ -22,11 +23,15 @@ counted AS (
     SELECT
         count(*) AS rows,
         count(*) FILTER (WHERE r.number IS NULL) + count(*) - count(DISTINCT c.number) AS unknown,
-        count(*) FILTER (WHERE false{% for u in unchanged %} OR encode(c.{{ u.column }}::VARCHAR) IS DISTINCT FROM encode(r.{{ u.column }}::VARCHAR){% if u.is_tagged %} OR hash(c.{{ u.column }}) <> hash(r.{{ u.column }}){% endif %}{% endfor %}) AS untrue,
+        count(*) FILTER (WHERE false{% for u in unchanged %} OR encode(c.{{ u.column }}::VARCHAR) \
+            IS DISTINCT FROM encode(r.{{ u.column }}::VARCHAR){% if u.is_tagged %} OR hash(c.{{ u.column }}) \
+            <> hash(r.{{ u.column }}){% endif %}{% endfor %}) AS untrue,
         (
-        {{ uncovered_values(sql('regrouped_classes AS c LEFT JOIN class_originals AS r ON r.number = c.number'), sql('1'), false) }}
+        {{ uncovered_values(sql('regrouped_classes AS c LEFT JOIN class_originals AS r ON r.number = c.number'), \
+            sql('1'), false) }}
         ) AS uncovered,
-        0{% for r in rules if r.is_number %} + (SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endfor %} AS finer
+        0{% for r in rules if r.is_number %} + (SELECT count(*) FROM {{ 'parsed'|of(r) }} \
+            WHERE NOT keeps){% endfor %} AS finer
     FROM regrouped_classes AS c
     LEFT JOIN class_originals AS r ON r.number = c.number
 )

@@ -8,7 +8,8 @@
     LEFT JOIN (
         SELECT class_id, count(*) AS different, max(holders) AS most
         FROM (
-            SELECT {{ t.names.class_id }} AS class_id, encode({{ s.text }}) AS value, count(DISTINCT {{ t.names.key }}) AS holders
+            SELECT {{ t.names.class_id }} AS class_id, encode({{ s.text }}) AS value, \
+                count(DISTINCT {{ t.names.key }}) AS holders
             FROM {{ 'published rows'|of(t) }}
             WHERE {{ s.name }} IS NOT NULL
             GROUP BY ALL

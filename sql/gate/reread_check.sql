@@ -7,7 +7,9 @@
     hash(
         {%- for r in rules %}{{ r.source_value if own else r.column }}, {% endfor -%}
         {%- if person %}{{ read_person if own else sql('person') }}, {% endif -%}
-        {%- for u in unchanged %}{% set value = read_unchanged[loop.index0] if own else u.column %}{{ value }}, {% if not u.text_is_value %}{% if own %}({{ value }})::VARCHAR{% else %}{{ 'text'|of(u) }}{% endif %}, {% endif %}{% endfor -%}
+        {%- for u in unchanged %}{% set value = read_unchanged[loop.index0] if own else u.column %}{{ value }}, \
+            {% if not u.text_is_value %}{% if own %}({{ value }})::VARCHAR\
+            {% else %}{{ 'text'|of(u) }}{% endif %}, {% endif %}{% endfor -%}
         {{ rules|length }})
 {%- endmacro %}
 {% macro reread() -%}
@@ -24,11 +26,14 @@
             )
         ) AS first,
         (
-            SELECT {% if weight %}coalesce(sum(weight), 0){% else %}count(*){% endif %} AS records, sum(seal{% if weight %} * weight{% endif %}) AS seal
+            SELECT {% if weight %}coalesce(sum(weight), 0){% else %}count(*){% endif %} AS records, \
+                sum(seal{% if weight %} * weight{% endif %}) AS seal
             FROM (
-                SELECT {% if distinct %}DISTINCT {% endif %}{{ seal(true) }}{% if weight %}::HUGEINT{% endif %} AS seal{% if weight %}, {{ weight }} AS weight{% endif +%}
+                SELECT {% if distinct %}DISTINCT {% endif %}{{ seal(true) }}\
+                    {% if weight %}::HUGEINT{% endif %} AS seal{% if weight %}, {{ weight }} AS weight{% endif +%}
                 FROM {{ origin }}
-                {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ rules[b.i].source_value }} IS NULL OR {{ rules[b.i].source_value }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
+                {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ rules[b.i].source_value }} \
+                    IS NULL OR {{ rules[b.i].source_value }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
             )
         ) AS second
     ) AS reread

@@ -9,7 +9,8 @@
 class_originals AS MATERIALIZED (
     SELECT
         l.class_id{% for q in quasi %}, s.{{ q.column }}{% endfor %},
-        sum({{ dealt() }})::BIGINT AS size, sum({{ checksum() }} * {{ dealt() }}) AS checksum, sum({{ seal(false) }}::HUGEINT * {{ dealt() }}) AS seal
+        sum({{ dealt() }})::BIGINT AS size, sum({{ checksum() }} * {{ dealt() }}) AS checksum, \
+        sum({{ seal(false) }}::HUGEINT * {{ dealt() }}) AS seal
     FROM {{ records() }}
     GROUP BY l.class_id{% for q in quasi %}, s.{{ q.column }}{% endfor %}
 ),

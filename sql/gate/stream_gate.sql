@@ -12,14 +12,16 @@
 -- One row per published record, with its values in the source.
 replayed_records AS MATERIALIZED (
     SELECT
-        v.{{ stream.arrived_at }} AS arrived_at, v.{{ stream.published_at }} AS published_at, v.{{ stream.delay }} AS delay,
+        v.{{ stream.arrived_at }} AS arrived_at, v.{{ stream.published_at }} AS published_at, \
+        v.{{ stream.delay }} AS delay,
         v.{{ stream.suppressed }} AS suppressed, v.{{ class_id }} AS class_id, s.rid IS NULL AS is_strange
         {% for q in quasi %}, s.{{ q.column }}{% endfor %}
         {% if person %}, s.person{% else %}, s.rid AS person{% endif %}
         {% for s in model_columns %}, s.{{ s.column }} AS {{ 'code'|of(s) }}{% endfor %}
         {% if unchanged %}
         , {{ differs(sql('v.'), sql('s.')) }} AS differs
-        , ({% for u in unchanged %}{% if not loop.first %} OR {% endif %}v.{{ u.name }} IS NOT NULL{% endfor %}) AS tells
+        , ({% for u in unchanged %}{% if not loop.first %} OR {% endif %}v.{{ u.name }} \
+            IS NOT NULL{% endfor %}) AS tells
         {% else %}
         , false AS differs, false AS tells
         {% endif %}
@@ -39,7 +41,8 @@ regrouped_classes AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, count(*) AS size
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, \
+            {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
     FROM published_rows
     WHERE NOT {{ stream.suppressed }}
@@ -50,7 +53,8 @@ noisy_records AS MATERIALIZED (
     SELECT
         count(*) AS size
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, \
+            {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
     FROM published_rows
     WHERE {{ stream.suppressed }}
@@ -61,7 +65,8 @@ noisy_records AS MATERIALIZED (
 first_seen AS MATERIALIZED (
     SELECT
         r.class_id, count(DISTINCT r.person) AS persons
-        {% for s in model_columns %}, count(DISTINCT r.{{ 'code'|of(s) }}) FILTER (WHERE r.person IS NOT NULL) AS {{ 'values'|of(s) }}{% endfor %}
+        {% for s in model_columns %}, count(DISTINCT r.{{ 'code'|of(s) }}) \
+            FILTER (WHERE r.person IS NOT NULL) AS {{ 'values'|of(s) }}{% endfor %}
     FROM replayed_records AS r
     JOIN (
         SELECT class_id, min(published_at) AS published_at FROM replayed_records WHERE NOT suppressed GROUP BY class_id
@@ -70,21 +75,25 @@ first_seen AS MATERIALIZED (
 ),
 {% set numbers = rules|selectattr('is_number')|list %}
 {% if numbers %}
-{#- A class that is wider than its records covers what had arrived. In a view it is as narrow as the records of one refresh, all
-    of which had arrived then. #}
+{#- A class that is wider than its records covers what had arrived. In a view it is as narrow as the records of one
+    refresh, all of which had arrived then. #}
 {% set until_then = stream.widens_classes and continuation is not defined %}
--- One row per class: the least and greatest value of the records that {% if until_then %}had arrived when it was first published{% elif stream.widens_classes %}it has now{% else %}it was first published with{% endif %}.
+-- One row per class: the least and greatest value of the records that {% if until_then %}had arrived when it was \
+    first published{% elif stream.widens_classes %}it has now{% else %}it was first published with{% endif %}.
 first_values AS MATERIALIZED (
     {% if until_then %}
     SELECT f.class_id{% for r in numbers %}, s.{{ 'least'|of(r) }}, s.{{ 'greatest'|of(r) }}{% endfor +%}
-    FROM (SELECT class_id, min(published_at) AS published_at FROM replayed_records WHERE NOT suppressed GROUP BY class_id) AS f
+    FROM (SELECT class_id, min(published_at) AS published_at FROM replayed_records WHERE NOT suppressed \
+        GROUP BY class_id) AS f
     JOIN (
-        SELECT rid{% for r in numbers %}, min({{ r.column }}) OVER arrived AS {{ 'least'|of(r) }}, max({{ r.column }}) OVER arrived AS {{ 'greatest'|of(r) }}{% endfor +%}
+        SELECT rid{% for r in numbers %}, min({{ r.column }}) OVER arrived AS {{ 'least'|of(r) }}, \
+            max({{ r.column }}) OVER arrived AS {{ 'greatest'|of(r) }}{% endfor +%}
         FROM source
         WINDOW arrived AS (ORDER BY rid ASC)
     ) AS s ON s.rid = f.published_at
     {% else %}
-    SELECT class_id{% for r in numbers %}, min({{ r.column }}) AS {{ 'least'|of(r) }}, max({{ r.column }}) AS {{ 'greatest'|of(r) }}{% endfor +%}
+    SELECT class_id{% for r in numbers %}, min({{ r.column }}) AS {{ 'least'|of(r) }}, \
+        max({{ r.column }}) AS {{ 'greatest'|of(r) }}{% endfor +%}
     FROM (SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM replayed_records WHERE NOT suppressed)
     {% if not stream.widens_classes %}WHERE published_at = begun{% endif +%}
     GROUP BY class_id
@@ -95,10 +104,13 @@ first_values AS MATERIALIZED (
 -- before this is read.
 gate AS MATERIALIZED (
     SELECT CASE
-        WHEN (SELECT struct_keys({{ row_alias }}) FROM (FROM published_rows LIMIT 1) AS {{ row_alias }}) <> {{ published_names }} THEN error({{ gate_say.columns }})
+        WHEN (SELECT struct_keys({{ row_alias }}) FROM (FROM published_rows LIMIT 1) AS {{ row_alias }}) \
+            <> {{ published_names }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN counted.strange > 0 OR counted.records <> counted.different THEN error({{ gate_say.untrue }})
-        WHEN counted.records{% if stream.drops_suppressed %} + dropped.records{% endif %}{% if continuation is defined %} + waits.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})
+        WHEN counted.records{% if stream.drops_suppressed %} + dropped.records{% endif %}\
+            {% if continuation is defined %} + waits.records{% endif %} <> reread.records \
+            THEN error({{ gate_say.lost }})
         WHEN earlier.records > 0 THEN error({{ gate_say.arrival }})
         WHEN counted.late{% if continuation is defined %} + waits.late{% endif %} > 0 THEN error({{ gate_say.late }})
         WHEN counted.untrue > 0 THEN error({{ gate_say.untrue }})
@@ -106,7 +118,8 @@ gate AS MATERIALIZED (
         WHEN coalesce(shown.records, 0) > 0 THEN error({{ gate_say.shown }})
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
-        WHEN covered.uncovered{% if stream.maybe_match %} + invented.records{% endif %} > 0 THEN error({{ gate_say.uncovered }})
+        WHEN covered.uncovered{% if stream.maybe_match %} + invented.records{% endif %} > 0 \
+            THEN error({{ gate_say.uncovered }})
         {% if numbers %}
         WHEN reached.classes > 0 THEN error({{ gate_say.beyond }})
         {% endif %}
@@ -121,7 +134,10 @@ gate AS MATERIALIZED (
             count(*) AS records, count(DISTINCT arrived_at) AS different,
             count(*) FILTER (WHERE is_strange) AS strange,
             count(*) FILTER (WHERE NOT coalesce(
-                delay = published_at - arrived_at AND delay BETWEEN 0 AND {{ stream.delta }} AND published_at <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) FROM source WHERE rid > {{ continuation.n_before }}){% else %}(SELECT count(*) FROM source){% endif %}, false
+                delay = published_at - arrived_at AND delay BETWEEN 0 AND {{ stream.delta }} \
+                    AND published_at <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) \
+                    FROM source WHERE rid > {{ continuation.n_before }}){% else %}(SELECT count(*) \
+                    FROM source){% endif %}, false
             )) AS late,
             count(*) FILTER (WHERE CASE WHEN suppressed THEN tells ELSE differs END) AS untrue,
             count(*) FILTER (WHERE suppressed IS DISTINCT FROM (class_id IS NULL)) AS unknown
@@ -133,7 +149,8 @@ gate AS MATERIALIZED (
     {% if continuation is defined %}
     {# Nobody waits twice, or once the last moment has come. #}
     (
-        SELECT count(DISTINCT l.rid) AS records, count(*) - count(DISTINCT l.rid) + count(*) FILTER (WHERE n.arrived - l.rid >= {{ stream.delta }} OR v.arrived_at IS NOT NULL) AS late
+        SELECT count(DISTINCT l.rid) AS records, count(*) - count(DISTINCT l.rid) + count(*) \
+            FILTER (WHERE n.arrived - l.rid >= {{ stream.delta }} OR v.arrived_at IS NOT NULL) AS late
         FROM departures AS l
         CROSS JOIN (SELECT coalesce(max(rid), 0) AS arrived FROM source) AS n
         LEFT JOIN replayed_records AS v ON v.arrived_at = l.rid
@@ -149,20 +166,26 @@ gate AS MATERIALIZED (
         {# Each record arrives no earlier than the one before it. #}
         SELECT count(*) AS records
         FROM source AS l
-        JOIN source AS b ON b.rid = l.rid - 1{% if continuation is defined %} AND b.rid > {{ continuation.n_before }}{% endif +%}
-        WHERE {% for o in order %}{% if not loop.first %} OR ({% for e in order[:loop.index0] %}l."order: {{ loop.index }}" = b."order: {{ loop.index }}" AND {% endfor %}{% endif %}l."order: {{ loop.index }}" < b."order: {{ loop.index }}"{% if not loop.first %}){% endif %}{% endfor +%}
+        JOIN source AS b ON b.rid = l.rid - 1{% if continuation is defined %} AND b.rid \
+            > {{ continuation.n_before }}{% endif +%}
+        WHERE {% for o in order %}{% if not loop.first %} \
+            OR ({% for e in order[:loop.index0] %}l."order: {{ loop.index }}" \
+            = b."order: {{ loop.index }}" AND {% endfor %}{% endif %}l."order: {{ loop.index }}" \
+            < b."order: {{ loop.index }}"{% if not loop.first %}){% endif %}{% endfor +%}
     ) AS earlier,
     (
         SELECT sum(size) AS records
         FROM noisy_records
         WHERE NOT (true
             {% for r in rules %}
-            {% if r.is_number and typed %} AND {{ 'low'|of(r) }} IS NULL AND {{ 'high'|of(r) }} IS NULL{% else %} AND {{ 'published'|of(r) }} IS NOT DISTINCT FROM '*'{% endif %}
+            {% if r.is_number and typed %} AND {{ 'low'|of(r) }} IS NULL \
+                AND {{ 'high'|of(r) }} IS NULL{% else %} AND {{ 'published'|of(r) }} IS NOT DISTINCT FROM '*'{% endif %}
             {% endfor %}
         )
     ) AS shown,
     (
-        {{ uncovered_values(sql('class_originals AS r LEFT JOIN regrouped_classes AS c USING (class_id)'), sql('r.size'), stream.maybe_match) }}
+        {{ uncovered_values(sql('class_originals AS r LEFT JOIN regrouped_classes AS c USING (class_id)'), \
+            sql('r.size'), stream.maybe_match) }}
     ) AS covered,
     {% if numbers %}
     (
@@ -170,7 +193,8 @@ gate AS MATERIALIZED (
         FROM regrouped_classes AS c
         JOIN first_values AS f ON f.class_id = c.class_id
         {% if not typed %}{% for r in numbers %}
-        LEFT JOIN {{ 'parsed'|of(r) }} AS {{ 'allowed'|of(r) }} ON {{ 'allowed'|of(r) }}.published = c.{{ 'published'|of(r) }}
+        LEFT JOIN {{ 'parsed'|of(r) }} AS {{ 'allowed'|of(r) }} ON {{ 'allowed'|of(r) }}.published \
+            = c.{{ 'published'|of(r) }}
         {% endfor %}{% endif %}
         WHERE ({% for r in numbers %}{% if not loop.first %} OR {% endif %}{{ reaches_beyond(r) }}{% endfor %})
         {% if continuation is defined %}AND c.class_id NOT IN (SELECT class_id FROM known_classes){% endif +%}
@@ -181,7 +205,9 @@ gate AS MATERIALIZED (
         {# A NULL may be in a class of values, but not in all of the records that are published first. #}
         SELECT coalesce(sum(c.size) FILTER (WHERE false
             {% for r in rules %}
-            OR coalesce(m.{{ 'not null'|of(r) }}, 0) = 0 AND {% if r.is_number and typed %}c.{{ 'low'|of(r) }} IS NOT NULL{% else %}c.{{ 'published'|of(r) }} IS NOT NULL{% endif +%}
+            OR coalesce(m.{{ 'not null'|of(r) }}, 0) = 0 \
+                AND {% if r.is_number and typed %}c.{{ 'low'|of(r) }} IS NOT NULL{% else %}c.{{ 'published'|of(r) }} \
+                IS NOT NULL{% endif +%}
             {% endfor %}
         ), 0) AS records
         FROM regrouped_classes AS c
@@ -195,26 +221,41 @@ gate AS MATERIALIZED (
     {% endif %}
     (
         SELECT
-            count(*) FILTER (WHERE coalesce(persons, 0) < {{ k }}{% if continuation is defined %} AND NOT is_known{% endif %}) AS small,
-            count(*) FILTER (WHERE low <> high{% if continuation is defined %} OR is_other{% endif %}) + count(*) - count(DISTINCT low) AS confused,
-            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
+            count(*) FILTER (WHERE coalesce(persons, 0) < {{ k }}\
+                {% if continuation is defined %} AND NOT is_known{% endif %}) AS small,
+            count(*) FILTER (WHERE low <> high{% if continuation is defined %} OR is_other{% endif %}) + count(*) \
+                - count(DISTINCT low) AS confused,
+            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }})\
+                {% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
         FROM (
             SELECT
                 min(f.persons) AS persons, min(c.class_id) AS low, max(c.class_id) AS high
                 {# A class that readers have is as they have it, and no new one is. #}
-                {% if continuation is defined %}, bool_or(n.class_id IS NOT NULL) AS is_known, bool_or(n.class_id IS NULL AND c.class_id <= {{ continuation.max_class_id }} OR NOT coalesce(n.class_id = c.class_id, true)) AS is_other{% endif +%}
-                {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
+                {% if continuation is defined %}, bool_or(n.class_id IS NOT NULL) AS is_known, \
+                    bool_or(n.class_id IS NULL AND c.class_id <= {{ continuation.max_class_id }} \
+                    OR NOT coalesce(n.class_id = c.class_id, true)) AS is_other{% endif +%}
+                {% if typed %}{% for r in rules if r.is_number %}, \
+                    bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} \
+                    AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, \
+                    false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
             FROM regrouped_classes AS c
             LEFT JOIN first_seen AS f ON f.class_id = c.class_id
             {% if continuation is defined %}
-            LEFT JOIN known_classes AS n ON {% for q in rules %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}n.{{ 'low'|of(q) }} IS NOT DISTINCT FROM c.{{ 'low'|of(q) }} AND n.{{ 'high'|of(q) }} IS NOT DISTINCT FROM c.{{ 'high'|of(q) }}{% else %}n.{{ 'published'|of(q) }} IS NOT DISTINCT FROM c.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
+            LEFT JOIN known_classes AS n ON {% for q in rules %}{% if not loop.first %} AND {% endif %}\
+                {% if q.is_number and typed %}n.{{ 'low'|of(q) }} IS NOT DISTINCT FROM c.{{ 'low'|of(q) }} \
+                AND n.{{ 'high'|of(q) }} IS NOT DISTINCT FROM c.{{ 'high'|of(q) }}{% else %}n.{{ 'published'|of(q) }} \
+                IS NOT DISTINCT FROM c.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
             {% endif %}
-            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.{{ 'low'|of(q) }}, c.{{ 'high'|of(q) }}{% else %}c.{{ 'published'|of(q) }}{% endif %}{% endfor %}
+            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}\
+                {% if q.is_number and typed %}c.{{ 'low'|of(q) }}, \
+                c.{{ 'high'|of(q) }}{% else %}c.{{ 'published'|of(q) }}{% endif %}{% endfor %}
         )
     ) AS classes
     {% if model_columns %}
     , (
-        SELECT {% for s in model_columns %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce({{ 'values'|of(s) }} >= {{ m.bound }}, false)) AS {{ ('violations of ' ~ m.parameter)|of(m) }}, {% endfor %}{% endfor %}count(*) AS classes
+        SELECT {% for s in model_columns %}{% for m in s.models %}count(*) \
+            FILTER (WHERE NOT coalesce({{ 'values'|of(s) }} >= {{ m.bound }}, \
+            false)) AS {{ ('violations of ' ~ m.parameter)|of(m) }}, {% endfor %}{% endfor %}count(*) AS classes
         FROM first_seen
         {% if continuation is defined %}WHERE class_id NOT IN (SELECT class_id FROM known_classes){% endif +%}
     ) AS judged

@@ -1,9 +1,10 @@
-{#- Whether an interval of a class (c, its text parsed as t) reaches further than the least and greatest value (f) that had
-    arrived when the class was first published: further than the grid, top and bottom put its ends. -#}
+{#- Whether an interval of a class (c, its text parsed as t) reaches further than the least and greatest value (f) that
+    had arrived when the class was first published: further than the grid, top and bottom put its ends. -#}
 {% macro reaches_beyond(r) -%}
     {%- set low = sql('c.', 'low'|of(r)) if typed else sql('allowed'|of(r), '.low') -%}
     {%- set high = sql('c.', 'high'|of(r)) if typed else sql('allowed'|of(r), '.high') -%}
-    coalesce({{ is_below(r, low, limited(r, sql('f.', 'least'|of(r)))) }}, false) OR coalesce({{ is_above(r, high, limited(r, sql('f.', 'greatest'|of(r)))) }}, false)
+    coalesce({{ is_below(r, low, limited(r, sql('f.', 'least'|of(r)))) }}, false) \
+        OR coalesce({{ is_above(r, high, limited(r, sql('f.', 'greatest'|of(r)))) }}, false)
 {%- endmacro %}
 {#- A value as its end is published: not beyond top and bottom. -#}
 {% macro limited(r, value) -%}
@@ -14,14 +15,16 @@
 {#- Whether a lower end lies below the cell of a value. -#}
 {% macro is_below(r, low, value) -%}
     {%- if r.grid.unit and r.grid.unit != 'day' -%} TRY({{ low }} + {{ length(r) }}) <= {{ value }}
-    {%- elif r.grid.step and r.is_float -%} {{ low }}::DOUBLE + {{ r.grid.step }} * (1 + 1e-9) + {{ r.relative_error }} * abs({{ low }}::DOUBLE) < {{ value }}::DOUBLE
+    {%- elif r.grid.step and r.is_float -%} {{ low }}::DOUBLE + {{ r.grid.step }} * (1 + 1e-9) \
+        + {{ r.relative_error }} * abs({{ low }}::DOUBLE) < {{ value }}::DOUBLE
     {%- elif r.grid.step -%} TRY({{ low }} + {{ r.grid.step }}) <= {{ value }}
     {%- else -%} {{ low }} < {{ value }} {%- endif -%}
 {%- endmacro %}
 {#- Whether an upper end lies above the cell of a value. That of a decimal number begins the next cell. -#}
 {% macro is_above(r, high, value) -%}
     {%- if r.grid.unit and r.grid.unit != 'day' -%} TRY({{ high }} + 1 - {{ length(r) }}) > {{ value }}
-    {%- elif r.grid.step and r.is_float -%} {{ high }}::DOUBLE - {{ r.grid.step }} * (1 + 1e-9) - {{ r.relative_error }} * abs({{ high }}::DOUBLE) > {{ value }}::DOUBLE
+    {%- elif r.grid.step and r.is_float -%} {{ high }}::DOUBLE - {{ r.grid.step }} * (1 + 1e-9) \
+        - {{ r.relative_error }} * abs({{ high }}::DOUBLE) > {{ value }}::DOUBLE
     {%- elif r.grid.step and r.is_whole -%} TRY({{ high }} - {{ r.grid.step }}) >= {{ value }}
     {%- elif r.grid.step -%} TRY({{ high }} - {{ r.grid.step }}) > {{ value }}
     {%- else -%} {{ high }} > {{ value }} {%- endif -%}

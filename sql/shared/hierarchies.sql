@@ -2,7 +2,8 @@
 {#- A setting of trees (columns or rules of the gate) as a number, by the column that says whose tree it is. -#}
 {% macro setting(trees, name, otherwise, tree) -%}
     {%- for q in trees if q[name] is not none and q[name] != otherwise -%}
-        {%- if loop.first -%} CASE {{ tree }} {%- endif %} WHEN {{ q.tree }} THEN {{ q[name] }}{% if loop.last %} ELSE {{ otherwise }} END{% endif -%}
+        {%- if loop.first -%} CASE {{ tree }} {%- endif %} WHEN {{ q.tree }} \
+            THEN {{ q[name] }}{% if loop.last %} ELSE {{ otherwise }} END{% endif -%}
     {%- else -%} {{ otherwise }}
     {%- endfor -%}
 {%- endmacro %}
@@ -25,7 +26,8 @@ GROUP BY ALL
 {% macro hierarchies(columns) -%}
 {% set tables = columns|selectattr('stored_table')|groupby('stored_table') %}
 {% set inline = columns|selectattr('inline_paths')|list %}
--- One row per node of a hierarchy: {% for q in columns %}tree {{ q.tree }} is that of {{ q.raw_name|comment }}{{ sql(', ') if not loop.last }}{% endfor %}.
+-- One row per node of a hierarchy: {% for q in columns %}tree {{ q.tree }} is that of {{ q.raw_name|comment }}{{ \
+    sql(', ') if not loop.last }}{% endfor %}.
 hierarchy AS MATERIALIZED (
     {% for table, stored in tables %}
     SELECT

@@ -3,7 +3,8 @@
     suppressed. -#}
 {% macro records() -%}
 source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid
-    {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.{{ q.column }} IS NOT NULL{% endfor %}{% endif %}
+    {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.{{ q.column }} \
+        IS NOT NULL{% endfor %}{% endif %}
     {% if suppress %}{% if nulls == 'drop' %} AND {% else %}WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif %}
 {%- endmacro %}
 {#- The number of records: in the class, or all if there is no class. -#}
@@ -11,13 +12,15 @@ source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid
 {#- The others. -#}
 {% macro unreleased() -%}
 source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid
-    WHERE false{% if nulls == 'drop' %}{% for q in quasi %} OR s.{{ q.column }} IS NULL{% endfor %}{% endif %}{% if suppress %} OR l.class_id IS NOT DISTINCT FROM -1{% endif %}
+    WHERE false{% if nulls == 'drop' %}{% for q in quasi %} OR s.{{ q.column }} IS NULL{% endfor %}{% endif %}\
+        {% if suppress %} OR l.class_id IS NOT DISTINCT FROM -1{% endif %}
 {%- endmacro %}
 {#- Suppressed and dropped records, by reason. -#}
 {% macro reasons() -%}
 SELECT sum(size)::BIGINT AS size, {% if person %}count(DISTINCT s.person) AS persons, {% endif %}reason
     FROM (
-        SELECT {{ dealt() }} AS size, {% if person %}s.person, {% endif %}CASE WHEN l.class_id = -1 THEN 'outlier' ELSE 'null' END AS reason
+        SELECT {{ dealt() }} AS size, {% if person %}s.person, {% endif %}CASE WHEN l.class_id = -1 THEN 'outlier' \
+            ELSE 'null' END AS reason
         FROM source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid
         WHERE l.class_id IS NULL OR l.class_id = -1
     ) AS s

@@ -18,7 +18,8 @@ CASE
         (
             SELECT CASE
                 WHEN count(*) = 0 THEN error({{ unknown }})
-                ELSE flatten(list(dbanon_names) FILTER (WHERE dbanon_leaf = {{ leaf }} COLLATE POSIX OR {{ same_number() }}))
+                ELSE flatten(list(dbanon_names) FILTER (WHERE dbanon_leaf = {{ leaf }} COLLATE POSIX \
+                    OR {{ same_number() }}))
             END
             FROM (
                 SELECT

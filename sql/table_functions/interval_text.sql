@@ -42,7 +42,8 @@
 {%- endmacro %}
 {#- The first and the last day of a month, a quarter or a year, as texts. -#}
 {% macro first_day(token) -%}
-    left(replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', 10)
+    left(replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', \
+        10)
 {%- endmacro %}
 {% macro last_day(token) -%}
     last_day(TRY_CAST(
@@ -57,30 +58,36 @@
 {%- endmacro %}
 {#- The texts of the strict ends: an open end is none. -#}
 {% macro low_text(value, token) -%}
-    {% set forms %}(?:>=)?({{ token }})|\[({{ token }}), (?:>=)?{{ token }}[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?{{ token }}''?\}{% endset %}
+    {% set forms %}(?:>=)?({{ token }})|\[({{ token }}), (?:>=)?{{ token }}[\])]|\{''low'': ''?({{ token }})''?, \
+        ''high'': ''?{{ token }}''?\}{% endset %}
     {{ taken(value, forms) }}
 {%- endmacro %}
 {% macro high_text(value, token) -%}
-    {% set forms %}(?:<=)?({{ token }})|\[(?:<=)?{{ token }}, ({{ token }})[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
+    {% set forms %}(?:<=)?({{ token }})|\[(?:<=)?{{ token }}, ({{ token }})[\])]|\{''low'': ''?{{ token }}''?, \
+        ''high'': ''?({{ token }})''?\}{% endset %}
     {{ taken(value, forms) }}
 {%- endmacro %}
 {#- The same ends, with the bound in place of an open end, as in top and bottom coding. -#}
 {% macro coded_low(value, token) -%}
-    {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?({{ token }}), (?:>=)?{{ token }}[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?{{ token }}''?\}{% endset %}
+    {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?({{ token }}), (?:>=)?{{ token }}[\])]|\{''low'': \
+        ''?({{ token }})''?, ''high'': ''?{{ token }}''?\}{% endset %}
     {{ taken(value, forms) }}
 {%- endmacro %}
 {% macro coded_high(value, token) -%}
-    {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?{{ token }}, (?:>=)?({{ token }})[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
+    {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?{{ token }}, (?:>=)?({{ token }})[\])]|\{''low'': \
+        ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
     {{ taken(value, forms) }}
 {%- endmacro %}
 {#- The texts of the ends of a number as other tools write it: `[20, 30[`, `]20, 30]`, `(20, 30]`, `20-29`, `65+`,
     `>64`, `<18`. -#}
 {% macro foreign_low_text(value) -%}
-    {% set forms %}[\[\](]({{ number }})[,;] ?{{ number }}[\[\])]|({{ number }}) ?[-–] ?{{ number }}|(?:>=?|≥) ?({{ number }})|({{ number }}) ?\+{% endset %}
+    {% set forms %}[\[\](]({{ number }})[,;] ?{{ number }}[\[\])]|({{ number }}) ?[-–] ?{{ number }}|(?:>=?|≥) \
+        ?({{ number }})|({{ number }}) ?\+{% endset %}
     regexp_replace(CAST({{ value }} AS VARCHAR), '(?s)^(?:{{ forms }})$|^.*$', '\1\2\3\4')
 {%- endmacro %}
 {% macro foreign_high_text(value) -%}
-    {% set forms %}[\[\](]{{ number }}[,;] ?({{ number }})[\[\])]|{{ number }} ?[-–] ?({{ number }})|(?:<=?|≤) ?({{ number }}){% endset %}
+    {% set forms %}[\[\](]{{ number }}[,;] ?({{ number }})[\[\])]|{{ number }} ?[-–] ?({{ number }})|(?:<=?|≤) \
+        ?({{ number }}){% endset %}
     regexp_replace(CAST({{ value }} AS VARCHAR), '(?s)^(?:{{ forms }})$|^.*$', '\1\2\3')
 {%- endmacro %}
 {#- The low, the high end and the middle of a number in such a form. NULL where the low end is above the high one:
@@ -125,7 +132,9 @@
 {%- endmacro %}
 {#- Of a text of one of these forms: whether it is one, and its first and last value. -#}
 {% macro has_form(value, token) -%}
-    regexp_full_match({{ value }}, '(?:>=|<=)?{{ token }}|\[(?:<=)?{{ token }}, (?:>=)?{{ token }}[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?{{ token }}''?\}')
+    regexp_full_match({{ value }}, \
+        '(?:>=|<=)?{{ token }}|\[(?:<=)?{{ token }}, (?:>=)?{{ token }}[\])]|\{''low'': ''?{{ token }}''?, ''high'': \
+            ''?{{ token }}''?\}')
 {%- endmacro %}
 {% macro first(value, token) -%} regexp_extract({{ value }}, '^[^-.0-9]*({{ token }})', 1) {%- endmacro %}
 {% macro last(value, token) -%} regexp_extract({{ value }}, '({{ token }})[\])''}]*$', 1) {%- endmacro %}

@@ -50,8 +50,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "codes of a tree are those of its neighbour": Fault(
         "sql/release/plan/encoded.sql",
-        "{{ 'domain'|of(q) }}.code AS {{ 'code'|of(q) }}{% endfor %}",
-        "coalesce({{ 'domain'|of(q) }}.code, 0) AS {{ 'code'|of(q) }}{% endfor %}",
+        "{% else %}{{ 'domain'|of(q) }}.code{% endif %} AS {{ 'code'|of(q) }}",
+        "{% else %}coalesce({{ 'domain'|of(q) }}.code, 0){% endif %} AS {{ 'code'|of(q) }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "top does not hold for upper ends": Fault(
@@ -131,8 +131,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "outliers are released (shared with the gate)": Fault(
         "sql/shared/record_assignment.sql",
-        "l.class_id IS DISTINCT FROM -1{% endif %}\n{%- endmacro %}\n{#- How many",
-        "true{% endif %}\n{%- endmacro %}\n{#- How many",
+        "l.class_id IS DISTINCT FROM -1{% endif %}\n{%- endmacro %}\n{#- The number",
+        "true{% endif %}\n{%- endmacro %}\n{#- The number",
         ("tests/gate/test_recomputed_rows.py",),
     ),
     "dropped NULLs are counted as outliers": Fault(

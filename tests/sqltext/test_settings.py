@@ -503,7 +503,7 @@ def test_every_order_by_states_direction() -> None:
     unsaid = [
         (path.relative_to(root).as_posix(), order)
         for path in files
-        for order in order_by_items(path.read_text(encoding="utf-8"))
+        for order in order_by_items(resources.join_lines(path.read_text(encoding="utf-8")))
         if not re.search(r"\b(ASC|DESC)\b", order) and not GIVEN.search(order)
     ]
     assert unsaid == []
@@ -512,5 +512,5 @@ def test_every_order_by_states_direction() -> None:
 def test_every_list_sort_states_direction_and_nulls() -> None:
     root = Path(str(resources.__file__)).resolve().parents[2] / "sql"
     for path in root.rglob("*.sql"):
-        sql = path.read_text(encoding="utf-8")
+        sql = resources.join_lines(path.read_text(encoding="utf-8"))
         assert len(re.findall(r"\blist_sort\(", sql)) == len(re.findall(r"'(?:ASC|DESC)', 'NULLS LAST'\)", sql)), path

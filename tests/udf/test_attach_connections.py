@@ -43,5 +43,5 @@ def test_cursor_of_attached_connection_is_recognized() -> None:
 def test_connection_that_is_not_attached_is_error() -> None:
     with duckdb.connect() as connection:
         for call in (lambda: dbanon.risk(connection, "p"), lambda: dbanon.refresh_release(connection, "safe")):
-            with pytest.raises(errors.ConnectionNotAttachedError, match=r"Hint: dbanon\.attach\(connection\)"):
+            with pytest.raises(errors.ConnectionNotAttachedError, match=r"Hint: call dbanon\.attach\(connection\)"):
                 call()

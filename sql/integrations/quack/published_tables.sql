@@ -16,8 +16,10 @@ CREATE TABLE dbanon.permitted (
     reader VARCHAR,
     max_requests INTEGER
 );
-CREATE TABLE dbanon.release_request (algorithm VARCHAR, source VARCHAR, parameters VARCHAR, schema_name VARCHAR, name VARCHAR);
+CREATE TABLE dbanon.release_request (algorithm VARCHAR, source VARCHAR, parameters VARCHAR, schema_name VARCHAR, \
+    name VARCHAR);
 CREATE MACRO releases() AS TABLE
 SELECT schema_name, name, version, records FROM dbanon.served ORDER BY schema_name ASC, name ASC;
 CREATE MACRO certificate(release) AS TABLE
-SELECT unnest(certificate, max_depth := 2) FROM dbanon.served WHERE system.main.lower(shown) = system.main.lower(release)
+SELECT unnest(certificate, max_depth := 2) FROM dbanon.served \
+    WHERE system.main.lower(shown) = system.main.lower(release)

@@ -18,7 +18,8 @@ regrouped_classes AS MATERIALIZED (
     SELECT
         rowid AS class_id
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, \
+            {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
         {% endfor %}
     FROM {{ shown }}
 ),
@@ -26,13 +27,18 @@ regrouped_classes AS MATERIALIZED (
 counted AS (
     SELECT
         (
-        {{ uncovered_values(sql('class_originals AS r JOIN regrouped_classes AS c USING (class_id)'), sql('1'), false) }}
+        {{ uncovered_values(sql('class_originals AS r JOIN regrouped_classes AS c USING (class_id)'), sql('1'), \
+            false) }}
         ) AS uncovered
-        {% if typed %}{% for r in rules if r.is_number %}, count(*) FILTER (WHERE NOT coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, false)) AS {{ 'finer'|of(r) }}{% endfor %}{% endif %}
+        {% if typed %}{% for r in rules if r.is_number %}, \
+            count(*) FILTER (WHERE NOT coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} \
+            AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, \
+            false)) AS {{ 'finer'|of(r) }}{% endfor %}{% endif %}
     FROM class_originals AS r
     JOIN regrouped_classes AS c ON c.class_id = r.class_id
 )
 SELECT
     uncovered::BIGINT AS uncovered,
-    (0{% for r in rules if r.is_number %} + {% if typed %}{{ 'finer'|of(r) }}{% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %})::BIGINT AS finer
+    (0{% for r in rules if r.is_number %} + {% if typed %}{{ 'finer'|of(r) }}{% else %}(SELECT count(*) \
+        FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %})::BIGINT AS finer
 FROM counted

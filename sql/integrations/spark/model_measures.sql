@@ -8,13 +8,16 @@
 WITH RECURSIVE
 {% for s in model_columns %}
 {{ 'larger'|of(s) }} AS MATERIALIZED (
-    SELECT {{ unchanged[s.u].value }} AS {{ s.column }}, {% if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, {% endif %}sum({{ whole_table.size }})::BIGINT AS size
+    SELECT {{ unchanged[s.u].value }} AS {{ s.column }}, \
+        {% if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, \
+        {% endif %}sum({{ whole_table.size }})::BIGINT AS size
     FROM {{ whole_table.sensitive[s.i] }}
     GROUP BY ALL
 ),
 {% endfor %}
 source AS MATERIALIZED (
-    SELECT rowid AS rid{% for s in model_columns %}, {{ unchanged[s.u].value }} AS {{ s.column }}{% endfor %}{% if person %}, {{ read_person }} AS person{% endif %}
+    SELECT rowid AS rid{% for s in model_columns %}, {{ unchanged[s.u].value }} AS {{ s.column }}{% endfor %}\
+        {% if person %}, {{ read_person }} AS person{% endif %}
     FROM {{ origin }}
 ),
 record_classes AS MATERIALIZED (SELECT rowid AS rid, class_id, size FROM {{ shown }}),
@@ -30,11 +33,13 @@ released_values AS MATERIALIZED (
 worst AS (
     {% if person %}
     SELECT -1 AS model, min(size)::DOUBLE AS value, count(*) FILTER (WHERE size < {{ k }}) AS missed
-    FROM (SELECT count(DISTINCT s.person) AS size FROM source AS s JOIN record_classes AS p USING (rid) GROUP BY p.class_id)
+    FROM (SELECT count(DISTINCT s.person) AS size FROM source AS s JOIN record_classes AS p USING (rid) \
+        GROUP BY p.class_id)
     {% if demanded %}UNION ALL{% endif %}
     {% endif %}
     {% for s in model_columns %}{% set last = loop.last %}{% for m in s.models %}
-    SELECT {{ m.number }} AS model, {% if m.higher %}min{% else %}max{% endif %}(value)::DOUBLE AS value, ((SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}))::BIGINT AS missed
+    SELECT {{ m.number }} AS model, {% if m.higher %}min{% else %}max{% endif %}(value)::DOUBLE AS value, \
+        ((SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}))::BIGINT AS missed
     FROM {{ ('measured ' ~ m.parameter)|of(m) }}
     {% if not (last and loop.last) %}UNION ALL{% endif %}
     {% endfor %}{% endfor %}

@@ -23,7 +23,9 @@ told AS MATERIALIZED (
             {% for q in quasi %}
             {% if not loop.first %}, {% endif %}
             {% if q.is_number %}
-            l{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'low ends'|of(q) }}.low END), h{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'high ends'|of(q) }}.high END){% if not typed %}, {% endif %}
+            l{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'low ends'|of(q) }}.low END), \
+            h{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'high ends'|of(q) }}.high END)\
+            {% if not typed %}, {% endif %}
             {% endif %}
             {% if not (q.is_number and typed) %}
             p{{ q.i }} := any_value(g.{{ 'published'|of(q) }})
@@ -38,7 +40,8 @@ told AS MATERIALIZED (
             b{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'high ends'|of(q) }}.above END),
             n{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN NULL ELSE g.{{ 'loss'|of(q) }} END)
             {% else %}
-            t{{ q.i }} := any_value(g.{{ 'loss'|of(q) }}), e{{ q.i }} := any_value(o.{{ 'edges'|of(q) }}), v{{ q.i }} := any_value(o.{{ 'leaves'|of(q) }})
+            t{{ q.i }} := any_value(g.{{ 'loss'|of(q) }}), e{{ q.i }} := any_value(o.{{ 'edges'|of(q) }}), \
+            v{{ q.i }} := any_value(o.{{ 'leaves'|of(q) }})
             {% endif %}
             {% endfor %}
         ) AS lost
@@ -53,12 +56,14 @@ told AS MATERIALIZED (
 )
 SELECT
     struct_pack({% for c in own %}{% if not loop.first %}, {% endif %}{{ c }} := d.{{ c }}{% endfor %}) AS own,
-    c.published, t.keys, t.lost, {% if person %}({{ person }})::VARCHAR{% else %}NULL::VARCHAR{% endif %} AS person, p.size
+    c.published, t.keys, t.lost, {% if person %}({{ person }})::VARCHAR{% else %}NULL::VARCHAR{% endif %} AS person, \
+    p.size
 FROM (SELECT rid, class_id, sum(size)::BIGINT AS size FROM record_classes GROUP BY ALL) AS p
 JOIN {{ origin }} AS d ON d.rowid = p.rid
 LEFT JOIN told AS t ON t.class_id = p.class_id
 LEFT JOIN (
-    SELECT class_id, struct_pack({% for o in quasi_output %}{% if not loop.first %}, {% endif %}{{ o.name }} := {{ o.expression }}{% endfor %}) AS published
+    SELECT class_id, struct_pack({% for o in quasi_output %}{% if not loop.first %}, {% endif %}{{ o.name }} \
+        := {{ o.expression }}{% endfor %}) AS published
     FROM published_classes
 ) AS c ON c.class_id = p.class_id
 WHERE (SELECT passed FROM gate)

@@ -1,6 +1,6 @@
-{#- Label paths of a calendar of texts that are dates of any precision: 1987-05-03, 1987-05-*, 1987-*, 1980s. A text that
-    has no month is below its year. Inner labels differ from all texts, as 1987 is a text of its own. Texts that are no
-    dates are right under *; if all are, it is an error. -#}
+{#- Label paths of a calendar of texts that are dates of any precision: 1987-05-03, 1987-05-*, 1987-*, 1980s. A text
+    that has no month is below its year. Inner labels differ from all texts, as 1987 is a text of its own. Texts that
+    are no dates are right under *; if all are, it is an error. -#}
 SELECT
     list_concat(
         ['*'],

@@ -5,7 +5,8 @@ WITH
 column_values AS (
     SELECT DISTINCT {{ label }} COLLATE POSIX AS value FROM {{ source }} WHERE {{ column }} IS NOT NULL
 ),
--- One row: a usual length of the values, which fewer than a twentieth of them fall below. A label is filled with * up to
+-- One row: a usual length of the values, which fewer than a twentieth of them fall below. A label is filled with * \
+    up to
 -- it, so that labels of one column have one length where its values do, and reveal no length where they do not.
 lengths AS (
     SELECT quantile_disc(length(value), 0.05) AS usual_length, max(length(value)) AS max_length FROM column_values

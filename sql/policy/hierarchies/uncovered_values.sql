@@ -1,6 +1,7 @@
 {#- Values of a column that a hierarchy misses, or that a reader could not distinguish from generalized ones. -#}
 {#- A text that is equal for spellings of one number or word: 35, 35.0 and 35.00; True and true. -#}
-{% macro spelling(value) -%} coalesce(TRY_CAST(trim({{ value }}) AS DECIMAL(38, 12))::VARCHAR, lower(trim({{ value }}))) {%- endmacro %}
+{% macro spelling(value) -%} coalesce(TRY_CAST(trim({{ value }}) AS DECIMAL(38, 12))::VARCHAR, \
+    lower(trim({{ value }}))) {%- endmacro %}
 WITH
 -- One row per node of the hierarchy.
 nodes AS (

@@ -14,7 +14,8 @@ column_properties AS MATERIALIZED (
         {% endfor %}
     ) AS properties (
         place, column_name, literal, type,
-        is_text, is_whole, is_keylike, can_be_generalized, can_identify_persons, is_time, is_clock, is_position, is_coded
+        is_text, is_whole, is_keylike, can_be_generalized, can_identify_persons, is_time, is_clock, is_position, \
+        is_coded
     )
 ),
 -- One row per known word in the name of a column: the column, the meaning of such words, and the word.

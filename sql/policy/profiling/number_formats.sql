@@ -48,7 +48,8 @@ number_format_counts AS MATERIALIZED (
 -- One row per column of whole numbers: its format.
 number_column_formats AS MATERIALIZED (
     SELECT
-        c.place, c.texts, f.* EXCLUDE (conversion), replace(f.conversion, '[]', coalesce(c.width, 0)::VARCHAR) AS conversion,
+        c.place, c.texts, f.* EXCLUDE (conversion), \
+        replace(f.conversion, '[]', coalesce(c.width, 0)::VARCHAR) AS conversion,
         c.n_unreadable, false AS is_ambiguous, false AS is_order_known, true AS is_from_number
     FROM number_format_counts AS c JOIN number_formats AS f USING (format_id)
     WHERE c.is_likely

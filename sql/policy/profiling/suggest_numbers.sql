@@ -1,6 +1,7 @@
 {#- Least and greatest number, how many there are, and a top: at or below the quantile, reached by k persons (records)
     or more, where fewer have the greatest number. It has two digits that are not 0, from 20 on it is a multiple of
-    five, so that it need not be the number of a person. There is none where nearly every record has a number of its own. -#}
+    five, so that it need not be the number of a person. There is none where nearly every record has a number of its
+    own. -#}
 WITH
 -- One row per record that has a finite number: its number and its person.
 record_numbers AS (

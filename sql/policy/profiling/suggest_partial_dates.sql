@@ -1,5 +1,5 @@
-{#- Texts that are dates of any precision: how many there are, whether nearly all are dates and some have no day, and how
-    many months, quarters, years and decades there are. -#}
+{#- Texts that are dates of any precision: how many there are, whether nearly all are dates and some have no day, and
+    how many months, quarters, years and decades there are. -#}
 SELECT
     count(*),
     coalesce(count(day) >= {{ nearly }} * count(*) AND bool_or(length(value) = 7 OR has_years_and_days), false),

@@ -1,4 +1,5 @@
--- description: Discernibility with its suppression term: sum of squared class sizes, plus the number of all records for each suppressed record.
+-- description: Discernibility with its suppression term: sum of squared class sizes, plus the number of all records \
+    for each suppressed record.
 -- better: lower
 -- source: three-variants paper, Equation 3
 -- order: 122

@@ -1,4 +1,5 @@
--- description: Number of records dropped before clustering: with a NULL in a quasi-identifier (nulls = 'drop'), beyond `bounds`, or equal in everything published to a record that is kept (drop_duplicates).
+-- description: Number of records dropped before clustering: with a NULL in a quasi-identifier (nulls = 'drop'), \
+    beyond `bounds`, or equal in everything published to a record that is kept (drop_duplicates).
 -- better: lower
 -- source: Majeed et al. 2024, preprocessing
 -- order: 20
@@ -6,7 +7,8 @@
 SELECT 'null' AS detail, records_in - (SELECT sum(size) FROM record_classes) AS value FROM run
 {% if bounds and not noise %}
 UNION ALL
-SELECT 'bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) FROM bounded_records)
+SELECT 'bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) \
+    FROM bounded_records)
 {% endif %}
 {% if distinct and not noise %}
 UNION ALL

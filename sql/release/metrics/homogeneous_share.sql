@@ -1,4 +1,5 @@
--- description: Share of records in classes whose records all have the same sensitive value (in any column, or in the named one): k alone does not protect these records.
+-- description: Share of records in classes whose records all have the same sensitive value (in any column, or in the \
+    named one): k alone does not protect these records.
 -- better: lower
 -- source: Machanavajjhala et al. 2006
 -- order: 150

@@ -1,4 +1,5 @@
--- description: 1 if all released records are in one class, so that their quasi-identifiers reveal nothing about a record; otherwise 0.
+-- description: 1 if all released records are in one class, so that their quasi-identifiers reveal nothing about a \
+    record; otherwise 0.
 -- better: lower
 -- source: -
 -- order: 182

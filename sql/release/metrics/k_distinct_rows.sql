@@ -1,7 +1,9 @@
--- description: Least number of records with equal published quasi-identifiers: the k of the rows, which noise does not keep.
+-- description: Least number of records with equal published quasi-identifiers: the k of the rows, which noise does \
+    not keep.
 -- better: higher
 -- source: Samarati and Sweeney 1998
 -- order: 49
 -- applies_to: noise
 SELECT NULL AS detail, min(size) AS value
-FROM (SELECT sum(size) AS size FROM released_values GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}{{ 'published'|of(q) }}{% endfor %})
+FROM (SELECT sum(size) AS size FROM released_values \
+    GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}{{ 'published'|of(q) }}{% endfor %})

@@ -1,4 +1,5 @@
--- description: Least number of {unit} that are equal in everything published, including unchanged columns: the protection against an attacker who knows these.
+-- description: Least number of {unit} that are equal in everything published, including unchanged columns: the \
+    protection against an attacker who knows these.
 -- better: higher
 -- source: -
 -- order: 47
@@ -10,6 +11,7 @@ FROM (
     FROM source AS s JOIN record_classes AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %}
     GROUP BY l.class_id{% for u in unchanged if not u.is_link %}, s.{{ u.column }}{% endfor %}
     {% else %}
-    SELECT sum(size) AS size FROM released_values GROUP BY class_id{% for u in unchanged if not u.is_link %}, {{ u.column }}{% endfor %}
+    SELECT sum(size) AS size FROM released_values GROUP BY class_id{% for u in unchanged if not u.is_link %}, \
+        {{ u.column }}{% endfor %}
     {% endif %}
 )

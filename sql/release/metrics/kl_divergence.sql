@@ -1,4 +1,5 @@
--- description: Kullback-Leibler divergence in nats from the distribution of the original quasi-identifiers to the distribution that a reader assumes who spreads each record evenly over the cells of its class.
+-- description: Kullback-Leibler divergence in nats from the distribution of the original quasi-identifiers to the \
+    distribution that a reader assumes who spreads each record evenly over the cells of its class.
 -- better: lower
 -- source: review of clustering methods, Equation 11
 -- order: 128
@@ -22,7 +23,8 @@ WITH tuple AS MATERIALIZED (
 ),
 -- One row per class and span: what all of them publish.
 model AS MATERIALIZED (
-    SELECT g.*{% for q in categories %}, x.{{ 'low'|of(q) }}, x.{{ 'high'|of(q) }}{% if widens %}, x.{{ 'raised'|of(q) }}{% endif %}{% endfor %}
+    SELECT g.*{% for q in categories %}, x.{{ 'low'|of(q) }}, x.{{ 'high'|of(q) }}{% if widens %}, \
+        x.{{ 'raised'|of(q) }}{% endif %}{% endfor %}
     FROM generalized_spans AS g
     JOIN span_ranges AS x USING (span)
     WHERE g.span IN (SELECT min(span) FROM generalized_spans GROUP BY class_id)
@@ -36,7 +38,8 @@ model AS MATERIALIZED (
 -- One row per possible interval end: the last rank there.
 {{ 'ends'|of(q) }} AS MATERIALIZED (SELECT place_of, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY place_of),
 -- One row: the least and greatest value, and the last rank.
-{{ 'whole range'|of(q) }} AS (SELECT min(place_of) AS low, max(place_of) AS high, max(place) AS place FROM {{ 'ends'|of(q) }}),
+{{ 'whole range'|of(q) }} AS (SELECT min(place_of) AS low, max(place_of) AS high, max(place) AS place \
+    FROM {{ 'ends'|of(q) }}),
 -- One row per class: the cells that it covers in this column, and their number.
 {{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
@@ -57,10 +60,13 @@ model AS MATERIALIZED (
         SELECT
             m.class_id,
             {% if typed %}true AS known, m.{{ 'low'|of(q) }} IS NULL AS whole
-            {% else %}m.{{ 'published'|of(q) }} IS NOT NULL AS known, coalesce(m.{{ 'published'|of(q) }} = '*', false) AS whole
+            {% else %}m.{{ 'published'|of(q) }} IS NOT NULL AS known, \
+                coalesce(m.{{ 'published'|of(q) }} = '*', false) AS whole
             {% endif %}
-            , {% if q.bottom %}CASE WHEN m.{{ 'low'|of(q) }} <= {{ q.bottom }} THEN least(m.{{ 'low'|of(q) }}, w.low) ELSE m.{{ 'low'|of(q) }} END{% else %}m.{{ 'low'|of(q) }}{% endif %} AS low
-            , {% if q.top %}CASE WHEN m.{{ 'high'|of(q) }} >= {{ q.top }} THEN greatest(m.{{ 'high'|of(q) }}, w.high) ELSE m.{{ 'high'|of(q) }} END{% else %}m.{{ 'high'|of(q) }}{% endif %} AS high
+            , {% if q.bottom %}CASE WHEN m.{{ 'low'|of(q) }} <= {{ q.bottom }} THEN least(m.{{ 'low'|of(q) }}, w.low) \
+                ELSE m.{{ 'low'|of(q) }} END{% else %}m.{{ 'low'|of(q) }}{% endif %} AS low
+            , {% if q.top %}CASE WHEN m.{{ 'high'|of(q) }} >= {{ q.top }} THEN greatest(m.{{ 'high'|of(q) }}, w.high) \
+                ELSE m.{{ 'high'|of(q) }} END{% else %}m.{{ 'high'|of(q) }}{% endif %} AS high
         FROM model AS m, {{ 'whole range'|of(q) }} AS w
     ) AS r
     CROSS JOIN {{ 'whole range'|of(q) }} AS w
@@ -91,11 +97,15 @@ model AS MATERIALIZED (
 {{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         m.class_id,
-        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN -1 WHEN m.{{ 'published'|of(q) }} IS NULL THEN -2 ELSE t.node END AS node,
-        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN -1 WHEN m.{{ 'published'|of(q) }} IS NULL THEN -2 ELSE t.depth END AS depth,
-        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.{{ 'published'|of(q) }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
+        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN -1 WHEN m.{{ 'published'|of(q) }} IS NULL THEN -2 \
+            ELSE t.node END AS node,
+        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN -1 WHEN m.{{ 'published'|of(q) }} IS NULL THEN -2 \
+            ELSE t.depth END AS depth,
+        CASE WHEN m.{{ 'published'|of(q) }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) \
+            + {{ empty(q) }}::INTEGER WHEN m.{{ 'published'|of(q) }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
     FROM model AS m
-    LEFT JOIN (FROM range_nodes WHERE tree = {{ q.tree }}) AS p ON p.low = m.{{ 'low'|of(q) }} AND p.high = m.{{ 'high'|of(q) }}{% if widens %} AND p.raised = m.{{ 'raised'|of(q) }}{% endif +%}
+    LEFT JOIN (FROM range_nodes WHERE tree = {{ q.tree }}) AS p ON p.low = m.{{ 'low'|of(q) }} \
+        AND p.high = m.{{ 'high'|of(q) }}{% if widens %} AND p.raised = m.{{ 'raised'|of(q) }}{% endif +%}
     LEFT JOIN (FROM nodes WHERE tree = {{ q.tree }}) AS t ON t.node = p.node
     LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
 ),
@@ -104,21 +114,29 @@ model AS MATERIALIZED (
 region AS MATERIALIZED (
     SELECT
         c.size::DOUBLE{% for q in quasi %} / {{ 'regions'|of(q) }}.cells{% endfor %} AS density
-        {% for q in numbers %}, {{ 'regions'|of(q) }}.low AS {{ 'low'|of(q) }}, {{ 'regions'|of(q) }}.high AS {{ 'high'|of(q) }}{% endfor %}
-        {% for q in categories %}, {{ 'regions'|of(q) }}.node AS {{ 'node'|of(q) }}, {{ 'regions'|of(q) }}.depth AS {{ 'depth'|of(q) }}{% endfor %}
+        {% for q in numbers %}, {{ 'regions'|of(q) }}.low AS {{ 'low'|of(q) }}, \
+            {{ 'regions'|of(q) }}.high AS {{ 'high'|of(q) }}{% endfor %}
+        {% for q in categories %}, {{ 'regions'|of(q) }}.node AS {{ 'node'|of(q) }}, \
+            {{ 'regions'|of(q) }}.depth AS {{ 'depth'|of(q) }}{% endfor %}
     FROM sized_classes AS c
-    {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS {{ 'regions'|of(q) }} ON {{ 'regions'|of(q) }}.class_id = c.class_id {% endfor %}
+    {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS {{ 'regions'|of(q) }} ON {{ 'regions'|of(q) }}.class_id \
+        = c.class_id {% endfor %}
 ),
 -- One row per combination of original values and levels on which classes are published: the nodes to look up.
 asked AS (
     SELECT
         t.id
         {% for q in numbers %}, coalesce({{ 'order'|of(q) }}.place, 0) AS {{ 'rank'|of(q) }}{% endfor %}
-        {% for q in categories %}, CASE l.{{ 'depth'|of(q) }} WHEN -1 THEN -1 WHEN -2 THEN CASE WHEN t.{{ q.column }} IS NULL THEN -2 END ELSE {{ 'lines'|of(q) }}.line[l.{{ 'depth'|of(q) }} + 1] END AS {{ 'node'|of(q) }}{% endfor %}
+        {% for q in categories %}, CASE l.{{ 'depth'|of(q) }} WHEN -1 THEN -1 \
+            WHEN -2 THEN CASE WHEN t.{{ q.column }} IS NULL THEN -2 END \
+            ELSE {{ 'lines'|of(q) }}.line[l.{{ 'depth'|of(q) }} + 1] END AS {{ 'node'|of(q) }}{% endfor %}
     FROM tuple AS t
-    {% for q in numbers %}LEFT JOIN {{ 'order'|of(q) }} AS {{ 'order'|of(q) }} ON {{ 'order'|of(q) }}.value = t.{{ q.column }} {% endfor %}
-    {% for q in categories %}LEFT JOIN {{ 'lines'|of(q) }} AS {{ 'lines'|of(q) }} ON {{ 'lines'|of(q) }}.value = t.{{ q.column }} {% endfor %}
-    {% if categories %}CROSS JOIN (SELECT DISTINCT {% for q in categories %}{% if not loop.first %}, {% endif %}{{ 'depth'|of(q) }}{% endfor %} FROM region) AS l{% endif %}
+    {% for q in numbers %}LEFT JOIN {{ 'order'|of(q) }} AS {{ 'order'|of(q) }} ON {{ 'order'|of(q) }}.value \
+        = t.{{ q.column }} {% endfor %}
+    {% for q in categories %}LEFT JOIN {{ 'lines'|of(q) }} AS {{ 'lines'|of(q) }} ON {{ 'lines'|of(q) }}.value \
+        = t.{{ q.column }} {% endfor %}
+    {% if categories %}CROSS JOIN (SELECT DISTINCT {% for q in categories %}\
+        {% if not loop.first %}, {% endif %}{{ 'depth'|of(q) }}{% endfor %} FROM region) AS l{% endif %}
 )
 SELECT NULL AS detail, fsum(t.size / n.records * ln(t.size / s.density)) AS value
 FROM tuple AS t
@@ -126,8 +144,10 @@ JOIN (
     SELECT a.id, fsum(r.density) AS density
     FROM asked AS a
     JOIN region AS r
-        ON {% for q in categories %}{% if not loop.first %} AND {% endif %}r.{{ 'node'|of(q) }} = a.{{ 'node'|of(q) }}{% endfor %}
-        {% for q in numbers %}{% if not loop.first or categories %} AND {% endif %}a.{{ 'rank'|of(q) }} >= r.{{ 'low'|of(q) }} AND a.{{ 'rank'|of(q) }} <= r.{{ 'high'|of(q) }}{% endfor %}
+        ON {% for q in categories %}{% if not loop.first %} AND {% endif %}r.{{ 'node'|of(q) }} \
+            = a.{{ 'node'|of(q) }}{% endfor %}
+        {% for q in numbers %}{% if not loop.first or categories %} AND {% endif %}a.{{ 'rank'|of(q) }} \
+            >= r.{{ 'low'|of(q) }} AND a.{{ 'rank'|of(q) }} <= r.{{ 'high'|of(q) }}{% endfor %}
     GROUP BY a.id
 ) AS s USING (id)
 CROSS JOIN (SELECT sum(size) AS records FROM sized_classes) AS n

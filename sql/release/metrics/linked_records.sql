@@ -1,4 +1,5 @@
--- description: Number of released records with a pseudonym that other released records also have: readers can see that these records belong together.
+-- description: Number of released records with a pseudonym that other released records also have: readers can see \
+    that these records belong together.
 -- better: lower
 -- source: -
 -- order: 176
@@ -9,7 +10,9 @@ FROM (
     FROM (
         SELECT place, size, sum(size) OVER (PARTITION BY link) AS holders
         FROM (
-            SELECT place, size, unnest(list_distinct([{% for l in pseudonym_columns %}{{ l.column }}{% if not loop.last %}, {% endif %}{% endfor %}])) AS link
+            SELECT place, size, \
+                unnest(list_distinct([{% for l in pseudonym_columns %}{{ l.column }}\
+                {% if not loop.last %}, {% endif %}{% endfor %}])) AS link
             FROM (SELECT row_number() OVER () AS place, * FROM released_values)
         )
     )

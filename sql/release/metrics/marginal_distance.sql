@@ -1,4 +1,5 @@
--- description: The same distance over the whole column, regardless of clusters: the error of a count or an average by this column alone.
+-- description: The same distance over the whole column, regardless of clusters: the error of a count or an average \
+    by this column alone.
 -- better: lower
 -- source: Rubner et al. 2000
 -- order: 106

@@ -1,4 +1,5 @@
--- description: Number of source records whose value in a column was read as NULL because it is a code for a missing value.
+-- description: Number of source records whose value in a column was read as NULL because it is a code for a missing \
+    value.
 -- better: lower
 -- source: -
 -- order: 21
@@ -6,7 +7,8 @@
 -- applies_to: classes, noise
 -- custodian: classes, noise
 {% for c in coded %}
-SELECT {{ c.label }} AS detail, count(*) FILTER (WHERE {{ c.name }} IS NOT NULL AND {{ c.source_value }} IS NULL) AS value
+SELECT {{ c.label }} AS detail, \
+    count(*) FILTER (WHERE {{ c.name }} IS NOT NULL AND {{ c.source_value }} IS NULL) AS value
 FROM {{ origin }}
 {% if not loop.last %}UNION ALL{% endif %}
 {% endfor %}

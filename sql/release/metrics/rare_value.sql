@@ -1,4 +1,5 @@
--- description: A sensitive value that belongs to fewer than k records (persons), with their number (the 100 rarest values of each column).
+-- description: A sensitive value that belongs to fewer than k records (persons), with their number (the 100 rarest \
+    values of each column).
 -- better: lower
 -- source: -
 -- order: 170

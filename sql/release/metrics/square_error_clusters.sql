@@ -1,6 +1,8 @@
--- description: Square error: squared distance of a record to the mean of its cluster as formed. Numbers are divided by the column's range; a category counts 1 if it is not the mode.
+-- description: Square error: squared distance of a record to the mean of its cluster as formed. Numbers are divided \
+    by the column's range; a category counts 1 if it is not the mode.
 -- better: lower
 -- source: three-variants paper, Equation 4
 -- order: 125
 -- custodian: classes
-SELECT NULL AS detail, categories{% for q in quasi if q.is_number %} + {{ 'error'|of(q) }}{% endfor %} AS value FROM square_errors WHERE level = 'cluster'
+SELECT NULL AS detail, categories{% for q in quasi if q.is_number %} + {{ 'error'|of(q) }}{% endfor %} AS value \
+    FROM square_errors WHERE level = 'cluster'

@@ -1,4 +1,5 @@
--- description: Square error of a number in its own unit (dates and times: days): squared distance to the mean of its cluster as formed.
+-- description: Square error of a number in its own unit (dates and times: days): squared distance to the mean of its \
+    cluster as formed.
 -- better: lower
 -- source: three-variants paper, Equation 4
 -- order: 127

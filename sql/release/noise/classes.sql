@@ -4,7 +4,8 @@
 {% include 'release/noise/pipeline.sql' %},
 {% include 'release/plan/metric_inputs.sql' %},
 {% macro counted(column) -%}
-(SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST) FROM {{ column }} AS v WHERE v.class_id = c.class_id)
+(SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST) \
+    FROM {{ column }} AS v WHERE v.class_id = c.class_id)
 {%- endmacro %}
 -- One row per class, and one per reason why records were suppressed or dropped.
 class_rows AS MATERIALIZED (
@@ -13,7 +14,8 @@ SELECT
     c.size AS {{ names.size }}
     {% if person %}, c.persons AS {{ names.persons }}{% endif %}
     {% for q in quasi %}
-    , {{ counted(sql('(SELECT class_id, value, size::BIGINT AS size FROM ', 'published values'|of(q), ')')) }} AS {{ q.name }}
+    , {{ counted(sql('(SELECT class_id, value, size::BIGINT AS size FROM ', 'published values'|of(q), ')')) }} AS {{ \
+        q.name }}
     {% endfor %}
     {% if suppress %}, c.reason AS {{ names.suppressed }}{% endif %}
     {% for u in unchanged if u.is_sensitive %}

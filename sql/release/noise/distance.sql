@@ -9,7 +9,9 @@ SELECT detail, value FROM (
     {% for q in quasi if q.is_drawn %}
     UNION ALL
     {% if q.is_number %}
-    SELECT {{ q.label }}, coalesce(avg({{ gap(q, sql('greatest(a.value, b.value)'), sql('least(a.value, b.value)')) }} / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)
+    SELECT {{ q.label }}, \
+        coalesce(avg({{ gap(q, sql('greatest(a.value, b.value)'), sql('least(a.value, b.value)')) }} \
+        / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)
     FROM (
         SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
         FROM (SELECT {{ where }} AS part, s.{{ q.column }} AS value, unnest(range({{ dealt() }})) FROM {{ records() }})
@@ -30,7 +32,8 @@ SELECT detail, value FROM (
         LEFT JOIN (FROM range_nodes WHERE tree = {{ q.tree }}) AS v ON v.low = d.code
         GROUP BY ALL
     ) AS a
-    FULL JOIN (SELECT {{ where }} AS part, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released_values GROUP BY ALL) AS b
+    FULL JOIN (SELECT {{ where }} AS part, {{ 'published'|of(q) }} AS value, sum(size) AS size FROM released_values \
+        GROUP BY ALL) AS b
         ON b.part = a.part AND b.value IS NOT DISTINCT FROM a.value
     {% endif %}
     {% endfor %}

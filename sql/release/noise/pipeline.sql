@@ -24,13 +24,17 @@ drawn_values AS MATERIALIZED (
 class_seats AS MATERIALIZED (
     SELECT
         s.class_id,
-        row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}{{ sql(u.sort_key(sql('s.', u.column))) }} ASC NULLS LAST{% if not u.text_is_value %}, s.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
-        {% for u in unchanged %}, s.{{ u.column }}{% if not u.text_is_value %}, s.{{ 'text'|of(u) }}{% endif %}{% endfor %}
+        row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}\
+            {% if loop.first %} ORDER BY {% else %}, {% endif %}{{ sql(u.sort_key(sql('s.', u.column))) }} ASC NULLS \
+            LAST{% if not u.text_is_value %}, s.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
+        {% for u in unchanged %}, s.{{ u.column }}{% if not u.text_is_value %}, \
+            s.{{ 'text'|of(u) }}{% endif %}{% endfor %}
     FROM (SELECT s.* EXCLUDE (size), l.class_id, unnest(range({{ dealt() }})) AS copy FROM {{ records() }}) AS s
 ),
 {% set drawn_trees = quasi|rejectattr('is_number')|selectattr('is_drawn')|list %}
 {% if drawn_trees %}
-{{ published_nodes(drawn_trees, sql('SELECT DISTINCT tree, code AS low, code AS high FROM value_codes WHERE tree >= 0')) }}
+{{ published_nodes(drawn_trees, \
+    sql('SELECT DISTINCT tree, code AS low, code AS high FROM value_codes WHERE tree >= 0')) }}
 {% endif %}
 {# The least and the greatest value that is released. #}
 {% for q in quasi if q.is_drawn and q.is_number %}
@@ -38,7 +42,8 @@ class_seats AS MATERIALIZED (
 {{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT min(value) AS low, max(value) AS high
     FROM {{ 'domain'|of(q) }}
-    {% if suppress %}WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM cluster_parts AS p JOIN code_groups AS e USING (gid) WHERE p.cluster <> -1){% endif %}
+    {% if suppress %}WHERE code IN (SELECT e.{{ 'code'|of(q) }} \
+        FROM cluster_parts AS p JOIN code_groups AS e USING (gid) WHERE p.cluster <> -1){% endif %}
 ),
 {% endfor %}
 -- One row per record: the values that are published in place of its own values.
@@ -49,9 +54,11 @@ noisy_records AS MATERIALIZED (
         {% if not q.is_drawn %}
         , g.{{ 'published'|of(q) }} AS {{ 'drawn'|of(q) }}
         {% elif q.is_number %}
-        {% set value = value_at(q, sql('range'|of(q), '.low'), sql('range'|of(q), '.high'), sql('d.position[', q.i + 1, ']')) %}
+        {% set value = value_at(q, sql('range'|of(q), '.low'), sql('range'|of(q), '.high'), \
+            sql('d.position[', q.i + 1, ']')) %}
         , coalesce({{ 'drawn value'|of(q) }}.value, CASE WHEN d.position[{{ q.i + 1 }}] IS NOT NULL THEN
-            {% if by_column %}{{ coded(q, value) }}{% else %}least(greatest({{ value }}, {{ 'range'|of(q) }}.low), {{ 'range'|of(q) }}.high){% endif %}
+            {% if by_column %}{{ coded(q, value) }}{% else %}least(greatest({{ value }}, {{ 'range'|of(q) }}.low), \
+                {{ 'range'|of(q) }}.high){% endif %}
         END) AS {{ 'drawn'|of(q) }}
         {% else %}
         , {{ 'drawn value'|of(q) }}.published AS {{ 'drawn'|of(q) }}
@@ -65,10 +72,12 @@ noisy_records AS MATERIALIZED (
     {% endif %}
     {% for q in quasi if q.is_drawn %}
     {% if q.is_number %}
-    LEFT JOIN {{ 'domain'|of(q) }} AS {{ 'drawn value'|of(q) }} ON {{ 'drawn value'|of(q) }}.code = d.code[{{ q.i + 1 }}]
+    LEFT JOIN {{ 'domain'|of(q) }} AS {{ 'drawn value'|of(q) }} ON {{ 'drawn value'|of(q) }}.code \
+        = d.code[{{ q.i + 1 }}]
     CROSS JOIN {{ 'range'|of(q) }} AS {{ 'range'|of(q) }}
     {% else %}
-    LEFT JOIN (FROM range_nodes WHERE tree = {{ q.tree }}) AS {{ 'drawn value'|of(q) }} ON {{ 'drawn value'|of(q) }}.low = d.code[{{ q.i + 1 }}]
+    LEFT JOIN (FROM range_nodes WHERE tree = {{ q.tree }}) AS {{ 'drawn value'|of(q) }} \
+        ON {{ 'drawn value'|of(q) }}.low = d.code[{{ q.i + 1 }}]
     {% endif %}
     {% endfor %}
 ),
@@ -77,7 +86,8 @@ distinct_rows AS MATERIALIZED (
     SELECT
         class_id
         {% for q in quasi %}
-        , {% if q.is_number %}CASE WHEN {{ 'drawn'|of(q) }} IS NOT NULL THEN {{ low_end(q, 'drawn'|of(q)) }} END{% else %}{{ 'drawn'|of(q) }}{% endif %} AS {{ 'published'|of(q) }}
+        , {% if q.is_number %}CASE WHEN {{ 'drawn'|of(q) }} IS NOT NULL THEN {{ low_end(q, 'drawn'|of(q)) }} END\
+            {% else %}{{ 'drawn'|of(q) }}{% endif %} AS {{ 'published'|of(q) }}
         {% endfor %}
         {% for u in unchanged %}, {{ u.column }}{% if not u.text_is_value %}, {{ 'text'|of(u) }}{% endif %}{% endfor %}
         , count(*) AS size

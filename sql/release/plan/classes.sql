@@ -13,7 +13,8 @@ SELECT
     c.loss / {{ quasi|length }} AS {{ names.loss }}
     {% if suppress %}, c.reason AS {{ names.suppressed }}{% endif %}
     {% for u in unchanged if u.is_sensitive %}
-    , (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST{% if not u.text_is_value %}, v.value::VARCHAR ASC NULLS LAST{% endif %})
+    , (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, \
+        v.value ASC NULLS LAST{% if not u.text_is_value %}, v.value::VARCHAR ASC NULLS LAST{% endif %})
         FROM {{ 'in classes'|of(u) }} AS v WHERE v.class_id = c.class_id) AS {{ u.name }}
     {% endfor %}
 FROM {% if suppress %}(

@@ -15,7 +15,8 @@ record_classes AS MATERIALIZED (
     UNION ALL
     SELECT d.rid, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
     FROM (
-        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, rid ASC ROWS UNBOUNDED PRECEDING) AS last
+        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, \
+            rid ASC ROWS UNBOUNDED PRECEDING) AS last
         FROM (
             SELECT r.*, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie
             FROM record_groups AS r
@@ -29,7 +30,8 @@ record_classes AS MATERIALIZED (
         FROM (
             SELECT *, sum(begins) OVER (PARTITION BY gid ORDER BY first ASC ROWS UNBOUNDED PRECEDING) AS run
             FROM (
-                SELECT *, (class_id IS DISTINCT FROM lag(class_id) OVER (PARTITION BY gid ORDER BY first ASC))::INTEGER AS begins
+                SELECT *, (class_id IS DISTINCT FROM lag(class_id) \
+                    OVER (PARTITION BY gid ORDER BY first ASC))::INTEGER AS begins
                 FROM part_classes
                 WHERE gid IN (SELECT gid FROM group_classes WHERE class_id IS NULL)
             )

@@ -1,5 +1,5 @@
-{#- From the source to clusters: source -> kept -> tuples -> encoded -> grouped -> answer -> parts, the cluster of the records first to
-    last of a group. -#}
+{#- From the source to clusters: source -> kept -> tuples -> encoded -> grouped -> answer -> parts, the cluster of the
+    records first to last of a group. -#}
 {%- from 'release/plan/domains.sql' import domains, group, number_positions with context -%}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
@@ -7,17 +7,21 @@
 {% include 'release/plan/kept_classes.sql' %}
 {% endif %}
 {% set clustered = sql('new_groups') if kept_members else sql('code_groups') %}
--- Chapter 2, cluster: the algorithm forms clusters of records. Only dbanon_trees (above) and dbanon_cluster are not SQL.
+-- Chapter 2, cluster: the algorithm forms clusters of records. Only dbanon_trees (above) and dbanon_cluster are not \
+    SQL.
 -- One row: the clusters, from the one call of the clustering function. Its first argument is an error if the input has
 -- a problem.
 clustering AS MATERIALIZED (
     SELECT dbanon_cluster(
-        (SELECT CASE WHEN failure IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error({{ message_text() }}) END
+        (SELECT CASE WHEN failure IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, \
+            json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR\
+            {% else %}{{ request }}{% endif %} ELSE error({{ message_text() }}) END
             FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
         (SELECT list({{ group() }}) FROM {{ clustered }})
         {{ domains() }}
     ) AS answer
-    {% if trees %}FROM trees{% endif %}{% if is_wide and number_blocks %}{% if trees %}, {% else %}FROM {% endif %}{{ number_positions() }}{% endif +%}
+    {% if trees %}FROM trees{% endif %}{% if is_wide and number_blocks %}\
+        {% if trees %}, {% else %}FROM {% endif %}{{ number_positions() }}{% endif +%}
 ),
 -- One row per part of a group of equal records: the cluster of its records number `first` to `last`.
 {{ sql('new_parts') if kept_members else sql('cluster_parts') }} AS MATERIALIZED (
@@ -29,7 +33,8 @@ clustering AS MATERIALIZED (
 cluster_parts AS MATERIALIZED (
     SELECT gid, cluster_id AS cluster, last - records + 1 AS first, last FROM kept_groups
     UNION ALL
-    SELECT a.gid, CASE WHEN a.cluster < 0 THEN a.cluster ELSE a.cluster + 1 + (SELECT coalesce(max(cluster_id), -1) FROM before) END, a.first + f.held, a.last + f.held
+    SELECT a.gid, CASE WHEN a.cluster < 0 THEN a.cluster \
+        ELSE a.cluster + 1 + (SELECT coalesce(max(cluster_id), -1) FROM before) END, a.first + f.held, a.last + f.held
     FROM new_parts AS a
     JOIN new_groups AS f USING (gid)
     UNION ALL

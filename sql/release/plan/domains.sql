@@ -4,8 +4,11 @@
 {% macro group() -%}
 struct_pack(
             gid := gid, size := size, tie := tie,
-            codes := struct_pack({% for q in quasi %}{% if not loop.first %}, {% endif %}{{ 'code'|of(q) }} := {{ 'code'|of(q) }}{% endfor %})
-            {%- for s in model_columns %}{% if loop.first %}, sensitive := struct_pack({% else %}, {% endif %}{{ 'code'|of(s) }} := {{ 'code'|of(s) }}{% if loop.last %}){% endif %}{% endfor %}
+            codes := struct_pack({% for q in quasi %}{% if not loop.first %}, {% endif %}{{ 'code'|of(q) }} \
+                := {{ 'code'|of(q) }}{% endfor %})
+            {%- for s in model_columns %}{% if loop.first %}, \
+                sensitive := struct_pack({% else %}, {% endif %}{{ 'code'|of(s) }} := {{ 'code'|of(s) }}\
+                {% if loop.last %}){% endif %}{% endfor %}
             {%- if person %}, person := person{% endif %})
 {%- endmacro %}
 {#- The number of records (persons) of the larger table with each sensitive value, NULL last. -#}
@@ -43,7 +46,8 @@ struct_pack(
 {%- endmacro %}
 {#- A number's values with codes and positions. -#}
 {% macro domain_values(q) -%}
-{% if is_wide %}(SELECT value, code, position FROM {{ 'domain'|of(first_in_block[q.i]) }} WHERE attribute = {{ q.i }}){% else %}{{ 'domain'|of(q) }}{% endif %}
+{% if is_wide %}(SELECT value, code, position FROM {{ 'domain'|of(first_in_block[q.i]) }} WHERE attribute = {{ q.i }})\
+    {% else %}{{ 'domain'|of(q) }}{% endif %}
 {%- endmacro %}
 {% macro domains() %}
         {% for q in quasi %}
@@ -94,10 +98,12 @@ struct_pack(
         {% if s.tree %}
         , struct_pack(
             parent := {{ tree_domain(s.tree) }}.parent, value := {{ tree_domain(s.tree) }}.value{% if s.number %},
-            place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}{{ counted(s) }}
+            place := (SELECT list(position ORDER BY code ASC) \
+                FROM {{ 'sensitive codes'|of(s) }}){% endif %}{{ counted(s) }}
         )
         {% else %}
-        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}{{ counted(s) }}) FROM {{ 'sensitive codes'|of(s) }})
+        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, \
+            place := list(position ORDER BY code ASC){% endif %}{{ counted(s) }}) FROM {{ 'sensitive codes'|of(s) }})
         {% endif %}
         {% endfor %}
 {% endmacro %}
@@ -113,17 +119,20 @@ SELECT
                 {{ width(q, sql('high'), sql('least_low')) }} AS above
             FROM (
                 SELECT *, min(low) OVER () AS least_low
-                FROM (SELECT code, value, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ domain_values(q) }})
+                FROM (SELECT code, value, {{ low_end(q, sql('value')) }} AS low, \
+                    {{ high_end(q, sql('value')) }} AS high FROM {{ domain_values(q) }})
             )
 {%- endmacro %}
-{#- One row per code: how far the value is above the one before it, as a position (step) and as a place (place_step), and
-    how far the published ends are from the value. Sums of these are exact where all positions are far from the least. -#}
+{#- One row per code: how far the value is above the one before it, as a position (step) and as a place (place_step),
+    and how far the published ends are from the value. Sums of these are exact where all positions are far from the
+    least. -#}
 {% macro code_gaps(q) -%}
 {%- set place = sql('value::DATE') if q.ends.is_day else sql('value') -%}
 SELECT
                 code,
                 coalesce({{ gap(q, sql('value'), sql('value_before')) }}, 0) AS step,
-                coalesce({{ width(q, place, sql('value_before::DATE') if q.ends.is_day else sql('value_before')) }}, 0) AS place_step,
+                coalesce({{ width(q, place, sql('value_before::DATE') if q.ends.is_day else sql('value_before')) }}, \
+                    0) AS place_step,
                 {{ width(q, place, low_end(q, sql('value'))) }} AS below_gap,
                 {{ width(q, high_end(q, sql('value')), place) }} AS above_gap
             FROM (SELECT code, value, lag(value) OVER (ORDER BY code ASC) AS value_before FROM {{ domain_values(q) }})

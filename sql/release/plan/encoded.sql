@@ -24,7 +24,9 @@ usable_records AS (
 {% for s in model_columns %}
 {{ 'larger'|of(s) }} AS MATERIALIZED (
     SELECT {{ s.column }}{% if s.tree %}, {{ 'category'|of(s) }}{% endif %}, sum(size)::BIGINT AS size
-    FROM (SELECT {{ unchanged[s.u].value }} AS {{ s.column }}, {% if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, {% endif %}{{ whole_table.size }} AS size FROM {{ whole_table.sensitive[s.i] }})
+    FROM (SELECT {{ unchanged[s.u].value }} AS {{ s.column }}, \
+        {% if s.tree %}{{ s.tree.value }} AS {{ 'category'|of(s) }}, {% endif %}{{ whole_table.size }} AS size \
+        FROM {{ whole_table.sensitive[s.i] }})
     GROUP BY ALL
 ),
 {% endfor %}
@@ -43,7 +45,8 @@ usable_records AS (
         SELECT *, min(value) OVER (PARTITION BY attribute) AS least_value
         FROM (
             SELECT DISTINCT attribute, {{ coded(q, sql('value')) }} AS value
-            FROM (SELECT {{ column_numbers(block) }} AS attribute, unnest({{ column_list(block, sql('')) }}) AS value FROM {{ usable() }})
+            FROM (SELECT {{ column_numbers(block) }} AS attribute, unnest({{ column_list(block, sql('')) }}) AS value \
+                FROM {{ usable() }})
             WHERE value IS NOT NULL{% if q.family.has_infinity %} AND isfinite(value){% endif +%}
         )
     )
@@ -60,7 +63,8 @@ usable_records AS (
         {{ gap(q, sql('value'), q.zero if order else sql('least_value')) }} AS position
     FROM (
         SELECT value, min(value) OVER () AS least_value
-        FROM (SELECT DISTINCT {{ coded(q, q.column) }} AS value FROM {{ 'larger'|of(q) if whole_table else usable() }} WHERE {{ q.column }} IS NOT NULL{% if q.family.has_infinity %} AND isfinite({{ q.column }}){% endif %})
+        FROM (SELECT DISTINCT {{ coded(q, q.column) }} AS value FROM {{ 'larger'|of(q) if whole_table else usable() }} \
+            WHERE {{ q.column }} IS NOT NULL{% if q.family.has_infinity %} AND isfinite({{ q.column }}){% endif %})
     )
     {{ end_few() }}
 ),
@@ -75,14 +79,19 @@ usable_records AS (
 {{ 'sensitive codes'|of(s) }} AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
-    SELECT DISTINCT k.{{ s.column }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.', s.column), sql('l.value')) }} AS position{% endif %}
-    FROM {{ 'larger'|of(s) if whole_table else usable() }} AS k JOIN value_codes AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.{{ 'category'|of(s) }}
-    {% if s.number %}CROSS JOIN (SELECT min({{ s.column }}) AS value FROM {{ 'larger'|of(s) if whole_table else usable() }}) AS l{% endif %}
+    SELECT DISTINCT k.{{ s.column }} AS value, d.code{% if s.number %}, \
+        {{ gap(s.number, sql('k.', s.column), sql('l.value')) }} AS position{% endif %}
+    FROM {{ 'larger'|of(s) if whole_table else usable() }} AS k JOIN value_codes AS d ON d.tree = {{ s.tree.tree }} \
+        AND d.value = k.{{ 'category'|of(s) }}
+    {% if s.number %}CROSS JOIN (SELECT min({{ s.column }}) AS value \
+        FROM {{ 'larger'|of(s) if whole_table else usable() }}) AS l{% endif %}
     {% else %}
-    SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
+    SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, \
+        {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
     FROM (
         SELECT value{% if s.number %}, min(value) OVER () AS least_value{% endif %}
-        FROM (SELECT DISTINCT {{ s.column }} AS value FROM {{ 'larger'|of(s) if whole_table else usable() }} WHERE {{ s.column }} IS NOT NULL)
+        FROM (SELECT DISTINCT {{ s.column }} AS value FROM {{ 'larger'|of(s) if whole_table else usable() }} \
+            WHERE {{ s.column }} IS NOT NULL)
     )
     {% endif %}
     {{ end_few() }}
@@ -93,16 +102,22 @@ usable_records AS (
 -- One row per combination of unchanged values: the hash that orders records with equal codes.
 ties AS MATERIALIZED (
     SELECT *, {{ tie(sql(''), tie_break_columns, false) }} AS tie
-    FROM (SELECT DISTINCT {% for u in tie_break_columns %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %} FROM {{ usable() }})
+    FROM (SELECT DISTINCT {% for u in tie_break_columns %}\
+        {% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %} FROM {{ usable() }})
 ),
 {% endif %}
--- One row per kind of record: the codes of its quasi-identifiers{% if model_columns %} and sensitive values{% endif %}, and what breaks ties.
+-- One row per kind of record: the codes of its quasi-identifiers\
+    {% if model_columns %} and sensitive values{% endif %}, and what breaks ties.
 encoded_records AS MATERIALIZED (
     SELECT
-        s.rid, s.size, {% if tie_break_mode == 'value' %}h.tie{% elif tie_break_mode == 'row' %}{{ tie(sql('s.'), tie_break_columns, person) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
-        {% for q in quasi %}, {% if is_wide %}k.codes[{{ q.i + 1 }}]{% else %}{{ 'domain'|of(q) }}.code{% endif %} AS {{ 'code'|of(q) }}{% endfor %}
+        s.rid, s.size, {% if tie_break_mode == 'value' %}h.tie\
+            {% elif tie_break_mode == 'row' %}{{ tie(sql('s.'), tie_break_columns, person) }} AS tie\
+            {% else %}0::UBIGINT AS tie{% endif %}
+        {% for q in quasi %}, {% if is_wide %}k.codes[{{ q.i + 1 }}]\
+            {% else %}{{ 'domain'|of(q) }}.code{% endif %} AS {{ 'code'|of(q) }}{% endfor %}
         {% for s in model_columns %}, {{ 'sensitive codes'|of(s) }}.code AS {{ 'code'|of(s) }}{% endfor %}
-        {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) END AS person{% endif %}
+        {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) \
+            END AS person{% endif %}
     FROM {{ usable() }} AS s
     {% if is_wide %}
     JOIN (
@@ -114,13 +129,15 @@ encoded_records AS MATERIALIZED (
                 SELECT rid, {{ column_numbers(block) }} AS attribute, unnest({{ column_list(block, sql('')) }}) AS value
                 FROM {{ usable() }}
             ) AS v
-            LEFT JOIN {{ 'domain'|of(block[0]) }} AS d ON d.attribute = v.attribute AND d.value = {{ coded(block[0], sql('v.value')) }}
+            LEFT JOIN {{ 'domain'|of(block[0]) }} AS d ON d.attribute = v.attribute \
+                AND d.value = {{ coded(block[0], sql('v.value')) }}
             {% if not loop.last or tree_block %}UNION ALL{% endif +%}
             {% endfor %}
             {% if tree_block %}
             SELECT v.rid, v.attribute, d.code
             FROM (
-                SELECT rid, {{ column_numbers(tree_block) }} AS attribute, unnest({{ column_list(tree_block, sql('')) }}) COLLATE POSIX AS value
+                SELECT rid, {{ column_numbers(tree_block) }} AS attribute, \
+                    unnest({{ column_list(tree_block, sql('')) }}) COLLATE POSIX AS value
                 FROM {{ usable() }}
             ) AS v
             LEFT JOIN value_codes AS d ON d.tree = v.attribute AND d.value = v.value
@@ -130,21 +147,26 @@ encoded_records AS MATERIALIZED (
     ) AS k ON k.rid = s.rid
     {% else %}
     {% for q in quasi %}
-    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = {{ coded(q, sql('s.', q.column)) }}{% else %}(FROM value_codes WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = s.{{ q.column }}{% endif %}
+    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value \
+        = {{ coded(q, sql('s.', q.column)) }}{% else %}(FROM value_codes \
+        WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = s.{{ q.column }}{% endif %}
     {% endfor %}
     {% endif %}
     {% for f in model_columns %}
-    LEFT JOIN {{ 'sensitive codes'|of(f) }} AS {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value = s.{{ f.column }}
+    LEFT JOIN {{ 'sensitive codes'|of(f) }} AS {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value \
+        = s.{{ f.column }}
     {% endfor %}
     {% if tie_break_mode == 'value' %}
-    JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.{{ u.column }} IS NOT DISTINCT FROM s.{{ u.column }}{% endfor %}
+    JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.{{ u.column }} \
+        IS NOT DISTINCT FROM s.{{ u.column }}{% endfor %}
     {% endif %}
 ),
 -- One row per group of records with equal codes, which the clustering cannot distinguish: its number of records.
 code_groups AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (
-        SELECT tie{% for q in quasi %}, {{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %}, {{ 'code'|of(s) }}{% endfor %}{% if person %}, person{% endif %}, sum(size)::BIGINT AS size
+        SELECT tie{% for q in quasi %}, {{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %}, \
+            {{ 'code'|of(s) }}{% endfor %}{% if person %}, person{% endif %}, sum(size)::BIGINT AS size
         FROM encoded_records
         GROUP BY ALL
     )

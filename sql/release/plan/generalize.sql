@@ -14,7 +14,8 @@ wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM clusteri
 -- One row per cluster: its size and its span. Clusters that contain records of one group only share a span.
 cluster_spans AS MATERIALIZED (
     SELECT
-        cluster, {% if widens %}cluster::BIGINT{% else %}CASE WHEN min(gid) = max(gid) THEN -1 - min(gid) ELSE cluster END{% endif %} AS span,
+        cluster, {% if widens %}cluster::BIGINT{% else %}CASE WHEN min(gid) = max(gid) THEN -1 - min(gid) \
+            ELSE cluster END{% endif %} AS span,
         sum(last - first + 1)::BIGINT AS size
     FROM cluster_parts
     {% if suppress %}WHERE cluster <> -1{% endif +%}
@@ -26,7 +27,8 @@ span_ranges AS MATERIALIZED (
         c.span, sum(p.records)::BIGINT AS size
         {% for q in generalized %}
         {% if widens %}
-        , least(min(e.{{ 'code'|of(q) }}), min(w.low[{{ q.i + 1 }}])) AS {{ 'low'|of(q) }}, greatest(max(e.{{ 'code'|of(q) }}), max(w.high[{{ q.i + 1 }}])) AS {{ 'high'|of(q) }}
+        , least(min(e.{{ 'code'|of(q) }}), min(w.low[{{ q.i + 1 }}])) AS {{ 'low'|of(q) }}, \
+            greatest(max(e.{{ 'code'|of(q) }}), max(w.high[{{ q.i + 1 }}])) AS {{ 'high'|of(q) }}
         , coalesce(max(w.raised[{{ q.i + 1 }}]), -1) AS {{ 'raised'|of(q) }}
         {% else %}
         , min(e.{{ 'code'|of(q) }}) AS {{ 'low'|of(q) }}, max(e.{{ 'code'|of(q) }}) AS {{ 'high'|of(q) }}
@@ -68,7 +70,8 @@ span_columns AS MATERIALIZED (
             WHERE low IS NOT NULL AND attribute IN (SELECT {{ column_numbers(ranged_trees) }})
 {% else %}
 {% for q in ranged_trees %}
-            SELECT DISTINCT {{ q.tree }} AS tree, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if widens %}, {{ 'raised'|of(q) }} AS raised{% endif %} FROM span_ranges WHERE {{ 'low'|of(q) }} IS NOT NULL
+            SELECT DISTINCT {{ q.tree }} AS tree, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if widens %}, \
+                {{ 'raised'|of(q) }} AS raised{% endif %} FROM span_ranges WHERE {{ 'low'|of(q) }} IS NOT NULL
             {% if not loop.last %}UNION ALL{% endif +%}
 {% endfor %}
 {% endif %}

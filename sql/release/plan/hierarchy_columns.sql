@@ -1,5 +1,5 @@
-{#- Categorical attributes: their trees, which node a value is, and the published text of a node. Each relation holds those of
-    all columns; `tree` says whose they are. -#}
+{#- Categorical attributes: their trees, which node a value is, and the published text of a node. Each relation holds
+    those of all columns; `tree` says whose they are. -#}
 {%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {%- from 'shared/hierarchies.sql' import hierarchies, setting -%}
 {%- from 'release/plan/column_rows.sql' import column_list -%}
@@ -12,13 +12,17 @@
 -- One row: the hierarchies, from the one call of the function that reads them: nodes, codes of values, and problems.
 trees AS MATERIALIZED (
     SELECT dbanon_trees(
-        '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else sql('false') }}, {{ q.min_level or 0 }}, {{ sql('true') if q.is_sensitive else sql('false') }}]{{ sql(', ') if not loop.last }}{% endfor %}]}',
+        '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined \
+            else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else \
+            sql('false') }}, {{ q.min_level or 0 }}, {{ sql('true') if q.is_sensitive else sql('false') }}]{{ sql(', \
+            ') if not loop.last }}{% endfor %}]}',
         (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC)
             FROM (
                 {% if is_wide %}
                 SELECT DISTINCT tree, value
                 FROM (
-                    SELECT unnest([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS tree, unnest({{ column_list(trees, sql('')) }}) COLLATE POSIX AS value
+                    SELECT unnest([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS \
+                        tree, unnest({{ column_list(trees, sql('')) }}) COLLATE POSIX AS value
                     FROM {{ from }}
                 )
                 WHERE value IS NOT NULL
@@ -27,7 +31,8 @@ trees AS MATERIALIZED (
                 SELECT DISTINCT {{ q.tree }} AS tree, {{ q.column }} AS value
                 FROM {{ 'larger'|of(q) if whole_table else from }} WHERE {{ q.column }} IS NOT NULL
                 {% if continuation is defined and not q.rows and not q.is_sensitive %}
-                UNION SELECT {{ q.tree }}, value COLLATE POSIX FROM (SELECT unnest({{ continuation.values[q.i] }}) AS value)
+                UNION SELECT {{ q.tree }}, value COLLATE POSIX \
+                    FROM (SELECT unnest({{ continuation.values[q.i] }}) AS value)
                 {% endif %}
                 {% if not loop.last %}UNION ALL{% endif +%}
                 {% endfor %}
@@ -41,7 +46,8 @@ trees AS MATERIALIZED (
 -- number of leaves below it, the code of its values, and the text that it is published as.
 nodes AS MATERIALIZED (
     SELECT
-        tree, node, parent, depth, height, leaves, is_leaf, code, label COLLATE POSIX AS label, published COLLATE POSIX AS published, line
+        tree, node, parent, depth, height, leaves, is_leaf, code, label COLLATE POSIX AS label, \
+        published COLLATE POSIX AS published, line
     FROM (SELECT unnest((read).nodes, max_depth := 2) FROM trees)
 ),
 -- One row per value: its code, in the order of the leaves, the node as which it is clustered (raised to min_level), and
@@ -78,12 +84,15 @@ range_nodes AS MATERIALIZED (
         {% if is_rounded %}
         SELECT
             c.tree, c.low, c.high, {% if is_raised %}c.raised,{% endif +%}
-            CASE WHEN t.is_leaf THEN t.node ELSE t.line[t.depth - t.depth % {{ setting(trees, 'round', 1, sql('c.tree')) }} + 1] END AS node
+            CASE WHEN t.is_leaf THEN t.node \
+                ELSE t.line[t.depth - t.depth % {{ setting(trees, 'round', 1, sql('c.tree')) }} + 1] END AS node
         FROM (
         {% endif %}
         SELECT
             p.*,
-            {% if is_raised %}CASE WHEN p.raised >= 0 THEN p.raised ELSE {% endif %}a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2]))]{% if is_raised %} END{% endif %} AS node
+            {% if is_raised %}CASE WHEN p.raised >= 0 \
+                THEN p.raised ELSE {% endif %}a.line[len(list_filter(list_zip(a.line, b.line), \
+                lambda z: z[1] = z[2]))]{% if is_raised %} END{% endif %} AS node
         FROM (
             {{ pairs }}
         ) AS p

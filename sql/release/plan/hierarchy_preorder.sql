@@ -1,6 +1,6 @@
-{#- Stored hierarchies from their roots: hierarchy (tree, node, parent, label, ord) as stored, siblings, and preorder, every
-    node that a root reaches with its line of nodes and labels from the root, and its places among siblings, which order
-    nodes in preorder. `tree` says whose a node is. -#}
+{#- Stored hierarchies from their roots: hierarchy (tree, node, parent, label, ord) as stored, siblings, and preorder,
+    every node that a root reaches with its line of nodes and labels from the root, and its places among siblings, which
+    order nodes in preorder. `tree` says whose a node is. -#}
 {% macro reach(hierarchy, siblings, preorder) %}
 -- One row per node: its position among the children of its parent, and whether it is a leaf.
 {{ siblings }} AS MATERIALIZED (

@@ -1,7 +1,7 @@
-{#- inference('table', ...): published values that narrow a quasi-identifier below what its class publishes. It shows raw
-    values: for the custodian, before anything is released.
-    Two sets are compared for a value v of an unchanged column and a class that publishes v: the original values that lie
-    within what the class publishes, and those of them that records with v have anywhere in the table. -#}
+{#- inference('table', ...): published values that narrow a quasi-identifier below what its class publishes. It shows
+    raw values: for the custodian, before anything is released. Two sets are compared for a value v of an unchanged
+    column and a class that publishes v: the original values that lie within what the class publishes, and those of them
+    that records with v have anywhere in the table. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'shared/record_assignment.sql' import usable with context -%}
 {%- from 'release/plan/number_column.sql' import width, interval_text with context -%}
@@ -23,12 +23,16 @@
     FROM (
         SELECT
             c.class_id, k.*,
-            {% if typed %}{{ interval_text(q, sql('c.low'), sql('c.high')) }}{% else %}c.published{% endif %} AS published,
+            {% if typed %}{{ interval_text(q, sql('c.low'), sql('c.high')) }}\
+                {% else %}c.published{% endif %} AS published,
             {# Beyond top and bottom an interval reaches to the last value there is. #}
-            {% if q.bottom %}CASE WHEN c.low <= {{ q.bottom }} THEN least(c.low, k.low_key) ELSE c.low END{% else %}c.low{% endif %} AS low_end,
-            {% if q.top %}CASE WHEN c.high >= {{ q.top }} THEN greatest(c.high, k.high_key) ELSE c.high END{% else %}c.high{% endif %} AS high_end
+            {% if q.bottom %}CASE WHEN c.low <= {{ q.bottom }} THEN least(c.low, k.low_key) \
+                ELSE c.low END{% else %}c.low{% endif %} AS low_end,
+            {% if q.top %}CASE WHEN c.high >= {{ q.top }} THEN greatest(c.high, k.high_key) \
+                ELSE c.high END{% else %}c.high{% endif %} AS high_end
         FROM (
-            SELECT DISTINCT class_id, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if not typed %}, {{ 'published'|of(q) }} AS published{% endif %}
+            SELECT DISTINCT class_id, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if not typed %}, \
+                {{ 'published'|of(q) }} AS published{% endif %}
             FROM generalized_spans
             {% if not typed %}WHERE {{ 'published'|of(q) }} IS NOT NULL{% endif %}
         ) AS c
@@ -93,8 +97,10 @@
         END || CASE WHEN has_null THEN [NULL::VARCHAR] ELSE [] END AS possible_values
     FROM (
         SELECT
-            x.*, low.key AS low_key, high.key AS high_key, low.value::VARCHAR AS low_value, high.value::VARCHAR AS high_value,
-            x.last - x.first + 1 + (x.is_open AND (SELECT count({{ q.column }}) < count(*) FROM {{ usable() }}))::BIGINT AS n_covered_values,
+            x.*, low.key AS low_key, high.key AS high_key, low.value::VARCHAR AS low_value, \
+            high.value::VARCHAR AS high_value,
+            x.last - x.first + 1 + (x.is_open \
+                AND (SELECT count({{ q.column }}) < count(*) FROM {{ usable() }}))::BIGINT AS n_covered_values,
             coalesce(x.high_place - x.low_place + 1, 0) + x.has_null::BIGINT AS n_possible_values
         FROM (
             SELECT p.*, a.place AS low_place, b.place AS high_place, p.is_open AND n.vid IS NOT NULL AS has_null
@@ -102,15 +108,18 @@
                 SELECT DISTINCT h.vid, s.first, s.last, s.span, s.is_open
                 FROM {{ 'classes'|of(u) }} AS h JOIN {{ 'scope'|of(q) }} AS s USING (class_id)
             ) AS p
-            ASOF LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NOT NULL) AS a ON a.vid = p.vid AND p.first <= a.place
-            ASOF LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NOT NULL) AS b ON b.vid = p.vid AND p.last >= b.place
+            ASOF LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NOT NULL) AS a ON a.vid = p.vid \
+                AND p.first <= a.place
+            ASOF LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NOT NULL) AS b ON b.vid = p.vid \
+                AND p.last >= b.place
             LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NULL) AS n ON n.vid = p.vid
         ) AS x
         LEFT JOIN {{ 'order'|of(q) }} AS low ON low.place = x.low_place
         LEFT JOIN {{ 'order'|of(q) }} AS high ON high.place = x.high_place
     )
     {# A sample always ends a little before its population: less than half of the width is what counts. #}
-    WHERE n_possible_values < n_covered_values AND coalesce({{ width(q, sql('high_key'), sql('low_key')) }} < span / 2, true)
+    WHERE n_possible_values < n_covered_values \
+        AND coalesce({{ width(q, sql('high_key'), sql('low_key')) }} < span / 2, true)
     {% else %}
     SELECT
         t.vid, x.published, any_value(x.n_covered_values) AS n_covered_values, count(*) AS n_possible_values,
@@ -134,7 +143,8 @@ FROM (
     {% for q in quasi %}
     UNION ALL
     SELECT
-        h.class_id, {{ u.label }}, {{ form.label_of(sql('c.value')) }}, h.size, {{ q.label }}, s.published, x.possible_values, x.n_covered_values, x.n_possible_values
+        h.class_id, {{ u.label }}, {{ form.label_of(sql('c.value')) }}, h.size, {{ q.label }}, s.published, \
+        x.possible_values, x.n_covered_values, x.n_possible_values
     FROM {{ 'classes'|of(u) }} AS h
     JOIN {{ 'common values'|of(u) }} AS c ON c.vid = h.vid
     {% if q.is_number %}
@@ -149,4 +159,5 @@ FROM (
     {% endfor %}
 )
 WHERE (SELECT passed FROM gate)
-ORDER BY n_possible_values / n_covered_values ASC, size DESC, class_id ASC, column_name ASC, value ASC NULLS LAST, quasi ASC
+ORDER BY n_possible_values / n_covered_values ASC, size DESC, class_id ASC, column_name ASC, value ASC NULLS LAST, \
+quasi ASC

@@ -1,5 +1,5 @@
-{#- Whether the source and the call can be clustered, by the checks that come before the clustering: an error, or one row
-    that is true. Nothing is clustered. -#}
+{#- Whether the source and the call can be clustered, by the checks that come before the clustering: an error, or one
+    row that is true. Nothing is clustered. -#}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 -- One row: true, or the error of the first check that failed.

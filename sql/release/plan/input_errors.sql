@@ -19,7 +19,8 @@
                     {% endif %}
                     {% for q in trees if q.is_zoned and q.rows and not q.is_sensitive %}
                     WHEN tree = {{ q.tree }} AND uncovered > 0 AND EXISTS (
-                        FROM (SELECT DISTINCT {{ q.column }} AS value FROM source WHERE {{ q.column }} IS NOT NULL) AS instants
+                        FROM (SELECT DISTINCT {{ q.column }} AS value FROM source \
+                            WHERE {{ q.column }} IS NOT NULL) AS instants
                         WHERE TRY_CAST(value AS TIMESTAMPTZ)::VARCHAR <> value
                             AND TRY_CAST(value AS TIMESTAMPTZ)::VARCHAR IN (SELECT label FROM ({{ q.rows }}) AS stored)
                     )
@@ -44,7 +45,8 @@
 -- One row: the first problem of the source or the call, or NULL.
 problem AS MATERIALIZED (
     SELECT coalesce(
-        CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ messages.failure('policy changed', say.policy_changed) }} END,
+        CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} \
+            THEN {{ messages.failure('policy changed', say.policy_changed) }} END,
         {% if bare %}
         CASE WHEN EXISTS (FROM duckdb_tables() WHERE database_name = 'temp' AND lower(table_name) = {{ bare }})
             OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ bare }})
@@ -61,19 +63,26 @@ problem AS MATERIALIZED (
         CASE WHEN bool_or(NOT isfinite({{ q.column }})) THEN {{ messages.failure('NaN and infinity', q.say.wild) }} END,
         {% endif %}
         {% if continuation is not defined %}
-        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE {{ q.column }} IS NOT NULL){% else %}count({{ q.column }}) = 0{% endif %} THEN {{ messages.failure('no values', q.say.no_values) }} END,
+        CASE WHEN {% if whole_table %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE {{ q.column }} IS NOT NULL)\
+            {% else %}count({{ q.column }}) = 0{% endif %} THEN {{ messages.failure('no values', q.say.no_values) }} \
+            END,
         {% endif %}
         {% endfor %}
         {% if continuation is not defined %}
         {% if nulls == 'drop' %}
-        CASE WHEN NOT EXISTS (FROM usable_records) THEN {{ messages.failure('no rows without NULL', say.nothing_left) }} END,
+        CASE WHEN NOT EXISTS (FROM usable_records) \
+            THEN {{ messages.failure('no rows without NULL', say.nothing_left) }} END,
         {% endif %}
         {% if person %}
-        CASE WHEN {{ n_usable(sql('count(DISTINCT person)')) }} < 2 THEN {{ messages.failure('fewer than two persons', say.few_persons) }} END,
-        CASE WHEN {{ n_usable(sql('count(DISTINCT person)')) }} < {{ k }} THEN {{ messages.failure('fewer than k persons', say.k_persons) }} END,
+        CASE WHEN {{ n_usable(sql('count(DISTINCT person)')) }} < 2 \
+            THEN {{ messages.failure('fewer than two persons', say.few_persons) }} END,
+        CASE WHEN {{ n_usable(sql('count(DISTINCT person)')) }} < {{ k }} \
+            THEN {{ messages.failure('fewer than k persons', say.k_persons) }} END,
         {% else %}
-        CASE WHEN {{ n_usable(sql('sum(size)')) }} < 2 THEN {{ messages.failure('fewer than two records', say.few_records) }} END,
-        CASE WHEN {{ n_usable(sql('sum(size)')) }} < {{ k }} THEN {{ messages.failure('fewer than k records', say.k_records) }} END,
+        CASE WHEN {{ n_usable(sql('sum(size)')) }} < 2 \
+            THEN {{ messages.failure('fewer than two records', say.few_records) }} END,
+        CASE WHEN {{ n_usable(sql('sum(size)')) }} < {{ k }} \
+            THEN {{ messages.failure('fewer than k records', say.k_records) }} END,
         {% endif %}
         {% endif %}
         {% if trees %}
@@ -87,7 +96,9 @@ problem AS MATERIALIZED (
         {% endfor %}
         {% if check_combinations %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ messages.failure('rare combinations of values', say.rare_together) }} END
-            FROM (SELECT 1 FROM {{ usable() }} GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}
+            FROM (SELECT 1 FROM {{ usable() }} \
+                GROUP BY {% for u in unchanged if u.check_rare %}\
+                {% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endif %}
         {% endif %}

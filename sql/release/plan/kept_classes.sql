@@ -42,14 +42,17 @@ arrivals AS MATERIALIZED (
 -- be suppressed, or if they were suppressed before and no record is new.
 arrival AS MATERIALIZED (
     SELECT *, records <= budget AND (known < {{ k }} OR NOT newcomers) AS waits
-    FROM (SELECT coalesce(sum(size), 0) AS records, {% if person %}count(DISTINCT person){% else %}coalesce(sum(size), 0){% endif %} AS known FROM arrivals) AS a
+    FROM (SELECT coalesce(sum(size), 0) AS records, \
+        {% if person %}count(DISTINCT person){% else %}coalesce(sum(size), 0){% endif %} AS known FROM arrivals) AS a
     CROSS JOIN (
         SELECT count(*) > 0 AS newcomers
         FROM (SELECT row_hash, sum(size) AS size FROM hash_of GROUP BY ALL) AS h
         LEFT JOIN (SELECT row_hash, sum(records) AS records FROM {{ kept_members }} GROUP BY ALL) AS b USING (row_hash)
         WHERE h.size > coalesce(b.records, 0)
     ) AS n
-    CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM record_groups) AS b
+    CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size))\
+        {% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %})\
+        {% else %}0 * sum(size){% endif %} AS budget FROM record_groups) AS b
 ),
 -- One row per group of added records that are not deferred: only these are clustered.
 new_groups AS MATERIALIZED (SELECT * FROM arrivals WHERE NOT (SELECT waits FROM arrival)),

@@ -1,22 +1,29 @@
 {#- The cluster and class of each record of a release: NULL for suppressed and dropped records. Never published.
     Records with equal published values are interchangeable; if classes are kept, people stay where they were. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
-{%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, tie with context -%}
+{%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, \
+    tie with context -%}
 {% set without_losses = true %}
 {% include 'release/plan/pipeline.sql' %},
 -- One row per kind of released record and cluster: its class and how many records. Records are assigned in the order of
 -- record_classes; those that publish the same values in the order of their keys.
 cluster_members AS MATERIALIZED (
-    SELECT d.rid, p.cluster, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
+    SELECT d.rid, p.cluster, p.class_id, \
+        sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
     FROM (
-        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, {% if key %}{% if kept_members %}cluster_id ASC NULLS LAST, {% endif %}key ASC, {% endif %}rid ASC ROWS UNBOUNDED PRECEDING) AS last
+        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, \
+            {% if key %}{% if kept_members %}cluster_id ASC NULLS LAST, {% endif %}key ASC, {% endif %}rid ASC ROWS \
+            UNBOUNDED PRECEDING) AS last
         FROM (
-            SELECT g.rid, g.size, g.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie{% if key %}, s.key{% if kept_members %}, b.cluster_id{% endif %}{% endif +%}
+            SELECT g.rid, g.size, g.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}\
+                {% else %}0{% endif %} AS tie{% if key %}, s.key{% if kept_members %}, \
+                b.cluster_id{% endif %}{% endif +%}
             FROM source AS s
             JOIN record_groups AS g ON g.rid = s.rid
             {% if key and kept_members %}
             LEFT JOIN (
-                SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ kept_members }} WHERE cluster_id IS NOT NULL GROUP BY ALL
+                SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ kept_members }} \
+                    WHERE cluster_id IS NOT NULL GROUP BY ALL
             ) AS b ON b.row_hash = {{ row_hash(sql('s.')) }} AND b.person_key = {{ person_key(sql('s.')) }}
             {% endif %}
         )
@@ -31,13 +38,18 @@ cluster_members AS MATERIALIZED (
 -- One row per class: a hash of its published values with dates in days, so that 2020-03 and [2020-03-01, 2020-03-31]
 -- are equal.
 class_labels AS MATERIALIZED (
-    SELECT DISTINCT class_id, md5_number_lower(to_json(struct_pack(format := 'dbanon 2'{% for c in quasi_output %}, n{{ loop.index }} := {{ c.label }}, v{{ loop.index }} := {% if c.is_dated %}{{ form.in_days(c.expression) }}{% else %}{{ c.expression }}{% endif %}{% endfor %}))::VARCHAR) AS label_hash
+    SELECT DISTINCT class_id, \
+        md5_number_lower(to_json(struct_pack(format := 'dbanon 2'{% for c in quasi_output %}, \
+        n{{ loop.index }} := {{ c.label }}, v{{ loop.index }} := {% if c.is_dated %}{{ form.in_days(c.expression) }}\
+        {% else %}{{ c.expression }}{% endif %}{% endfor %}))::VARCHAR) AS label_hash
     FROM generalized_spans
 )
 SELECT
     {{ person_key(sql('s.')) }} AS person_key, m.class_id, m.cluster AS cluster_id,
-    {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, any_value({{ cells(sql('s.'), false) }}) AS cells,
-    any_value({{ quasi_cells(sql('s.')) }}) AS quasi_cells, l.label_hash, sum(coalesce(m.size, s.size))::BIGINT AS records
+    {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, \
+        any_value({{ cells(sql('s.'), false) }}) AS cells,
+    any_value({{ quasi_cells(sql('s.')) }}) AS quasi_cells, l.label_hash, \
+    sum(coalesce(m.size, s.size))::BIGINT AS records
 FROM source AS s
 LEFT JOIN cluster_members AS m ON m.rid = s.rid
 LEFT JOIN class_labels AS l ON l.class_id = m.class_id

@@ -7,13 +7,17 @@ run AS MATERIALIZED (
         cluster.groups AS clusters, cluster.squares AS squares_of_clusters,
         {{ quasi|length }} AS attributes,
         {{ k }} AS k
-    FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM sized_classes) AS class,
-        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}sized_classes{% else %}cluster_spans{% endif %}) AS cluster
+    FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares \
+        FROM sized_classes) AS class,
+        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares \
+            FROM {% if noise %}sized_classes{% else %}cluster_spans{% endif %}) AS cluster
 ),
 -- One row per metric: its value, and whether it may be published.
 metric_rows AS MATERIALIZED (
     {% for m in metrics %}
-    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.description }} AS description, {{ m.is_publishable }} AS is_publishable
+    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, \
+        round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.description }} AS description, \
+        {{ m.is_publishable }} AS is_publishable
     FROM ({{ m.sql }})
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}

@@ -7,12 +7,16 @@ published_rows AS MATERIALIZED (
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
         r.class_id AS {{ class_id }},
         list_resize([]::TINYINT[], r.size) AS {{ copies }},
-        row_number() OVER (ORDER BY r.class_id ASC{% if noise %}{% for q in quasi %}, r.{{ 'published'|of(q) }} ASC NULLS LAST{% endfor %}{% endif %}{% for u in unchanged %}, {{ sql(u.sort_key(sql('r.', u.column))) }} ASC NULLS LAST{% if not u.text_is_value %}, r.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}
+        row_number() OVER (ORDER BY r.class_id ASC{% if noise %}{% for q in quasi %}, \
+            r.{{ 'published'|of(q) }} ASC NULLS LAST{% endfor %}{% endif %}{% for u in unchanged %}, \
+            {{ sql(u.sort_key(sql('r.', u.column))) }} ASC NULLS LAST{% if not u.text_is_value %}, \
+            r.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}
     FROM (
         {% if noise %}
         FROM distinct_rows
         {% else %}
-        SELECT c.*, {% for u in unchanged %}p.{{ u.column }}, {% if not u.text_is_value %}p.{{ 'text'|of(u) }}, {% endif %}{% endfor %}p.size
+        SELECT c.*, {% for u in unchanged %}p.{{ u.column }}, \
+            {% if not u.text_is_value %}p.{{ 'text'|of(u) }}, {% endif %}{% endfor %}p.size
         FROM distinct_rows AS p
         JOIN published_classes AS c USING (class_id)
         {% endif %}
@@ -23,7 +27,8 @@ released_values AS (
     SELECT
         {{ class_id }} AS class_id
         {% if noise %}{% for q in quasi %}, {{ q.name }} AS {{ 'published'|of(q) }}{% endfor %}{% endif %}
-        {% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}{% endif %}{% endfor %}
+        {% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% if not u.text_is_value %}, \
+            {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}{% endif %}{% endfor %}
         , len({{ copies }}) AS size
     FROM published_rows
 ),

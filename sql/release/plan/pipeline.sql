@@ -10,7 +10,8 @@ generalized_spans AS MATERIALIZED (
         *,
         dense_rank() OVER (ORDER BY
             {% for q in quasi %}{% if not loop.first %}, {% endif %}
-            {% if q.is_number %}{{ 'low'|of(q) }} ASC NULLS LAST, {{ 'high'|of(q) }} ASC NULLS LAST{% if not typed %}, {{ 'published'|of(q) }} ASC NULLS LAST{% endif %}
+            {% if q.is_number %}{{ 'low'|of(q) }} ASC NULLS LAST, {{ 'high'|of(q) }} ASC NULLS LAST{% if not typed %}, \
+                {{ 'published'|of(q) }} ASC NULLS LAST{% endif %}
             {% else %}{{ 'published'|of(q) }} ASC NULLS LAST{% endif %}{% endfor %}
         ) AS class_id
     FROM (
@@ -19,18 +20,21 @@ generalized_spans AS MATERIALIZED (
 ),
 -- One row per part of a group: its class.{% if suppress %} Cluster -1 and class -1 are suppressed records.{% endif +%}
 part_classes AS MATERIALIZED (
-    SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
+    SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 \
+        ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
     FROM cluster_parts AS p
     {% if suppress %}LEFT {% endif %}JOIN cluster_spans AS c USING (cluster)
     {% if suppress %}LEFT {% endif %}JOIN generalized_spans AS g USING (span)
 ),
 {% include 'release/plan/classes_of_records.sql' %}
--- One row per equivalence class: its published values{% if without_losses is not defined %}, and the loss of a record{% endif %}.
+-- One row per equivalence class: its published values{% if without_losses is not defined %}, and the loss of a \
+    record{% endif %}.
 published_classes AS MATERIALIZED (
     SELECT
         g.class_id
         {% for q in quasi %}
-        {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, g.{{ 'published'|of(q) }}{% endif %}
+        {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, \
+            g.{{ 'published'|of(q) }}{% endif %}
         {% endfor %}
         {% if without_losses is not defined %}
         , any_value({% for q in quasi %}{% if not loop.first %} + {% endif %}g.{{ 'loss'|of(q) }}{% endfor %}) AS loss
@@ -41,7 +45,8 @@ published_classes AS MATERIALIZED (
 -- One row per distinct published row: its class, its unchanged values, and the number of records. Equal values with
 -- different texts (0.0 and -0.0, a month and 30 days) are distinguished by their text.
 distinct_rows AS MATERIALIZED (
-    SELECT l.class_id{% for u in unchanged %}, s.{{ u.column }}{% if not u.text_is_value %}, s.{{ 'text'|of(u) }}{% endif %}{% endfor %}, sum({{ dealt() }})::BIGINT AS size
+    SELECT l.class_id{% for u in unchanged %}, s.{{ u.column }}{% if not u.text_is_value %}, \
+        s.{{ 'text'|of(u) }}{% endif %}{% endfor %}, sum({{ dealt() }})::BIGINT AS size
     FROM {{ records() }}
     GROUP BY ALL
 ),

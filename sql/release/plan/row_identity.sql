@@ -2,10 +2,13 @@
     canonical texts (see dbanon/source/canonical_text.py), the same in every version of DuckDB. A pseudonym is not
     included: it follows from the person, and differs between releases of the same record. -#}
 {% macro unchanged_texts(from, named) -%}
-    {% for u in unchanged if not u.is_link %}, ';', {{ u.hashed|filled(value=sql(from, u.name if named else u.column)) }}{% endfor %}
+    {% for u in unchanged if not u.is_link %}, ';', \
+        {{ u.hashed|filled(value=sql(from, u.name if named else u.column)) }}{% endfor %}
 {%- endmacro %}
 {% macro row_hash(from) -%}
-    md5_number_lower(concat('dbanon 2'{% for q in quasi %}, ';', {{ q.hashed|filled(value=sql(from, q.column)) }}{% endfor %}{{ unchanged_texts(from, false) }}{% if person %}, ';', coalesce(strlen({{ person_key(from) }})::VARCHAR || ':' || {{ person_key(from) }}, '-'){% endif %}))
+    md5_number_lower(concat('dbanon 2'{% for q in quasi %}, ';', \
+        {{ q.hashed|filled(value=sql(from, q.column)) }}{% endfor %}{{ unchanged_texts(from, false) }}{% if person %}, \
+        ';', coalesce(strlen({{ person_key(from) }})::VARCHAR || ':' || {{ person_key(from) }}, '-'){% endif %}))
 {%- endmacro %}
 {#- The same hash of the values that are published unchanged; `named` if columns have the names of the release. -#}
 {% macro value_hash(from, named) -%}
@@ -13,28 +16,38 @@
 {%- endmacro %}
 {#- The same hash column by column: versions that publish different columns can be compared by those that both have. -#}
 {% macro cells(from, named) -%}
-    [{% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' || {{ u.canonical|filled(value=sql(from, u.name if named else u.column)) }}){% endfor %}]::UBIGINT[]
+    [{% for u in unchanged if not u.is_link %}\
+        {% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' \
+        || {{ u.canonical|filled(value=sql(from, u.name if named else u.column)) }}){% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {#- The same hash of the quasi-identifiers as they are in the source: these identify the people of two versions that
     have different keys, or none. -#}
 {% macro quasi_cells(from) -%}
-    [{% for q in quasi %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' || {{ q.canonical|filled(value=sql(from, q.column)) }}){% endfor %}]::UBIGINT[]
+    [{% for q in quasi %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' \
+        || {{ q.canonical|filled(value=sql(from, q.column)) }}){% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {% macro person_key(from) -%}
-    {% if person %}{{ person_text|filled(value=sql(from, 'person')) }}{% elif key %}{{ from }}key{% else %}NULL::VARCHAR{% endif %}
+    {% if person %}{{ person_text|filled(value=sql(from, 'person')) }}{% elif key %}{{ from }}key\
+        {% else %}NULL::VARCHAR{% endif %}
 {%- endmacro %}
 {#- The values by which a record is withheld: the person with each value or, if persons are not identified, all
     relevant values of the record. -#}
 {% macro mark(of='') -%}
-    {% if person or key %}md5_number_lower(row({% if of == 'member' %}person_key, value_hash{% else %}{{ person_key(sql('')) }}, {{ value_hash(sql(''), false) }}{% endif %})::VARCHAR){% elif of == 'member' %}row_hash{% else %}{{ row_hash(sql('')) }}{% endif %}
+    {% if person or key %}md5_number_lower(row({% if of == 'member' %}person_key, \
+        value_hash{% else %}{{ person_key(sql('')) }}, {{ value_hash(sql(''), false) }}{% endif %})::VARCHAR)\
+        {% elif of == 'member' %}row_hash{% else %}{{ row_hash(sql('')) }}{% endif %}
 {%- endmacro %}
 {#- The order of records with equal codes: a hash of values that are published unchanged (columns), and of the person.
     It is versioned: DuckDB's own hash may change, and is used only if neither text nor order distinguishes unequal
     values, such as members of a UNION. -#}
 {% macro tie(from, columns, of_person) -%}
-    md5_number_lower(row('dbanon 1'{% for u in columns %}, {% if u.is_zoned %}epoch_us({{ from }}{{ u.column }}){% else %}{{ from }}{{ u.column }}{% endif %}{% if u.is_tagged %}, hash({{ from }}{{ u.column }}){% endif %}{% endfor %}{% if of_person %}, {{ from }}person{% endif %})::VARCHAR)
+    md5_number_lower(row('dbanon 1'{% for u in columns %}, {% if u.is_zoned %}epoch_us({{ from }}{{ u.column }})\
+        {% else %}{{ from }}{{ u.column }}{% endif %}{% if u.is_tagged %}, \
+        hash({{ from }}{{ u.column }}){% endif %}{% endfor %}{% if of_person %}, {{ from }}person{% endif %})::VARCHAR)
 {%- endmacro %}
 {#- Encoded records e of a group g. -#}
 {% macro same_group() -%}
-    e.tie = g.tie{% for q in quasi %} AND e.{{ 'code'|of(q) }} IS NOT DISTINCT FROM g.{{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %} AND e.{{ 'code'|of(s) }} IS NOT DISTINCT FROM g.{{ 'code'|of(s) }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
+    e.tie = g.tie{% for q in quasi %} AND e.{{ 'code'|of(q) }} IS NOT DISTINCT FROM g.{{ 'code'|of(q) }}{% endfor %}\
+        {% for s in model_columns %} AND e.{{ 'code'|of(s) }} IS NOT DISTINCT FROM g.{{ 'code'|of(s) }}{% endfor %}\
+        {% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
 {%- endmacro %}

@@ -8,10 +8,13 @@ SELECT {% if held %}*{% else %}unnest("dbanon record"){% endif %}
 FROM (
     SELECT
         r.*, {% if version_constraints.withheld_members %}coalesce(h.records, 0) AS held,
-        row_number() OVER (PARTITION BY r.mark ORDER BY coalesce(list_contains(h.hashes, r.row_hash), false) DESC, r.row_hash ASC) AS place{% else %}0 AS held, 1 AS place{% endif %}
+        row_number() OVER (PARTITION BY r.mark ORDER BY coalesce(list_contains(h.hashes, r.row_hash), false) DESC, \
+            r.row_hash ASC) AS place{% else %}0 AS held, 1 AS place{% endif %}
 
     FROM (
-        SELECT "dbanon record", {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, {{ mark() }} AS mark{% if held %}{% for q in quasi %}, {{ q.column }}{% endfor %}{% for u in unchanged %}, {{ u.column }}{% endfor %}{% endif %}
+        SELECT "dbanon record", {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, \
+            {{ mark() }} AS mark{% if held %}{% for q in quasi %}, {{ q.column }}{% endfor %}{% for u in unchanged %}, \
+            {{ u.column }}{% endfor %}{% endif %}
         FROM (
             SELECT
                 {% for q in quasi %}{{ q.value }} AS {{ q.column }}, {% endfor %}
@@ -25,7 +28,8 @@ FROM (
     {% if version_constraints.withheld_members %}
     LEFT JOIN (
         SELECT mark, sum(records) AS records, list(row_hash) AS hashes
-        FROM (SELECT {{ mark(sql('member')) }} AS mark, row_hash, records FROM {{ version_constraints.withheld_members }})
+        FROM (SELECT {{ mark(sql('member')) }} AS mark, row_hash, records \
+            FROM {{ version_constraints.withheld_members }})
         GROUP BY mark
     ) AS h ON h.mark = r.mark
     {% endif %}

@@ -1,5 +1,5 @@
-{#- All of a release of related tables, read and judged once: one row with a list for each table (t), for the classes and
-    for the measures. A row of a table keeps its number and its place, which do not leave. -#}
+{#- All of a release of related tables, read and judged once: one row with a list for each table (t), for the classes
+    and for the measures. A row of a table keeps its number and its place, which do not leave. -#}
 {% include 'release/related/pipeline.sql' %},
 {% include 'release/related/metric_inputs.sql' %}
 SELECT

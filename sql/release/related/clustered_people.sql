@@ -14,9 +14,11 @@ diverse AS MATERIALIZED (
     SELECT dbanon_diversify(
         {{ diversify }},
         (SELECT list({{ group() }}) FROM code_groups),
-        (SELECT list(struct_pack(rid := m.rid, gid := m.gid, cluster := m.cluster, sizes := [1{% for t in children %}, least(p.{{ 'row count'|of(t) }}, {{ cap }}){% endfor %}]))
+        (SELECT list(struct_pack(rid := m.rid, gid := m.gid, cluster := m.cluster, \
+            sizes := [1{% for t in children %}, least(p.{{ 'row count'|of(t) }}, {{ cap }}){% endfor %}]))
             FROM dealt AS m JOIN persons AS p ON p.rowid = m.rid),
-        (SELECT coalesce(list(struct_pack(rid := rid, holding := holding, place := place, value := value)), []) FROM held)
+        (SELECT coalesce(list(struct_pack(rid := rid, holding := holding, place := place, value := value)), []) \
+            FROM held)
         {{ domains() }}
     ) AS answer
     {% if trees %}FROM trees{% endif +%}

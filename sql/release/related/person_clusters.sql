@@ -13,11 +13,15 @@ cluster_parts AS MATERIALIZED (
 {% include 'release/plan/generalize.sql' %}
 {{ span_values_relation() }}-- One row per row of the table: its published values.
 generalized_spans AS (
-    SELECT s.key AS number{% for q in quasi %}, v.{{ 'published'|of(q) }}{% endfor %}{% for u in unchanged %}, s.{{ u.column }}{% endfor %}, {% if quasi %}({% for q in quasi %}{% if not loop.first %} + {% endif %}v.{{ 'loss'|of(q) }}{% endfor %}) / {{ quasi|length }}{% else %}0.0{% endif %} AS loss
+    SELECT s.key AS number{% for q in quasi %}, v.{{ 'published'|of(q) }}{% endfor %}{% for u in unchanged %}, \
+        s.{{ u.column }}{% endfor %}, {% if quasi %}({% for q in quasi %}\
+        {% if not loop.first %} + {% endif %}v.{{ 'loss'|of(q) }}{% endfor %}) / {{ quasi|length }}\
+        {% else %}0.0{% endif %} AS loss
     FROM source AS s
     JOIN {{ assigned }} AS a ON a.number = s.key
     JOIN cluster_spans AS c ON c.cluster = a.cluster
     JOIN span_values AS v ON v.span = c.span
-    WHERE (SELECT CASE WHEN failure IS NULL THEN true ELSE error({{ message_text() }}) END FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name)
+    WHERE (SELECT CASE WHEN failure IS NULL THEN true ELSE error({{ message_text() }}) END FROM problem \
+        LEFT JOIN input_messages AS m ON m.name = (failure).name)
 )
 FROM generalized_spans

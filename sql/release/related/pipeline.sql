@@ -14,11 +14,13 @@ WITH
 {% for t in tables %}
 -- One row per row of the table: its number, and the key of its person.
 {{ 'rows'|of(t) }} AS MATERIALIZED (
-    SELECT {{ t.source.columns }}, {{ t.key }} AS {{ person }}, {{ t.source.row_number }} AS {{ row }} FROM {{ t.source.origin }}
+    SELECT {{ t.source.columns }}, {{ t.key }} AS {{ person }}, {{ t.source.row_number }} AS {{ row }} \
+        FROM {{ t.source.origin }}
 ),
 -- One row per row of the table: its quasi-identifiers, its unchanged values, and a hash of them.
 {{ 'values'|of(t) }} AS MATERIALIZED (
-    SELECT *, md5(row('dbanon 1'{% for q in t.quasi %}, {{ q.column }}{% endfor %}, {{ tie(sql(''), t.unchanged, false) }})::VARCHAR) AS content
+    SELECT *, md5(row('dbanon 1'{% for q in t.quasi %}, {{ q.column }}{% endfor %}, \
+        {{ tie(sql(''), t.unchanged, false) }})::VARCHAR) AS content
     FROM (
         SELECT
             {{ row }} AS number, {{ person }} AS person
@@ -34,7 +36,8 @@ key_problem AS MATERIALIZED (
         {% for r in relations %}
         CASE WHEN {{ r.sql }} IS DISTINCT FROM {{ r.then }} THEN {{ r.say }} END,
         {% endfor %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ parent.say.missing }} END FROM {{ 'values'|of(parent) }} WHERE person IS NULL),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ parent.say.missing }} END FROM {{ 'values'|of(parent) }} \
+            WHERE person IS NULL),
         (SELECT CASE WHEN count(*) > 0 THEN {{ parent.say.repeated }} END
             FROM (SELECT person FROM {{ 'values'|of(parent) }} GROUP BY person HAVING count(*) > 1)),
         {% for t in children %}
@@ -52,7 +55,8 @@ key_problem AS MATERIALIZED (
 {{ 'summary'|of(t) }} AS MATERIALIZED (
     SELECT
         person, count(*) AS size, md5(string_agg(content, ',' ORDER BY content ASC)) AS content
-        {% for f in t.features if f.aggregate %}, {{ f.aggregate }}({{ t.quasi[f.quasi_number].column }}) AS {{ f.column.column }}{% endfor %}
+        {% for f in t.features if f.aggregate %}, \
+            {{ f.aggregate }}({{ t.quasi[f.quasi_number].column }}) AS {{ f.column.column }}{% endfor %}
     FROM {{ 'values'|of(t) }}
     GROUP BY person
 ),
@@ -64,9 +68,12 @@ persons AS MATERIALIZED (
         p.* EXCLUDE (content)
         {% for t in children %}
         , coalesce({{ 'summary'|of(t) }}.size, 0) AS {{ 'row count'|of(t) }}
-        {% for f in t.features %}, {% if f.is_size %}least(coalesce({{ 'summary'|of(t) }}.size, 0), {{ cap }})::INTEGER{% elif f.aggregate %}{{ 'summary'|of(t) }}.{{ f.column.column }}{% else %}{{ 'mode'|of(f.column) }}.value{% endif %} AS {{ f.column.column }}{% endfor %}
+        {% for f in t.features %}, {% if f.is_size %}least(coalesce({{ 'summary'|of(t) }}.size, 0), \
+            {{ cap }})::INTEGER{% elif f.aggregate %}{{ 'summary'|of(t) }}.{{ f.column.column }}\
+            {% else %}{{ 'mode'|of(f.column) }}.value{% endif %} AS {{ f.column.column }}{% endfor %}
         {% endfor %}
-        , row_number() OVER (ORDER BY md5(row(p.content{% for t in children %}, {{ 'summary'|of(t) }}.content{% endfor %})::VARCHAR) ASC) - 1 AS rowid
+        , row_number() OVER (ORDER BY md5(row(p.content{% for t in children %}, {{ 'summary'|of(t) }}.content{% \
+            endfor %})::VARCHAR) ASC) - 1 AS rowid
     FROM {{ 'values'|of(parent) }} AS p
     {% for t in children %}
     LEFT JOIN {{ 'summary'|of(t) }} ON {{ 'summary'|of(t) }}.person = p.person
@@ -76,7 +83,8 @@ persons AS MATERIALIZED (
         FROM {{ 'values'|of(t) }}
         WHERE {{ t.quasi[f.quasi_number].column }} IS NOT NULL
         GROUP BY person, {{ t.quasi[f.quasi_number].column }}
-        QUALIFY row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, {{ t.quasi[f.quasi_number].column }} ASC) = 1
+        QUALIFY row_number() OVER (PARTITION BY person ORDER BY count(*) DESC, \
+            {{ t.quasi[f.quasi_number].column }} ASC) = 1
     ) AS {{ 'mode'|of(f.column) }} ON {{ 'mode'|of(f.column) }}.person = p.person
     {% endfor %}
     {% endfor %}
@@ -85,7 +93,9 @@ persons AS MATERIALIZED (
 {% for t in children %}
 -- One row per row of the table: its position among the rows of its person, which are sorted by their values.
 {{ 'ranked'|of(t) }} AS MATERIALIZED (
-    SELECT *, row_number() OVER (PARTITION BY person ORDER BY {% for q in t.sort_columns %}{{ q.column }} ASC NULLS LAST, {% endfor %}content ASC, number ASC) AS place
+    SELECT *, row_number() OVER (PARTITION BY person \
+        ORDER BY {% for q in t.sort_columns %}{{ q.column }} ASC NULLS LAST, {% endfor %}content ASC, \
+        number ASC) AS place
     FROM {{ 'values'|of(t) }}
 ),
 {% endfor %}
@@ -94,7 +104,8 @@ persons AS MATERIALIZED (
 held AS MATERIALIZED (
     {% for h in holdings %}
     {% if not loop.first %}UNION ALL{% endif %}
-    SELECT p.rowid AS rid, {{ loop.index0 }} AS holding, {% if h.table.i %}r.place{% else %}1{% endif %} AS place, dense_rank() OVER (ORDER BY {{ byte(sql('r.', h.column)) }} ASC) - 1 AS value
+    SELECT p.rowid AS rid, {{ loop.index0 }} AS holding, {% if h.table.i %}r.place{% else %}1{% endif %} AS place, \
+        dense_rank() OVER (ORDER BY {{ byte(sql('r.', h.column)) }} ASC) - 1 AS value
     FROM {{ ('ranked' if h.table.i else 'values')|of(h.table) }} AS r
     JOIN persons AS p ON p.person = r.person
     WHERE r.{{ h.column }} IS NOT NULL{% if h.table.i %} AND r.place <= {{ cap }}{% endif +%}
@@ -107,7 +118,8 @@ clusters AS MATERIALIZED (
 ),
 -- One row per person: the key, the cluster, and the number of rows in each table.
 cluster_members AS MATERIALIZED (
-    SELECT p.person, p.number, c.cluster::BIGINT AS cluster{% for t in children %}, p.{{ 'row count'|of(t) }}{% endfor +%}
+    SELECT p.person, p.number, c.cluster::BIGINT AS cluster{% for t in children %}, \
+        p.{{ 'row count'|of(t) }}{% endfor +%}
     FROM persons AS p
     JOIN clusters AS c ON c.rid = p.rowid
 ),
@@ -124,7 +136,8 @@ cluster_members AS MATERIALIZED (
         SELECT v.number, v.place, m.cluster, s.size
         FROM {{ 'ranked'|of(t) }} AS v
         JOIN cluster_members AS m ON m.person = v.person
-        JOIN (SELECT cluster, least(min({{ 'row count'|of(t) }}), {{ cap }}) AS size FROM cluster_members GROUP BY cluster) AS s ON s.cluster = m.cluster
+        JOIN (SELECT cluster, least(min({{ 'row count'|of(t) }}), {{ cap }}) AS size FROM cluster_members \
+            GROUP BY cluster) AS s ON s.cluster = m.cluster
     )
     WHERE place <= size
 ),
@@ -137,13 +150,16 @@ cluster_members AS MATERIALIZED (
 -- One row per person: the published values in all tables, of the quasi-identifiers (seen) and of all columns.
 published_classes AS MATERIALIZED (
     SELECT
-        m.person, {{ marks(parent, sql('r.')) }} AS {{ 'seen'|of(parent) }}, {{ told(parent, sql('r.')) }} AS {{ 'told'|of(parent) }}
-        {% for t in children %}, coalesce({{ 'published'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, coalesce({{ 'published'|of(t) }}.told, []) AS {{ 'told'|of(t) }}{% endfor +%}
+        m.person, {{ marks(parent, sql('r.')) }} AS {{ 'seen'|of(parent) }}, \
+        {{ told(parent, sql('r.')) }} AS {{ 'told'|of(parent) }}
+        {% for t in children %}, coalesce({{ 'published'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, \
+            coalesce({{ 'published'|of(t) }}.told, []) AS {{ 'told'|of(t) }}{% endfor +%}
     FROM cluster_members AS m
     JOIN {{ 'made'|of(parent) }} AS r ON r.number = m.number
     {% for t in children %}
     LEFT JOIN (
-        SELECT v.person, list({{ marks(t, sql('r.')) }} ORDER BY {{ marks(t, sql('r.')) }} ASC) AS seen, list({{ told(t, sql('r.')) }} ORDER BY {{ told(t, sql('r.')) }} ASC) AS told
+        SELECT v.person, list({{ marks(t, sql('r.')) }} ORDER BY {{ marks(t, sql('r.')) }} ASC) AS seen, \
+            list({{ told(t, sql('r.')) }} ORDER BY {{ told(t, sql('r.')) }} ASC) AS told
         FROM {{ 'made'|of(t) }} AS r
         JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number
         GROUP BY v.person
@@ -154,8 +170,10 @@ published_classes AS MATERIALIZED (
 numbered AS MATERIALIZED (
     SELECT
         person,
-        dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} ASC{% endfor %}) AS class_id,
-        row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}{% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'told'|of(t) }} ASC{% endfor %}) AS pseudonym
+        dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} \
+            ASC{% endfor %}) AS class_id,
+        row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}{% for t in tables %}\
+            {% if not loop.first %}, {% endif %}{{ 'told'|of(t) }} ASC{% endfor %}) AS pseudonym
     FROM published_classes
 ),
 {% for t in tables %}
@@ -166,7 +184,8 @@ numbered AS MATERIALIZED (
         {% for c in t.output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
         n.class_id AS {{ t.names.class_id }},
         r.number AS {{ row }},
-        row_number() OVER (ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, {{ told(t, sql('r.')) }} ASC) AS {{ place }}
+        row_number() OVER (ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, \
+            {{ told(t, sql('r.')) }} ASC) AS {{ place }}
     FROM {{ 'made'|of(t) }} AS r
     JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number
     JOIN numbered AS n ON n.person = v.person

@@ -12,7 +12,8 @@ SELECT
     c.loss AS {{ names.loss }},
     c.class_id IS NULL AS {{ names.suppressed }}
     {% for u in unchanged if u.is_sensitive %}
-    , (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST, v.value::VARCHAR ASC NULLS LAST)
+    , (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST, \
+        v.value::VARCHAR ASC NULLS LAST)
         FROM (
             SELECT {{ class_id }} AS class_id, {{ u.name }} AS value, count(*) AS size
             FROM published_rows

@@ -5,7 +5,9 @@
 SELECT g.class_id, any_value((
     {%- for q in quasi %}{{ sql(' + ') if not loop.first }}
     {%- if q.is_number %}g.{{ 'loss'|of(q) }}
-    {%- else %}CASE WHEN coalesce(x.{{ 'filled'|of(q) }}, 0) = 0 THEN 0.0 WHEN x.{{ 'filled'|of(q) }} = x.size{% if stream.maybe_match %} OR true{% endif %} THEN {{ 'share'|of(q) }}.share ELSE 1.0 END
+    {%- else %}CASE WHEN coalesce(x.{{ 'filled'|of(q) }}, 0) = 0 THEN 0.0 \
+        WHEN x.{{ 'filled'|of(q) }} = x.size\
+        {% if stream.maybe_match %} OR true{% endif %} THEN {{ 'share'|of(q) }}.share ELSE 1.0 END
     {%- endif %}{% endfor %}) / {{ quasi|length }}) AS loss
 FROM generalized_spans AS g
 JOIN span_ranges AS x ON x.span = g.span
@@ -16,6 +18,7 @@ LEFT JOIN (
     JOIN nodes AS t ON t.tree = n.tree AND t.node = n.node
     JOIN nodes AS root ON root.tree = n.tree AND root.node = 0
     WHERE n.tree = {{ q.tree }}
-) AS {{ 'share'|of(q) }} ON {{ 'share'|of(q) }}.low = x.{{ 'low'|of(q) }} AND {{ 'share'|of(q) }}.high = x.{{ 'high'|of(q) }}
+) AS {{ 'share'|of(q) }} ON {{ 'share'|of(q) }}.low = x.{{ 'low'|of(q) }} \
+    AND {{ 'share'|of(q) }}.high = x.{{ 'high'|of(q) }}
 {% endfor %}
 GROUP BY g.class_id

@@ -10,7 +10,9 @@ seen AS MATERIALIZED (
 metric_rows AS MATERIALIZED (
     SELECT unnest([
         {% for m in stream.metrics %}
-        {'position': {{ loop.index }}, 'metric': {{ m.label }}, 'value': ({{ m.sql }})::DOUBLE, 'better': {{ m.better }}, 'description': {{ m.description }}, 'is_publishable': {{ m.is_publishable_literal }}}{% if not loop.last %},{% endif +%}
+        {'position': {{ loop.index }}, 'metric': {{ m.label }}, 'value': ({{ m.sql }})::DOUBLE, \
+            'better': {{ m.better }}, 'description': {{ m.description }}, \
+            'is_publishable': {{ m.is_publishable_literal }}}{% if not loop.last %},{% endif +%}
         {% endfor %}
     ], max_depth := 2)
     FROM
@@ -26,7 +28,8 @@ metric_rows AS MATERIALIZED (
                 sum(records) FILTER (WHERE class_id IS NOT NULL) AS published, sum(records - first_records) AS reused
             FROM seen
         ) AS c,
-        (SELECT min(persons) AS persons{% for s in model_columns %}, min({{ 'values'|of(s) }}) AS {{ 'values'|of(s) }}{% endfor %} FROM first_seen) AS f
+        (SELECT min(persons) AS persons{% for s in model_columns %}, \
+            min({{ 'values'|of(s) }}) AS {{ 'values'|of(s) }}{% endfor %} FROM first_seen) AS f
         {% if stream.drops_suppressed %}
         , (SELECT count(*) AS records FROM record_classes WHERE class_id = -1) AS dropped
         {% endif %}

@@ -1,12 +1,13 @@
-{#- The path of a stream, shared by NAME, NAME_classes and NAME_metrics:
-    source -> kept -> tuples -> encoded -> grouped -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed
-    -> leaving -> gate. A row of `leaving` is a record. -#}
+{#- The path of a stream, shared by NAME, NAME_classes and NAME_metrics: source -> kept -> tuples -> encoded -> grouped
+    -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed -> leaving -> gate. A row of `leaving`
+    is a record. -#}
 {%- from 'release/plan/span_values.sql' import span_values_relation with context -%}
 {%- from 'release/plan/domains.sql' import domains, group, tree_domain with context -%}
 {%- from 'release/plan/number_column.sql' import exact_text with context -%}
 {%- from 'release/streams/request.sql' import asked with context -%}
 {% include 'release/plan/encoded.sql' %}
--- Chapter 2, cluster: the algorithm forms clusters of records as they arrive. Only dbanon_trees and dbanon_stream are not SQL.
+-- Chapter 2, cluster: the algorithm forms clusters of records as they arrive. Only dbanon_trees and dbanon_stream \
+    are not SQL.
 -- One row: which records were published when, from the one call of the stream function. Its first argument is an error
 -- if the input has a problem.
 clustering AS MATERIALIZED (
@@ -16,8 +17,11 @@ clustering AS MATERIALIZED (
         (SELECT list(struct_pack(rid := rid, gid := gid)) FROM record_groups)
         {{ domains() }}
         {% if continuation is defined %}
-        {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}{{ tree_domain(q) }}.names{% endif %}{% endfor +%}
-        {% for s in model_columns %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
+        {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) \
+            FROM {{ 'domain'|of(q) }}){% else %}{{ tree_domain(q) }}.names{% endif %}{% endfor +%}
+        {% for s in model_columns %}, (SELECT list(hash ORDER BY code ASC) \
+            FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} \
+            GROUP BY code)){% endfor +%}
         {% endif %}
     ) AS answer
     {% if trees %}FROM trees{% endif +%}
@@ -41,10 +45,13 @@ cluster_parts AS MATERIALIZED (
 -- One row per class that was published before: its published values.
 known_classes AS MATERIALIZED (
     {% if continuation.classes %}
-    SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}{% endfor +%}
+    SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, \
+        {{ r.ends.low }} AS {{ 'low'|of(r) }}, {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, \
+        {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}{% endfor +%}
     FROM {{ continuation.classes }}
     {% else %}
-    SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, {{ 'low'|of(q) }}, {{ 'high'|of(q) }}{% else %}, {{ 'published'|of(q) }}{% endif %}{% endfor %} FROM span_values WHERE false
+    SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, {{ 'low'|of(q) }}, \
+        {{ 'high'|of(q) }}{% else %}, {{ 'published'|of(q) }}{% endif %}{% endfor %} FROM span_values WHERE false
     {% endif %}
 ),
 {% endif %}
@@ -54,26 +61,34 @@ generalized_spans AS MATERIALIZED (
     {% if continuation is defined %}
     SELECT
         * EXCLUDE (known_as),
-        coalesce(known_as, {{ continuation.max_class_id }} + dense_rank() OVER (PARTITION BY known_as IS NULL ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }})) AS class_id
+        coalesce(known_as, {{ continuation.max_class_id }} + dense_rank() OVER (PARTITION BY known_as IS NULL \
+            ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }})) AS class_id
     {% else %}
     SELECT *, dense_rank() OVER (ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }}) AS class_id
     {% endif %}
     FROM (
-        SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql(''), 'v.') }}) AS begun{% if continuation is defined %}, k.class_id AS known_as{% endif +%}
+        SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql(''), 'v.') }}) AS begun\
+            {% if continuation is defined %}, k.class_id AS known_as{% endif +%}
         FROM span_values AS v
         {% if continuation is defined %}
-        LEFT JOIN known_classes AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}k.{{ 'low'|of(q) }} IS NOT DISTINCT FROM v.{{ 'low'|of(q) }} AND k.{{ 'high'|of(q) }} IS NOT DISTINCT FROM v.{{ 'high'|of(q) }}{% else %}k.{{ 'published'|of(q) }} IS NOT DISTINCT FROM v.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
+        LEFT JOIN known_classes AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}\
+            {% if q.is_number and typed %}k.{{ 'low'|of(q) }} IS NOT DISTINCT FROM v.{{ 'low'|of(q) }} \
+            AND k.{{ 'high'|of(q) }} IS NOT DISTINCT FROM v.{{ 'high'|of(q) }}{% else %}k.{{ 'published'|of(q) }} \
+            IS NOT DISTINCT FROM v.{{ 'published'|of(q) }}{% endif %}{% endfor +%}
         {% endif %}
         JOIN (
-            SELECT c.span, min(l.step) AS step FROM departures AS l JOIN cluster_spans AS c USING (cluster) GROUP BY c.span
+            SELECT c.span, min(l.step) AS step FROM departures AS l JOIN cluster_spans AS c USING (cluster) \
+                GROUP BY c.span
         ) AS c USING (span)
     )
 ),
 -- One row per record: the class with which it was published (-1: suppressed), and when.
 record_classes AS MATERIALIZED (
-    SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE coalesce(l.again, c.class_id) END AS class_id, 1::BIGINT AS size, l.step
+    SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE coalesce(l.again, c.class_id) END AS class_id, \
+        1::BIGINT AS size, l.step
     FROM departures AS l
-    LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_spans AS o JOIN generalized_spans AS g USING (span)) AS c USING (cluster)
+    LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_spans AS o JOIN generalized_spans AS g USING (span)) AS c \
+        USING (cluster)
     {% if continuation is defined %}WHERE l.cluster <> -2{% endif +%}
 ),
 -- One row per equivalence class: its published values.
@@ -85,7 +100,8 @@ published_classes AS MATERIALIZED (
     SELECT
         g.class_id
         {% for q in quasi %}
-        {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, g.{{ 'published'|of(q) }}{% endif %}
+        {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, \
+            g.{{ 'published'|of(q) }}{% endif %}
         {% endfor %}
     FROM generalized_spans AS g
     GROUP BY ALL
@@ -95,7 +111,8 @@ published_rows AS MATERIALIZED (
     SELECT
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
         r.class_id AS {{ class_id }},
-        r.arrived_at AS {{ stream.arrived_at }}, r.step AS {{ stream.published_at }}, r.step - r.arrived_at AS {{ stream.delay }},
+        r.arrived_at AS {{ stream.arrived_at }}, r.step AS {{ stream.published_at }}, \
+        r.step - r.arrived_at AS {{ stream.delay }},
         r.class_id IS NULL AS {{ stream.suppressed }}
     FROM (
         SELECT

@@ -1,5 +1,5 @@
-{#- The first argument of a UDF: it carries what must hold before that, of a stream too that nothing by which records arrive
-    is NULL. -#}
+{#- The first argument of a UDF: it carries what must hold before that, of a stream too that nothing by which records
+    arrive is NULL. -#}
 {%- from 'shared/messages.sql' import message_text with context -%}
 {% macro asked(request) -%}
 (SELECT CASE

@@ -143,7 +143,7 @@ def test_compare_refusal_row_states_reason_and_runs_continue(people: Any) -> Non
     assert [(r["algorithm"], r["k"], r["mean"], r["runs"]) for r in actual_rows] == [
         ("organized", 3, None, 0), ("organized", 500, None, 0), ("mdav", 3, 3.0, 1), ("mdav", 500, None, 0),
     ]  # fmt: skip
-    assert "no column of people is sensitive" in actual_rows[0]["problem"]
+    assert "needs a sensitive column, and people has none" in actual_rows[0]["problem"]
     assert "k must be between 2 and 240 (people has 240 rows), got 500" in actual_rows[3]["problem"]
     people.execute("CREATE TABLE few AS SELECT * FROM people WHERE who < 10")
     call = f"'few', k := [9, 11], algorithms := 'kacpc', person := 'who', metrics := 'k', {QI}"
