@@ -15,7 +15,7 @@ RECODING = Parameter(
     Choice(("full", "tight")),
     "What is published: full: one level of each column for all records (the node of that level, even if only one of "
     "its values occurs); tight: the narrowest values that cover each class, which are never above that level. "
-    "improve can only be combined with 'tight'.",
+    "improve does not keep the levels: combine it with 'tight'.",
     "full",
 )
 MAX_SUPPRESSED_PARAMETER = Parameter(
