@@ -117,7 +117,7 @@ def test_algorithm_must_label_every_record() -> None:
     ]
     for result in wrong:
         algorithm = Algorithm("wrong", "", "", lambda *_, found=result: found, "", "", True, "")  # type: ignore[misc]
-        with pytest.raises(ValueError, match="wrong (returned|gave)"):
+        with pytest.raises(ValueError, match=r"wrong (returned|gave)"):
             algorithms.run_algorithm(algorithm, space, Constraint(2), {})
 
 
