@@ -121,6 +121,15 @@ class UnknownVersionError(DbanonError):
         )
 
 
+def _exist_already(names: str, number: int) -> str:
+    """Return that `number` things exist, given their names as text.
+
+    >>> _exist_already("safe", 1), _exist_already("safe, safe_metrics", 2)
+    ('safe exists already.', 'safe, safe_metrics exist already.')
+    """
+    return f"{names} {'exists' if number == 1 else 'exist'} already."
+
+
 class ReleaseExistsError(DbanonError):
     """A release whose tables would overwrite existing ones."""
 
@@ -130,7 +139,7 @@ class ReleaseExistsError(DbanonError):
         self,
         function: str,
         name: str,
-        tables: Iterable[str],
+        tables: Sequence[str],
         is_release: bool,
         is_stream: bool = False,
         is_several: bool = False,
@@ -155,7 +164,7 @@ class ReleaseExistsError(DbanonError):
             if is_stream
             else "choose another name; these are not tables of a release."
         )
-        super().__init__(f"{function}: {', '.join(tables)} exists already. Hint: {hint}")
+        super().__init__(f"{function}: {_exist_already(', '.join(tables), len(tables))} Hint: {hint}")
         self.is_release = is_release
 
 
@@ -573,11 +582,11 @@ class TargetExistsError(DbanonError):
         'dbanon.publish(con, "safe", "out.duckdb")\ndbanon.publish(con, "safe", "out.duckdb")', SAFE, "python"
     )
 
-    def __init__(self, target: str, files: Iterable[str], function: str = "publish") -> None:
+    def __init__(self, target: str, files: Sequence[str], function: str = "publish") -> None:
         """Build the message; `files` are the existing files, `target` the requested target."""
         super().__init__(
-            f"{function}: {format_names(files)} exists already. Hint: overwrite = True replaces it; or choose another "
-            f"name than {target}."
+            f"{function}: {_exist_already(format_names(files), len(files))} Hint: overwrite = True replaces it; or choose "
+            f"another name than {target}."
         )
 
 

@@ -53,12 +53,15 @@ class UnknownTableError(DbanonError):
 
     def __init__(self, function: str, text: str, tables: Iterable[str]) -> None:
         """Build the message, with the most similar of `tables` as a hint; `text` is the name that was given."""
+        suggestion = did_you_mean(text, tables)
+        hint = (
+            "Hint: temporary tables, registered DataFrames, names of relation.query() and tables created in an open "
+            "transaction are not visible on a connection that was only attached; commit, or CREATE TABLE ... AS FROM "
+            "it, or use dbanon.connect or dbanon.anonymize. Names of queries in WITH are never visible: CREATE VIEW of "
+            "such a query."
+        )
         super().__init__(
-            f"{function}: no table, view or file '{text}' is visible.{did_you_mean(text, tables)} Hint: temporary "
-            "tables, registered DataFrames, names of relation.query() and tables created in an open transaction are "
-            "not visible on a connection that was only attached; commit, or CREATE TABLE ... AS FROM it, or use "
-            "dbanon.connect or dbanon.anonymize. Names of queries in WITH are never visible: CREATE VIEW of such a "
-            "query."
+            f"{function}: no table, view or file '{text}' is visible.{suggestion}" + ("" if suggestion else f" {hint}")
         )
 
 

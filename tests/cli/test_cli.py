@@ -99,7 +99,7 @@ def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path
     order = ("publish", clinic, "safe", "--output", str(out))
     assert successful_output(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
     assert query(str(out), "SELECT count(*) FROM safe_classes")[0][0] > 1
-    assert "exists already" in refusal_message(*order)
+    assert "already" in refusal_message(*order)
     successful_output(*order, "--replace")
     assert successful_output("drop", clinic, "safe") == "safe is dropped.\n"
     assert query(clinic, "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'") == [(0,)]
@@ -108,7 +108,7 @@ def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path
 @pytest.mark.not_everyday
 def test_materialize_replaces_definition_and_warns(clinic: str) -> None:
     successful_output("create-release", clinic, "safe", "patients", "--algorithm", "kacpc", "-p", "k=5", "--key", "pid")
-    assert "exists already" in refusal_message(
+    assert "already" in refusal_message(
         "create-release", clinic, "safe", "patients", "--algorithm", "mondrian", "-p", "k=5"
     )
     replaced = (

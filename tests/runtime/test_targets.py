@@ -145,7 +145,7 @@ def test_manual_pages_replaced_only_on_request(folder: Path) -> None:
     (folder / "manual").mkdir()
     (folder / "manual" / "index.md").write_text("mine")
     code, message = run("docs", "--output", "manual")
-    assert (code, "exists already" in message) == (1, True)
+    assert (code, "already" in message) == (1, True)
     assert [path.name for path in (folder / "manual").iterdir()] == ["index.md"]
     assert (folder / "manual" / "index.md").read_text() == "mine"
     assert run("docs", "--output", "manual", "--replace")[0] == 0

@@ -193,7 +193,9 @@ def drop(database: Path, name: str, forget: bool, as_json: bool) -> None:
     with errors_as_messages(), open_database(database) as con:
         views_materialize.drop_release(con, name)
         n_forgotten = views_materialize.forget_release(con, name) if forget else 0
-    sentence = f"{name} is dropped." + (f" {n_forgotten} of its versions are forgotten." if forget else "")
+    sentence = f"{name} is dropped." + (
+        f" {n_forgotten} of its versions {'is' if n_forgotten == 1 else 'are'} forgotten." if forget else ""
+    )
     print_result({"dropped": name, "forgotten": n_forgotten}, as_json, sentence)
 
 
