@@ -585,8 +585,8 @@ class TargetExistsError(DbanonError):
     def __init__(self, target: str, files: Sequence[str], function: str = "publish") -> None:
         """Build the message; `files` are the existing files, `target` the requested target."""
         super().__init__(
-            f"{function}: {_exist_already(format_names(files), len(files))} Hint: overwrite = True replaces it; or choose "
-            f"another name than {target}."
+            f"{function}: {_exist_already(format_names(files), len(files))} Hint: overwrite = True replaces it; or "
+            f"choose another name than {target}."
         )
 
 
