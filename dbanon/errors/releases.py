@@ -582,10 +582,20 @@ class TargetExistsError(DbanonError):
         'dbanon.publish(con, "safe", "out.duckdb")\ndbanon.publish(con, "safe", "out.duckdb")', SAFE, "python"
     )
 
-    def __init__(self, target: str, files: Sequence[str], function: str = "publish") -> None:
-        """Build the message; `files` are the existing files, `target` the requested target."""
+    def __init__(
+        self, target: str, files: Iterable[str], function: str = "publish", option: str = "overwrite = True"
+    ) -> None:
+        """Build the message.
+
+        Args:
+            target: The requested target.
+            files: The existing files.
+            function: The name of the called function.
+            option: The option that replaces the files, as the caller writes it.
+        """
+        self.target, self.files = target, tuple(files)
         super().__init__(
-            f"{function}: {_exist_already(format_names(files), len(files))} Hint: overwrite = True replaces it; or "
+            f"{function}: {_exist_already(format_names(self.files), len(self.files))} Hint: {option} replaces it; or "
             f"choose another name than {target}."
         )
 

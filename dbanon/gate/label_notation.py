@@ -14,7 +14,8 @@ def label_text(value: Sql, type_: str, leaf_shapes: Sequence[str]) -> Sql:
     """Return SQL of the text by which a hierarchy knows a value.
 
     This is the text that DuckDB writes, unless all leaves that are numbers have another number of decimals, or no
-    trailing zeros (35 for 35.0), or the leaves write truth values in capitals.
+    trailing zeros (35 for 35.0), or the leaves write truth values in capitals. The text .50 of a DECIMAL(2,2)
+    is 0.50 unless a leaf begins with a point.
 
     Args:
         value: SQL of the value.
@@ -30,7 +31,13 @@ def label_text(value: Sql, type_: str, leaf_shapes: Sequence[str]) -> Sql:
     numbers = [Decimal(shape) for shape in leaf_shapes if shape[0] == "0"]
     n_own = 1 if type_ in FLOAT_TYPES else int(decimals[1]) if decimals else 0
     is_own = any(_n_decimals(number) == n_own and _is_padded(number, n_own) for number in numbers)
-    if not numbers or is_own:
+    if not numbers:
+        return own_text
+    if decimals and type_.startswith(f"DECIMAL({n_own},"):  # no digits before the point: 0.50 is written .50
+        if any(shape[0] == "." for shape in leaf_shapes):
+            return own_text
+        own_text = Sql(f"regexp_replace({own_text}, '^(-?)[.]', '\\10.')")
+    if is_own:
         return own_text
     if not any(_n_decimals(number) and _is_padded(number, 1) for number in numbers):
         return _without_zero_sign(_shortest_text(own_text))

@@ -21,9 +21,12 @@ def local_target(function: str, target: str | Path) -> Path:
         target: The path as the user gave it.
 
     Raises:
+        InvalidArgumentError: The target is empty or has a NUL character.
         TargetNotLocalError: The target is a URL such as `s3://...`.
         WriteFailedError: The path cannot exist, for example because its name is too long.
     """
+    if str(target) == "" or "\0" in str(target):
+        raise errors.InvalidArgumentError(function, "the path", "the path of a file or folder", repr(str(target)))
     if names.url_scheme(str(target)) is not None:
         raise errors.TargetNotLocalError(function, str(target))
     with translate_os_errors(function, target):

@@ -44,6 +44,8 @@ _OPTIONS = {
 }
 _FLAGS = ("allow_small_differences", "if_stale", "erase", "flush", "allow_deleted_rows", "classes", "replace")
 _LISTS = ("disjoint_from",)
+_QUOTED_TEXTS = ("recipient", "purpose", "legal_basis")
+"""Options whose texts the ledger stores; a word without quotes would lose its case, and NULL would be a name."""
 CREATES = (CREATE, CREATE_STREAM)
 _CONDITIONS = dict.fromkeys(CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((DROP, DROP_STREAM), ("IF", "EXISTS"))
 
@@ -176,11 +178,6 @@ class _StatementParser:
         """Return the next token in upper case, without moving past it."""
         return self.tokens[self.position].upper
 
-    def take_text(self) -> str:
-        """Return the text of the next token and move past it."""
-        self.position += 1
-        return self.tokens[self.position - 1].text
-
     def accept(self, *keywords: str) -> bool:
         """Move past the next tokens if they are these keywords, and return whether they are."""
         if [t.upper for t in self.tokens[self.position : self.position + len(keywords)]] != list(keywords):
@@ -298,7 +295,8 @@ class _StatementParser:
         while True:
             if self.tokens[self.position].kind not in ("word", "quoted"):
                 raise self.syntax_error("an option: " + " or ".join(accepted_options))
-            name = self.take_text().lower()
+            name = self.tokens[self.position].name.lower()
+            self.position += 1
             if name not in accepted_options:
                 raise errors.UnknownParameterError(
                     f"{self.statement} WITH", name, accepted_options, renamed_names.REFRESH_OPTIONS
@@ -314,6 +312,8 @@ class _StatementParser:
             value = self.tokens[self.position]
             if not (value.kind in ("word", "number") or value.text.startswith("'")):
                 raise self.syntax_error("a value such as 'refuse' or true")
+            if name in _QUOTED_TEXTS and value.kind != "string":
+                raise self.syntax_error("a text in single quotes")
             self.position += 1
             word = value.text.lower()
             parsed[name] = value.value if value.kind == "string" else {"true": True, "false": False}.get(word, word)

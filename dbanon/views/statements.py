@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from dbanon import errors
@@ -134,10 +135,17 @@ def _published_files(connection: Any, name: str, path: str, options: Mapping[str
     Args:
         connection: The raw connection of an attached session.
         name: The name of the release.
-        path: The file or folder.
+        path: The file or folder; `~` at its start is the home folder, as in DuckDB.
         options: The options of the statement.
+
+    Raises:
+        TargetExistsError: A file exists, and `replace` is false.
+
+    Also raises the other errors of `dbanon.publish`.
     """
     transactions.check_no_transaction("publish", connection)
+    if path.startswith("~/"):
+        path = f"{Path.home()}{path[1:]}"
     output_options = release_files.OutputOptions(
         classes=options.get("classes", False),
         storage_version=options.get("storage_version"),
@@ -148,7 +156,10 @@ def _published_files(connection: Any, name: str, path: str, options: Mapping[str
     current, search_path = session.find_session(connection), catalog.SearchPath.from_connection(connection)
     with current.cursor() as cursor:
         entry = releases.find_published("publish", name, cursor, search_path)
-        paths = release_files.publish_release(current, cursor, entry, path, output_options, handover)
+        try:
+            paths = release_files.publish_release(current, cursor, entry, path, output_options, handover)
+        except errors.TargetExistsError as error:
+            raise errors.TargetExistsError(error.target, error.files, option="WITH (replace = true)") from None
     return literal_rows({"file": "VARCHAR"}, [[str(file)] for file in paths])
 
 

@@ -5,6 +5,7 @@ has the same label in every table of this type. Where leaves are written as Duck
 values are texts as DuckDB writes them.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from dbanon.source.column_types import family, label_text
 from dbanon.sqltext.quote import Sql, text
 
 _NUMERIC_FAMILIES = ("integer", "huge", "float", "decimal")
-_PLAIN_NUMBER = "-?[0-9]+([.][0-9]+)?"
+_PLAIN_NUMBER = "-?([0-9]+([.][0-9]+)?|[.][0-9]+)"
 
 
 def has_notations(type_: str) -> bool:
@@ -26,13 +27,14 @@ def leaf_shapes_sql(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:
     """Return SQL of the shapes of the leaves that are numbers or truth values: one column, ordered.
 
     The shape of a number is its label with 0 in place of the sign and the digits before the point, and with 1 in place
-    of all digits other than 0: 35.0 and 7.0 have the shape 0.0, and 1.25 has 0.11. That of a truth value is its label.
+    of all digits other than 0: 35.0 and 7.0 have the shape 0.0, and 1.25 has 0.11. A number without digits before the
+    point keeps none: -.50 has the shape .10. That of a truth value is its label.
     """
     leaves = (
         f"WITH nodes AS ({hierarchy_sql.rows(hierarchy)}) "
         "SELECT label FROM nodes AS n WHERE NOT EXISTS (FROM nodes AS below WHERE below.parent = n.node)"
     )
-    shape = "regexp_replace(regexp_replace(label, '^-?[0-9]+', '0'), '[1-9]', '1', 'g')"
+    shape = "regexp_replace(regexp_replace(ltrim(label, '-'), '^[0-9]+', '0'), '[1-9]', '1', 'g')"
     return Sql(
         f"SELECT DISTINCT {shape} AS shape FROM ({leaves}) "
         f"WHERE regexp_full_match(label, '{_PLAIN_NUMBER}|(?i:true|false)') ORDER BY shape ASC"
@@ -59,7 +61,12 @@ def value_label(value: Sql, type_: str, shapes: Sequence[str]) -> Sql:
         return duckdb_text
     if type_ == "BOOLEAN":
         return _truth_label(duckdb_text, shapes)
-    return _number_label(duckdb_text, _n_label_decimals(type_, [shape for shape in shapes if shape.startswith("0")]))
+    numbers = [shape for shape in shapes if shape.startswith("0")]
+    if numbers and re.fullmatch(r"DECIMAL\((\d+),\1\)", type_):  # DuckDB writes .50
+        if any(shape.startswith(".") for shape in shapes):
+            return duckdb_text
+        duckdb_text = Sql(f"replace({duckdb_text}, '.', '0.')")
+    return _number_label(duckdb_text, _n_label_decimals(type_, numbers))
 
 
 def _n_label_decimals(type_: str, shapes: Sequence[str]) -> int | None:
@@ -109,7 +116,7 @@ def _number_label(duckdb_text: Sql, n_decimals: int | None) -> Sql:
 
 def _truth_label(duckdb_text: Sql, shapes: Sequence[str]) -> Sql:
     """Return SQL of a truth value as the leaves have it; as DuckDB writes it if a leaf is so, or if there are two."""
-    labels = [shape for shape in shapes if not shape.startswith("0")]
+    labels = [shape for shape in shapes if shape.isalpha()]
     by_value = {value: [label for label in labels if label.lower() == value] for value in ("true", "false")}
     if {"true", "false"} & set(labels) or max(map(len, by_value.values())) > 1 or not labels:
         return duckdb_text
