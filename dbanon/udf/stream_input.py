@@ -119,12 +119,14 @@ def _value_categories(codes: encoded_table.Ints, domain: Any) -> encoded_table.I
     """Return, for each entry of `codes`, the category of the sensitive value: the parent of its node; -1 for NULL.
 
     The category of a value directly below the root is its own node. Without a hierarchy, the codes are returned
-    unchanged.
+    unchanged. If the hierarchy has none of the values, the result is -1; the statement then raises an error.
     """
     parents = to_numpy(list_items(domain.field("parent")), -1)
     if len(parents) == 0:
         return codes
     value_nodes = cluster_input.list_numbers(domain.field("value"), np.int64)
+    if len(value_nodes) == 0:
+        return np.full_like(codes, -1)
     categories = np.where(parents[value_nodes] > 0, parents[value_nodes], value_nodes)
     return np.where(codes >= 0, categories[codes], -1).astype(np.int64)
 

@@ -237,12 +237,12 @@ def test_related_tables_share_people_after_database_moved(ward: Any, file: Path)
 
 
 def test_stream_of_sqlite_table_refused(ward: Any) -> None:
-    with pytest.raises(errors.DbanonError, match="is no table of a DuckDB database"):
+    with pytest.raises(errors.DbanonError, match="is not a table of a DuckDB database"):
         dbanon.create_stream(ward, "growing", "castle", "ward.patients", k=5, delta=50, qi=["age"], order_by=["id"])
 
 
 def test_policy_from_labels_refuses_sqlite_table(ward: Any) -> None:
-    assert "is no table of PostgreSQL" in refusal_message(ward, "FROM policy_from_labels('ward.patients')")
+    assert "is not a table of PostgreSQL" in refusal_message(ward, "FROM policy_from_labels('ward.patients')")
 
 
 def test_missing_sqlite_extension_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -219,7 +219,7 @@ def test_relative_path_accepted_and_glob_pattern_refused(
     clinic.execute("COPY patients TO 'p1.parquet'")
     clinic.execute("COPY patients TO 'p2.parquet'")
     assert count(clinic, "p1.parquet") == count(clinic, "./p1.parquet") == 12
-    with pytest.raises(duckdb.Error, match=r"there is no such file\. Hint: a name means one file"):
+    with pytest.raises(duckdb.Error, match=r"there is no such file\. Hint: a name refers to one file"):
         release(clinic, "p*.parquet")
     clinic.execute("CREATE VIEW pair AS FROM 'p*.parquet'")
     assert count(clinic, "pair") == 24

@@ -483,7 +483,7 @@ def test_connection_local_source_refused(con: Any) -> None:
     frame = con.execute("FROM patients").df()
     con.execute("CREATE TEMP TABLE passing AS FROM patients")
     for source in ("frame", "passing"):
-        with pytest.raises(errors.UnstableSourceError, match="make a table of it"):
+        with pytest.raises(errors.UnstableSourceError, match="copy it into a table"):
             con.execute(f"{CREATE} s AS FROM kacpc('{source}', k=5, {ROLES})")
     assert len(frame) == 40
     assert releases(con) == []

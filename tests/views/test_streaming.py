@@ -358,9 +358,9 @@ def test_create_stream_refuses_invalid_arguments() -> None:
             streaming.create_stream(con, name, system, source, **(CALL | more))
         return str(caught.value)
 
-    assert "seen is no table of a DuckDB database" in creation_error(errors.StreamSourceNotATableError, "seen")
+    assert "seen is not a table of a DuckDB database" in creation_error(errors.StreamSourceNotATableError, "seen")
     assert "has a column of the name rowid" in creation_error(errors.StreamSourceNotATableError, "numbered")
-    assert "'name' of events would be published as it is" in creation_error(
+    assert "'name' of events would be published unchanged" in creation_error(
         errors.CannotCheckRareValuesError, insensitive=["name"]
     )
     assert "delta must be at least 30" in creation_error(errors.InvalidArgumentError, k=30)

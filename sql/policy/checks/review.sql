@@ -64,7 +64,8 @@ findings AS (
     {% else %}
     SELECT
         4, {{ c.place }}, {{ topics[4] }}, {{ c.name }},
-        'no hierarchy; ' || format('{:,}', {{ 'values'|of(c) }}) || ' values are right under *: as they are, or *'
+        'no hierarchy; ' || format('{:,}', {{ 'values'|of(c) }}) \
+            || ' values are directly below *: they are published unchanged or as *'
             || CASE
                 WHEN {{ 'has codes'|of(c) }} THEN ''
                 ELSE '. Hint: write one as a file and load it with hierarchy_from_file' END,

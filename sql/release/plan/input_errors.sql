@@ -10,7 +10,7 @@
     generalized, so they may equal labels of nodes. -#}
 {% macro hierarchy_problem() -%}
 (
-            SELECT first(failure ORDER BY position ASC)
+            SELECT any_value(failure ORDER BY position ASC)
             FROM (
                 SELECT position, CASE
                     WHEN malformed IS NOT NULL THEN {{ messages.failure('malformed hierarchy', say.malformed) }}

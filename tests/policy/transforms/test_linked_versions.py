@@ -61,7 +61,7 @@ def test_versions_following_people_into_small_classes_refused(clinic_con: Any) -
     dbanon.create_release(clinic_con, "safe", "kacpc", "patients", k=10)
     clinic_con.execute("UPDATE patients SET age = 20 + (patient * 7919) % 11")  # new classes overlap the old ones
     with pytest.raises(
-        errors.LinkedVersionsNotAnonymousError, match=r"safe version 1 and this version, and \d+ persons miss k"
+        errors.LinkedVersionsNotAnonymousError, match=r"safe version 1 and this version, and \d+ persons then miss k"
     ):
         dbanon.refresh_release(clinic_con, "safe", mode="recluster", allow_small_differences=True)
     assert clinic_con.sql("SELECT max(version) FROM releases()").fetchall() == [(1,)]
@@ -85,7 +85,7 @@ def test_rare_value_change_across_linked_versions_refused(clinic_con: Any) -> No
     dbanon.declare(clinic_con, "patients", ward="insensitive")
     dbanon.create_release(clinic_con, "safe", "kacpc", "patients", k=10)
     clinic_con.execute("UPDATE patients SET ward = 'b' WHERE patient = 1000")
-    with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="1 persons miss values"):
+    with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="1 persons then miss values"):
         dbanon.refresh_release(clinic_con, "safe", mode="recluster", allow_small_differences=True)
 
 
