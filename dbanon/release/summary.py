@@ -80,7 +80,7 @@ class ReleaseSummary:
         order = [*self.quasi_names, *(name for name in self.columns if name not in self.quasi_names)]
         positions = [self.columns.index(name) for name in order]
         rows = [[format_value(row[i]) for i in positions] for row in self.rows]
-        numeric = [at for at, i in enumerate(positions) if all(_is_number(row[i]) for row in self.rows)]
+        numeric = [column for column, i in enumerate(positions) if all(_is_number(row[i]) for row in self.rows)]
         row_text = f"{self.n_rows:,} row{'' if self.n_rows == 1 else 's'}"
         metric_rows = [[n, v, description] for n, v, description in self._key_metrics()]
         release_table = _html_table(order, rows, numeric)

@@ -58,8 +58,8 @@ WITH value_cells AS MATERIALIZED (
 {{ distance(of, sql('value_cells')) }}
 {% endmacro %}
 {#- The sets of hierarchical distance: each node with the values below it, weighted by half the height from the node to
-    its parent over the height of the tree. rows (node, parent, label) is the hierarchy, in which
-    every value is one leaf; NULL is a leaf right below the root. -#}
+    its parent over the height of the tree. rows (node, parent, label) is the hierarchy. NULL is a leaf directly below
+    the root, and so is each value that the hierarchy does not have: it is as far as possible from all others. -#}
 {% macro sets(overall, rows) %}
 -- One row per leaf of the hierarchy.
 WITH RECURSIVE leaves AS (
@@ -97,7 +97,9 @@ JOIN node_heights AS below ON below.node = v.node
 LEFT JOIN node_heights AS above ON above.node = v.parent
 CROSS JOIN (SELECT greatest(max(height), 1) AS height FROM node_heights) AS top
 UNION ALL
-SELECT value, NULL, 0.5::DOUBLE FROM {{ overall }} WHERE value IS NULL
+SELECT value, CASE WHEN value IS NOT NULL THEN -row_number() OVER (ORDER BY value ASC NULLS LAST) END, 0.5::DOUBLE
+FROM {{ overall }} AS o
+WHERE NOT EXISTS (FROM value_ancestors AS a WHERE a.value = o.value)
 {% endmacro %}
 {#- Ordered distance: the mean, over the ranks but the last, of how far the cumulated shares are
     apart. ranks (value, place) numbers the values of the table from 1. Between two values of a class its own cumulated

@@ -111,8 +111,8 @@ def _fenced(language: str, code: str) -> str:
 @cache
 def example_outputs() -> dict[str, list[list[str]]]:
     """Return the recorded results of the examples of algorithms by function: the header, then the rows."""
-    recorded: dict[str, list[list[str]]] = tomllib.loads(OUTPUTS_FILE.read_text(encoding="utf-8"))
-    return recorded
+    outputs: dict[str, list[list[str]]] = tomllib.loads(OUTPUTS_FILE.read_text(encoding="utf-8"))
+    return outputs
 
 
 # --- the parts of a page -----------------------------------------------------------------------------------

@@ -17,8 +17,10 @@ def complete_algorithms(context: click.Context, parameter: click.Parameter, inco
     """Return the algorithms that begin with the text; of a list with commas, those that may be its last element."""
     from dbanon.algorithms import algorithms
 
-    before, comma, last = incomplete.rpartition(",")
-    return [CompletionItem(before + comma + a.name, help=a.title) for a in algorithms() if a.name.startswith(last)]
+    complete_names, comma, last = incomplete.rpartition(",")
+    return [
+        CompletionItem(complete_names + comma + a.name, help=a.title) for a in algorithms() if a.name.startswith(last)
+    ]
 
 
 def complete_systems(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -1,6 +1,5 @@
-{#- The steps of a release of noise, shared by its three statements: source -> kept -> tuples -> encoded -> grouped ->
-    parts -> placed -> drawn, seated -> hidden -> alike -> leaving -> gate. A class is a cluster: its records are not
-    equal. -#}
+{#- The steps of a release of noise, shared by its three statements. After the clustering: part_classes -> drawn_values,
+    class_seats -> noisy_records -> distinct_rows -> gate. A class is a cluster: its records are not equal. -#}
 {%- from 'release/plan/span_values.sql' import span_values_relation with context -%}
 {%- from 'release/plan/number_column.sql' import coded, low_end, value_at with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
