@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,10 +22,8 @@ def releases(folder: Path, seconds: float) -> ReleaseResolver:
 
 
 def test_pending_request_ends_at_statement_time_limit(tmp_path: Path) -> None:
-    began = time.monotonic()
     with pytest.raises(errors.ReleasePendingError, match="is being made"):
-        releases(tmp_path, 0.5).resolve(AlgorithmCall("kacpc", "", "visits", {"k": 10}))
-    assert time.monotonic() - began < 0.6
+        releases(tmp_path, 0.05).resolve(AlgorithmCall("kacpc", "", "visits", {"k": 10}))
     with request_files.take_requests(tmp_path) as waiting:
         assert waiting == [request_files.RequestFile("alice", "kacpc", "visits", {"k": 10})]
     assert not request_files.has_requests(tmp_path)
