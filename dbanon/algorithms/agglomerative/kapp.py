@@ -450,9 +450,10 @@ register(
     kapp,
     title="KAPP: classes with spread sensitive values, merged until they are close to the table",
     summary=(
-        "Forms each class from records of different fuzzy clusters of the sensitive values. It then merges classes "
-        "with the nearest one until the distances of their sensitive columns from the whole table, summed, are at most "
-        "`t` (default 0.1)."
+        "Clusters the sensitive values by fuzzy c-means, and forms classes whose records are from different clusters "
+        "of values. It then merges each class with the nearest one until the distribution of sensitive values in the "
+        "class is close to that of the whole table: the sum of the distances of all sensitive columns is at most `t` "
+        "(default 0.1)."
     ),
     source="KAPP, as the review of clustering methods describes it",
     evidence="RECON",

@@ -25,9 +25,9 @@ register(
     ldiversity_mondrian,
     title="l-diverse strict Mondrian",
     summary=(
-        "Runs strict Mondrian with cuts that keep `l` sensitive values (default 2; the paper that compares with it "
-        "gives no l, and would mean 3 where there are that many). With `base := 'incognito'` it runs full-domain "
-        "generalization, which raises each column to one level for all records."
+        "Runs strict Mondrian, and cuts only where both sides have at least `l` different sensitive values (default "
+        "2). With `base := 'incognito'`, it raises each column to one level for all records (full-domain "
+        "generalization)."
     ),
     source="Machanavajjhala et al. 2006 on LeFevre et al. 2006 (base 'incognito': LeFevre et al. 2005); baseline "
     "of Majeed et al. 2024, who name no algorithm and no l",
