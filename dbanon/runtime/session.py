@@ -104,7 +104,7 @@ def builtin_cursor(connection: Any) -> Any:
 
     Function names on it mean DuckDB's own functions, whatever macros the databases define.
     """
-    cursor = connection.cursor()
+    cursor = getattr(connection, "raw", connection).cursor()  # a cursor of ours would get the macros, which it hides
     cursor.execute("SET search_path = 'system.main'")
     return cursor
 

@@ -235,7 +235,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
         with open_database(database, read_only=request.is_dry_run) as con:
             table = chosen_table(con, database, request.table)
             resolved = catalog.resolve_source(
-                "anonymize", table, con.cursor(), catalog.SearchPath.from_connection(con), {}
+                "anonymize", table, con.raw.cursor(), catalog.SearchPath.from_connection(con), {}
             )
             roles = [(row.declared.column, row.declared.role) for row in stored_policy.policy_rows(resolved, con)]
             parameters = with_declared_columns(request.parameters, request.options, roles, list(resolved.columns))

@@ -47,7 +47,7 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
     """
     yes = options.accepts_proposals
     source = catalog.resolve_source(
-        "init", table, con.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
+        "init", table, con.raw.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
     )
     old = stored_policy.policy_rows(source, con)
     if old and not options.is_replacing:

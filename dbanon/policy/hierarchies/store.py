@@ -37,7 +37,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
         if hierarchy is None:
             raise errors.UnknownHierarchyError("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
     elif isinstance(rows, (str, Path)):
-        with connection.cursor() as cursor:
+        with session.builtin_cursor(connection) as cursor:
             hierarchy = storage.parse_arx(name, input_files.read_text("load_hierarchy", str(rows), cursor))
     else:
         hierarchy = storage.hierarchy_from_rows(name, rows)
