@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from dbanon import errors
+from dbanon.sqltext.messages import plural_form
 
 
 def check_frames(function: str, release: pa.Table, classes: pa.Table, frame: Any) -> None:
@@ -33,7 +34,9 @@ def check_frames(function: str, release: pa.Table, classes: pa.Table, frame: Any
         _refuse(function, "its rows are not in the order of their classes")
     shape = getattr(frame, "shape", None)  # plans and streams of rows have none
     if isinstance(shape, tuple) and shape[0] != len(release):
-        _refuse(function, f"it has {shape[0]} rows, and the release has {len(release)}")
+        _refuse(
+            function, f"it has {shape[0]} {plural_form(shape[0], 'row', 'rows')}, and the release has {len(release)}"
+        )
 
 
 def _refuse(function: str, difference: str) -> None:

@@ -8,6 +8,7 @@ from string import Formatter
 from typing import ClassVar, Literal
 
 from dbanon.errors.example import Example, Situation
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import text
 
 Outcome = Literal["failed", "usage", "refused", "busy", "interrupted"]
@@ -48,10 +49,15 @@ _NOTATIONS: dict[str, Callable[..., str]] = {
 
 
 class _MessageFormatter(Formatter):
-    """A formatter with notations for values: `{columns:names}` quotes names, `{table:sql}` gives a SQL literal."""
+    """A formatter with notations for values.
+
+    `{columns:names}` quotes names, `{table:sql}` gives a SQL literal, `{count:row is|rows are}` the form for a count.
+    """
 
     def format_field(self, value: object, format_spec: str) -> str:
-        """Format a value by the function that _NOTATIONS has for `format_spec`; as str.format does if it has none."""
+        """Format a value by the notation `format_spec`; as str.format does if it is no notation."""
+        if "|" in format_spec:
+            return plural_form(value, *format_spec.split("|", 1))
         notation = _NOTATIONS.get(format_spec)
         return notation(value) if notation else format(value, format_spec)
 
@@ -74,7 +80,7 @@ class DbanonError(Exception):
     """The template of the message, or "" if the class builds the message itself.
 
     Its fields are the arguments of the class in the order in which they first occur; a field may have a notation:
-    `names`, `list`, `and`, `or`, `sql`.
+    `names`, `list`, `and`, `or`, `sql`, or a singular and a plural, `row|rows`.
     """
 
     message_pattern: ClassVar[str] = ""

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, did_you_mean
 from dbanon.errors.example import FEW, SHAPES, Example
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import text
 
 
@@ -78,7 +79,8 @@ class UncoveredValueError(DbanonError):
         """
         call = values_call or uncovered_values_call(table, column, call_hierarchy)
         super().__init__(
-            f"{table}.{column}: {count} distinct values are missing from hierarchy '{hierarchy}'. "
+            f"{table}.{column}: {count} distinct {plural_form(count, 'value is', 'values are')} missing from "
+            f"hierarchy '{hierarchy}'. "
             + (
                 "It has values written in the session's time zone, but timestamps are looked up in UTC (2020-01-01 "
                 "00:00:00+00). Hint: delete it from dbanon.hierarchy and create it again. "
@@ -99,7 +101,8 @@ class ReservedValueError(DbanonError):
     """Values that a reader could not distinguish from generalized ones."""
 
     message = (
-        "{table}.{column}: {count} distinct values are '*' or equal to the label of an inner node, so a reader could "
+        "{table}.{column}: {count} distinct {count:value is|values are} '*' or equal to the label of an inner node, "
+        "so a reader could "
         "not distinguish them from generalized values. Hint: rename them, declare a '*' that means a missing value in "
         "missing_codes, or pass escape_labels = true to publish such values with a backslash in front."
     )
@@ -110,8 +113,9 @@ class AmbiguousValueError(DbanonError):
     """Values that match several inner nodes."""
 
     message = (
-        "{table}.{column}: {count} distinct values are not leaves of the hierarchy but labels of several inner nodes, "
-        "so it is unclear which node is meant. Hint: add a leaf for each of these values, or give the nodes different "
+        "{table}.{column}: {count} distinct {count:value is not a leaf|values are not leaves} of the hierarchy but "
+        "{count:the label|labels} of several inner nodes, so it is unclear which node is meant. Hint: add a leaf for "
+        "each of these values, or give the nodes different "
         "labels."
     )
     example = Example(

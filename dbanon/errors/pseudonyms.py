@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError, format_names
 from dbanon.errors.example import Situation
+from dbanon.sqltext.messages import plural_form
 
 _MAKE_KEY_HINT = "make one with `openssl rand -hex 32`"
 
@@ -165,7 +166,8 @@ class PseudonymCollisionError(RefusedError):
 
     message_pattern = "would have a pseudonym that another"
     message = (
-        "{function}: {count} values of {column} would have a pseudonym that another value has too, with length = "
+        "{function}: {count} {count:value|values} of {column} would have a pseudonym that another value has too, with "
+        "length = "
         "{length}: two persons would become one. The shortest length without a collision is {least} (0: this format "
         "has none). Hint: set it in dbanon.policy, settings = {{'length': ...}}; longer is better, because persons "
         "may be added later."
@@ -208,7 +210,9 @@ class LinkedRowsBelowKError(RefusedError):
             k: The parameter k of the call.
         """
         super().__init__(
-            f"{function}: {count} persons of {table} are singled out by their linked rows: {_linkage_text(columns)}, "
+            f"{function}: {count} {plural_form(count, 'person', 'persons')} of {table} "
+            f"{plural_form(count, 'is', 'are')} "
+            f"singled out by their linked rows: {_linkage_text(columns)}, "
             f"and fewer than k = {k} persons have the same number of rows in the same classes. Hint: "
             f"{_withhold_hint(columns)}, generalize more (min_level, grid, fewer columns in qi), try an algorithm "
             "that keeps equal records together (mondrian, datafly), or publish one row per person."
@@ -218,7 +222,7 @@ class LinkedRowsBelowKError(RefusedError):
 class LinkedRowsMissModelError(RefusedError):
     """Linked rows of persons that together do not meet a privacy model."""
 
-    message_pattern = "do not meet .* for the linked rows of their persons"
+    message_pattern = "do(es)? not meet .* for the linked rows of their persons"
     example = Situation(
         "It is raised if a class meets a model but those of its persons who have rows in the same classes do not.",
         ("kacpc", "visits", ["patient"], "l", "disease", 2),
@@ -238,8 +242,9 @@ class LinkedRowsMissModelError(RefusedError):
             count: The number of groups of persons that do not meet it.
         """
         super().__init__(
-            f"{function}: {count} groups of persons of {table} do not meet {parameter} of {sensitive} for the linked "
-            f"rows of their persons: {_linkage_text(columns)}. Hint: {_withhold_hint(columns)}, or generalize more."
+            f"{function}: {count} {plural_form(count, 'group', 'groups')} of persons of {table} "
+            f"{plural_form(count, 'does', 'do')} not meet {parameter} of {sensitive} for the linked rows of their "
+            f"persons: {_linkage_text(columns)}. Hint: {_withhold_hint(columns)}, or generalize more."
         )
 
 
@@ -267,7 +272,8 @@ class LinkedRowsRareValuesError(RefusedError):
         """
         unchanged_columns = list(unchanged_columns) or [""]
         super().__init__(
-            f"{function}: the linked rows of {count} persons of {table} have combined values of "
+            f"{function}: the linked rows of {count} {plural_form(count, 'person', 'persons')} of {table} have "
+            f"combined values of "
             f"{format_names(unchanged_columns)} that fewer than k = {k} persons share; {_linkage_text(columns)}. "
             f"Hint: {_withhold_hint(columns)}, withhold these columns, or accept the risk of a column with allow_rare "
             f"= ['{unchanged_columns[-1]}']."

@@ -2,6 +2,7 @@
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError
 from dbanon.errors.example import FEW, SHAPES, Example, Situation
+from dbanon.sqltext.messages import plural_form
 
 _WIDE = """CREATE TABLE wide AS
 SELECT patient_number % 4 AS a, a AS b, a AS c, a AS d, a AS e, a AS f, a AS g, a AS h, a AS i, a AS j, a AS m, sex
@@ -61,8 +62,9 @@ class UnparsablePublishedValueError(DbanonError):
     """Values of a release that cannot be parsed as published values of the source's column."""
 
     message = (
-        "{function}: {count} distinct values of {release}.{column} do not have a published form. Accepted: {forms}, "
-        "and *. Hint: name the release of this source, or omit the column with qi = [...]."
+        "{function}: {count} distinct {count:value|values} of {release}.{column} {count:does|do} not have a "
+        "published form. Accepted: {forms}, and *. Hint: name the release of this source, or omit the column with qi "
+        "= [...]."
     )
     example = Example(
         "FROM query_error('vague', 'patients', qi = ['birth_date']);",
@@ -99,8 +101,8 @@ class MaxLevelBlockTooSmallError(RefusedError):
 
     message_pattern = "into groups that cannot meet "
     message = (
-        "{function}: max_level of {columns:list} separates {rows} records into groups that cannot meet {model}. Hint: "
-        "raise max_level, or weaken the model."
+        "{function}: max_level of {columns:list} separates {rows} {rows:record|records} into groups that cannot meet "
+        "{model}. Hint: raise max_level, or weaken the model."
     )
     example = Example(
         "FROM kacpc('shapes', k = 60, qi = ['gender'], hierarchies = {'gender': 'sex'}, max_level = {'gender': 0});",
@@ -205,8 +207,9 @@ class UnexpectedNullError(DbanonError):
         """Build the message; `is_stream` selects the hint for streams, which cannot drop rows."""
         alternative = "a view without these rows" if is_stream else "nulls = 'drop'"
         super().__init__(
-            f"{function}: {table}.{column} is NULL in {count} rows, which nulls = 'error' does not accept. Hint: use "
-            f"nulls = 'keep' or {alternative}."
+            f"{function}: {table}.{column} is NULL in {count} {plural_form(count, 'row', 'rows')}, which nulls = "
+            f"'error' does "
+            f"not accept. Hint: use nulls = 'keep' or {alternative}."
         )
 
 
@@ -214,8 +217,9 @@ class NonFiniteValueError(DbanonError):
     """NaN or an infinity in a quasi-identifier."""
 
     message = (
-        "{function}: {table}.{column} is NaN or infinite in {count} rows, which belong to no interval. Hint: turn "
-        "them into NULL in a view, or filter these rows."
+        "{function}: {table}.{column} is NaN or infinite in {count} {count:row|rows}; such a value belongs to no "
+        "interval. "
+        "Hint: turn it into NULL in a view, or filter these rows."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['weight']);", (SHAPES,))
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from dbanon.errors.base import DbanonError, RefusedError, did_you_mean, format_names
 from dbanon.errors.example import FEW, SAFE, Example, Situation
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import text
 
 _CALL = "SELECT * FROM kacpc('patients', k = 10)"
@@ -267,8 +268,10 @@ class SmallDifferencesRefusedError(RefusedError):
                 "allow_small_differences = true, which the ledger records."
             )
         super().__init__(
-            f"{function}: {n_sets} groups of added or removed records of {name} are too small (in records or persons) "
-            f"or violate the model: a reader who also has {versions} could isolate them by subtraction. "
+            f"{function}: {n_sets} {plural_form(n_sets, 'group', 'groups')} of added or removed records of {name} "
+            f"{plural_form(n_sets, 'is', 'are')} too small (in records or persons) or "
+            f"{plural_form(n_sets, 'violates', 'violate')} the model: a reader who also has {versions} could isolate "
+            f"{plural_form(n_sets, 'it', 'them')} by subtraction. "
             f"{outcome_text}. Hint: {hint}"
         )
 
@@ -463,10 +466,11 @@ class PeopleNotRecognizedError(RefusedError):
             other: The earlier version.
             recognition: How many people of both versions are the same by keys, spelling and records.
         """
-        by_key = f"{recognition.by_key} of {recognition.people} people are recognised by their keys"
+        by_key = f"{recognition.by_key} of {recognition.people} people are recognized by their keys"
         facts = [by_key if recognition.by_key else "no key is in both versions"]
         if recognition.by_spelling:
-            facts.append(f"{recognition.by_spelling} keys differ only by blanks, case or leading zeros")
+            keys_differ = plural_form(recognition.by_spelling, "key differs", "keys differ")
+            facts.append(f"{recognition.by_spelling} {keys_differ} only by blanks, case or leading zeros")
         if recognition.by_records is not None:
             columns = ", ".join(recognition.columns)
             facts.append(f"{recognition.by_records} of {recognition.people} have the same records in {columns}")

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dbanon.errors import renamed_names
 from dbanon.errors.base import DbanonError, RefusedError, UsageError, did_you_mean, format_names
 from dbanon.errors.example import FEW, SHAPES, Example, Situation
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import text
 
 
@@ -213,8 +214,9 @@ class RepeatedIdentifierError(DbanonError):
             else "convert it to text in a view and declare that column as person"
         )
         super().__init__(
-            f"{table}.{column}: {count} values of this identifier occur in more than one row, and no column has the "
-            "role person, so k counts records. Hint: names repeat by chance; if a value always belongs to one person, "
+            f"{table}.{column}: {count} {plural_form(count, 'value', 'values')} of this identifier "
+            f"{plural_form(count, 'occurs', 'occur')} in more than one row, and no column has the role person, so k "
+            f"counts records. Hint: names repeat by chance; if a value always belongs to one person, "
             f"{declare}."
         )
 
@@ -240,7 +242,8 @@ class UniqueByUnchangedColumnsError(DbanonError):
             has_persons: Whether the table has a person column, so that persons are compared rather than records.
         """
         super().__init__(
-            f"{table}: {count} records share all values of {', '.join(columns)} with no other "
+            f"{table}: {count} {plural_form(count, 'record shares', 'records share')} all values of "
+            f"{', '.join(columns)} with no other "
             f"{'person' if has_persons else 'record'}, and these columns are published unchanged: anyone who knows "
             "the values finds the record in every release, for any k. Hint: withhold some of these columns, make them "
             "quasi, or coarsen them."
@@ -251,7 +254,8 @@ class PersonSpellingsError(DbanonError):
     """Person ids that differ only in spelling; policy_problems reports it, and calls warn of it."""
 
     message = (
-        "{table}.{column}: {count} person ids differ from another one only by blanks, case or leading zeros, and each "
+        "{table}.{column}: {count} person {count:id differs|ids differ} from another one only by blanks, case or "
+        "leading zeros, and each "
         "spelling counts as a person, so a class of k persons may contain fewer. Hint: if they are the same people, "
         "spell each id in one way, in the table or in a view, and use that."
     )
@@ -270,7 +274,8 @@ class ValueSpellingsError(DbanonError):
     """Spellings of one value in a sensitive column; policy_problems reports it."""
 
     message = (
-        "{table}.{column}: {count} values differ from another one only by case, blanks or the form of accents, and "
+        "{table}.{column}: {count} {count:value differs|values differ} from another one only by case, blanks or the "
+        "form of accents, and "
         "each spelling counts as a value, so l and other models find more diversity than there is. Hint: spell each "
         "value in one way, as the statement does."
     )
@@ -331,8 +336,10 @@ class RareCombinationError(RefusedError):
         columns = list(columns) or [""]
         super().__init__(
             f"{function}: {format_names(columns)} of {table} have the role insensitive (published "
-            f"unchanged){' or are computed from columns' if with_transformed else ''}, and {count} combinations of "
-            f"their values belong to fewer than k = {k} records (persons). Hint: make some quasi, withhold some, or "
+            f"unchanged){' or are computed from columns' if with_transformed else ''}, and {count} "
+            f"{plural_form(count, 'combination', 'combinations')} of their values "
+            f"{plural_form(count, 'belongs', 'belong')} to fewer than k = {k} records (persons). Hint: make some "
+            f"quasi, withhold some, or "
             f"accept the risk of a column with allow_rare = ['{columns[-1]}']."
         )
 
@@ -357,7 +364,8 @@ class RareValueError(RefusedError):
         role_text = "insensitive (published unchanged)" if role == "insensitive" else role
         values_text = "of its values" if role == "insensitive" else "of the values that it publishes"
         super().__init__(
-            f"{function}: {table}.{column} has the role {role_text} and {count} {values_text} belong to fewer than k "
+            f"{function}: {table}.{column} has the role {role_text} and {count} {values_text} "
+            f"{plural_form(count, 'belongs', 'belong')} to fewer than k "
             f"= {k} records (persons). Hint: make it quasi, withhold it, or accept the risk with allow_rare = "
             f"['{column}']."
         )
@@ -368,7 +376,8 @@ class RareAfterSuppressionError(RefusedError):
 
     message = (
         "{function}: {table}.{column} would be published unchanged, and without the suppressed outliers, {count} of "
-        "its values belong to fewer than k = {k} records (persons). Hint: lower suppress, withhold the column, or "
+        "its values {count:belongs|belong} to fewer than k = {k} records (persons). Hint: lower suppress, withhold "
+        "the column, or "
         "accept the risk with allow_rare = ['{column}']."
     )
     example = Example(

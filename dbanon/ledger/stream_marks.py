@@ -14,6 +14,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.source.catalog import Source
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
@@ -205,7 +206,8 @@ def check_pruned(
     if mark is None or not order.is_valid(mark, cursor):
         raise refusal("the ledger of this stream has no greatest order_by of the last refresh")
     if mark.n_late:
-        raise refusal(f"{mark.n_late:,} records were added whose order_by precedes that of a record read earlier")
+        was_added = plural_form(mark.n_late, "record was added", "records were added")
+        raise refusal(f"{mark.n_late:,} {was_added} whose order_by precedes that of a record read earlier")
     if mark.rows is None:
         raise refusal(f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read")
     n_known = cursor.execute(
@@ -214,7 +216,8 @@ def check_pruned(
     added = Counter(_rows_at(cursor, source, order, mark)) - Counter(mark.rows)
     n_late = max(added.total(), n_known - source_rows)
     if n_late > 0:
-        raise refusal(f"{n_late:,} records were added whose order_by does not follow that of all records read earlier")
+        was_added = plural_form(n_late, "record was added", "records were added")
+        raise refusal(f"{n_late:,} {was_added} whose order_by does not follow that of all records read earlier")
     return mark
 
 

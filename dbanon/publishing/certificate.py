@@ -26,6 +26,7 @@ from dbanon.runtime import session
 from dbanon.runtime.session import Session
 from dbanon.source import catalog, earlier_schema
 from dbanon.source.catalog import SCHEMA, SearchPath
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows, one_line, qualified, text
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -475,12 +476,14 @@ class Certificate:
             ("marketer, average", own_queries.marketer_risk(), queries.marketer_risk()),
         ):
             yield Line("risk", label, format_number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
-        yield from metric_lines(("left out", "as outliers", "suppressed"), ("left out", "for a NULL", "dropped:null"))
-        if self.row.get("withheld_after_erasure"):
-            yield Line("left out", "withheld since an erasure", str(self.row["withheld_after_erasure"]))
         yield from metric_lines(
-            ("left out", "beyond bounds", "dropped:bounds"),
-            ("left out", "as duplicates", "dropped:duplicate"),
+            ("not published", "as outliers", "suppressed"), ("not published", "for a NULL", "dropped:null")
+        )
+        if self.row.get("withheld_after_erasure"):
+            yield Line("not published", "withheld since an erasure", str(self.row["withheld_after_erasure"]))
+        yield from metric_lines(
+            ("not published", "beyond bounds", "dropped:bounds"),
+            ("not published", "as duplicates", "dropped:duplicate"),
             ("not protected", "records unique by all unchanged columns", "unique_by_unchanged_columns"),
         )
         if self.shape.sensitive:
@@ -497,14 +500,14 @@ class Certificate:
         """
         if self.entry.refresh_mode == "hold" and for_recipient:
             yield Line(
-                "left out",
+                "not published",
                 "waiting",
                 "new records may be deferred until there are enough; their number is not published",
             )
         elif self.row.get("waiting") is not None and not for_recipient:
-            yield Line("left out", "deferred until there are enough", str(self.row["waiting"]))
+            yield Line("not published", "deferred until there are enough", str(self.row["waiting"]))
             if self.row["waiting_persons"] is not None:
-                yield Line("left out", "persons of the deferred records", str(self.row["waiting_persons"]))
+                yield Line("not published", "persons of the deferred records", str(self.row["waiting_persons"]))
 
     def _withheld_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield one line with the names of the withheld columns, or "none"; for a recipient only their number."""
@@ -532,9 +535,14 @@ class Certificate:
         elif row.get("source_tables") is None:
             yield new_line("composition", "checked by an earlier version of the library, for shared people only")
         else:
-            narrowed = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
+            narrowed = [
+                f"{people} {plural_form(people, 'person', 'people')} with {other}"
+                for other, people in row["composition"].items()
+                if people
+            ]
             no_exposure = (
-                f"no one below k or l, together with {len(row['composition'])} other versions of the same people"
+                f"no one below k or l, together with {len(row['composition'])} other "
+                f"{plural_form(len(row['composition']), 'version', 'versions')} of the same people"
             )
             yield new_line(
                 "composition",

@@ -11,6 +11,7 @@ from dbanon import errors
 from dbanon.ledger import published_files
 from dbanon.runtime.storage_version import translate_version_errors
 from dbanon.source import catalog
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import qualified, text
 
 
@@ -67,7 +68,8 @@ class Ledger:
             yield f"{self.name} has no {_version_name(*certified)}"
         elif file.n_rows is not None and file.n_rows not in n_records:
             counts = " or ".join(map(str, n_records))
-            yield f"{name} has {file.n_rows} rows, and {_version_name(*certified)} has {counts} in {self.name}"
+            rows = plural_form(file.n_rows, "row", "rows")
+            yield f"{name} has {file.n_rows} {rows}, and {_version_name(*certified)} has {counts} in {self.name}"
 
 
 def _version_name(release: str | None, version: int | None) -> str:

@@ -16,6 +16,7 @@ from dbanon.publishing import certificate as certificates, written_columns
 from dbanon.publishing.written_tables import withheld_metrics
 from dbanon.runtime import csv_formulas
 from dbanon.sqltext import names
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 
 _EXACT_IN_CSV = re.compile(
@@ -95,7 +96,7 @@ class WrittenTable:
             _count(released_table.cursor, released_table.relation),
         )
         if rows != released_rows:
-            return f"it has {rows} rows, and the release has {released_rows}"
+            return f"it has {rows} {plural_form(rows, 'row', 'rows')}, and the release has {released_rows}"
         return "its values or their order differ from those of the release"
 
     def withheld_metrics(self) -> str | None:

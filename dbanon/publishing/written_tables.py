@@ -6,6 +6,7 @@ from dbanon import errors
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import metrics, plan
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql
 
 
@@ -33,11 +34,15 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSp
     ).fetchall()[0]
     if misplaced:
         raise errors.OutputDiffersError(
-            function, entry.display_name, f"{misplaced} rows are not in the order of their values"
+            function,
+            entry.display_name,
+            f"{misplaced} {plural_form(misplaced, 'row is', 'rows are')} not in the order of their values",
         )
     if other_classes:
         raise errors.OutputDiffersError(
-            function, entry.display_name, f"{other_classes} classes have other published values"
+            function,
+            entry.display_name,
+            f"{other_classes} {plural_form(other_classes, 'class has', 'classes have')} other published values",
         )
     withheld = withheld_metrics(cursor, entry.table("_metrics"))
     if withheld is not None:

@@ -26,6 +26,21 @@ def sql_placeholder(expression: str) -> str:
     return f"<{_PLACEHOLDER_KEY}>{expression}</{_PLACEHOLDER_KEY}>"
 
 
+def plural_form(count: object, singular: str, plural: str) -> str:
+    """Return the form of a word that fits a count: `singular` for 1, otherwise `plural`.
+
+    If `count` is a placeholder by `sql_placeholder`, so is the result: SQL that selects the form when the statement
+    runs.
+
+    >>> [f"{n} {plural_form(n, 'row is', 'rows are')} missing" for n in (0, 1, 2)]
+    ['0 rows are missing', '1 row is missing', '2 rows are missing']
+    """
+    expression = _PLACEHOLDER.fullmatch(str(count))
+    if expression:
+        return sql_placeholder(f"CASE WHEN ({expression[1]}) = 1 THEN {text(singular)} ELSE {text(plural)} END")
+    return singular if str(count) == "1" else plural
+
+
 def error_sql(error: Exception) -> Message:
     """Return a SQL expression of the text of an error's message.
 

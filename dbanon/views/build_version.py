@@ -27,6 +27,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.summary import SHOWN_ROWS, ReleaseSummary
 from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
 from dbanon.views import compare_version, deferred_records, erasure, warnings
 from dbanon.views.compare_version import OLD_SUFFIX, VersionComparison, VersionOptions
@@ -63,7 +64,8 @@ class Release:
 
     def __repr__(self) -> str:
         """Return the name, the counts and, if there is a `summary`, the first rows and metrics as text."""
-        summary = f"{self.name}, version {self.version}: {self.records:,} records in {self.classes:,} classes"
+        records, classes = plural_form(self.records, "record", "records"), plural_form(self.classes, "class", "classes")
+        summary = f"{self.name}, version {self.version}: {self.records:,} {records} in {self.classes:,} {classes}"
         summary += f", {self.waiting:,} wait" if self.waiting else ""
         return summary if self.summary is None else f"{summary}\n{self.summary.text()}"
 

@@ -11,6 +11,7 @@ import duckdb
 from dbanon.ledger import hashes, permissions, related_releases, releases
 from dbanon.publishing import postgres_delivery
 from dbanon.runtime import session, shared_folders
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.registry import table_functions
 
@@ -118,7 +119,11 @@ def _reported_problems(raw: Any, database: str) -> Iterator[Problem]:
         [database],
     ).fetchall():
         counts = {"added": n_added, "removed": n_removed, "changed": n_changed}
-        changes = [f"{count} records {description}" for description, count in counts.items() if count]
+        changes = [
+            f"{count} {plural_form(count, 'record', 'records')} {description}"
+            for description, count in counts.items()
+            if count
+        ]
         changes += [
             description
             for description, is_so in (("policy changed", policy), ("hierarchy changed", hierarchy))

@@ -12,6 +12,7 @@ from typing import Any
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, join_sql, literal
 
 
@@ -62,10 +63,12 @@ def residual_disclosures(name: str, n_withheld: int, people: Mapping[str, int]) 
         people: The number of records (persons) that a reader of an earlier version can still isolate, by that version.
     """
     yield (
-        f"{name}: {n_withheld} records are withheld since an erasure, until the versions that show them are forgotten "
-        "(forget_release). A reader who has such a version still has the erased records, in their class."
+        f"{name}: {n_withheld} {plural_form(n_withheld, 'record is', 'records are')} withheld since an erasure, "
+        "until the versions that show them are forgotten (forget_release). A reader who has such a version still has "
+        "the erased records, in their class."
     )
     yield from (
-        f"{name}: a reader who also has {version} can still isolate {count} records (persons) by subtraction."
+        f"{name}: a reader who also has {version} can still isolate {count} "
+        f"{plural_form(count, 'record (person)', 'records (persons)')} by subtraction."
         for version, count in people.items()
     )

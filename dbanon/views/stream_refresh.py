@@ -19,6 +19,7 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams import plan
 from dbanon.release.streams.plan import AppendStatement
 from dbanon.source.catalog import Source
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, identifier, join_sql
 from dbanon.table_functions.options import Options
 from dbanon.views import stream_check
@@ -226,9 +227,10 @@ def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, allow_del
         _check_pending(cursor, entry, source, by_row=False)
         return _unread_of_pruned(cursor, entry, spec)
     n_rows = _rows_until(cursor, source, entry.last_row)
-    if n_rows != entry.source_rows:
+    n_lost = abs(entry.source_rows - n_rows)
+    if n_lost:
         raise errors.SourceNotAppendOnlyError(
-            source.shown, f"lost or moved {abs(entry.source_rows - n_rows):,} rows", entry.display_name
+            source.shown, f"lost or moved {n_lost:,} {plural_form(n_lost, 'row', 'rows')}", entry.display_name
         )
     if not stream_marks.is_tail_unchanged(cursor, source, entry.last_row, entry.last_hash):
         raise errors.SourceNotAppendOnlyError(

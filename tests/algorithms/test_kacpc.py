@@ -327,5 +327,5 @@ def test_sql_ties_resolve_to_first_leaf_in_file(con: Any) -> None:
 
 def test_kacpc_refuses_value_missing_from_hierarchy(six: Any) -> None:
     six.execute("INSERT INTO six VALUES (7, 30, 'Astronaut', 'Flu')")
-    with pytest.raises(Exception, match="1 distinct values are missing from hierarchy 'adult_workclass'"):
+    with pytest.raises(Exception, match="1 distinct value is missing from hierarchy 'adult_workclass'"):
         six.execute("FROM kacpc('six', k=3)").fetchall()

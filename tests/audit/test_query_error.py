@@ -281,7 +281,7 @@ def test_masks_count_as_all_covered_values(con: Any) -> None:
         ),
         (
             "'rel', 'src', qi=['ward'], hierarchies={'ward': 'wards'}",
-            "1 distinct values of rel.ward do not have a published",
+            "1 distinct value of rel.ward does not have a published",
         ),
         ("'rel', 'src', qi=['ward'], hierarchies={'ward': 'nope'}", "there is no hierarchy 'nope'"),
         ("'rel', 'src', qi=['ward'], hierarchies={'age': 'wards'}", "it is not a quasi-identifier that release and"),

@@ -493,7 +493,7 @@ def test_single_functions_equal_risk(star: Any, function: str) -> None:
         ("disclosure('safe', qi=['age'])", "disclosure needs a sensitive column, and safe has none"),
         ("risk('few', source='six')", "few has no rows"),
         ("risk('safe', source='few', qi=['age', 'workclass'])", "few has no rows"),
-        ("risk('bad', source='six')", "1 distinct values of bad.age do not have a published form"),
+        ("risk('bad', source='six')", "1 distinct value of bad.age does not have a published form"),
         ("risk('safe', source='six', population='other')", "other has none of the quasi-identifiers of safe"),
     ],
 )
@@ -536,7 +536,7 @@ def test_class_of_unknown_persons_counts_as_one(con: Any) -> None:
 def test_problem_messages_keep_braces_of_names(con: Any) -> None:
     con.execute("""CREATE TABLE "t{1}" AS SELECT i AS "{0}" FROM range(9) AS r (i)""")
     con.execute("""CREATE TABLE "safe{2}" AS SELECT 'some {3}' AS "{0}" FROM range(2)""")
-    expected = r'distortion: 1 distinct values of "safe\{2\}"\.\{0\} do not have a published form. Accepted: 25, '
+    expected = r'distortion: 1 distinct value of "safe\{2\}"\.\{0\} does not have a published form. Accepted: 25, '
     with pytest.raises(duckdb.Error, match=expected):
         con.execute("""FROM distortion('"safe{2}"', source='"t{1}"', qi=['{0}'])""").fetchall()
 
@@ -548,7 +548,7 @@ def test_first_column_problem_is_raised(con: Any) -> None:
     tree = "hierarchies={'b': E'x1;*\\nx2;*'}"
     for columns, expected in (
         ("'a', 'b', 'c'", "t.a is NaN or infinite in 2 rows"),
-        ("'c', 'b', 'a'", "1 distinct values of safe.c do not have a published form"),
+        ("'c', 'b', 'a'", "1 distinct value of safe.c does not have a published form"),
         ("'b', 'c', 'a'", "t.b: 7 distinct values are missing from hierarchy 'given as text'"),
     ):
         with pytest.raises(duckdb.Error, match=expected):
@@ -576,7 +576,7 @@ def test_distortion_reads_only_published_forms(con: Any, published: str, is_read
     if is_read:
         assert 0 < metric_values(con, call)["distortion"] < 0.5
     else:
-        with pytest.raises(duckdb.Error, match=r"1 distinct values of safe\.born do not have a published form"):
+        with pytest.raises(duckdb.Error, match=r"1 distinct value of safe\.born does not have a published form"):
             con.execute(f"FROM {call}").fetchall()
 
 

@@ -10,7 +10,7 @@ import pytest
 import dbanon
 from dbanon import errors
 
-SUBTRACTED = r"refresh_release: 1 groups of added or removed records .* who also has version 1 could isolate"
+SUBTRACTED = r"refresh_release: 1 group of added or removed records .* who also has version 1 could isolate"
 
 
 @pytest.fixture

@@ -352,7 +352,7 @@ def test_release_after_erasure_can_be_published(tmp_path: Path) -> None:
         dbanon.refresh_release(con, "safe")
         dbanon.publish(con, "safe", tmp_path / "safe.parquet", overwrite=True)
         remaining_rows = con.execute(
-            "SELECT item, value FROM certificate('safe') WHERE section = 'left out'"
+            "SELECT item, value FROM certificate('safe') WHERE section = 'not published'"
         ).fetchall()
     assert dbanon.verify(tmp_path / "safe.parquet") == []
     assert dict(remaining_rows).items() >= {("for a NULL", "1"), ("withheld since an erasure", "9")}

@@ -142,5 +142,6 @@ def test_materialized_view_keeps_bounds(tmp_path: Path) -> None:
             release = dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
         assert release.records == 26
         assert con.execute("SELECT value FROM safe_metrics WHERE metric = 'dropped:bounds'").fetchall() == [(1.0,)]
-        mapping = dict(con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall())
+        query = "SELECT item, value FROM certificate('safe') WHERE section = 'not published'"
+        mapping = dict(con.execute(query).fetchall())
         assert (mapping["beyond bounds"], mapping["as duplicates"]) == ("1", "40")

@@ -404,7 +404,7 @@ def test_uncommitted_hierarchy_rows_apply_to_release(clinic: Any) -> None:
     clinic.execute("UPDATE dbanon.hierarchy SET label = 'anybody' WHERE name = 'mine' AND label = 'any'")
     assert set(release(clinic, "patients", "k=7")) == {("anybody", 1)}
     clinic.execute("DELETE FROM dbanon.hierarchy WHERE label = 'F'")
-    with pytest.raises(duckdb.Error, match="1 distinct values are missing from hierarchy 'mine'"):
+    with pytest.raises(duckdb.Error, match="1 distinct value is missing from hierarchy 'mine'"):
         release(clinic, "patients", "k=7")
     clinic.execute("ROLLBACK")
     assert set(release(clinic, "patients", "k=7")) == {("any", 1)}

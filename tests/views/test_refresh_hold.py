@@ -148,7 +148,7 @@ def test_refresh_hold_counts_persons_not_records(con: Any) -> None:
     assert deferred_counts(con) == [(1, 8, 4)]
     insert_rows(con, patients_with_disease(0, 1, 60))
     assert hold(con) == (2, 19, 0)
-    messages = con.execute("SELECT value FROM certificate('safe') WHERE section = 'left out'").fetchall()
+    messages = con.execute("SELECT value FROM certificate('safe') WHERE section = 'not published'").fetchall()
     assert ("0",) in messages
 
 
@@ -341,7 +341,7 @@ def test_deferred_count_shown_to_custodian_only(con: Any, tmp_path: Path) -> Non
     for waiting in (0, 7):
         insert_rows(con, patients_with_disease(200, waiting))
         assert hold(con) == (2, 16, waiting)
-        messages = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
+        messages = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'not published'").fetchall()
         assert ("deferred until there are enough", str(waiting)) in messages
         assert ("for a NULL", "0") in messages
         folder = tmp_path / str(waiting)

@@ -251,7 +251,7 @@ def create_grown_view(system: str = "fads", **more: Any) -> Any:
 @pytest.mark.parametrize(
     ("rewritten", "why"),
     [
-        ("DELETE FROM events WHERE rowid = 3", "lost or moved 1 rows"),
+        ("DELETE FROM events WHERE rowid = 3", "lost or moved 1 row"),
         ("UPDATE events SET age = 1 WHERE rowid >= 55", "rows"),
         ("CREATE OR REPLACE TABLE events AS FROM events ORDER BY age", "has another row in the place of an"),
         ("DELETE FROM dbanon.\"waiting main.safe\"", "changed rows that are pending"),

@@ -71,6 +71,7 @@ from dbanon.policy.checks import review
 from dbanon.runtime import output_files
 from dbanon.source import catalog, stored_policy
 from dbanon.sqltext import names
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import identifier, qualified
 from dbanon.views import warnings
 from dbanon.views.pre_release_review import planned_rows
@@ -446,15 +447,18 @@ def _print_summary(metrics: Mapping[str, float], n_withheld: int, advice: Sequen
 
     `n_withheld` is the number of withheld columns; `advice` are sentences that follow the notes.
     """
+    n_records, n_classes = int(metrics["records"]), int(metrics["classes"])
     click.echo(
-        f"{int(metrics['records'])} records in {int(metrics['classes'])} classes of at least {int(metrics['k'])}; "
+        f"{n_records} {plural_form(n_records, 'record', 'records')} in {n_classes} "
+        f"{plural_form(n_classes, 'class', 'classes')} of at least {int(metrics['k'])}; "
         f"{precision_text(metrics, n_withheld)}."
     )
     alone = int(metrics.get("unique_by_unchanged_columns", 0))
     if alone:
         click.echo(
-            f"{alone} of these records are unique by the values of their unchanged columns (sensitive, insensitive), "
-            "for any k: anyone who knows those values finds them. The smallest group that is equal in everything "
+            f"{alone} of these records {plural_form(alone, 'is', 'are')} unique by the values of the unchanged columns "
+            "(sensitive, insensitive), for any k: anyone who knows those values finds the record. The smallest group "
+            "that is equal in everything "
             f"published has {int(metrics['k_full_record'])}."
         )
     for line in (*warnings.describe_generalized(metrics), *advice, *files):

@@ -19,6 +19,7 @@ from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.errors import redaction
 from dbanon.errors.exit_codes import error_outcome
 from dbanon.policy.profiling import thresholds
+from dbanon.sqltext.messages import plural_form
 
 _NO_QUASI_IDENTIFIER = (
     "No column is a quasi-identifier, so nothing can be anonymized yet. Give the role quasi to the columns that "
@@ -125,8 +126,8 @@ def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
         with input_tables.table_from_file(con, database, source, table, request.options.is_replacing) as name:
             (n_records,) = con.raw.execute(f"SELECT system.main.count(*) FROM {name}").fetchone()
             click.echo(
-                f"{source} is loaded into the table {name} of {database}: {n_records:,} records."
-                + (" Only you can read the file." if is_new else "")
+                f"{source} is loaded into the table {name} of {database}: {n_records:,} "
+                f"{plural_form(n_records, 'record', 'records')}." + (" Only you can read the file." if is_new else "")
             )
             notes = input_tables.print_reading_notes(con, source)
             summary = write_proposals(con, name, request.options) | {"notes": notes}

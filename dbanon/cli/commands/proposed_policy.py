@@ -52,7 +52,7 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
     old = stored_policy.policy_rows(source, con)
     if old and not options.is_replacing:
         raise exit_error(
-            f"{source.shown} has a policy already ({len(old)} columns). Hint: --replace replaces it; "
+            f"{source.shown} has a policy already ({_count_columns(len(old))}). Hint: --replace replaces it; "
             "FROM dbanon.policy shows it."
         )
     proposals = profile_proposals(con, table)

@@ -35,6 +35,7 @@ from dbanon.cli.terminal.common import (
     show_progress,
 )
 from dbanon.policy.checks.review import review_objects
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
@@ -433,10 +434,14 @@ def _print_release(release: Any, as_json: bool) -> None:
 
     The number of deferred records is printed only if there can be any.
     """
-    sentence = f"{release.name} version {release.version}: {release.records} records in {release.classes} classes."
+    records, classes = (
+        plural_form(release.records, "record", "records"),
+        plural_form(release.classes, "class", "classes"),
+    )
+    sentence = f"{release.name} version {release.version}: {release.records} {records} in {release.classes} {classes}."
     sentence += "" if release.is_new else " No version was created: nothing to publish has changed."
     fields: tuple[str, ...] = ("name", "version", "is_new", "records", "classes", "composition")
     if release.waiting is not None:
         fields += ("waiting",)
-        sentence += f" Waiting: {release.waiting} records."
+        sentence += f" Waiting: {release.waiting} {plural_form(release.waiting, 'record', 'records')}."
     print_result({name: getattr(release, name) for name in fields}, as_json, sentence)

@@ -14,6 +14,7 @@ from dbanon.cli.shell.dot_commands import COMMANDS
 from dbanon.cli.shell.script import split_statements
 from dbanon.cli.terminal.result_table import MODES
 from dbanon.runtime.csv_formulas import CHOICES
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import text as quoted
 from dbanon.sqltext.tokenizer import Token, tokens
 from dbanon.table_functions.parameter_types import Boolean, Choice, Choices, Columns, ForColumns, PerColumn, Text
@@ -241,7 +242,7 @@ def _offers(
         yield from _members(place, mentioned, catalog)
         return
     if place.previous in _RELATION_BEFORE or (place.previous == "," and place.clause == "FROM"):
-        yield from ((r.name, r.name, f"{len(r.columns)} columns") for r in catalog.relations)
+        yield from ((r.name, r.name, _columns(r)) for r in catalog.relations)
         yield from _functions()
         return
     columns = {c: t for r in reversed(mentioned) for c, t in r.columns.items()}
@@ -286,7 +287,7 @@ def _argument(name: str, call: _Bracket, catalog: Catalog) -> Iterator[Offer]:
         catalog: The names of the database.
     """
     if name in ("tbl", "a", "b", "release"):
-        yield from ((r.name, quoted(r.name), f"{len(r.columns)} columns") for r in catalog.relations)
+        yield from ((r.name, quoted(r.name), _columns(r)) for r in catalog.relations)
     elif name == "col":
         relations = catalog.relations
         if call.source is not None:
@@ -375,7 +376,7 @@ def _members(place: _CursorContext, mentioned: Sequence[NamedRelation], catalog:
         yield from ((c, catalog.spelled(c), t.lower()) for c, t in relation.columns.items())
     for relation in catalog.relations:
         if name in (part.lower() for part in relation.parts[:2]):
-            yield relation.parts[-1], catalog.spelled(relation.parts[-1]), f"{len(relation.columns)} columns"
+            yield relation.parts[-1], catalog.spelled(relation.parts[-1]), _columns(relation)
     if not relations:  # an alias that is defined after the cursor
         yield from ((c, catalog.spelled(c), t.lower()) for r in mentioned for c, t in r.columns.items())
 
@@ -436,3 +437,8 @@ def _matching(offered: Iterable[Offer], prefix: str, back: int, text_after: str,
         if text != prefix or back == 0:
             (holds if position else begins).setdefault(text, Completion(text, back, meta, text.rstrip("(= ") or text))
     return [*begins.values(), *(c for t, c in holds.items() if t not in begins)]
+
+
+def _columns(relation: NamedRelation) -> str:
+    """Return the number of columns of a relation in words, such as `1 column`."""
+    return f"{len(relation.columns)} {plural_form(len(relation.columns), 'column', 'columns')}"

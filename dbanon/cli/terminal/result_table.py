@@ -14,6 +14,7 @@ from rich.text import Text
 from dbanon.cli.terminal.value_format import as_json, format_number, format_value, unique_names
 from dbanon.errors.display import escape_controls, single_line
 from dbanon.runtime import csv_formulas
+from dbanon.sqltext.messages import plural_form
 
 MODES = ("table", "csv", "json", "markdown", "line")
 
@@ -185,7 +186,7 @@ def _write_footer(page: ResultPage, rows: int, total: int, columns: str = "") ->
     """
     if not page.watched:
         if rows < total:
-            page.console.print(f"({total - rows:,} more rows)", highlight=False)
+            page.console.print(f"({total - rows:,} more {plural_form(total - rows, 'row', 'rows')})", highlight=False)
         return
     notes = [f"{total:,} row{'' if total == 1 else 's'}"]
     if rows < total:

@@ -15,6 +15,7 @@ from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec import transformed_columns
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.templates import fill
@@ -64,7 +65,9 @@ def check_linked_versions(
         people = max(count for _, count in misses)
         missed_parameters = ", ".join(parameter for parameter, _ in misses)
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.display_name, names, f"{people} persons then miss {missed_parameters}"
+            entry.display_name,
+            names,
+            f"{people} {plural_form(people, 'person then misses', 'persons then miss')} {missed_parameters}",
         )
 
 

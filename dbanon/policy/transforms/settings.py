@@ -92,7 +92,7 @@ def parse_transform(column: str, role: str, settings: Mapping[str, str]) -> Tran
             column, settings.get("format"), settings.get("length"), settings.get("prefix")
         )
         if settings.get("person", "true").lower() != "true":
-            raise errors.InvalidTransformSettingError(column, "person", "true, or left out", settings["person"][:40])
+            raise errors.InvalidTransformSettingError(column, "person", "true, or omitted", settings["person"][:40])
         return Pseudonym(pseudonym_format, reference, scope)
     if "days" not in settings:
         raise errors.InvalidTransformSettingError(

@@ -43,7 +43,7 @@ def protection_section(lines: Sequence[Line]) -> Section:
     ]
     return Section(
         "model", "Privacy model and achieved values", sentences,
-        [CertificateLines(_lines_of_sections(lines, "model", "achieved", "left out", "other releases"))],
+        [CertificateLines(_lines_of_sections(lines, "model", "achieved", "not published", "other releases"))],
     )  # fmt: skip
 
 

@@ -150,7 +150,7 @@ class VerdictWriter:
         labels = {"as outliers": "suppressed as outliers", "for a NULL": "dropped for a missing value",
                   "beyond bounds": "dropped beyond bounds", "as duplicates": "dropped as duplicates",
                   "withheld since an erasure": "withheld after an erasure"}  # fmt: skip
-        counts = {text: self.number("left out", label) for label, text in labels.items()}
+        counts = {text: self.number("not published", label) for label, text in labels.items()}
         removed = [f"{count(number, 'record', 'records')} {text}" for text, number in counts.items() if number]
         return "; ".join(removed) or "no record was suppressed or dropped"
 

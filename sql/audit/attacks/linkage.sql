@@ -71,7 +71,8 @@ guesses AS MATERIALIZED (
         1.0::DOUBLE / (SELECT sum(records) FROM classes) AS baseline_confidence,
         CASE WHEN is_in_source THEN 1.0 / candidates WHEN NOT is_in_source THEN 0 END::DOUBLE AS actual_accuracy,
         people AS n_tried, [identity] AS identities,
-        'fits ' || candidates || ' records'{% if not sample %} || ', which fit ' || rivals
+        'fits ' || candidates || CASE WHEN candidates = 1 THEN ' record' ELSE ' records' END
+            {%- if not sample %} || ', which ' || CASE WHEN candidates = 1 THEN 'fits ' ELSE 'fit ' END || rivals
             || ' of the register or more'{% endif %} AS note
     FROM register_matches
     WHERE candidates > 0 AND round(confidence, 9) >= {{ threshold }}

@@ -1,4 +1,8 @@
 {#- policy_review('table'): what is known of each column when the call is planned, and what is counted when it runs. -#}
+{# A count with its noun. #}
+{% macro counted(count, singular, plural) -%}
+    format('{:,}', {{ count }}) || CASE WHEN {{ count }} = 1 THEN {{ singular }} ELSE {{ plural }} END
+{%- endmacro %}
 WITH
 -- One row: how many records and persons there are, and of each column that is counted, how many values, and whether
 -- all of them are codes of one length, as zip codes are.
@@ -47,8 +51,11 @@ unique_counts AS MATERIALIZED (
 findings AS (
     SELECT
         -1 AS rank, 0 AS place, 'source' AS topic, NULL AS column_name,
-        format('{:,}', records) || ' records'
-            || CASE WHEN persons IS NULL THEN '' ELSE ' of ' || format('{:,}', persons) || ' persons' END AS finding,
+        {{ counted(sql('records'), sql("' record'"), sql("' records'")) }}
+            || CASE
+                WHEN persons IS NULL THEN ''
+                ELSE ' of ' || {{ counted(sql('persons'), sql("' person'"), sql("' persons'")) }}
+            END AS finding,
         NULL AS statement
     FROM counts
     UNION ALL
@@ -58,7 +65,7 @@ findings AS (
     {% if c.is_unchanged %}
     SELECT
         0, {{ c.place }}, {{ topics[0] }}, {{ c.name }},
-        {{ c.role }} || ', ' || format('{:,}', {{ 'values'|of(c) }}) || ' values',
+        {{ c.role }} || ', ' || {{ counted('values'|of(c), sql("' value'"), sql("' values'")) }},
         {{ c.statement }}
     FROM counts
     {% else %}
@@ -80,10 +87,11 @@ findings AS (
     UNION ALL
     SELECT
         3, 0, {{ topics[3] }}, NULL,
-        format('{:,}', u.records) || ' of ' || format('{:,}', c.records) || ' records'
+        format('{:,}', u.records) || ' of ' || {{ counted(sql('c.records'), sql("' record'"), sql("' records'")) }}
             || CASE WHEN c.records > 0 THEN ' (' || round(100 * u.records / c.records, 1) || ' %)' ELSE '' END
             {% if person %}
-            || ' and ' || format('{:,}', u.persons) || ' of ' || format('{:,}', c.persons) || ' persons'
+            || ' and ' || format('{:,}', u.persons) || ' of '
+            || {{ counted(sql('c.persons'), sql("' person'"), sql("' persons'")) }}
             || CASE WHEN c.persons > 0 THEN ' (' || round(100 * u.persons / c.persons, 1) || ' %)' ELSE '' END
             {% endif %}
             || ' are alone with what is published as it is: '

@@ -463,7 +463,7 @@ def test_category_without_hierarchy_generalizes_to_star(store: Any) -> None:
 def test_generalized_looking_values_refused_without_escape(store: Any) -> None:
     table(store, ["*", "*", "a", "a"])
     with pytest.raises(
-        duckdb.Error, match=r"t\.v: 1 distinct values are '\*' or equal to the label.*escape_labels = true"
+        duckdb.Error, match=r"t\.v: 1 distinct value is '\*' or equal to the label.*escape_labels = true"
     ):
         published_rows(store, 2, "nulls := 'keep'")
     table(store, ["G", "G", "a", "a", "*"])
@@ -811,7 +811,7 @@ def test_hierarchy_problems_covers_every_referring_error() -> None:
 def test_ambiguous_inner_node_value_is_no_hierarchy_problem(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "other", "north", "*"), ("b", "other", "south", "*")])
     table(store, ["a", "a", "b", "other"])
-    with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are not leaves .* labels of several inner nodes"):
+    with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct value is not a leaf .* labels of several inner nodes"):
         published_rows(store, 2, "hierarchies := {'v': 'h'}, escape_labels := true")
     assert store.execute("FROM hierarchy_problems()").fetchall() == []
 

@@ -41,7 +41,7 @@ def test_person_isolated_by_linked_rows_stops_release(visits: Any, change: str) 
     visits.execute(change)
     for kind in ("", "_classes", "_metrics"):
         assert_refused(
-            visits, f"FROM mondrian{kind}('visits', k=10)", "1 persons of visits are singled out by their linked rows"
+            visits, f"FROM mondrian{kind}('visits', k=10)", "1 person of visits is singled out by their linked rows"
         )
     assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
 
@@ -118,7 +118,7 @@ def test_alpha_bounded_over_all_rows_of_person(visits: Any) -> None:
                        WHEN patient % 2 = 0 THEN 'Flu' ELSE 'Cold' END""")
     assert visits.sql("FROM mondrian('visits', k=50, alpha=0.5, withhold=['patient'])").fetchall()
     assert_refused(
-        visits, "FROM mondrian('visits', k=50, alpha=0.5)", "1 groups of persons .* do not meet alpha of disease"
+        visits, "FROM mondrian('visits', k=50, alpha=0.5)", "1 group of persons .* does not meet alpha of disease"
     )
     assert visits.sql("FROM mondrian('visits', k=50)").fetchall()
 
@@ -127,7 +127,7 @@ def test_rare_value_combination_of_linked_rows_refused(visits: Any) -> None:
     dbanon.declare(visits, "visits", ward="insensitive")
     assert visits.sql(VISITS).fetchall()
     visits.execute("UPDATE visits SET ward = 'w1' WHERE patient = 0 AND visit = 1")
-    assert_refused(visits, VISITS, "the linked rows of 1 persons of visits have combined values")
+    assert_refused(visits, VISITS, "the linked rows of 1 person of visits have combined values")
     assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
     assert visits.sql("FROM mondrian('visits', k=10, allow_rare=['ward'])").fetchall()
 

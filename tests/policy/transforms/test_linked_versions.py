@@ -85,7 +85,7 @@ def test_rare_value_change_across_linked_versions_refused(clinic_con: Any) -> No
     dbanon.declare(clinic_con, "patients", ward="insensitive")
     dbanon.create_release(clinic_con, "safe", "kacpc", "patients", k=10)
     clinic_con.execute("UPDATE patients SET ward = 'b' WHERE patient = 1000")
-    with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="1 persons then miss values"):
+    with pytest.raises(errors.LinkedVersionsNotAnonymousError, match="1 person then misses values"):
         dbanon.refresh_release(clinic_con, "safe", mode="recluster", allow_small_differences=True)
 
 

@@ -263,7 +263,7 @@ def test_versions_with_days_and_years_are_compared(con: Any, how: str) -> None:
             days = f"[{year}-01-01, {year}-12-31]"
             con.execute(f"UPDATE {table} SET born = ? WHERE born = ?", [days, str(year)])
     con.execute("INSERT INTO people VALUES (100, '1930-05-05', 'd1')")
-    with pytest.raises(dbanon.DbanonError, match="1 groups of added or removed records of safe"):
+    with pytest.raises(dbanon.DbanonError, match="1 group of added or removed records of safe"):
         dbanon.refresh_release(con, "safe", mode=how)
     con.execute("INSERT INTO people SELECT 100 + i, '1930-06-06', 'd' || (i % 4) FROM range(1, 4) r(i)")
     dbanon.refresh_release(con, "safe", mode=how)
