@@ -86,7 +86,7 @@ def test_sorted_seed_classes_meet_model(people: Any, call: str, extra_arguments:
     small_table.assert_classes(people, call, extra_arguments, classes=4, values=2 if ", l=2" in extra_arguments else 1)
 
 
-@pytest.mark.parametrize("call", ["systematic", "bhaladhare", "adaptive_k"])
+@pytest.mark.parametrize("call", ["systematic", "bhaladhare", "organized", "adaptive_k"])
 def test_seed_determines_sorted_seed_clusters(people: Any, call: str) -> None:
     small_table.assert_seed_determines_release(people, call)
 

@@ -137,7 +137,7 @@ def halving_algorithm(number: int, received_limits: list[int]) -> Registered:
         return labels
 
     return Registered(
-        "halves", "Halves", "split", run, "", "RECON", True, "", abilities=(Suppression("all", lambda o, k: 5),)
+        "halves", "Halves", "split", run, "", "own", True, "", abilities=(Suppression("all", lambda o, k: 5),)
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import dbanon
 from dbanon import algorithms as static_algorithms
-from dbanon.algorithms.base.registry import FAMILIES, Algorithm, NoiseRelease, Suppression, Widening
+from dbanon.algorithms.base.registry import FAMILIES, RECONSTRUCTED, Algorithm, NoiseRelease, Suppression, Widening
 from tests.bench import data
 
 CALL = "compare('adult', algorithms = 'all', k = 10, metrics = ['precision', 'ncp'])"
@@ -46,7 +46,8 @@ what each algorithm does, and names its source. When you choose, look at these c
   which is easy to explain. *wider*: some classes are published more coarsely than their records need. *suppressed*:
   some records may be suppressed. *or noise*: the algorithm can publish values with [noise](noise.md) instead.
 - **Evidence.** How the steps of the algorithm are known. *paper*: from a paper that the project implements. *standard*:
-  it is a published standard algorithm. *reconstructed*: no paper at hand gives the steps.
+  it is a published standard algorithm, known from textbooks or public code. *reconstructed*: we had an abstract or
+  descriptions only. *own*: the project's own. The column `evidence` of `algorithms()` is more precise.
 """
 
 
@@ -94,6 +95,7 @@ def page(figures: Mapping[str, Figures]) -> str:
     return "\n".join(parts)
 
 
+EVIDENCE_WORDS = {"paper": "paper", "own": "own"}
 HEAD = ("algorithm", "precision", "NCP", "s", "size", "diversity", "determinism", "published", "evidence")
 
 
@@ -115,7 +117,7 @@ def _row(algorithm: Algorithm, figures: Figures) -> tuple[str, ...]:
         _diversity(algorithm),
         "fixed" if algorithm.deterministic else "seed",
         _closeness(algorithm),
-        {"SEED": "paper", "LIT": "standard", "LIT-m": "standard", "RECON": "reconstructed"}[algorithm.evidence],
+        "reconstructed" if algorithm.evidence in RECONSTRUCTED else EVIDENCE_WORDS.get(algorithm.evidence, "standard"),
     )
 
 

@@ -650,7 +650,7 @@ def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.Al
     caches = (functions.table_functions, frame_references._function_name_pattern)
 
     def register(run: registry.AlgorithmFunction) -> Any:
-        actual_algorithm = registry.Algorithm("broken", "Broken", "test", run, "-", "RECON", True, "O(1)")
+        actual_algorithm = registry.Algorithm("broken", "Broken", "test", run, "-", "own", True, "O(1)")
         monkeypatch.setitem(registry._REGISTRY, "broken", actual_algorithm)
         for cached in caches:
             cached.cache_clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import reduce
 from itertools import count
 from operator import add
@@ -99,6 +100,8 @@ def kapp(
     distance_squares = [[_squared_distance(point, center) for center in centers] for point in scaled]
     cluster = [distance_squares[i].index(min(distance_squares[i])) for i in of_row]
     remaining_people, classes = set(everybody), []
+    whole_counts = [cluster.count(c) for c in range(len(centers))]
+    taken_counts = [0] * len(centers)
     while len(remaining_people) >= k:
         begins = max(range(len(centers)), key=lambda c: (sum(cluster[r] == c for r in remaining_people), -c))
         seed = min(
@@ -106,13 +109,15 @@ def kapp(
             key=lambda r: (min(distance_squares[of_row[r]]), r),
         )
         remaining_people.remove(seed)
+        taken_counts[begins] += 1
         actual_values = [seed]
         while len(actual_values) < k:
             present_values = {cluster[r] for r in remaining_people}
-            stored_totals = {c: sum(cluster[r] == c for r in actual_values) for c in present_values}
-            sample_values = [r for r in remaining_people if stored_totals[cluster[r]] == min(stored_totals.values())]
+            behind = min(present_values, key=lambda c: (Fraction(2 * taken_counts[c] + 1, whole_counts[c]), c))
+            sample_values = [r for r in remaining_people if cluster[r] == behind]
             actual_values.append(min(sample_values, key=lambda r: (table.distance(seed, r), r)))
             remaining_people.remove(actual_values[-1])
+            taken_counts[behind] += 1
         classes.append(actual_values)
     for r in sorted(remaining_people):
         growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in classes]
@@ -123,7 +128,7 @@ def kapp(
 
 
 def _merge_until_close(table: LossTable, values: Sequence[Sequence[int]], classes: list[list[int]], t: float) -> None:
-    """Merge classes farther than t from the table, in place, each with the one of least joint loss."""
+    """Merge classes farther than t from the table, in place, each with the one of least joint loss that helps."""
 
     def deviation(rows: Sequence[int]) -> float:
         total = 0.0
@@ -138,7 +143,10 @@ def _merge_until_close(table: LossTable, values: Sequence[Sequence[int]], classe
             others = [o for o, other in enumerate(classes) if other and o != c]
             if not others:
                 break
-            nearest = min(others, key=lambda o: (table.loss([*rows, *classes[o]]), o))
+            after = {o: deviation([*rows, *classes[o]]) for o in others}
+            helpful = [o for o in others if after[o] < deviation(rows) - 1e-12]
+            helpful = helpful or [o for o in others if after[o] <= min(after.values()) + 1e-12]
+            nearest = min(helpful, key=lambda o: (table.loss([*rows, *classes[o]]), o))
             rows += classes[nearest]
             classes[nearest].clear()
 

@@ -38,10 +38,17 @@ def combined(table: LossTable, k: int, values: Sequence[Sequence[int]], a: int, 
 
 
 def organized(table: LossTable, k: int, values: Sequence[Sequence[int]], a: int) -> list[list[int]]:
-    """Return groups of k in a row; the last records join where the whole loss grows least."""
+    """Return clusters of k records around the first record of each group of k in a row, which only it may take."""
     rows = sorted(range(len(table.rows)), key=lambda r: (table.rows[r][:a], [v[r] for v in values[:a]], r))
-    number = len(rows) // k
-    return fill(table, k, [rows[i * k : i * k + k] for i in range(number)], rows[number * k :])
+    seeds = [rows[i * k] for i in range(len(rows) // k)]
+    remaining_rows, clusters = [r for r in range(len(rows)) if r not in seeds], []
+    for seed in seeds:
+        cluster = [seed]
+        while len(cluster) < k:
+            cluster.append(min(remaining_rows, key=lambda r: (table.loss([*cluster, r]), r)))
+            remaining_rows.remove(cluster[-1])
+        clusters.append(cluster)
+    return fill(table, 1, clusters, remaining_rows)
 
 
 def adaptive(table: LossTable, k: int) -> list[list[int]]:

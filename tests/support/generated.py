@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dbanon import algorithms
 from dbanon.algorithms import streams
-from dbanon.algorithms.base.registry import FAMILIES, Algorithm
+from dbanon.algorithms.base.registry import FAMILIES, RECONSTRUCTED, Algorithm
 from dbanon.cli.manual import bibliography, function_page
 from dbanon.table_functions.registry import table_functions
 from tests.bench import guide
@@ -60,7 +60,7 @@ def algorithm_table() -> str:
     rows = []
     for members in by_family().values():
         for a in members:
-            description = a.summary.replace("|", "\\|") + (" Reconstructed." if a.evidence == "RECON" else "")
+            description = a.summary.replace("|", "\\|") + (" Reconstructed." if a.evidence in RECONSTRUCTED else "")
             rows.append((f"`{a.name}`", description, bibliography.link_citations(a.source, "manual/bibliography.md")))
     return function_page.table(("algorithm", "what it does", "source"), rows)
 

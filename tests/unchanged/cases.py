@@ -81,7 +81,7 @@ OWN = {
     "gccg": ("parts := 3",),
     "systematic": ("seed := 3",),
     "bhaladhare": ("sort_quasi := 2, sort_sensitive := 0", "mode := 'deterministic'"),
-    "organized": ("sort_quasi := 2",),
+    "organized": ("sort_quasi := 2", "mode := 'deterministic'"),
     "adaptive_k": ("mode := 'deterministic'",),
     "kmeanspp_cloud": ("seed := 2, deviations := 2", "mode := 'deterministic', suppress := 0"),
     "dissimilarity_tree": ("l := 2", "t := 0.5"),

@@ -158,7 +158,7 @@ register(
         "class has k records."
     ),
     source="Li et al. 2006, as Wang et al. 2022 and the review of clustering methods describe it",
-    evidence="LIT-m",
+    evidence="abstract",
     complexity="O(distinct tuples^2) time without the index, O(n) memory",
     own=(
         Parameter(

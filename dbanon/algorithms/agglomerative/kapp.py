@@ -1,4 +1,4 @@
-"""KAPP: classes that spread over fuzzy clusters of sensitive values, and merge until they are close to the table."""
+"""KAPP: classes with each fuzzy cluster's share of sensitive values, merged until they are close to the table."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ from dbanon.algorithms.base.registry import (
 from dbanon.algorithms.centroid.kmeans import ROUNDS
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.encoding import distance
-from dbanon.encoding.distance import NumericDistances
-from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Ints
+from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Floats, Ints
 from dbanon.encoding.tuple_index import SumQuery, TupleIndex
 from dbanon.privacy_models.constraint import Constraint, value_counts
 from dbanon.privacy_models.model import SLACK
@@ -40,20 +39,27 @@ from dbanon.table_functions.parameters import Parameter
 
 @single_cluster_below_2k
 def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Cluster with KAPP, reconstructed from the review of clustering methods, which prints it without its formulas.
+    """Cluster with KAPP, reconstructed from the published Algorithm 1, whose text we have without most formulas.
 
     Fuzzy c-means clusters the codes of the sensitive columns, each scaled from 0 to 1; a record is assigned to the
     nearest center. The centers begin as those of k-means++ and move until they no longer move. With `optimizer =
     'vultures'` they are searched for by African vultures optimization instead, as in the paper, whatever the mode.
 
     A class begins with the record nearest to the center of the sensitive cluster that has most records left. It takes
-    k - 1 others, each from a sensitive cluster of which it has fewest: the one nearest by the quasi-identifiers, in the
-    distance of the k-member papers. The last fewer than k records join the class whose whole loss grows least.
+    k - 1 others, each from the sensitive cluster that lags most behind its share of the table, counted over all classes
+    so far (by divisors 1, 3, 5, ... as Sainte-Lague): the one nearest by the quasi-identifiers, in the distance of the
+    k-member papers. The last fewer than k records join the class whose whole loss grows least.
 
-    If t-closeness is required, class after class is then united with the nearest class (in which a record of the union
-    loses least), until the earth mover's distances of its sensitive columns from the whole table, summed, are at most
-    `t`, by default 0.1. That is more than t-closeness of each column. Other models and persons are met afterwards, by
-    merging clusters that violate them. O(n^2 / k) time without the index, O(n) memory.
+    If t-closeness is required, class after class is then united with others, until the earth mover's distances of its
+    sensitive columns from the whole table, summed, are at most `t`, by default 0.1. That is more than t-closeness of
+    each column. It is united with the nearest of the classes that bring it closer to the table, where the nearest is
+    the one with which a record of the union loses least; if none does, with the one that takes it least far away. Other
+    models and persons are met afterwards, by merging clusters that violate them. O(n^2 / k) time without the index,
+    O(n) memory.
+
+    Shares of the table, and the preference for classes that bring a class closer to it, are reconstructed: Algorithm 1
+    says "the most similar". With equal numbers of each sensitive cluster, or the nearest class alone, a t of 0.1 is
+    rarely reached before all records are one class.
 
     Which records are together depends on sensitive values, which no model checks: an attacker who knows the method can
     learn from it more than from other algorithms.
@@ -103,31 +109,6 @@ class TupleDistances:
         """Return the query of a tuple index for the distance to the tuple of this object."""
         return index.interval_query([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
 
-    def distances_to(self, codes: Codes) -> Ints:
-        """Return the (n,) distances, summed over attributes, of this object's tuple to n others.
-
-        `codes` is (n, attributes), the codes of the others.
-        """
-        total = np.zeros(len(codes), np.int64)
-        for j, table in enumerate(self.tables):
-            total += (
-                _axis_distances(table, self.codes[j], codes[:, j])
-                if isinstance(table, NumericDistances)
-                else self.row(j)[codes[:, j]]
-            )
-        return total
-
-
-def _axis_distances(axis: NumericDistances, code: int, codes: Codes) -> Ints:
-    """Return the distances of one code of a numeric attribute to an array of codes; either may be the code of NULL.
-
-    `axis` are the distances of the attribute. NULL is at distance 0 from NULL, and at `axis.null` from any value.
-    """
-    last, null = len(axis.positions) - 1, codes == len(axis.positions)
-    if code > last:
-        return np.where(null, 0, axis.null)
-    return np.where(null, axis.null, np.abs(axis.positions[np.minimum(codes, last)] - axis.positions[code]))
-
 
 class ClusterPool:
     """The records of one cluster of sensitive values that are in no class yet.
@@ -138,6 +119,7 @@ class ClusterPool:
         tuples: Numbers in the whole table of the tuples that occur.
         space: The encoded table of these records alone.
         index: An index of its remaining records.
+        n_taken: Number of records that classes took.
     """
 
     def __init__(self, space: EncodedTable, rows: Ints, first: Ints, tables: Sequence[distance.DistanceTable]) -> None:
@@ -149,25 +131,56 @@ class ClusterPool:
             first: The same rows in the order in which they begin classes.
             tables: The distances of each attribute.
         """
-        self.rows, self.first, self.next_first = rows, first, 0
+        self.rows, self.first, self.next_first, self.n_taken = rows, first, 0, 0
         tuple_of = np.searchsorted(space.starts, rows, side="right") - 1
         self.tuples, counts = np.unique(tuple_of, return_counts=True)
         self.space = EncodedTable(space.attributes, space.codes[self.tuples], counts, None, space.total)
         self.index = TupleIndex(self.space, tables)
         self.next_place = self.space.starts.copy()
 
-    def next_free_row(self, t: int, is_free: Bools) -> int:
-        """Return the first row (of the whole table) of the pool's tuple number `t` that is in no class.
+    def lag(self, n_more: int) -> float:
+        """Return a number that is the least for the pool that lags most behind its share of all records.
 
-        At least one row must be. `is_free` says for each row of the whole table whether it is in no class yet.
+        Pools with the least number one after another give seats as apportioned by Sainte-Lague. `n_more` is the number
+        of records that the class under formation takes in addition to `n_taken`.
         """
-        while not is_free[self.rows[self.next_place[t]]]:
-            self.next_place[t] += 1
-        return int(self.rows[self.next_place[t]])
+        return (2 * (self.n_taken + n_more) + 1) / len(self.rows)
+
+    def take_seed(self, is_free: Bools) -> int:
+        """Take the first free record in the order in which records begin classes, and return its row number.
+
+        `is_free` says for each row of the whole table whether it is in no class yet; it is updated.
+        """
+        while not is_free[self.first[self.next_first]]:
+            self.next_first += 1
+        row = int(self.first[self.next_first])
+        t = int(np.searchsorted(self.space.starts, np.searchsorted(self.rows, row), side="right")) - 1
+        self.index.remove_records(np.array([t]), np.ones(1, np.int64))
+        self.n_taken, is_free[row] = self.n_taken + 1, False
+        return row
+
+    def take_nearest(self, n_records: int, distances: TupleDistances, is_free: Bools) -> list[int]:
+        """Take the `n_records` free records nearest to the tuple of `distances`, and return their row numbers.
+
+        At least so many must be free. `is_free` says for each row of the whole table whether it is in no class yet; it
+        is updated.
+        """
+        tuples, counts = self.index.nearest(distances.index_query(self.index), n_records)
+        taken_rows = []
+        for t, count in zip(tuples.tolist(), counts.tolist(), strict=True):
+            for _ in range(count):
+                while not is_free[self.rows[self.next_place[t]]]:
+                    self.next_place[t] += 1
+                row = int(self.rows[self.next_place[t]])
+                is_free[row] = False
+                taken_rows.append(row)
+        self.index.remove_records(tuples, counts)
+        self.n_taken += n_records
+        return taken_rows
 
 
 class SpreadClasses:
-    """A former of classes of k records each, from as many clusters of sensitive values as possible."""
+    """A former of classes of k records each, with every cluster of sensitive values in proportion to its share."""
 
     def __init__(self, space: EncodedTable, k: int, options: Options, check: Check) -> None:
         """Cluster the records by sensitive values and make a pool of each cluster; no class is formed yet.
@@ -226,95 +239,27 @@ class SpreadClasses:
         """Form the next class and return its k row numbers; its records are removed from the pools.
 
         A pool has the unassigned records of one cluster of sensitive values. The seed is the first free record of the
-        pool with most remaining records. Each further record is the nearest to the seed in a pool of which the class
-        has fewest records.
+        pool with most remaining records. Each further record is the nearest to the seed in the pool that lags most
+        behind its share of the table.
         """
-        pools = self.pools
-        seed_pool = max(range(len(pools)), key=lambda c: (pools[c].index.records, -c))
-        pool = pools[seed_pool]
-        while not self.is_free[pool.first[pool.next_first]]:
-            pool.next_first += 1
-        seed = int(pool.first[pool.next_first])
-        self.is_free[seed] = False
-        pool.index.remove_records(np.searchsorted(pool.tuples, self.tuple_of[[seed]]), np.ones(1, np.int64))
-        rows, n_taken = [seed], [int(c == seed_pool) for c in range(len(pools))]
-        around = self.distances.set_origin(self.space.codes[self.tuple_of[seed]])
-        nearest_records = [_NearestRecords(p, around, self.k // len(pools) + 1) for p in pools]
-        heads: list[tuple[int, int, int, int]] = []
-        for c in range(len(pools)):
-            self._offer_next(heads, n_taken[c], nearest_records[c], c)
-        taken_tuples: list[tuple[int, int]] = []
-        while len(rows) < self.k:
-            _, _, row, c = heapq.heappop(heads)
-            rows.append(row)
-            self.is_free[row] = False
-            taken_tuples.append((c, nearest_records[c].current_tuple()))
-            nearest_records[c].advance()
-            n_taken[c] += 1
-            self._offer_next(heads, n_taken[c], nearest_records[c], c)
-        for c in range(len(pools)):
-            tuples, counts = np.unique([t for pool_number, t in taken_tuples if pool_number == c], return_counts=True)
-            if len(tuples):
-                pools[c].index.remove_records(tuples, counts)
+        seed_pool = max(self.pools, key=lambda pool: pool.index.records)
+        rows = [seed_pool.take_seed(self.is_free)]
+        around = self.distances.set_origin(self.space.codes[self.tuple_of[rows[0]]])
+        n_wanted = [0] * len(self.pools)
+        heads = [(pool.lag(0), c) for c, pool in enumerate(self.pools) if pool.index.records]
+        heapq.heapify(heads)
+        for _ in range(self.k - 1):
+            c = heads[0][1]
+            pool = self.pools[c]
+            n_wanted[c] += 1
+            if n_wanted[c] < pool.index.records:
+                heapq.heapreplace(heads, (pool.lag(n_wanted[c]), c))
+            else:
+                heapq.heappop(heads)
+        for pool, n_records in zip(self.pools, n_wanted, strict=True):
+            if n_records:
+                rows += pool.take_nearest(n_records, around, self.is_free)
         return np.array(rows)
-
-    def _offer_next(
-        self, heads: list[tuple[int, int, int, int]], n_taken: int, nearest_records: _NearestRecords, c: int
-    ) -> None:
-        """Push the next nearest record of a pool on the heap `heads`, in place.
-
-        A pool has the unassigned records of one cluster of sensitive values. Nothing is done if none remains.
-
-        Args:
-            heads: Heap of (records taken from the pool, distance, row number, pool number).
-            n_taken: Number of records that the class already took from the pool.
-            nearest_records: The pool's remaining records by distance from the seed.
-            c: Number of the pool.
-        """
-        head = nearest_records.head(self.is_free)
-        if head is not None:
-            heapq.heappush(heads, (n_taken, *head, c))
-
-
-class _NearestRecords:
-    """The remaining records of a pool in ascending distance from a tuple, searched for `reach` records at a time."""
-
-    def __init__(self, pool: ClusterPool, distances: TupleDistances, reach: int) -> None:
-        """Search for the first `reach` records of the pool (unassigned records) nearest to the tuple of `distances`."""
-        self.pool, self.distances, self.reach = pool, distances, reach
-        self.distance_query, self.place, self.n_used = distances.index_query(pool.index), 0, 0
-        self._search()
-
-    def _search(self) -> None:
-        """Find the `reach` records nearest to the tuple, and store their tuples, records per tuple, and distances."""
-        self.tuples, self.counts = self.pool.index.nearest(self.distance_query, self.reach)
-        self.distances_found = self.distances.distances_to(self.pool.space.codes[self.tuples])
-
-    def current_tuple(self) -> int:
-        """Return the tuple of the next record, by its number among the tuples of the pool."""
-        return int(self.tuples[self.place])
-
-    def head(self, is_free: Bools) -> tuple[int, int] | None:
-        """Return the distance and row number of the next record; None if all records of the pool were passed.
-
-        If those found so far are used up, four times as many are searched for.
-        """
-        if self.place == len(self.tuples):
-            if int(self.counts.sum()) >= self.pool.index.records:
-                return None
-            n_passed = int(self.counts.sum())
-            self.reach *= 4
-            self._search()  # the last tuple may have more records now
-            cumulative = np.cumsum(self.counts)
-            self.place = int(np.searchsorted(cumulative, n_passed, side="right"))
-            self.n_used = n_passed - int(cumulative[self.place] - self.counts[self.place])
-        return int(self.distances_found[self.place]), self.pool.next_free_row(self.current_tuple(), is_free)
-
-    def advance(self) -> None:
-        """Move on to the record after the current one, which was taken."""
-        self.n_used += 1
-        if self.n_used == self.counts[self.place]:
-            self.place, self.n_used = self.place + 1, 0
 
 
 def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Check) -> tuple[Ints, Ints]:
@@ -373,7 +318,9 @@ class ClassDeviations:
         self.space, self.constraint, self.models, self.rows = space, constraint, models, rows
         self.needs_records = space.persons is not None or (constraint.joint and len(space.sensitive) > 1)
         self.counts = (
-            [] if self.needs_records else [[value_counts(space, r, m.sensitive)[0] for r in rows] for m in models]
+            []
+            if self.needs_records
+            else [np.array([value_counts(space, r, m.sensitive)[0] for r in rows]) for m in models]
         )
 
     def deviation(self, c: int) -> float:
@@ -385,11 +332,23 @@ class ClassDeviations:
             total += float(model.measure(self.space.sensitive[model.sensitive], counts[c][None, :], size)[0])
         return total
 
+    def union_deviations(self, c: int, others: Ints) -> Floats:
+        """Return the deviation of the union of class `c` with each of the classes `others`."""
+        if self.needs_records:
+            unions = [np.concatenate((self.rows[c], self.rows[o])) for o in others.tolist()]
+            return np.array(
+                [sum(float(self.constraint.worst_measure(self.space, u, m)) for m in self.models) for u in unions]
+            )
+        total, sizes = np.zeros(len(others)), np.array([len(self.rows[c]) + len(self.rows[o]) for o in others.tolist()])
+        for model, counts in zip(self.models, self.counts, strict=True):
+            total += model.measure(self.space.sensitive[model.sensitive], counts[others] + counts[c], sizes)
+        return total
+
     def merge(self, keep: int, absorbed: int) -> None:
         """Merge class `absorbed` into class `keep`: add its rows and its counts of sensitive values."""
         self.rows[keep] = np.concatenate((self.rows[keep], self.rows[absorbed]))
         for counts in self.counts:
-            counts[keep] = counts[keep] + counts[absorbed]
+            counts[keep] += counts[absorbed]
 
 
 def _merge_deviating(
@@ -400,9 +359,10 @@ def _merge_deviating(
     labels: Ints,
     progress_check: progress.ProgressCheck,
 ) -> Ints:
-    """Unite each class with the nearest one until its deviation from the whole table is at most t.
+    """Unite each class with others until its deviation from the whole table is at most t.
 
-    The nearest class is the one with which a record of the union loses least.
+    It is united with the nearest class that lowers its deviation, the one with which a record of the union loses least;
+    if none does, with the one that raises it least.
 
     Args:
         space: The encoded table.
@@ -427,6 +387,11 @@ def _merge_deviating(
             others = others[others != c]
             if len(others) == 0:
                 break
+            deviations = deviation.union_deviations(c, others)
+            is_closer = deviations < deviation.deviation(c) - SLACK
+            if not is_closer.any():
+                is_closer = deviations <= deviations.min() + SLACK
+            others = others[is_closer]
             union_losses = loss.record_losses(np.minimum(low[others], low[c]), np.maximum(high[others], high[c]))
             other = int(others[np.argmin(union_losses)])
             deviation.merge(c, other)
@@ -450,13 +415,12 @@ register(
     kapp,
     title="KAPP: classes with spread sensitive values, merged until they are close to the table",
     summary=(
-        "Clusters the sensitive values by fuzzy c-means, and forms classes whose records are from different clusters "
-        "of values. It then merges each class with the nearest one until the distribution of sensitive values in the "
-        "class is close to that of the whole table: the sum of the distances of all sensitive columns is at most `t` "
-        "(default 0.1)."
+        "Clusters the sensitive values by fuzzy c-means, and forms each class from records of all clusters of values, in "
+        "proportion to their shares. It then merges each class with the nearest one that brings it closer to the table, "
+        "until the distances of its sensitive columns from the whole table, summed, are at most `t` (default 0.1)."
     ),
     source="KAPP, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="abstract",
     own=(
         Parameter(
             "sensitive_clusters",

@@ -72,12 +72,17 @@ dbanon.algorithms.base.progress)."""
 
 
 EVIDENCE = {
-    "SEED": "a paper that the project implements gives the steps",
-    "LIT": "standard published algorithm",
-    "LIT-m": "standard published algorithm as it is generally known, its paper not read",
-    "RECON": "reconstructed from descriptions: no paper at hand gives the steps",
+    "paper": "paper read",
+    "code": "paper not read; compared with public code",
+    "textbook": "paper not read; standard algorithm as it is generally known",
+    "abstract": "abstract only, reconstructed",
+    "description": "descriptions in other papers only, reconstructed",
+    "own": "our own",
 }
-"""The meanings of the values of `evidence`."""
+"""The values of `evidence` with the texts that say what the steps of an algorithm are known from."""
+
+RECONSTRUCTED = ("abstract", "description")
+"""The values of `evidence` of algorithms whose steps no text at hand gives."""
 
 
 @dataclass(frozen=True)

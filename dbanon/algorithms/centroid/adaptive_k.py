@@ -9,7 +9,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.sorted_seeds import CLUSTER_COST, LOSS_HEIGHTS, every_kth_record
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
-from dbanon.encoding.encoded_table import EncodedTable
+from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -22,19 +22,25 @@ def adaptive_k(space: EncodedTable, constraint: Constraint, options: Options, ch
     records remain, they join the cluster whose whole loss grows least. The loss is that of the k-member papers. O(n^2)
     time, O(n) memory.
     """
-    return grow_groups(space, AdaptiveGroups(space, constraint.min_records, options), check)
+    seeds = space.tuple_of[every_kth_record(space, constraint.min_records, options)]
+    return grow_groups(space, SeededGroups(space, constraint.min_records, seeds), check)
 
 
-class AdaptiveGroups(KernelCountedRules):
-    """Growth rules of adaptive k: clusters begin at given seeds and grow while records are cheap."""
+class SeededGroups(KernelCountedRules):
+    """Growth rules of adaptive k: clusters begin at given seeds and grow while records are cheap.
+
+    Attributes:
+        seeds: Tuple of each seed.
+        n_remaining_of: (tuples,) number of records that are in no cluster.
+        log: The clusters formed so far.
+    """
 
     step_cost = CLUSTER_COST
 
-    def __init__(self, space: EncodedTable, k: int, options: Options) -> None:
-        """Prepare the kernel's arrays and choose the seeds: every k-th record, as in systematic clustering."""
+    def __init__(self, space: EncodedTable, k: int, seeds: Ints) -> None:
+        """Prepare the kernel's arrays; `seeds` is the tuple of each seed, in the order of the clusters."""
         super().__init__(space, k, np.array([0, space.rows, 0, 0], np.float64), k)
-        self.n_remaining_of = space.counts.astype(np.int64)
-        self.seeds = space.tuple_of[every_kth_record(space, k, options)]
+        self.n_remaining_of, self.seeds = space.counts.astype(np.int64), seeds
         self.log = AssignmentLog()
 
     def can_form_group(self) -> bool:
@@ -79,6 +85,6 @@ register(
         "each costs no more than the average so far."
     ),
     source="Arava, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="description",
     own=(SEED, MODE, LARGE),
 )

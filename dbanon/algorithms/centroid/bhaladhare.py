@@ -1,7 +1,5 @@
 """Systematic clustering of records that are sorted by some quasi-identifiers and sensitive columns together."""
 
-from dataclasses import replace
-
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register
 from dbanon.algorithms.centroid.sorted_seeds import (
     A_PARAMETER,
@@ -33,24 +31,6 @@ def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> I
     return clusters.labels
 
 
-def organized(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
-    """Cluster with organized clustering (Ashoka and Poornima), reconstructed from the review of clustering methods.
-
-    Records are sorted by the first `sort_quasi` quasi-identifiers, then by as many sensitive columns. Each k
-    consecutive records are a cluster, floor(n/k) in all. The last records join the cluster whose whole loss grows
-    least. O(n log n) time, O(n) memory.
-    """
-    n_sort_columns = int(str(options["sort_quasi"]))
-    rows = rows_by_first_columns(space, n_sort_columns, n_sort_columns)
-    number = space.rows // k
-    groups = rows[: number * k].reshape(number, k)
-    clusters = SeededClusters(space, k, groups[:, 0], check)
-    for i in range(1, k):
-        clusters.add_one_each(groups[:, i])
-    clusters.assign(rows[number * k :])
-    return clusters.labels
-
-
 register(
     as_algorithm(bhaladhare),
     title="Systematic clustering by a combination of quasi-identifiers and sensitive columns",
@@ -59,22 +39,7 @@ register(
         "seeds are one random record of every k consecutive ones."
     ),
     source="Bhaladhare and Jinwala, as the review of clustering methods describes them",
-    evidence="RECON",
+    evidence="description",
     own=(A_PARAMETER, B_PARAMETER, SEED, MODE, LARGE),
-    reads=("sensitive",),
-)
-register(
-    as_algorithm(organized),
-    title="Organized clustering",
-    summary="Sorts the records as `bhaladhare` does and makes every k consecutive records a cluster.",
-    source="Ashoka and Poornima, as the review of clustering methods describes them",
-    evidence="RECON",
-    own=(
-        replace(
-            A_PARAMETER,
-            doc="Number of quasi-identifiers, and of sensitive columns, by which records are sorted; "
-            "the first ones are used.",
-        ),
-    ),
     reads=("sensitive",),
 )

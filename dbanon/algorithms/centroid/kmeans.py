@@ -154,6 +154,6 @@ for _method, _title, _summary in (
         title=_title,
         summary=_summary,
         source=f"three-variants paper, Algorithm No. {_method.__name__[-1]}",
-        evidence="SEED",
+        evidence="paper",
         own=(SEED, EVEN_MODE, ROUNDS, LARGE),
     )

@@ -190,7 +190,7 @@ register(
         "records at the end. Records far from the mean are suppressed."
     ),
     source="k-means++ for health records in a cloud, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="description",
     own=(
         Parameter(
             "deviations",

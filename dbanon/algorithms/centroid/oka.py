@@ -83,6 +83,6 @@ register(
         "k records at the end."
     ),
     source="Lin and Wei 2008; baseline of Wang et al. 2022 and the three-variants paper",
-    evidence="LIT",
+    evidence="code",
     own=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),
 )

@@ -29,6 +29,6 @@ register(
         "than k records whose loss grows least."
     ),
     source="systematic clustering, as the review of clustering methods describes it",
-    evidence="LIT-m",
+    evidence="abstract",
     own=(SEED, MODE, LARGE),
 )

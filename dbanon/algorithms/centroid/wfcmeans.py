@@ -221,7 +221,7 @@ register(
     ),
     source="Chiu and Tsai 2007; named by Wang et al. 2022, the three-variants paper and the review of clustering "
     "methods",
-    evidence="LIT-m",
+    evidence="abstract",
     own=(
         SEED,
         EVEN_MODE,

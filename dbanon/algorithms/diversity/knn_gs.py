@@ -136,7 +136,7 @@ register(
         "sensitive values."
     ),
     source="Nayahi and Kavitha 2017, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="abstract",
     own=(
         Parameter("n_groups", Integer(1, 1000), "Number of groups of sensitive values in each column: G.", 2),
         Parameter(

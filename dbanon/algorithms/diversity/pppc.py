@@ -137,7 +137,7 @@ register(
         "frequent sensitive values."
     ),
     source="Lawrance and Jesudhasan 2021, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="description",
     own=(PARTS, ROUNDS, SEED, EVEN_MODE, LARGE),
     reads=("sensitive",),
 )

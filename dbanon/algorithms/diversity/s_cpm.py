@@ -229,7 +229,7 @@ register(
         "costs least and their sensitive values differ."
     ),
     source="S-CPM, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="description",
     own=(
         PARTS,
         Parameter(

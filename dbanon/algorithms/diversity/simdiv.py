@@ -251,7 +251,7 @@ register(
     ),
     family="centroid",
     source="Majeed et al. 2024, Algorithms 1-4",
-    evidence="SEED",
+    evidence="paper",
     complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",
     own=(
         Parameter("alpha_pr", Float(0), "Weight of diversity in the choice of a cluster's records.", 0.5),

@@ -56,7 +56,7 @@ register(
         "and suppresses these."
     ),
     source="Datafly, as the review of clustering methods names it",
-    evidence="LIT-m",
+    evidence="textbook",
     complexity="O(n) time per level, O(n) memory",
     own=(
         replace(

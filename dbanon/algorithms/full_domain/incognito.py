@@ -44,7 +44,7 @@ register(
     title="Incognito",
     summary="Finds the full-domain generalization with the least sum of levels.",
     source="LeFevre et al. 2005",
-    evidence="LIT-m",
+    evidence="textbook",
     complexity="exponential in the columns, O(n) time per node, O(n) memory",
     own=(MAX_SUPPRESSED_PARAMETER, RECODING),
     meets=ALL_MODELS,

@@ -74,7 +74,7 @@ register(
     title="Samarati's search for the least height",
     summary="Finds the full-domain generalization of the least height by binary search.",
     source="Samarati's binary search, as Wang et al. 2022 name it",
-    evidence="LIT-m",
+    evidence="textbook",
     complexity="exponential in the columns, O(n) time per node, O(n) memory",
     own=(MAX_SUPPRESSED_PARAMETER, RECODING),
     meets=ALL_MODELS,

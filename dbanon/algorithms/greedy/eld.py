@@ -87,7 +87,7 @@ register(
     title="ELD: effective l-diversity by clustering",
     summary="Grows clusters greedily until they have k records and `l` (default 2) sensitive values.",
     source="Zheng et al. 2019, its abstract",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(SEED, MODE, LARGE),
     defaults={"l": 2},

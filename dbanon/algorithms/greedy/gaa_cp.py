@@ -25,7 +25,7 @@ register(
     title="GAA-CP: greedy algorithm based on clustering and partition",
     summary="Grows clusters greedily; the loss of a category is the share of leaves below its published node.",
     source="Jiang et al. 2017, its abstract, and as Wang et al. 2022 describe it",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(
         SEED,

@@ -33,7 +33,7 @@ register(
         "loss least."
     ),
     source="Byun et al. 2007; baseline of the three-variants paper",
-    evidence="LIT",
+    evidence="code",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(SEED, MODE, LARGE),
 )
@@ -42,7 +42,7 @@ register(
     title="k-members with random seeds",
     summary="Works like `kmember`, but starts each cluster at a random record.",
     source="k-members paper, Table III",
-    evidence="SEED",
+    evidence="paper",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(SEED, MODE, LARGE),
 )

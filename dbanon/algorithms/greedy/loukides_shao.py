@@ -156,7 +156,7 @@ register(
         "loss exceeds a threshold, whatever their size. Small clusters are suppressed or dissolved."
     ),
     source="Loukides and Shao 2007, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="description",
     own=(
         Parameter(
             "threshold", Float(0, 1), "Share of a record's greatest possible loss at which a cluster is complete.", 0.3

@@ -145,7 +145,7 @@ register(
         "whose sensitive value the cluster already has k/`l` times (`l` is 2 by default)."
     ),
     source="Fan et al. 2023, its abstract, and the review of clustering methods",
-    evidence="RECON",
+    evidence="abstract",
     own=(LARGE,),
     defaults={"l": 2},
     meets=("k", "l", "p"),

@@ -61,7 +61,7 @@ register(
     title="MWCK: mixed-feature weighted clustering for k-anonymity",
     summary="Runs k-member with columns weighted by their entropy.",
     source="Qian et al. 2021, as Majeed et al. 2024 describe it",
-    evidence="RECON",
+    evidence="description",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(
         Parameter(

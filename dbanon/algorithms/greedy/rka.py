@@ -12,6 +12,9 @@ from dbanon.table_functions.parameters import Parameter
 def rka(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
     """Cluster with RKA, random k-anonymous, reconstructed from Majeed et al. 2024: the clusters of k-member.
 
+    Without noise it coincides with `kmember`: Majeed et al. 2024 (sections 2.2 and 4.4) describe the noise and the
+    shuffling, not how the clusters are formed, and we did not have the paper of Song et al. 2019 itself.
+
     Within these clusters values can be hidden in noise and shuffled. By default the intervals and nodes of the clusters
     are published: k-anonymous, without noise. `release = 'noise'` publishes noisy values (see `requested_noise`), which
     is not k-anonymous for a reader of the rows. O(n^2) without the index, O(n) memory.
@@ -33,11 +36,11 @@ register(
     rka,
     title="RKA: random k-anonymous",
     summary=(
-        '"Random k-anonymous": forms the clusters of k-member and publishes them as intervals and nodes; with '
+        '"Random k-anonymous": forms the clusters of `kmember`, with which it coincides by default; with '
         "`release='noise'`, it publishes values hidden in noise and shuffled."
     ),
     source="Song et al. 2019, as Majeed et al. 2024 describe it",
-    evidence="RECON",
+    evidence="description",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(
         Parameter(

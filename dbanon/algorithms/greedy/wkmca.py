@@ -95,7 +95,7 @@ register(
     title="WKMCA: weighted k-member clustering",
     summary="Runs k-member with weighted columns; outliers are set aside until the end.",
     source="WKMCA, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(n^2) time without the index, O(n) memory",
     own=(
         Parameter(

@@ -120,7 +120,7 @@ register(
         "records that are farthest apart, if that loses less."
     ),
     source="the genetic algorithm that the review of clustering methods describes",
-    evidence="RECON",
+    evidence="description",
     complexity="O(n^2) time at worst and O(k^2) per generation, O(n) memory",
     own=(
         Parameter("generations", Integer(0), "Number of pairs of clusters that are crossed; default: 10 per cluster."),

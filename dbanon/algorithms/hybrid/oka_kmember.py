@@ -70,6 +70,6 @@ register(
         "the other records."
     ),
     source="the hybrid method, as the review of clustering methods describes it",
-    evidence="LIT-m",
+    evidence="description",
     own=(SEED, EVEN_MODE, CATEGORY_CENTER, LARGE),
 )

@@ -343,7 +343,7 @@ register(
         "factor is three."
     ),
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
-    evidence="LIT-m",
+    evidence="textbook",
     complexity="O(n^2) time per limit without the index, O(n) memory",
     own=(
         Parameter("eps", Float(0, 1), "Greatest share of the records that may be suppressed as outliers.", 0.0),

@@ -138,7 +138,7 @@ register(
         "nearest to it."
     ),
     source="GCCG, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="description",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
     meets=ALL_MODELS,
     own=(

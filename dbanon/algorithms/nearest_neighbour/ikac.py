@@ -60,7 +60,7 @@ register(
         "takes its nearest records. Distances between categories count leaves."
     ),
     source="Zheng et al. 2018, as Wang et al. 2022, section 4.1, and the review of clustering methods describe it",
-    evidence="RECON",
+    evidence="description",
     complexity="O(distinct tuples * n / k) time, O(n) memory",
     meets=ALL_MODELS,
     own=(

@@ -63,7 +63,7 @@ register(
         "Center point clustering: starts at the densest point and gathers the k - 1 records nearest to each centroid."
     ),
     source="Wang et al. 2022, Algorithm 1, Equations 1-6",
-    evidence="SEED",
+    evidence="paper",
     complexity="O(distinct tuples * n / k) time, O(n) memory",
     meets=ALL_MODELS,
     own=(

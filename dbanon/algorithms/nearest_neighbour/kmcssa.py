@@ -34,7 +34,7 @@ register(
         "Starts each cluster at the remaining record that is closest to all others, and adds the records nearest to it."
     ),
     source="KMCSSA, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
     meets=ALL_MODELS,
     own=(LARGE,),

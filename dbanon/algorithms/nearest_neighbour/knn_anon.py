@@ -37,7 +37,7 @@ register(
         "are shares of leaves."
     ),
     source="the comparison of k-member, KNN and greedy clustering in the review of clustering methods",
-    evidence="LIT",
+    evidence="code",
     complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
     meets=ALL_MODELS,
     own=(SEED, MODE, LARGE),

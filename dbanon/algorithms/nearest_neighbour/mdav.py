@@ -107,7 +107,7 @@ register(
         "MDAV-generic: forms clusters around the records farthest from the average, and publishes them as intervals."
     ),
     source="Domingo-Ferrer and Torra 2005; baseline of Wang et al. 2022",
-    evidence="LIT",
+    evidence="code",
     complexity="O(n^2 / k) time without the index, O(n) memory",
     own=(
         SCALE,

@@ -145,7 +145,7 @@ register(
         "published as intervals, without the perturbation of Fourier coefficients."
     ),
     source="multi-level clustering, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(n^2 / (k * coarser)) time for two levels without the index, O(n) memory",
     own=(
         Parameter(

@@ -93,7 +93,7 @@ register(
         "to the cluster than to the records outside it then join, up to 2k - 1 records in all."
     ),
     source="Solanas and Martinez-Balleste 2006",
-    evidence="RECON",
+    evidence="description",
     own=(
         SCALE,
         Parameter(

@@ -182,7 +182,7 @@ register(
         "least, then runs a local search (`improve`). O(lines * n * k + moves)."
     ),
     source="Hansen and Mukherjee 2003, Domingo-Ferrer et al. 2006, and this project",
-    evidence="LIT-m",
+    evidence="own",
     deterministic=True,
     complexity="O(lines * n * min(k, 128) + moves * k) time, O(n) memory",
     own=(

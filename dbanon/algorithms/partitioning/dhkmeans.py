@@ -133,7 +133,7 @@ register(
         "records that differ most in quasi-identifiers and least in sensitive columns; `l` is 2 by default."
     ),
     source="Ashkouti et al. 2021, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="description",
     complexity="O(rounds * n log n) time for balanced cuts, O(rounds * n^2 / k) at worst, O(n) memory",
     own=(
         Parameter(

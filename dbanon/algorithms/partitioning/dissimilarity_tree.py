@@ -161,7 +161,7 @@ register(
         "records from the other side; classes cut from one part exchange records."
     ),
     source="dissimilarity-tree clustering, as the review of clustering methods describes it",
-    evidence="RECON",
+    evidence="description",
     complexity="O(n log n) time for balanced cuts, O(n^2 / k) at worst, O(n) memory",
     own=(LARGE,),
     meets=ALL_MODELS,

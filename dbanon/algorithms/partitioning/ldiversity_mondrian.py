@@ -31,7 +31,7 @@ register(
     ),
     source="Machanavajjhala et al. 2006 on LeFevre et al. 2006 (base 'incognito': LeFevre et al. 2005); baseline "
     "of Majeed et al. 2024, who name no algorithm and no l",
-    evidence="LIT-m",
+    evidence="textbook",
     complexity="O(n log n) time, O(n) memory; base 'incognito': O(n) time per node, exponential in the columns",
     own=(
         Parameter(

@@ -46,7 +46,7 @@ register(
     title="Multidimensional Mondrian",
     summary="Multidimensional Mondrian, strict or relaxed: cuts the table in two while both sides meet the model.",
     source="LeFevre et al. 2006; the baseline of many papers, such as Majeed et al. 2024",
-    evidence="LIT-m",
+    evidence="textbook",
     complexity="O(n log n) time, O(n) memory",
     meets=ALL_MODELS,
     own=(

@@ -42,7 +42,7 @@ register(
         "publishes numbers with noise."
     ),
     source="Zhang et al. 2022 on LeFevre et al. 2006",
-    evidence="LIT-m",
+    evidence="textbook",
     complexity="O(n log n) time, O(n) memory",
     own=(
         Parameter(

@@ -52,7 +52,7 @@ register(
     b_castle,
     title="B-CASTLE: an efficient publishing algorithm for k-anonymizing data streams",
     source="Wang et al. 2010",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(beta + alpha) time per record, O(delta + kept classes) memory",
     own=(BETA, MU, ALPHA),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),

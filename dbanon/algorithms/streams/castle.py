@@ -69,7 +69,7 @@ register(
     castle,
     title="CASTLE: continuously anonymizing streaming data by adaptive clustering",
     source="Cao et al. 2011",
-    evidence="LIT",
+    evidence="code",
     complexity="O(beta) time per record, O(delta + kept classes) memory",
     own=(BETA, MU),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),

@@ -52,7 +52,7 @@ register(
     cudsa,
     title="CUDSA: classification utility aware data stream anonymization",
     source="CUDSA paper",
-    evidence="RECON",
+    evidence="description",
     complexity="O(k * delta) time per group, O(store) per record; O(delta + store) memory",
     own=(LABEL, WEIGHT, STORE),
 )

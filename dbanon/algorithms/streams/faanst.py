@@ -105,7 +105,7 @@ register(
     faanst,
     title="FAANST: fast anonymizing algorithm for streaming data",
     source="Zakerzadeh and Osborn 2011, Zakerzadeh and Osborn 2013",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(mu / k) time per record (k-member: O(mu)), O(delta + accepted classes) memory",
     own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
     state_layout=StateLayout(by_record=("group",)),

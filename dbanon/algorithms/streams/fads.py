@@ -36,7 +36,7 @@ register(
     fads,
     title="FADS: a fast clustering-based anonymization of data streams",
     source="Guo and Zhang 2013",
-    evidence="LIT",
+    evidence="code",
     complexity="O(delta) time per record, O(delta + kept classes) memory",
     own=(LIFE,),
 )

@@ -98,7 +98,7 @@ register(
     fast,
     title="FAST: fast anonymization of big data streams",
     source="Mohammadian et al. 2014",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(delta / workers) time per record at best, O(delta + kept classes) memory",
     own=(LIFE, AHEAD, WORKERS),
     problem=excluded_parameter,

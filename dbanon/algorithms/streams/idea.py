@@ -43,7 +43,7 @@ register(
     idea,
     title="IDEA: anonymization of incomplete data streams",
     source="Yang et al. 2022",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(delta + store) time per record, O(delta + store) memory",
     own=(THETA, STORE),
     maybe=True,

@@ -56,7 +56,7 @@ register(
     name="k_varp",
     title="K-VARP: k-anonymity for varied data streams via partitioning",
     source="Otgonbayar et al. 2018",
-    evidence="RECON",
+    evidence="description",
     complexity="O(delta * patterns) time per record, O(delta + store) memory",
     own=(STORE,),
 )
@@ -65,6 +65,6 @@ register(
     name="iot_anonymity",
     title="IoT anonymity: partitions of records with the same attributes",
     source="Otgonbayar et al. 2016",
-    evidence="RECON",
+    evidence="description",
     complexity="O(delta) time per record, O(delta^2) where partitions are merged; O(delta) memory",
 )

@@ -56,7 +56,7 @@ register(
     kl_clustering,
     title="(k,l)-clustering for transactional data streams",
     source="Tekli et al. 2018",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(k) time per record, O(delta) for one of a new person; O(delta + persons) memory",
     state_layout=StateLayout(people=("clusters",)),
     problem=excluded_parameter,

@@ -66,7 +66,7 @@ register(
     puri_haritha,
     title="Puri-Haritha: groups of sensitive values of different kinds",
     source="Puri and Haritha 2018",
-    evidence="RECON",
+    evidence="description",
     complexity="O(delta) time per record, O(delta + kept classes) memory",
     own=(ONTOLOGY, GROUPS, BETA, LIFE),
     defaults={"l": 2},

@@ -123,7 +123,7 @@ register(
     swaf,
     title="SWAF: sliding window anonymization framework",
     source="Wang et al. 2007",
-    evidence="RECON",
+    evidence="description",
     complexity="O(depth) time per record, O(delta) for one of a new class; O(delta + regions) memory",
     state_layout=StateLayout(by_record=("at",), spans=(("low", "high"),), nodes=_renumber_shape, cuts=_number_cuts),
     widens=True,

@@ -51,7 +51,7 @@ register(
     ubdsa,
     title="UBDSA: a utility based approach for data stream anonymization",
     source="Sopaoglu and Abul 2020",
-    evidence="RECON",
+    evidence="abstract",
     complexity="O(beta + store) time per record, O(delta) for one that is due; O(delta + store) memory",
     own=(BETA, THETA, STORE),
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
