@@ -415,9 +415,10 @@ register(
     kapp,
     title="KAPP: classes with spread sensitive values, merged until they are close to the table",
     summary=(
-        "Clusters the sensitive values by fuzzy c-means, and forms each class from records of all clusters of values, in "
-        "proportion to their shares. It then merges each class with the nearest one that brings it closer to the table, "
-        "until the distances of its sensitive columns from the whole table, summed, are at most `t` (default 0.1)."
+        "Clusters the sensitive values by fuzzy c-means, and forms each class from records of all clusters of values, "
+        "in proportion to their shares. It then merges each class with the nearest one that brings it closer to the "
+        "table, until the distances of its sensitive columns from the whole table, summed, are at most `t` (default "
+        "0.1)."
     ),
     source="KAPP, as the review of clustering methods describes it",
     evidence="abstract",
