@@ -145,6 +145,9 @@ _PARSABLE_VALUES = {
 _COLUMN_FIELDS = tuple(sql_placeholder(str(i)) for i in range(6))
 """What is inserted into a message about a column: table, column, detail, hierarchy, published forms, call."""
 
+_COUNT_MARK = "\x01"
+"""The place of the detail in a message, where it is a count greater than 1."""
+
 
 def column_message_values(function: str, release: Source) -> dict[str, object]:
     """Return template values of the messages about columns that do not fit.
@@ -152,31 +155,38 @@ def column_message_values(function: str, release: Source) -> dict[str, object]:
     Returns:
         - `reasons`: SQL of what can be wrong with a hierarchy, by the name of the check.
         - `messages`: In each, `name` is SQL of its name, and `message` SQL of a text for DuckDB's `format`, into which
-          the fields of the column are inserted; `is_of_hierarchy` is whether only columns with a hierarchy have it.
+          the fields of the column are inserted. If the detail is the count 1, the text is `message_of_one`.
+          `is_of_hierarchy` is whether only columns with a hierarchy have the message.
     """
-    table, column, detail, hierarchy, forms, call = _COLUMN_FIELDS
-    errors_by_name: dict[str, Exception] = {
-        "malformed": errors.MalformedHierarchyError(hierarchy, detail),
-        "uncovered": errors.UncoveredValueError(table, column, detail, hierarchy, None, values_call=call),
-        "not finite": errors.NonFiniteValueError(function, table, column, detail),
-        "not a published form": errors.UnparsablePublishedValueError(function, detail, release.shown, column, forms),
-    }
+    errors_of_one = _column_errors(function, release, "1")
     return {
         "reasons": {name: text(reason) for name, reason in MALFORMED.items()},
         "messages": [
             {
                 "name": text(name),
                 "message": _format_text(error_sql(error)),
+                "message_of_one": _format_text(error_sql(errors_of_one[name])),
                 "is_of_hierarchy": name in ("malformed", "uncovered"),
             }
-            for name, error in errors_by_name.items()
+            for name, error in _column_errors(function, release, _COUNT_MARK).items()
         ],
+    }
+
+
+def _column_errors(function: str, release: Source, count: str) -> dict[str, Exception]:
+    """Return the errors about columns that do not fit, by the name of the check; most state a `count`."""
+    table, column, detail, hierarchy, forms, call = _COLUMN_FIELDS
+    return {
+        "malformed": errors.MalformedHierarchyError(hierarchy, detail),
+        "uncovered": errors.UncoveredValueError(table, column, count, hierarchy, None, values_call=call),
+        "not finite": errors.NonFiniteValueError(function, table, column, count),
+        "not a published form": errors.UnparsablePublishedValueError(function, count, release.shown, column, forms),
     }
 
 
 def _format_text(message: Message) -> Sql:
     """Return SQL of the text of a message for DuckDB's `format`: its expressions are numbers of arguments."""
-    pieces = [piece.replace("{", "{{").replace("}", "}}") for piece in message.pieces]
+    pieces = [piece.replace("{", "{{").replace("}", "}}").replace(_COUNT_MARK, "{2}") for piece in message.pieces]
     fields = [f"{{{expression}}}" for expression in message.expressions]
     return text("".join(piece + field for piece, field in zip(pieces, [*fields, ""], strict=True)))
 

@@ -221,14 +221,17 @@ column_messages AS (
     FROM (
         VALUES
         {% for m in texts.messages if trees or not m.is_of_hierarchy %}
-        ({{ m.name }}, {{ m.message }}){% if not loop.last %},{% endif +%}
+        ({{ m.name }}, {{ m.message }}, {{ m.message_of_one }}){% if not loop.last %},{% endif +%}
         {% endfor %}
-    ) AS m (name, message)
+    ) AS m (name, message, message_of_one)
 ),
 {% endmacro %}
 {% macro first_column_problem() -%}
         (
-            SELECT format(m.message, c.table_name, c.column_name, p.detail, c.hierarchy, c.forms, c.uncovered_call)
+            SELECT format(
+                CASE WHEN p.detail = '1' THEN m.message_of_one ELSE m.message END,
+                c.table_name, c.column_name, p.detail, c.hierarchy, c.forms, c.uncovered_call
+            )
             FROM column_problems AS p
             JOIN compared_columns AS c USING (attribute)
             JOIN column_messages AS m USING (name)
