@@ -138,7 +138,9 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
     """
     # Versions of DuckDB differ in whether they quote the names in a type.
     header = json.dumps([[name, type_.replace('"', "")] for name, type_ in columns.items()], ensure_ascii=False)
-    line = join_sql((_unambiguous_text(identifier(name), type_) for name, type_ in columns.items()), " || ")
+    # One call with all pieces writes a line once; a chain of || would write it again for every piece.
+    pieces = join_sql(_unambiguous_pieces(identifier(name), type_) for name, type_ in columns.items())
+    line = f"system.main.concat({pieces})"
     # DuckDB returns rows in insertion order unless preserve_insertion_order is off.
     rows = f"SELECT {line} AS line FROM {relation}"
     if not cursor.execute("SELECT system.main.current_setting('preserve_insertion_order')").fetchall()[0][0]:
@@ -149,11 +151,11 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
     return text_hash.sha256(header, cursor.sql(rows))
 
 
-def _unambiguous_text(column: Sql, type_: str) -> Sql:
-    """Return SQL of a column's value as text from which the value can be determined: its length, `:` and the text.
+def _unambiguous_pieces(column: Sql, type_: str) -> Sql:
+    """Return SQL of the pieces of a text from which a column's value can be determined: its length, `:` and the text.
 
-    NULL is `-`. Lists of texts, of (value, size) structs and maps are encoded item by item, since versions of DuckDB
-    differ in how they write texts in them.
+    NULL is `-`; its second piece is NULL, which `concat` ignores. Lists of texts, of (value, size) structs and maps are
+    encoded item by item, since versions of DuckDB differ in how they write texts in them.
     """
     if _COUNTED.fullmatch(type_):
         item_text, item_list = (
@@ -168,9 +170,9 @@ def _unambiguous_text(column: Sql, type_: str) -> Sql:
     elif type_ == "VARCHAR[]":
         item_text, item_list = _length_prefixed(_ITEM), str(column)
     else:
-        return Sql(_length_prefixed(column))
+        return _length_and_text(column)
     lines = f"system.main.list_transform({item_list}, lambda {_ITEM}: {item_text})"
-    return Sql(_length_prefixed(f"system.main.array_to_string({lines}, ';')"))
+    return _length_and_text(f"system.main.array_to_string({lines}, ';')")
 
 
 _ITEM = '"dbanon item"'
@@ -178,6 +180,12 @@ _ITEM = '"dbanon item"'
 
 _COUNTED = re.compile(r'STRUCT\("?value"? .*, "?size"? BIGINT\)\[\]')
 """The values of a sensitive column in a class, with their counts."""
+
+
+def _length_and_text(value: str) -> Sql:
+    """Return SQL of two pieces: the length of a value's text in bytes with a colon (`-` for NULL), and the text."""
+    value_text = f"({value})::VARCHAR"
+    return Sql(f"coalesce(system.main.strlen({value_text})::VARCHAR || ':', '-'), {value_text}")
 
 
 def _length_prefixed(value: str) -> str:

@@ -350,11 +350,17 @@ class Certificate:
         yield from changes
         if changes:
             return
-        lines_by_label = {
-            line.label: line for line in self._metric_lines(self.recompute_queries(self.qualified_tables)) if line.sql
-        }
-        for label, line in lines_by_label.items():
-            result = self.cursor.execute(line.sql).fetchall()[0][0]
+        tables, steps = self.qualified_tables, ""
+        class_sizes = self.recompute_queries(tables).class_sizes()
+        if class_sizes is not None:  # the released rows are grouped once for all metrics of classes
+            tables, steps = (
+                replace(tables, class_sizes=Sql("class_sizes")),
+                f"WITH class_sizes AS MATERIALIZED {class_sizes} ",
+            )
+        lines_by_label = {line.label: line for line in self._metric_lines(self.recompute_queries(tables)) if line.sql}
+        queries = join_sql(f"({line.sql})" for line in lines_by_label.values())
+        (results,) = self.cursor.execute(f"{steps}SELECT {queries}").fetchall()
+        for (label, line), result in zip(lines_by_label.items(), results, strict=True):
             if result is None or abs(float(result) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
                 yield f"{label} was {line.value} and is {'nothing' if result is None else format_number(float(result))}"
 
@@ -470,12 +476,11 @@ class Certificate:
             ("risk", "prosecutor, average", "risk_average"),
             ("risk", "smallest group by everything published", "k_full_record"),
         )
-        own_queries = self.recompute_queries(self.qualified_tables)
-        for label, query, sql in (
-            ("prosecutor, share of records above 1/k", own_queries.share_at_risk(), queries.share_at_risk()),
-            ("marketer, average", own_queries.marketer_risk(), queries.marketer_risk()),
+        for label, value, sql in (
+            ("prosecutor, share of records above 1/k", self._risks[0], queries.share_at_risk()),
+            ("marketer, average", self._risks[1], queries.marketer_risk()),
         ):
-            yield Line("risk", label, format_number(float(self.cursor.execute(query).fetchall()[0][0])), sql)
+            yield Line("risk", label, format_number(value), sql)
         yield from metric_lines(
             ("not published", "as outliers", "suppressed"), ("not published", "for a NULL", "dropped:null")
         )
@@ -491,6 +496,16 @@ class Certificate:
         for column, _ in self.shape.sensitive:
             label = f"values of {column} of fewer than k"
             yield from metric_lines(("not protected", label, f"n_rare_values:{column}"))
+
+    @cached_property
+    def _risks(self) -> tuple[float, float]:
+        """The share of records (persons) with a risk above 1/k, and the marketer risk, computed from the tables."""
+        sizes = self.recompute_queries(self.qualified_tables).class_sizes()
+        queries = self.recompute_queries(replace(self.qualified_tables, class_sizes=Sql("class_sizes")))
+        (risks,) = self.cursor.execute(
+            f"WITH class_sizes AS MATERIALIZED {sizes} SELECT ({queries.share_at_risk()}), ({queries.marketer_risk()})"
+        ).fetchall()
+        return float(risks[0]), float(risks[1])
 
     def _pending_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the lines about deferred records, or none.

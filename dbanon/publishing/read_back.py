@@ -140,7 +140,7 @@ class FileReader:
         columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released_table is None else released_table.columns
         header = self._header(file)
         places = [f"c{place}" for place in range(len(header))]
-        cells = [csv_formulas.unescape_sql(place) if self.is_escaped else place for place in places]
+        cells = [_unescaped(place) if self.is_escaped else place for place in places]
         selected = join_sql(f"{cell} AS {identifier(name)}" for cell, name in zip(cells, header, strict=True))
         types = join_sql(f"{text(place)}: 'VARCHAR'" for place in places)
         relation = Sql(
@@ -189,6 +189,11 @@ def open_reader(target: str, *, is_escaped: bool = False, database: Path | None 
         if database is not None:
             connection.execute(f"ATTACH {text(str(database.absolute()))} AS handout (READ_ONLY)")
         yield FileReader(connection, target, is_escaped=is_escaped)
+
+
+def _unescaped(column: str) -> str:
+    """Return SQL of a column of text with escaped formulas restored; only texts with an apostrophe can be escaped."""
+    return f"CASE WHEN starts_with({column}, '''') THEN {csv_formulas.unescape_sql(column)} ELSE {column} END"
 
 
 def _pattern(file: Path) -> Sql:

@@ -90,13 +90,19 @@ def release_columns(
 class TableLocations:
     """The names of a release's tables as one reader writes them; None for a table that the reader does not have.
 
-    `members` is a subquery for the version's rows of dbanon.membership: the class of each source record.
+    Attributes:
+        release: The released rows.
+        metrics: The metrics.
+        classes: The classes.
+        members: A subquery for the version's rows of dbanon.membership: the class of each source record.
+        class_sizes: A relation with the rows of `RecomputeQueries.class_sizes`, where these were computed already.
     """
 
     release: Sql
     metrics: Sql
     classes: Sql | None
     members: Sql | None = None
+    class_sizes: Sql | None = None
 
 
 SensitivePlaces = Callable[[ModelRequirement, str], Sql | None]
@@ -181,7 +187,7 @@ class RecomputeQueries:
         release, k = self.locations.release, self.k
         queries = {
             "records": Sql(f"SELECT count(*) FROM {release}"),
-            "classes": Sql(f"SELECT count(*) FROM (SELECT DISTINCT {self._cells()} FROM {release})"),
+            "classes": self._class_count(),
             "persons": self._persons(),
             "k": self._class_size_metric("min(size)"),
             "k_full_record": self._equal_records_metric([*self.columns.quasi, *self.columns.unchanged], "min(size)"),
@@ -242,12 +248,30 @@ class RecomputeQueries:
         """Return the published quasi-identifiers as SQL, separated by commas, for GROUP BY."""
         return join_sql(bytewise_column(*c) for c in self.columns.quasi)
 
+    def _class_count(self) -> Sql:
+        """Return the SQL of the number of classes."""
+        if self._has_grouped_sizes and self.locations.class_sizes is not None:
+            return Sql(f"SELECT count(*) FROM {self.locations.class_sizes}")
+        return Sql(f"SELECT count(*) FROM (SELECT DISTINCT {self._cells()} FROM {self.locations.release})")
+
+    @property
+    def _has_grouped_sizes(self) -> bool:
+        """Whether `class_sizes` groups the released rows, with one row per class."""
+        return self.columns.persons is None or self.columns.person_link is not None
+
     def _sizes(self) -> Sql:
         """Return a SQL subquery with one row per class and the column `records`, its number of records."""
+        if self._has_grouped_sizes and self.locations.class_sizes is not None:
+            return self.locations.class_sizes
         return Sql(f"(SELECT count(*) AS records FROM {self.locations.release} GROUP BY {self._cells()})")
 
     def _class_size_metric(self, expression: str) -> Sql | None:
-        """Return the SQL of an expression over all classes, which have the columns `records` and `size`.
+        """Return the SQL of an expression over the rows of `class_sizes`; None if that is None."""
+        class_sizes = self.locations.class_sizes or self.class_sizes()
+        return None if class_sizes is None else Sql(f"SELECT {expression} FROM {class_sizes}")
+
+    def class_sizes(self) -> Sql | None:
+        """Return a SQL subquery with one row per class, and its columns `records` and `size`.
 
         `size` is the number of distinct persons of a class if persons are counted, else the number of records. Returns
         None if persons are counted and the reader's tables do not show them.
@@ -269,7 +293,7 @@ class RecomputeQueries:
             )
         else:
             return None
-        return Sql(f"SELECT {expression} FROM ({class_sizes})")
+        return Sql(f"({class_sizes})")
 
     def _equal_records_metric(self, columns: Columns, expression: str) -> Sql | None:
         """Return the SQL of an expression over `size`, the numbers of records with equal values in the given columns.

@@ -286,6 +286,7 @@ class _ReleaseWriter:
         """Store what is written: the tables of the version `entry`, to `files`; formulas are escaped only in CSV."""
         self.session, self.cursor, self.entry, self.files = current, cursor, entry, files
         self.is_escaped = is_escaped and files.form == ".csv"
+        self.escaped_columns: dict[str, list[str]] = {}  # by the ending of the table's name, once they are known
 
     def database(self, draft: Path, storage_version: str) -> None:
         """Write a DuckDB database with one table for each table of the release, and read it back.
@@ -392,7 +393,7 @@ class _ReleaseWriter:
         """
         columns = self._columns(table_suffix)
         if self.files.form == ".csv":
-            return self._csv(columns).selected()
+            return self._csv(columns).selected(self.escaped_columns.get(table_suffix))
         return join_sql(f"{written_columns.plain_column(n, t)} AS {identifier(n)}" for n, t in columns.items())
 
     def _csv(self, columns: Mapping[str, str]) -> written_columns.CsvColumns:
@@ -458,6 +459,7 @@ class _ReleaseWriter:
             result = self.cursor.execute(with_formulas)
             columns = [column[0] for column in result.description]
             escaped = [column for column, is_so in zip(columns, result.fetchall()[0], strict=True) if is_so]
+        self.escaped_columns[table_suffix] = escaped
         return self._csv(self._types(table_suffix)).reader(name, escaped)
 
     def _columns(self, table_suffix: str) -> dict[str, str]:

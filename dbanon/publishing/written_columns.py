@@ -73,10 +73,13 @@ class CsvColumns:
     is_escaped: bool
     quasi: Collection[str] = field(default_factory=tuple)
 
-    def selected(self) -> Sql:
-        """Return the SELECT list with which the table is written, with formulas escaped if wanted."""
+    def selected(self, escaped: Collection[str] | None = None) -> Sql:
+        """Return the SELECT list with which the table is written, with formulas escaped if wanted.
+
+        `escaped` are the columns with values that are escaped, if that is known (`with_formulas`).
+        """
         return join_sql(
-            f"{self._cell(name)} AS {identifier(header)}"
+            f"{self._cell(name, escaped)} AS {identifier(header)}"
             for name, header in zip(self.types, self.headers(), strict=True)
         )
 
@@ -118,9 +121,14 @@ class CsvColumns:
         """Return the text columns; none if formulas are not escaped."""
         return [name for name, type_ in self.types.items() if self.is_escaped and csv_formulas.is_text(type_)]
 
-    def _cell(self, name: str) -> Sql:
-        """Return SQL of a column as it is written: enumerations as text, and formulas in text columns escaped."""
+    def _cell(self, name: str, escaped: Collection[str] | None = None) -> Sql:
+        """Return SQL of a column as it is written: enumerations as text, and formulas in text columns escaped.
+
+        `escaped` are the columns with values that are escaped, if that is known.
+        """
         column = plain_column(name, self.types[name])
         if name not in self._texts():
             return column
+        if escaped is not None and name not in escaped:
+            return Sql(f"CAST({column} AS VARCHAR)")
         return csv_formulas.escape_sql(f"CAST({column} AS VARCHAR)", is_quasi=name in self.quasi)

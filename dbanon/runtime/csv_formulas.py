@@ -122,7 +122,18 @@ def escape_sql(value: str, *, is_quasi: bool = False) -> Sql:
     """
     number = f" AND NOT system.main.regexp_full_match({value}, {text(_NEGATIVE_NUMBER)})" if is_quasi else ""
     start = f"system.main.regexp_matches({value}, {text('^' + _FORMULA_START_SQL)})"
-    return Sql(f"CASE WHEN {start}{number} THEN '''' || {value} ELSE {value} END")
+    return Sql(
+        f"CASE WHEN {_other_start_sql(value)} THEN {value} WHEN {start}{number} THEN '''' || {value} ELSE {value} END"
+    )
+
+
+def _other_start_sql(value: str) -> str:
+    """Return a SQL condition that a VARCHAR expression begins with an ASCII letter, a digit or a bracket.
+
+    Such a text, which most cells are, is no formula, so the slower regular expression need not be matched.
+    """
+    first = f"system.main.ascii({value})"
+    return f"({first} BETWEEN 65 AND 122 OR {first} BETWEEN 48 AND 57)"
 
 
 def unescape_sql(value: str) -> Sql:
