@@ -32,6 +32,7 @@ RELEASE_CHECKS = {
 
 STREAM_CHECKS = {
     "late": ("records that were published too late, or before they arrived", "counted.late"),
+    "crowded": ("moments at which delta or more records were pending", "crowded.moments"),
     "arrival": ("records that arrived before their predecessor", "earlier.records"),
     "beyond": ("intervals that reach beyond what had arrived when they were first published", "reached.classes"),
     "shown": ("suppressed records that are not hidden", "shown.records"),

@@ -1,7 +1,7 @@
 """The ledger of streaming anonymized views: what each has published, and the state of its algorithm."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,11 +11,21 @@ from dbanon.ledger import earlier_names
 from dbanon.ledger.stream_marks import Mark
 from dbanon.source import catalog, earlier_schema
 from dbanon.source.catalog import SCHEMA, Cursor
+from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
 from dbanon.table_functions.table_function import Call, TableFunction
 
 TABLES = ("", "_classes")
 """Endings of the names of a view's tables."""
+
+DEFAULTS = 1
+"""The version of the defaults of own parameters, which a stored call has as `defaults`; 0 if it has none."""
+
+_EARLIER_DEFAULTS: Mapping[str, Callable[[int], Mapping[str, object]]] = {
+    "fads": lambda delta: {"trigger": "age"},
+    "faanst": lambda delta: {"mu": min(500, delta)},
+}
+"""By stream algorithm: the defaults of version 0 that differ from today's, as a function of `delta`."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,16 @@ class StreamEntry:
     longest_delay: int = 0
     state: bytes | None = None
     mark: Mark | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of its call, with the defaults of the version of dbanon that created it, by name."""
+        parameters = dict(self.call["parameters"])
+        if "defaults" in self.call or self.system not in _EARLIER_DEFAULTS:
+            return parameters
+        names = {fold_case(name): name for name in parameters}
+        earlier = _EARLIER_DEFAULTS[self.system](int(parameters[names["delta"]]))
+        return parameters | {name: value for name, value in earlier.items() if name not in names}
 
     @property
     def display_name(self) -> str:

@@ -92,6 +92,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                     "source": stored_name,
                     "schema": spec.source.schema,
                     "parameters": call_parameters,
+                    "defaults": stream_ledger.DEFAULTS,
                 },
                 roles=plan.role_by_column(spec),
                 policy_fingerprint=spec.policy.stored_fingerprint,
@@ -178,7 +179,7 @@ def _refresh(
                 cursor,
                 stream_entry.call["function"],
                 {"tbl": stream_entry.call["source"]},
-                stream_entry.call["parameters"],
+                stream_entry.parameters,
                 (stream_entry.database, stream_entry.call["schema"], ""),
             )
             spec = streams_plan.resolve_stream_spec(call, streams.find(stream_entry.system))

@@ -113,6 +113,9 @@ gate AS MATERIALIZED (
             THEN error({{ gate_say.lost }})
         WHEN earlier.records > 0 THEN error({{ gate_say.arrival }})
         WHEN counted.late{% if continuation is defined %} + waits.late{% endif %} > 0 THEN error({{ gate_say.late }})
+        {% if stream.limits_pending %}
+        WHEN crowded.moments > 0 THEN error({{ gate_say.crowded }})
+        {% endif %}
         WHEN counted.untrue > 0 THEN error({{ gate_say.untrue }})
         WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
         WHEN coalesce(shown.records, 0) > 0 THEN error({{ gate_say.shown }})
@@ -134,8 +137,8 @@ gate AS MATERIALIZED (
             count(*) AS records, count(DISTINCT arrived_at) AS different,
             count(*) FILTER (WHERE is_strange) AS strange,
             count(*) FILTER (WHERE NOT coalesce(
-                delay = published_at - arrived_at AND delay BETWEEN 0 AND {{ stream.delta }} \
-                    AND published_at <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) \
+                delay = published_at - arrived_at AND delay >= 0 \
+                    {% if not stream.limits_pending %}AND delay < {{ stream.delta }} {% endif %}AND published_at <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) \
                     FROM source WHERE rid > {{ continuation.n_before }}){% else %}(SELECT count(*) \
                     FROM source){% endif %}, false
             )) AS late,
@@ -146,11 +149,32 @@ gate AS MATERIALIZED (
     {% if stream.drops_suppressed %}
     (SELECT count(*) AS records FROM record_classes WHERE class_id = -1) AS dropped,
     {% endif %}
+    {% if stream.limits_pending %}
+    (
+        {# A moment is the number of records that have arrived. Suppressed records without rows are not counted. #}
+        SELECT count(*) AS moments
+        FROM (
+            SELECT sum(sum(change)) OVER (ORDER BY moment ASC) AS pending
+            FROM (
+                SELECT arrived_at AS moment, 1 AS change FROM replayed_records
+                UNION ALL
+                SELECT published_at, -1 FROM replayed_records
+                {% if continuation is defined %}
+                UNION ALL
+                SELECT rid, 1 FROM departures WHERE cluster = -2
+                {% endif %}
+            )
+            GROUP BY moment
+        )
+        WHERE pending >= {{ stream.delta }}
+    ) AS crowded,
+    {% endif %}
     {% if continuation is defined %}
     {# Nobody waits twice, or once the last moment has come. #}
     (
         SELECT count(DISTINCT l.rid) AS records, count(*) - count(DISTINCT l.rid) + count(*) \
-            FILTER (WHERE n.arrived - l.rid >= {{ stream.delta }} OR v.arrived_at IS NOT NULL) AS late
+            FILTER (WHERE {% if not stream.limits_pending %}n.arrived - l.rid + 1 >= {{ stream.delta }} \
+            OR {% endif %}v.arrived_at IS NOT NULL) AS late
         FROM departures AS l
         CROSS JOIN (SELECT coalesce(max(rid), 0) AS arrived FROM source) AS n
         LEFT JOIN replayed_records AS v ON v.arrived_at = l.rid

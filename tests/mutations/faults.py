@@ -281,9 +281,15 @@ _FAULTS = {
     ),
     "who waits too long goes on waiting": Fault(
         "sql/gate/stream_gate.sql",
-        "n.arrived - l.rid >= {{ stream.delta }}",
-        "n.arrived - l.rid >= 100 * {{ stream.delta }}",
+        "n.arrived - l.rid + 1 >= {{ stream.delta }}",
+        "n.arrived - l.rid + 1 >= 100 * {{ stream.delta }}",
         ("tests/views/test_streaming.py",),
+    ),
+    "too many records are pending": Fault(
+        "sql/gate/stream_gate.sql",
+        "WHERE pending >= {{ stream.delta }}",
+        "WHERE false",
+        ("tests/algorithms/streams/test_stream_trigger.py",),
     ),
     "a value that nobody has stands for NULLs": Fault(
         "sql/gate/stream_gate.sql", " + invented.records", "", ("tests/algorithms/streams/test_incomplete.py",)

@@ -34,7 +34,7 @@ class Castle:
             self.now = record + 1
             self.plain.see(record)
             self._select(record)
-            for x in [r for r in range(record + 1) if self.now - (r + 1) >= delta]:
+            for x in [r for r in range(record + 1) if self.now - r >= delta]:
                 if self.out[x] == PENDING:
                     self._due(x)
         for x in range(came.n_records):

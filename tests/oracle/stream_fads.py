@@ -11,7 +11,9 @@ from oracle.stream_common import Span, StreamRecords
 class Fads:
     """A stream: `out` and `step` by record, `classes` with published values, `kept` the reusable classes."""
 
-    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int) -> None:
+    def __init__(
+        self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int, trigger: str = "size"
+    ) -> None:
         self.plain, self.k, self.need, self.life = StreamRecords(came), k, need, reuse_window
         self.out = [PENDING] * came.n_records
         self.step = [0] * came.n_records
@@ -23,10 +25,14 @@ class Fads:
             self.now = record + 1
             self.plain.see(record)
             self.window.append(record)
-            while self.window and self.now - self.window[0] >= delta:
+            while self.window and self._number(trigger) >= delta:
                 self._round()
         while self.window:
             self._publish(self.window[0])
+
+    def _number(self, trigger: str) -> int:
+        """Return the number that makes the oldest record due: of pending records, or of arrivals since, itself one."""
+        return len(self.window) if trigger == "size" else self.now - self.window[0]
 
     def _round(self) -> None:
         """Publish the oldest record, which is due."""
@@ -85,7 +91,7 @@ class Fast(Fads):
         self, came: Arrivals, k: int, need: Sequence[int], delta: int, reuse_window: int, lookahead: int
     ) -> None:
         self.late = delta - lookahead
-        super().__init__(came, k, need, delta, reuse_window)
+        super().__init__(came, k, need, delta, reuse_window, "age")
 
     def _round(self) -> None:
         for x in [r for r in self.window if self.now - r >= self.late]:

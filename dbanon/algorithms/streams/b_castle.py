@@ -20,10 +20,10 @@ def b_castle(workspace: Workspace) -> StreamState:
     medoid of categories) is moved to another cluster of less than `alpha`, if it widens that less than its own without
     it.
 
-    A cluster with a due record (`delta` records have arrived since) that is too small is merged with those of least
-    correlation distance, until it is large enough. That distance is the growth of its loss plus the difference of both
-    together from k records, in k. Published clusters are not split. All else is as in CASTLE, also that a record is
-    published after at most `delta` arrivals. O((beta + alpha) * attributes) time per record.
+    A cluster with a due record (`delta` records have arrived since, itself counted) that is too small is merged with
+    those of least correlation distance, until it is large enough. That distance is the growth of its loss plus the
+    difference of both together from k records, in k. Published clusters are not split. All else is as in CASTLE.
+    O((beta + alpha) * attributes) time per record.
     """
     slots = min(workspace.arrivals.n_records, workspace.integer("delta") + 1) + 1  # each has a pending record
     return run_castle(

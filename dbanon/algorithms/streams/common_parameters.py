@@ -21,8 +21,8 @@ _TABLE_PARAMETERS = {p.name: p for p in OF_TABLES}
 DELTA = Parameter(
     "delta",
     Integer(2, 10**9),
-    "Greatest delay: a record is published before this many records have arrived after it (the record itself counts "
-    "as one).",
+    "Number of arrivals, the record itself counted, after which a record is published: its delay is at most delta - 1. "
+    "For `fads` with `trigger` 'size', the number of pending records after which the oldest is published.",
     required=True,
     example="delta = 1000",
 )

@@ -21,7 +21,7 @@ MODE = Parameter(
 MU = Parameter(
     "mu",
     Integer(2, 10**9),
-    "Number of pending records that a round clusters; default 500, at most delta.",
+    "Number of pending records that a round clusters, at most delta; default 95 % of delta, but at least k.",
 )
 THRESHOLD = Parameter(
     "threshold", Float(0, 1), "A class that loses less than this is accepted, so later records may join it.", 0.5
@@ -76,7 +76,7 @@ def faanst(workspace: Workspace) -> StreamState:
         workspace.is_last,
         workspace.integer("delta"),
         MODES.index(str(options["mode"])),
-        _records_per_round(options),
+        _records_per_round(options, workspace.model.k),
         workspace.number("threshold"),
         options["clusters"] == "kmember",
     )
@@ -84,18 +84,19 @@ def faanst(workspace: Workspace) -> StreamState:
     return workspace.state(group=group, random=random, counters=workspace.counters[4:6])
 
 
-def _records_per_round(options: Options) -> int:
+def _records_per_round(options: Options, k: int) -> int:
     """Return the number of pending records that starts a round of clustering: the option `mu`.
 
-    The default is 500, or `delta` if that is less.
+    The default is 95 % of `delta`, at least k: the more records a round clusters, the less their classes lose. If it
+    were `delta`, there would be few rounds: once a due record is published with later ones, fewer records are pending.
     """
     mu, delta = options["mu"], int(str(options["delta"]))
-    return min(500, delta) if mu is None else int(str(mu))
+    return max(delta - delta // 20, k) if mu is None else int(str(mu))
 
 
 def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:
     """Return ('mu', its accepted values as text) if `mu` is below k or above `delta`; None if the options are valid."""
-    delta, mu = int(str(options["delta"])), _records_per_round(options)
+    delta, mu = int(str(options["delta"])), _records_per_round(options, k)
     if mu < k:
         return "mu", f"at least {k}, as many records as a class needs"
     return ("mu", f"at most {delta}, because more records are never pending") if mu > delta else None

@@ -31,7 +31,7 @@ def fast(workspace: Workspace) -> StreamState:
     when `delta` records have arrived since. It publishes, oldest first and each as in FADS, all records that would be
     due before `lookahead` more have arrived. The paper publishes what would be due before the next round, by the clock;
     here it is by arrivals, so that the result does not depend on how fast a machine is. The default is k, since a round
-    publishes about as many. With `lookahead` 0 it is FADS.
+    publishes about as many. With `lookahead` 0 it is FADS with `trigger` 'age'.
 
     The paper's threads publish at the same time, with locks on records. Here `workers` threads search for the groups of
     a round at the same time; then the groups are published one after the other in the order of arrival, and a group is

@@ -59,6 +59,7 @@ class StreamAlgorithm:
         maybe: Whether a NULL may be in a class of values (maybe match) and is then published as the class is.
         widens: Whether classes publish more than the span of their records.
         looks_up: Whether it uses the categories of sensitive values in the hierarchies of their columns.
+        limits_pending: Whether, with these options, `delta` limits the number of pending records, not their delay.
         problem: Returns a parameter that contradicts k or another one, and its accepted values; None if none does.
     """
 
@@ -74,6 +75,7 @@ class StreamAlgorithm:
     maybe: bool = False
     widens: bool = False
     looks_up: bool = False
+    limits_pending: Callable[[Options], bool] = lambda options: False
     problem: Callable[[Options, int], tuple[str, str] | None] = lambda options, k: None
 
     @property

@@ -19,7 +19,14 @@ from dbanon.kernels.streams.open_clusters import (
     prepend_record,
     remove_record,
 )
-from dbanon.kernels.streams.sliding_window import LAST_ARRIVAL, SUPPRESSED, add_next_record, oldest_pending, store_class
+from dbanon.kernels.streams.sliding_window import (
+    LAST_ARRIVAL,
+    SUPPRESSED,
+    add_next_record,
+    is_due,
+    oldest_pending,
+    store_class,
+)
 from dbanon.kernels.streams.split_cluster import PIECE, list_records, split_into_classes
 from dbanon.kernels.streams.stored_classes import cheapest_stored_class, widens_seen_range
 
@@ -69,7 +76,7 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
         late = (options.ends and state[0] == len(records.arrived_at)) or (
-            x < state[0] and state[LAST_ARRIVAL] - records.arrived_at[x] >= options.delta
+            x < state[0] and is_due(x, options.delta, state, False, records)
         )
         if x == state[0] or not late:
             if state[0] == len(records.arrived_at):

@@ -20,6 +20,7 @@ from dbanon.kernels.streams.class_loss import (
 from dbanon.kernels.streams.counting import count_record, has_enough_records, has_new_value, missing_column
 from dbanon.kernels.streams.sliding_window import (
     LAST_ARRIVAL,
+    NO_LIMIT,
     PENDING,
     SUPPRESSED,
     next_due,
@@ -64,7 +65,7 @@ def cudsa_steps(state, max_steps, options, requirement, records, classes, attrib
     """
     steps = np.int64(0)
     while True:
-        x, steps = next_due(steps, max_steps, options, state, records, attributes)
+        x, steps = next_due(steps, max_steps, options, NO_LIMIT, state, records, attributes)
         if x < 0:
             return steps
         arrival, new = state[LAST_ARRIVAL], state[2]

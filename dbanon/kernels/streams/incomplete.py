@@ -20,6 +20,7 @@ from dbanon.kernels.streams.counting import has_enough_records
 from dbanon.kernels.streams.nearest import insert_nearest
 from dbanon.kernels.streams.sliding_window import (
     LAST_ARRIVAL,
+    NO_LIMIT,
     PENDING,
     SUPPRESSED,
     add_diverse_records,
@@ -104,7 +105,7 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
     """
     steps = np.int64(0)
     while True:
-        x, steps = next_due(steps, max_steps, options, state, records, attributes)
+        x, steps = next_due(steps, max_steps, options, NO_LIMIT, state, records, attributes)
         if x < 0:
             return steps
         steps += state[0] - x + state[3]
@@ -241,7 +242,7 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
     """
     steps = np.int64(0)
     while True:
-        x, steps = next_due(steps, max_steps, options, state, records, attributes)
+        x, steps = next_due(steps, max_steps, options, NO_LIMIT, state, records, attributes)
         if x < 0:
             return steps
         common, merged, n_examined = _gather_partitions(

@@ -17,8 +17,14 @@ from dbanon.kernels.streams.nearest import PENDING as PENDING, nearest_persons
 
 SUPPRESSED = -1
 
+N_PENDING = 6
+"""Index in `state` of the number of pending records, in algorithms that limit it."""
+
 LAST_ARRIVAL = 8
 """Index in `state` of the place at which the last record arrived; it may have been published in an earlier call."""
+
+NO_LIMIT = 2**62
+"""A number of records that is never reached."""
 
 
 @kernel_part
@@ -186,12 +192,14 @@ class FadsOptions(NamedTuple):
 
     Attributes:
         ends: The stream ends after the records of this call, so all are published.
-        delta: A record is published once this many records have arrived since.
+        delta: A record is published once this many records have arrived since, itself included.
+        max_pending: The oldest pending record is published once this many records are pending.
         life: Number of arrivals after which a class is not reused any more.
     """
 
     ends: bool
     delta: int
+    max_pending: int
     life: int
 
 
@@ -199,13 +207,15 @@ class FadsOptions(NamedTuple):
 def fads_steps(state, max_steps, options, requirement, records, classes, attributes, search):
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    The oldest pending record is due once `delta` records have arrived, counted from itself; with `ends`, all are due at
-    the end. A due record is published with the stored class of least loss that covers it and was made less than `life`
-    arrivals ago, if that loses less than a group of its nearest records or there are too few for a group; else with the
-    group, as a new class that is stored. With neither, it is suppressed. All arrays are updated in place.
+    The oldest pending record is due once `delta` records have arrived, counted from itself, or `max_pending` records
+    are pending; with `ends`, all are due at the end. A due record is published with the stored class of least loss that
+    covers it and was made less than `life` arrivals ago, if that loses less than a group of its nearest records or
+    there are too few for a group; else with the group, as a new class that is stored. With neither, it is suppressed.
+    All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        state: int64 counters: records added, oldest pending record, classes, stored classes; [6] pending records, [8]
+            last arrival.
         max_steps: Number of examined records after which to return.
         options: `FadsOptions`.
         requirement: `RequirementArrays`.
@@ -216,7 +226,7 @@ def fads_steps(state, max_steps, options, requirement, records, classes, attribu
     """
     steps = np.int64(0)
     while True:
-        x, steps = next_due(steps, max_steps, options, state, records, attributes)
+        x, steps = next_due(steps, max_steps, options, options.max_pending, state, records, attributes)
         if x < 0:
             return steps
         steps += state[0] - x
@@ -231,7 +241,9 @@ def fads_steps(state, max_steps, options, requirement, records, classes, attribu
             search.group_records,
             search.distances,
         )
-        publish_due_record(x, number, state, options.life, records, classes, attributes, search.group_records)
+        state[N_PENDING] -= publish_due_record(
+            x, number, state, options.life, records, classes, attributes, search.group_records
+        )
 
 
 @kernel_part
@@ -239,7 +251,8 @@ def publish_due_record(x, number, state, life, records, classes, attributes, gro
     """Publish record `x` with its group as a new class, or alone with a stored class that covers it and loses less.
 
     A new class is stored for reuse. Without a group, a stored class that covers the record is used, whatever its loss;
-    without both, the record is suppressed. Stored classes made `life` or more arrivals ago are removed first.
+    without both, the record is suppressed. Stored classes made `life` or more arrivals ago are removed first. Returns
+    the number of records that are published or suppressed.
 
     Args:
         x: Number of the record.
@@ -264,7 +277,9 @@ def publish_due_record(x, number, state, life, records, classes, attributes, gro
         publish_group(x, number, group_records, new, arrival, records)
         store_class(new, arrival, state, classes)
     else:
+        number = np.int64(0)
         records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
+    return number + 1
 
 
 @kernel_part
@@ -312,28 +327,30 @@ def is_due(x, delta, state, ends, records):
 
 
 @kernel_part
-def next_due(steps, max_steps, options, state, records, attributes):
+def next_due(steps, max_steps, options, max_pending, state, records, attributes):
     """Add records until one is due; return it (not yet published), and the number of examined records so far.
 
-    Only a record that is due ends the search early; the record is -1 if all are added and none is due, or if
-    `max_steps` were examined.
+    A record is due by its age (see `is_due`), or as the oldest of `max_pending` pending records. Only a record that is
+    due ends the search early; the record is -1 if all are added and none is due, or if `max_steps` were examined.
 
     Args:
         steps: Number of records examined before.
         max_steps: Number of examined records after which to return.
         options: The options of the algorithm, of which `delta` and `ends` are used.
-        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
-            arrival; updated in place.
+        max_pending: Number of pending records at which the oldest is due; NO_LIMIT if their number is not counted.
+        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [6]
+            records added and not subtracted by the caller, [8] last arrival; updated in place.
         records: `RecordArrays`.
         attributes: `AttributeArrays`; seen_ranges are updated in place.
     """
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
-        if x < state[0] and is_due(x, options.delta, state, options.ends, records):
+        if x < state[0] and (state[N_PENDING] >= max_pending or is_due(x, options.delta, state, options.ends, records)):
             return x, steps
         if state[0] == len(records.arrived_at):
             break
         add_next_record(state, records, attributes)
+        state[N_PENDING] += 1
         steps += 1
     return np.int64(-1), steps
 

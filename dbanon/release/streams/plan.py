@@ -73,7 +73,9 @@ class StreamView:
 
     Attributes:
         arrived_at, published_at, delay, suppressed, reused: Names of added columns.
-        delta: The greatest number of arrivals that a record may be pending for.
+        delta: The number of arrivals, the record itself counted, at which a record may not be pending any more; if
+            `limits_pending`, the number of records that may not be pending at the same time.
+        limits_pending: `delta` limits the number of pending records, not their delay.
         drops_suppressed: Suppressed records have no rows.
         maybe_match: NULL may occur among the values of a class.
         widens_classes: Classes are published wider than their records span.
@@ -86,6 +88,7 @@ class StreamView:
     suppressed: Sql
     reused: Sql
     delta: int
+    limits_pending: bool
     drops_suppressed: bool
     maybe_match: bool
     widens_classes: bool
@@ -257,6 +260,7 @@ def fill_stream_template(
     view = StreamView(
         **{name: identifier(column_name) for name, column_name in names.items()},
         delta=int(options["delta"]),
+        limits_pending=algorithm.limits_pending(spec.run.options),
         drops_suppressed=options["suppress"] == "drop",
         maybe_match=algorithm.maybe,
         widens_classes=algorithm.widens,

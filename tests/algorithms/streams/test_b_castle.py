@@ -70,7 +70,7 @@ def number_arrivals(values: list[int]) -> Arrivals:
 
 
 def test_b_castle_equals_hand_traced_stream() -> None:
-    """k = 2, delta = 6, beta = 2, mu = 2, alpha = 3, one number.
+    """k = 2, delta = 7, beta = 2, mu = 2, alpha = 3, one number.
 
     1: 0 opens A; 2: 10 opens B. 3: 4 and 4: 6 join A, which they widen least. Each time 0 is farthest from the center
     of A, and B would lose more by it. 5: A is full, so only B is free, and 5 opens C. 6: 7 joins C, 7: 9 joins B; 0 is
@@ -82,7 +82,7 @@ def test_b_castle_equals_hand_traced_stream() -> None:
     remaining = run(
         number_arrivals([0, 10, 4, 6, 5, 7, 9, 1, 2, 8, 3]),
         StreamModel(2),
-        {"delta": 6, "beta": 2, "mu": 2, "alpha": 3},
+        {"delta": 7, "beta": 2, "mu": 2, "alpha": 3},
     )
     assert remaining.class_ids.tolist() == [0, 1, 0, 0, 2, 2, 1, 2, 3, SUPPRESSED, 3]
     assert remaining.published_at.tolist() == [7, 8, 7, 7, 11, 11, 8, 11, 11, 11, 11]
@@ -97,7 +97,7 @@ def test_b_castle_merges_small_clusters_reaching_k() -> None:
     The 4 is due: with 3 it would lose 0.1, but be two records short of four; with the three 7 it loses 0.3 and is four.
     The remaining clusters are too small.
     """
-    options = {"delta": 6, "beta": 5, "mu": 2, "alpha": 8}
+    options = {"delta": 7, "beta": 5, "mu": 2, "alpha": 8}
     remaining = run(number_arrivals([4, 10, 0, 3, 7, 7, 7]), StreamModel(4), options)
     assert remaining.class_ids.tolist() == [0, SUPPRESSED, SUPPRESSED, SUPPRESSED, 0, 0, 0]
 

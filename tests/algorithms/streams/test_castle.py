@@ -68,7 +68,7 @@ def number_arrivals(values: list[int], sensitive: list[int] | None = None) -> Ar
 
 
 def test_castle_equals_hand_traced_stream() -> None:
-    """k = 2, delta = 4, beta = 2, mu = 2, one number.
+    """k = 2, delta = 5, beta = 2, mu = 2, one number.
 
     1: 0 opens A. 2: 1 would widen it by all that was seen, which is more than no loss, so it opens B. 3: 10 widens B
     least, by 0.9, and there are two clusters, so it joins. 4: 2 joins B, which it does not widen. 5: 0 joins A; 1 is
@@ -83,7 +83,7 @@ def test_castle_equals_hand_traced_stream() -> None:
     stored, class 5, 5-5, is. 17: 2 opens G. The stream ends, and it is suppressed.
     """
     came = number_arrivals([0, 1, 10, 2, 0, 0, 9, 8, 7, 6, 9, 3, 5, 5, 5, 5, 2])
-    remaining = run(came, StreamModel(2), {"delta": 4, "beta": 2, "mu": 2})
+    remaining = run(came, StreamModel(2), {"delta": 5, "beta": 2, "mu": 2})
     assert remaining.class_ids.tolist() == [0, 1, 1, 1, 0, 0, 2, 3, 3, 3, 2, 4, 4, 5, 5, 4, SUPPRESSED]
     assert remaining.published_at.tolist() == [5, 6, 6, 6, 5, 10, 11, 11, 11, 11, 11, 16, 16, 16, 16, 16, 17]
     assert remaining.lows.tolist() == [[0], [1], [9], [6], [3], [5]]
@@ -93,7 +93,7 @@ def test_castle_equals_hand_traced_stream() -> None:
 
 def test_outlier_suppressed_if_most_clusters_are_larger() -> None:
     """0, 5 and 10 open clusters, of which 5 and 10 grow before the 0 is due."""
-    remaining = run(number_arrivals([0, 5, 10, 5, 10]), StreamModel(2), {"delta": 4, "beta": 3, "mu": 2})
+    remaining = run(number_arrivals([0, 5, 10, 5, 10]), StreamModel(2), {"delta": 5, "beta": 3, "mu": 2})
     assert remaining.class_ids.tolist() == [SUPPRESSED, 0, 1, 0, 1]
     assert remaining.published_at.tolist() == [5, 5, 5, 5, 5]
 

@@ -54,7 +54,7 @@ def test_cudsa_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
         remaining = run(came, model, options)
         plain_cudsa = Cudsa(came, model.k, model.min_values, options)
         check_plain_loop(remaining, plain_cudsa, seed)
-        refuse_broken(came, model, remaining, int(str(options["delta"])) - 1)
+        refuse_broken(came, model, remaining, int(str(options["delta"])))
 
 
 @pytest.mark.all_cases

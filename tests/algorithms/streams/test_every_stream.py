@@ -28,7 +28,8 @@ def test_stream_saved_after_last_record_resumes_equally(system: StreamAlgorithm)
         model = StreamModel(3, (2,) * (seed % 3))
         remaining = run(came, None, True)
         assert remaining.last_arrival == came.n_records
-        refuse_broken(came, model, remaining, DELTA, allow_null_in_class=system.maybe)
+        limits_pending = system.limits_pending(options(system))
+        refuse_broken(came, model, remaining, DELTA, allow_null_in_class=system.maybe, limits_pending=limits_pending)
         waited += int((run(came, None, False).class_ids == PENDING).sum())
         for cuts in ([came.n_records], [came.n_records, came.n_records], [7, 7, 40, came.n_records]):
             assert_equal_states(resume_at_cuts(came, run, cuts, system.state_layout.by_record), remaining)

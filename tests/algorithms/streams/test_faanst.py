@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle.stream_faanst import Faanst
-from support.streams import check_cuts, check_plain_loop, random_arrivals, refuse_broken
+from support.streams import assert_equal_states, check_cuts, check_plain_loop, random_arrivals, refuse_broken
 
 from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamState, build_arrivals, find
 from dbanon.algorithms.streams.faanst import MODES, excluded_parameter
@@ -100,7 +100,16 @@ def test_faanst_mu_must_lie_between_k_and_delta() -> None:
         "at most 10, because more records are never pending",
     )
     assert excluded_parameter({"delta": 10, "mu": 10}, 10) is None
+    assert excluded_parameter({"delta": 10, "mu": None}, 10) is None
     came, model, options = case(1)
     for mu in (2, 1000):  # the function itself accepts them
         remaining = run(came, model, {**options, "mu": mu})
         refuse_broken(came, model, remaining, int(str(options["delta"])))
+
+
+def test_faanst_clusters_95_percent_of_delta_by_default() -> None:
+    came = random_arrivals(3, 400, values=30)
+    options = {"mode": "passive", "threshold": 0.5, "clusters": "kmeans", "seed": 0}
+    for delta, mu in ((100, 95), (39, 38), (6, 6)):
+        default, explicit = (run(came, StreamModel(6), {**options, "delta": delta, "mu": m}) for m in (None, mu))
+        assert_equal_states(default, explicit)

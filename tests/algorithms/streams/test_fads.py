@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from oracle.stream_fads import Fads
@@ -11,7 +13,7 @@ from dbanon.algorithms.streams import SUPPRESSED, Arrivals, StreamModel, StreamS
 from dbanon.encoding.encoded_table import NumericAttribute
 from dbanon.kernels.streams.nearest import BATCH_RECORDS
 
-Options = dict[str, int]
+Options = dict[str, Any]
 
 
 def run(
@@ -39,7 +41,8 @@ def case(seed: int) -> tuple[Arrivals, StreamModel, Options]:
     )
     model = StreamModel(int(random.integers(2, 6)), (2,) * sensitive)
     delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 50))
-    return came, model, {"delta": delta, "reuse_window": int(random.choice([0, 1, 5, 30, 1000]))}
+    trigger = ("size", "age")[seed % 2]
+    return came, model, {"delta": delta, "reuse_window": int(random.choice([0, 1, 5, 30, 1000])), "trigger": trigger}
 
 
 @pytest.mark.all_cases
@@ -51,14 +54,15 @@ def test_fads_equals_plain_loop_and_meets_k_l_delta(part: int) -> None:
         plain_fads = Fads(came, model.k, model.min_values, **options)
         check_plain_loop(remaining, plain_fads, seed)
         assert remaining.made_at.tolist() == plain_fads.born, seed
-        refuse_broken(came, model, remaining, options["delta"])
+        refuse_broken(came, model, remaining, options["delta"], limits_pending=options["trigger"] == "size")
 
 
 def test_fads_with_pending_beyond_batch_equals_plain_loop() -> None:
     came = random_arrivals(5, 700, nulls=True, persons=True, values=200)
-    remaining = run(came, StreamModel(5), {"delta": BATCH_RECORDS + 130, "reuse_window": 50})
-    plain_fads = Fads(came, 5, (), BATCH_RECORDS + 130, 50)
-    assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (plain_fads.out, plain_fads.step)
+    for trigger in ("size", "age"):
+        options = {"delta": BATCH_RECORDS + 130, "reuse_window": 50, "trigger": trigger}
+        remaining, plain_fads = run(came, StreamModel(5), options), Fads(came, 5, (), **options)
+        assert (remaining.class_ids.tolist(), remaining.published_at.tolist()) == (plain_fads.out, plain_fads.step)
 
 
 def test_fads_result_independent_of_batching() -> None:
@@ -67,7 +71,7 @@ def test_fads_result_independent_of_batching() -> None:
 
 
 def test_fads_equals_hand_traced_stream() -> None:
-    """k = 2, delta = 3, reuse_window = 4, one number.
+    """k = 2, delta = 3 by age, reuse_window = 4, one number.
 
     1: 0; 2: 4; 3: 1, and the 0 is due: with the 1 it is class 0, 0-1. 4: 5, with the 4 that is due class 1, 4-5. 5: 4;
     6: 10; 7: 8, and the 4 is due: class 0 was made four arrivals ago and is forgotten, class 1 covers 4 and loses 0.1,
@@ -79,7 +83,7 @@ def test_fads_equals_hand_traced_stream() -> None:
     came = build_arrivals(
         [NumericAttribute(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64)
     )
-    remaining = run(came, StreamModel(2), {"delta": 3, "reuse_window": 4})
+    remaining = run(came, StreamModel(2), {"delta": 3, "reuse_window": 4, "trigger": "age"})
     assert remaining.class_ids.tolist() == [0, 1, 0, 1, 1, 2, 3, 2, 3, 2, SUPPRESSED]
     assert remaining.published_at.tolist() == [3, 4, 3, 4, 7, 8, 9, 8, 9, 11, 11]
     assert remaining.lows.tolist() == [[0], [4], [9], [3]]
@@ -96,7 +100,42 @@ def test_fads_adds_farther_record_for_second_value() -> None:
     value, people = np.array([[0], [1], [1], [7], [2]], np.int32), np.array([0, 1, 2, 3, 0])
     sensitive = np.array([[0], [0], [-1], [1], [0]])
     came = build_arrivals([NumericAttribute(np.arange(8.0), integral=True)], value, people, sensitive)
-    remaining = run(came, StreamModel(2, (2,)), {"delta": 5, "reuse_window": 9})
+    remaining = run(came, StreamModel(2, (2,)), {"delta": 5, "reuse_window": 9, "trigger": "age"})
     assert remaining.class_ids.tolist() == [0, 0, 0, 0, 0]
     assert remaining.published_at.tolist() == [5, 5, 5, 5, 5]
     assert (remaining.lows.tolist(), remaining.highs.tolist()) == ([[0]], [[7]])
+
+
+def test_fads_by_size_publishes_when_delta_records_are_pending() -> None:
+    """k = 2, delta = 3 by size, no reuse, one number: 0 9 1 | 8 | 9 7 | ...
+
+    3: three are pending, and the 0 is published with the 1 as class 0. 5: 9, 8 and 9 are pending, and the 9 is
+    published with the other 9, by age it would have been due at 4. 7: 8, 5 and 0 are pending, and the 8 is published
+    with the 5. At the end, the 0 has no other record and no class.
+    """
+    value = np.array([[0], [9], [1], [8], [9], [5], [0]], np.int32)
+    came = build_arrivals(
+        [NumericAttribute(np.arange(10.0), integral=True)], value, np.arange(7), np.zeros((7, 0), np.int64)
+    )
+    remaining = run(came, StreamModel(2), {"delta": 3, "reuse_window": 0, "trigger": "size"})
+    assert remaining.class_ids.tolist() == [0, 1, 0, 2, 1, 2, SUPPRESSED]
+    assert remaining.published_at.tolist() == [3, 5, 3, 7, 5, 7, 7]
+    by_age = run(came, StreamModel(2), {"delta": 3, "reuse_window": 0, "trigger": "age"})
+    assert by_age.class_ids.tolist() == [0, 1, 0, 1, 2, 2, SUPPRESSED]
+    assert by_age.published_at.tolist() == [3, 4, 3, 4, 7, 7, 7]
+
+
+def test_fads_by_size_keeps_bound_of_delay() -> None:
+    """No record is pending for more than delta - 1 times as many arrivals as a class has records.
+
+    A far record stays pending as long as each class is formed of the oldest record and a later one.
+    """
+    delta, k = 4, 3
+    value = np.array([[0], [50]] + [[i % 2] for i in range(60)], np.int32)
+    came = build_arrivals(
+        [NumericAttribute(np.arange(51.0), integral=True)], value, np.arange(62), np.zeros((62, 0), np.int64)
+    )
+    remaining = run(came, StreamModel(k), {"delta": delta, "reuse_window": 0, "trigger": "size"})
+    refuse_broken(came, StreamModel(k), remaining, delta, limits_pending=True)
+    longest = (remaining.published_at - came.arrived).max()
+    assert delta <= longest <= (delta - 1) * k

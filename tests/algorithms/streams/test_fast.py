@@ -73,10 +73,10 @@ def test_fast_result_independent_of_workers(workers: int) -> None:
     )
 
 
-def test_fast_without_lookahead_equals_fads() -> None:
+def test_fast_without_lookahead_equals_fads_by_age() -> None:
     for seed in range(100):
         came, model, options = case(seed)
-        fads = find("fads").run(came, model, options, lambda: None, None, True)
+        fads = find("fads").run(came, model, {**options, "trigger": "age"}, lambda: None, None, True)
         assert_equal_states(run(came, model, {**options, "lookahead": 0}), fads)
 
 

@@ -180,8 +180,9 @@ def test_gate_refuses_small_late_or_split_stream_classes(
     con: Any, monkeypatch: pytest.MonkeyPatch, kind: str, spoil: Callable[[StreamState], StreamState]
 ) -> None:
     patch_stream_results(monkeypatch, spoil)
+    by_age = ", trigger := 'age'"
     with pytest.raises(duckdb.Error, match=REFUSED):
-        con.execute(f"SELECT count(*) FROM {call('fads' + kind)}").fetchall()
+        con.execute(f"SELECT count(*) FROM {call('fads' + kind, by_age)}").fetchall()
 
 
 @pytest.mark.parametrize(
