@@ -18,7 +18,7 @@ from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import Message, error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
-from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.sqltext.quote import Sql, identifier, literal, text
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
 
@@ -155,7 +155,8 @@ def column_message_values(function: str, release: Source) -> dict[str, object]:
     Returns:
         - `reasons`: SQL of what can be wrong with a hierarchy, by the name of the check.
         - `messages`: In each, `name` is SQL of its name, and `message` SQL of a text for DuckDB's `format`, into which
-          the fields of the column are inserted. If the detail is the count 1, the text is `message_of_one`.
+          the fields of the column are inserted. If the detail is the count 1, the text is `message_of_one`,
+          which is NULL for messages without a count.
           `is_of_hierarchy` is whether only columns with a hierarchy have the message.
     """
     errors_of_one = _column_errors(function, release, "1")
@@ -165,7 +166,9 @@ def column_message_values(function: str, release: Source) -> dict[str, object]:
             {
                 "name": text(name),
                 "message": _format_text(error_sql(error)),
-                "message_of_one": _format_text(error_sql(errors_of_one[name])),
+                "message_of_one": _format_text(error_sql(errors_of_one[name]))
+                if name != "malformed"
+                else literal(None),
                 "is_of_hierarchy": name in ("malformed", "uncovered"),
             }
             for name, error in _column_errors(function, release, _COUNT_MARK).items()

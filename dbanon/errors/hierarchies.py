@@ -103,7 +103,8 @@ class ReservedValueError(DbanonError):
     message = (
         "{table}.{column}: {count} distinct {count:value is|values are} '*' or equal to the label of an inner node, "
         "so a reader could "
-        "not distinguish them from generalized values. Hint: rename them, declare a '*' that means a missing value in "
+        "not distinguish {count:it|them} from generalized values. Hint: rename {count:it|them}, declare a '*' that "
+        "means a missing value in "
         "missing_codes, or pass escape_labels = true to publish such values with a backslash in front."
     )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['star']);", (SHAPES,))

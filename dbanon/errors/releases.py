@@ -235,7 +235,7 @@ class LedgerBusyError(DbanonError):
 class SmallDifferencesRefusedError(RefusedError):
     """A version whose differences from other versions reveal groups that are too small."""
 
-    message_pattern = "could isolate them by subtraction"
+    message_pattern = "could isolate (it|them) by subtraction"
     example = Example(
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;", (*_VISITS, "DELETE FROM few WHERE patient_number = 100007;")
     )

@@ -45,11 +45,15 @@ def test_failed_check_without_message_raises() -> None:
 
 def test_texts_are_inserted_as_they_are() -> None:
     table, count = sql_placeholder("'a{}b'"), sql_placeholder("7")
-    errors_by_name = {
-        "nulls": errors.UnexpectedNullError("kacpc", table, "{_}", count),
-        "no values": errors.ColumnAllNullError("kacpc", table, "x {} y"),
-        "NaN": errors.NonFiniteValueError("kacpc", table, "z", count),
-    }
+
+    def errors_by_name(table: str, count: object) -> dict[str, Exception]:
+        """Return the errors of three checks by name."""
+        return {
+            "nulls": errors.UnexpectedNullError("kacpc", table, "{_}", count),
+            "no values": errors.ColumnAllNullError("kacpc", table, "x {} y"),
+            "NaN": errors.NonFiniteValueError("kacpc", table, "z", count),
+        }
+
     template = """
     {%- from 'shared/messages.sql' import message_text, named_messages with context -%}
     WITH checks AS (
@@ -66,6 +70,6 @@ def test_texts_are_inserted_as_they_are() -> None:
         LEFT JOIN check_messages AS m ON m.name = (failure).name
     )
     """
-    values = {"errors": {name: error_sql(error) for name, error in errors_by_name.items()}}
+    values = {"errors": {name: error_sql(error) for name, error in errors_by_name(table, count).items()}}
     messages = {row[0] for row in duckdb.sql(fill_text(template, values)).fetchall()}
-    assert messages == {str(error).replace(table, "a{}b").replace(count, "7") for error in errors_by_name.values()}
+    assert messages == {str(error) for error in errors_by_name("a{}b", 7).values()}

@@ -228,10 +228,8 @@ column_messages AS (
 {% endmacro %}
 {% macro first_column_problem() -%}
         (
-            SELECT format(
-                CASE WHEN p.detail = '1' THEN m.message_of_one ELSE m.message END,
-                c.table_name, c.column_name, p.detail, c.hierarchy, c.forms, c.uncovered_call
-            )
+            SELECT format(coalesce(CASE WHEN p.detail = '1' THEN m.message_of_one END, m.message), c.table_name,
+                c.column_name, p.detail, c.hierarchy, c.forms, c.uncovered_call)
             FROM column_problems AS p
             JOIN compared_columns AS c USING (attribute)
             JOIN column_messages AS m USING (name)

@@ -119,9 +119,7 @@ def test_shared_scope_links_columns(stays: Any) -> None:
 def test_uniquely_linked_person_stops_release(stays: Any, change: str, persons: int) -> None:
     stays.execute(change)
     for kind in ("", "_classes", "_metrics"):
-        message = (
-            f"{persons} persons? of stays (is|are) singled out by their linked rows: the pseudonyms patient, stay show"
-        )
+        message = f"{persons} persons? of stays (is|are) singled out by their linked rows: the pseudonyms patient, stay"
         assert_refused(stays, f"FROM mondrian{kind}('stays', k=10)", message)
     assert stays.sql("FROM mondrian('stays', k=10, withhold=['patient', 'stay'])").fetchall()
 
