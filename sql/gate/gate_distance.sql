@@ -5,5 +5,5 @@
     {%- else -%} ({{ high }}::HUGEINT - {{ low }}::HUGEINT)::DOUBLE {%- endif -%}
 {%- endmacro %}
 {% macro ends(r, end) -%}
-    {%- if typed -%} v.{{ end|of(r) }} {%- else -%} {{ 'allowed'|of(r) }}.{{ sql(end) }} {%- endif -%}
+    {%- if typed -%} v.{{ end|of(r) }} {%- else -%} a.{{ sql(end) }} {%- endif -%}
 {%- endmacro %}

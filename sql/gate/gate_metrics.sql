@@ -3,7 +3,12 @@
 {%- from 'gate/gate_distance.sql' import apart with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'gate/checks.sql' import sizes with context -%}
+{%- from 'gate/column_rows.sql' import column_numbers -%}
+{%- from 'shared/hierarchies.sql' import setting with context -%}
 {%- set plain = unchanged|rejectattr('is_link')|list -%}
+{%- set climbing = rules|rejectattr('is_number')|list -%}
+{%- set lifted = [] -%}
+{%- for r in climbing if r.min_level and quasi[r.i].rows -%}{%- if lifted.append(r) -%}{%- endif -%}{%- endfor -%}
 {% include 'gate/class_loss.sql' %}
 {% macro coded(r) -%}
     CASE WHEN {{ r.column }} IS NOT NULL \
@@ -51,12 +56,26 @@ stated_check AS MATERIALIZED (
         {% endfor %}
         {% if not noise %}
         UNION ALL
-        SELECT 'class_size_average', avg(size) FROM regrouped_classes
-        UNION ALL
-        SELECT 'c_avg', avg(size) / {{ k }} FROM regrouped_classes
-        UNION ALL
-        SELECT 'risk_average', sum(v.size / p.size::DOUBLE) / sum(v.size) FROM regrouped_classes AS v \
-            JOIN ({{ sizes() }}) AS p ON p.class_id = v.class_id
+        SELECT unnest([
+            {'metric': 'classes', 'value': count(*)::DOUBLE},
+            {'metric': 'is_single_class', 'value': CASE WHEN count(*) > 1 THEN 0 ELSE 1 END},
+            {'metric': 'class_size_average', 'value': avg(v.size)},
+            {'metric': 'class_size_greatest', 'value': max(v.size)},
+            {'metric': 'c_avg', 'value': avg(v.size) / {{ k }}},
+            {'metric': 'k', 'value': min(p.size)},
+            {'metric': 'risk_highest', 'value': 1.0::DOUBLE / min(p.size)},
+            {'metric': 'risk_average', 'value': sum(v.size / p.size::DOUBLE) / sum(v.size)},
+            {% if can_check_loss %}
+            {'metric': 'information_loss', 'value': sum(v.size * l.loss) * {{ rules|length }}},
+            {'metric': 'precision', 'value': 1 - sum(v.size * l.loss) / sum(v.size)},
+            {% endif %}
+            {'metric': 'discernibility', 'value': sum(v.size::DOUBLE * v.size::DOUBLE)}
+        ], max_depth := 2)
+        FROM regrouped_classes AS v
+        FULL JOIN ({{ sizes() }}) AS p ON p.class_id = v.class_id
+        {% if can_check_loss %}
+        LEFT JOIN own_loss AS l ON l.class_id = v.class_id
+        {% endif %}
         {% if plain and not person %}
         UNION ALL
         SELECT 'k_full_record', min(size) \
@@ -67,68 +86,53 @@ stated_check AS MATERIALIZED (
             FROM (SELECT sum(len({{ copies }})) AS size FROM published_rows \
             GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
         {% endif %}
-        {% if can_check_loss %}
-        UNION ALL
-        SELECT 'information_loss', sum(size * loss) * {{ rules|length }} FROM own_loss
-        {% endif %}
-        UNION ALL
-        SELECT 'classes', count(*) FROM regrouped_classes
-        UNION ALL
-        SELECT 'is_single_class', CASE WHEN count(*) > 1 THEN 0 ELSE 1 END FROM regrouped_classes
-        UNION ALL
-        SELECT 'k', min(size) FROM ({{ sizes() }})
-        UNION ALL
-        SELECT 'risk_highest', 1.0::DOUBLE / min(size) FROM ({{ sizes() }})
-        UNION ALL
-        SELECT 'class_size_greatest', max(size) FROM regrouped_classes
-        UNION ALL
-        SELECT 'discernibility', sum(size::DOUBLE * size::DOUBLE) FROM regrouped_classes
-        {% if can_check_loss %}
-        UNION ALL
-        SELECT 'precision', 1 - sum(size * loss) / sum(size) FROM own_loss
-        {% endif %}
         {% if can_check_squares %}
         UNION ALL
         {# Variance times records, over the range of all; a category counts those that do not have the mode. #}
         SELECT 'square_error', coalesce(sum(error), 0)
         FROM (
-            {% for r in rules %}
-            {% if r.is_number %}
+            {% for r in rules if r.is_number %}
             SELECT CASE WHEN filled IS NULL THEN 0 WHEN filled < size THEN size \
                 ELSE greatest(squares - total * total / size, 0) END AS error
             FROM (
                 SELECT class_id, sum(size)::DOUBLE AS size, sum(size) FILTER (WHERE x IS NOT NULL) AS filled, \
                     sum(size * x) AS total, sum(size * x * x) AS squares
                 FROM (
-                    SELECT o.class_id, o.size, CASE WHEN o.x IS NOT NULL \
-                        THEN coalesce({{ apart(r.compared, sql('o.x'), sql('e.low')) }} \
-                        / nullif({{ apart(r.compared, sql('e.high'), sql('e.low')) }}, 0), 0.0) END AS x
-                    FROM (SELECT class_id, size, {{ coded(r) }} AS x FROM class_originals) AS o,
-                        (SELECT min({{ coded(r) }}) AS low, max({{ coded(r) }}) AS high FROM class_originals) AS e
+                    SELECT class_id, size, CASE WHEN x IS NOT NULL \
+                        THEN coalesce({{ apart(r.compared, sql('x'), sql('min(x) OVER ()')) }} \
+                        / nullif({{ apart(r.compared, sql('max(x) OVER ()'), sql('min(x) OVER ()')) }}, 0), 0.0) END AS x
+                    FROM (SELECT class_id, size, {{ coded(r) }} AS x FROM class_originals)
                 )
                 GROUP BY class_id
             )
-            {% else %}
+            {% if not loop.last or climbing %}UNION ALL{% endif +%}
+            {% endfor %}
+            {% if climbing %}
             SELECT CASE WHEN sum(size) FILTER (WHERE x IS NOT NULL) < sum(size) THEN sum(size) \
                 ELSE sum(size) - max(size) END AS error
             FROM (
-                SELECT o.class_id, {% if not r.min_level %}o.{{ r.column }}{% elif quasi[r.i].rows %}c.lifted\
-                    {% else %}CASE WHEN o.{{ r.column }} IS NOT NULL THEN '*' END{% endif %} AS x, sum(o.size) AS size
-                FROM class_originals AS o
-                {% if r.min_level and quasi[r.i].rows %}
+                SELECT o.class_id, o.tree, {% if lifted %}coalesce(c.lifted, o.x){% else %}o.x{% endif %} AS x, \
+                    sum(o.size) AS size
+                FROM (
+                    SELECT class_id, size, {{ column_numbers(climbing) }} AS tree, unnest([{% for r in climbing %}\
+                        {% if r.min_level and not quasi[r.i].rows %}CASE WHEN {{ r.column }} IS NOT NULL THEN '*' END\
+                        {% else %}{{ r.column }}{% endif %}{{ sql(', ') if not loop.last }}{% endfor %}]) \
+                        COLLATE POSIX AS x
+                    FROM class_originals
+                ) AS o
+                {% if lifted %}
                 LEFT JOIN (
-                    SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], \
-                        ' > ') AS lifted
+                    SELECT tree, value, array_to_string(labels[least({{ setting(lifted, 'min_level', 0, sql('tree')) }}, \
+                        len(labels) - 1) + 1:], ' > ') AS lifted
                     FROM ancestor_paths
-                    WHERE tree = {{ r.tree }} AND parent IS NULL
-                ) AS c ON c.value = o.{{ r.column }}
+                    WHERE parent IS NULL AND tree IN ({% for r in lifted %}{{ r.tree }}{{ sql(', ') if not loop.last }}\
+                        {% endfor %})
+                ) AS c ON c.tree = o.tree AND c.value = o.x
                 {% endif %}
                 GROUP BY ALL
             )
-            GROUP BY class_id
+            GROUP BY class_id, tree
             {% endif %}
-            {% if not loop.last %}UNION ALL{% endif %}
-            {% endfor %}
         )
         {% endif %}
         {% endif %}

@@ -2,10 +2,10 @@
     builds its hash table on the narrow side, and it loses no record: the gate sees one without a class. Class -1 is
     suppressed. -#}
 {% macro records() -%}
-source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid
-    {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.{{ q.column }} \
-        IS NOT NULL{% endfor %}{% endif %}
-    {% if suppress %}{% if nulls == 'drop' %} AND {% else %}WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif %}
+source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid\
+    {% if nulls == 'drop' %} WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.{{ q.column }} \
+        IS NOT NULL{% endfor %}{% endif %}\
+    {% if suppress %}{% if nulls == 'drop' %} AND {% else %} WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif +%}
 {%- endmacro %}
 {#- The number of records: in the class, or all if there is no class. -#}
 {% macro dealt() -%} coalesce(l.size, s.size) {%- endmacro %}

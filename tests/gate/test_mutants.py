@@ -355,14 +355,14 @@ def test_loosened_policy_detected_by_gate_alone(people: Any, monkeypatch: pytest
 
 
 FORMULAS: dict[str, tuple[str, str]] = {
-    "records": ("records AS value", "records + 1 AS value"),
-    "classes": ("classes AS value", "classes - 1 AS value"),
-    "k": ("min(", "max("),
-    "suppressed": ("sum(size), 0)", "sum(size), 0) + 1"),
+    "records": ("records", "records + 1"),
+    "classes": ("classes", "classes - 1"),
+    "k": ("smallest", "largest"),
+    "suppressed": ("suppressed", "suppressed + 1"),
     "precision": ("1 - ", "1.1 - "),
-    "square_error": ("categories", "categories + 1"),
+    "square_error": ("class_error", "class_error + 1"),
     "discernibility": ("squares_of_classes", "squares_of_clusters + 1"),
-    "class_size_greatest": ("max(size)", "min(size)"),
+    "class_size_greatest": ("largest", "smallest"),
     "risk_highest": ("1.0", "0.5"),
 }
 
@@ -371,15 +371,15 @@ FORMULAS: dict[str, tuple[str, str]] = {
 def test_wrong_metric_formula_detected(people: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     old, new = FORMULAS[name]
     real = metrics.all_metrics()
-    assert any(m.name == name and old in m.sql for m in real), "the mutant no longer applies"
-    spoiled = [replace(m, sql=m.sql.replace(old, new)) if m.name == name else m for m in real]
+    assert any(m.name == name and old in m.value for m in real), "the mutant no longer applies"
+    spoiled = [replace(m, value=m.value.replace(old, new)) if m.name == name else m for m in real]
     monkeypatch.setattr(plan.metrics, "all_metrics", lambda: spoiled)
     refusal_message(people, "kacpc_metrics")
 
 
 SUMS = {
-    "squares": ("release/plan/dispersion.sql", "{{ 'squares'|of(q) }} - 2 *", "{{ 'squares'|of(q) }} - 1 *"),
-    "modes": ("release/plan/dispersion.sql", "SELECT max(size) AS most", "SELECT min(size) AS most"),
+    "squares": ("release/plan/dispersion.sql", "squares - 2 *", "squares - 1 *"),
+    "modes": ("release/plan/dispersion.sql", "max(size) AS most", "min(size) AS most"),
     "widths": ("release/plan/number_column.sql", "nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0)", "1e6"),
     "heights": ("release/plan/hierarchy_columns.sql", "(size.levels - t.depth - 1)", "(size.levels - t.depth)"),
 }

@@ -199,10 +199,10 @@ _FAULTS = {
     ),
     # Metrics
     "precision is the loss": Fault(
-        "sql/release/metrics/precision.sql", "1 - sum(", "sum(", ("tests/release/plan/test_metrics.py",)
+        "sql/release/metrics/precision.sql", "value: 1 - ", "value: ", ("tests/release/plan/test_metrics.py",)
     ),
     "the least class is the greatest": Fault(
-        "sql/release/metrics/k.sql", "min(", "max(", ("tests/release/plan/test_metrics.py",)
+        "sql/release/metrics/k.sql", "value: smallest", "value: largest", ("tests/release/plan/test_metrics.py",)
     ),
     "the certificate computes k from the greatest class": Fault(
         "dbanon/publishing/recompute_queries.py",

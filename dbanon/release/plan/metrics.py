@@ -11,12 +11,12 @@ from dbanon.sqltext import resources
 _MODEL_ORDER = 41
 """The position of the metrics of privacy models in the order of metrics."""
 
-_HEADER = re.compile(r"^-- (description|better|source|order|requires|applies_to|custodian): (.*)$", re.MULTILINE)
+_HEADER = re.compile(r"^-- (description|better|source|order|requires|applies_to|custodian|value): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: a SELECT of (detail, value) over the relations of sql/release/plan/metric_inputs.sql.
+    """One metric: SQL of its value over the relations of a release, either one value or a row per detail.
 
     Attributes:
         name: Its name.
@@ -28,7 +28,8 @@ class Metric:
             or the parameter of a privacy model such as l; empty: nothing.
         applies_to: The kinds of release that it measures: classes, noise.
         custodian: The kinds of release for which it depends on unpublished values, so that it is never published.
-        sql: The SELECT.
+        value: SQL of the value, from the row `totals` of sql/release/plan/metric_totals.sql; empty if `sql` is given.
+        sql: A SELECT of (detail, value) over any relation of the statement; empty if `value` is given.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Metric:
     requires: str
     applies_to: tuple[str, ...]
     custodian: tuple[str, ...]
+    value: str
     sql: str
 
     def describe(self, has_persons: bool) -> str:
@@ -66,6 +68,7 @@ def _model_metrics() -> list[Metric]:
             requires=model.parameter,
             applies_to=("classes", "noise"),
             custodian=(),
+            value="",
             sql=resources.sql("privacy_models/achieved_value.sql"),
         )
         for number, (model, form, metric) in enumerate(registry.metrics())
@@ -83,7 +86,7 @@ def is_published(name: str) -> bool:
 
 
 def _read_metric(name: str) -> Metric:
-    """Read the metric of a file sql/release/metrics/NAME.sql: its header gives the fields, the rest is its SELECT."""
+    """Read the metric of a file sql/release/metrics/NAME.sql: its header gives the fields, the rest is a SELECT."""
     text = resources.sql(f"release/metrics/{name}.sql")
     header = dict(_HEADER.findall(text))
     return Metric(
@@ -95,5 +98,6 @@ def _read_metric(name: str) -> Metric:
         requires=header.get("requires", ""),
         applies_to=tuple(header.get("applies_to", "classes").split(", ")),
         custodian=tuple(header["custodian"].split(", ")) if "custodian" in header else (),
-        sql=_HEADER.sub("", text).lstrip(),
+        value=header.get("value", ""),
+        sql=_HEADER.sub("", text).strip(),
     )

@@ -583,13 +583,14 @@ def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
 
 @dataclass(frozen=True)
 class MetricView:
-    """One metric in a statement, as templates read it: its SELECT, and SQL literals of its texts.
+    """One metric in a statement, as templates read it: SQL of its value, and SQL literals of its texts.
 
     Attributes:
         name, better, description: SQL literals of texts; `better` is 'higher' or 'lower'.
         position: The metric's position in the order of all metrics.
         is_publishable: SQL literal: whether it follows from published values.
-        sql: The SELECT of (detail, value).
+        value: SQL of the value, from the row `totals`; empty if `sql` is given.
+        sql: A SELECT of (detail, value); empty if `value` is given.
     """
 
     name: Sql
@@ -597,6 +598,7 @@ class MetricView:
     description: Sql
     position: int
     is_publishable: Sql
+    value: Sql
     sql: Sql
 
 
@@ -629,6 +631,7 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
             description=text(m.describe(person)),
             position=position,
             is_publishable=literal(kind not in m.custodian),
+            value=templates.fill_text(m.value, values),
             sql=templates.fill_text(m.sql, {**values, "metric": m.name}),
         )
         for position, m in enumerate(metrics.all_metrics())

@@ -40,14 +40,14 @@ told AS MATERIALIZED (
             b{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'high ends'|of(q) }}.above END),
             n{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN NULL ELSE g.{{ 'loss'|of(q) }} END)
             {% else %}
-            t{{ q.i }} := any_value(g.{{ 'loss'|of(q) }}), e{{ q.i }} := any_value(o.{{ 'edges'|of(q) }}), \
-            v{{ q.i }} := any_value(o.{{ 'leaves'|of(q) }})
+            t{{ q.i }} := any_value(g.{{ 'loss'|of(q) }}), e{{ q.i }} := any_value(o.edges) FILTER (WHERE o.attribute = {{ q.i }}), \
+            v{{ q.i }} := any_value(o.leaves) FILTER (WHERE o.attribute = {{ q.i }})
             {% endif %}
             {% endfor %}
         ) AS lost
     FROM span_ranges AS x
     JOIN generalized_spans AS g USING (span)
-    JOIN class_losses AS o ON o.class_id = g.class_id
+    JOIN column_losses AS o ON o.class_id = g.class_id
     {% for q in quasi if q.is_number %}
     LEFT JOIN {{ 'ends'|of(q) }} AS {{ 'low ends'|of(q) }} ON {{ 'low ends'|of(q) }}.code = x.{{ 'low'|of(q) }}
     LEFT JOIN {{ 'ends'|of(q) }} AS {{ 'high ends'|of(q) }} ON {{ 'high ends'|of(q) }}.code = x.{{ 'high'|of(q) }}

@@ -2,4 +2,4 @@
 -- better: lower
 -- source: review of clustering methods, Equation 13
 -- order: 90
-SELECT NULL AS detail, records::DOUBLE / classes / k AS value FROM run
+-- value: records::DOUBLE / classes / k

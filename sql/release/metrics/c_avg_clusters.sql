@@ -4,4 +4,4 @@
 -- order: 92
 -- applies_to: classes, noise
 -- custodian: classes
-SELECT NULL AS detail, records::DOUBLE / clusters / k AS value FROM run
+-- value: records::DOUBLE / clusters / k

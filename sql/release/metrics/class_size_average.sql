@@ -3,4 +3,4 @@
 -- source: -
 -- order: 70
 -- applies_to: classes, noise
-SELECT NULL AS detail, records::DOUBLE / classes AS value FROM run
+-- value: records::DOUBLE / classes

@@ -3,4 +3,4 @@
 -- source: -
 -- order: 80
 -- applies_to: classes, noise
-SELECT NULL AS detail, max(size) AS value FROM sized_classes
+-- value: largest

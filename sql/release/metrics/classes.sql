@@ -2,4 +2,4 @@
 -- better: higher
 -- source: -
 -- order: 50
-SELECT NULL AS detail, classes AS value FROM run
+-- value: classes

@@ -4,4 +4,4 @@
 -- order: 60
 -- applies_to: classes, noise
 -- custodian: classes
-SELECT NULL AS detail, clusters AS value FROM run
+-- value: clusters

@@ -5,4 +5,4 @@
 -- order: 183
 -- requires: levels
 -- custodian: classes
-SELECT NULL AS detail, {{ n_built }} AS value
+-- value: {{ n_built }}

@@ -3,4 +3,4 @@
 -- better: lower
 -- source: -
 -- order: 180
-SELECT NULL AS detail, {{ n_flat }} AS value
+-- value: {{ n_flat }}

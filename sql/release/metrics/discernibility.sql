@@ -2,4 +2,4 @@
 -- better: lower
 -- source: review of clustering methods, Equation 10, first part
 -- order: 120
-SELECT NULL AS detail, squares_of_classes AS value FROM run
+-- value: squares_of_classes

@@ -4,4 +4,4 @@
 -- order: 121
 -- applies_to: classes, noise
 -- custodian: classes
-SELECT NULL AS detail, squares_of_clusters AS value FROM run
+-- value: squares_of_clusters

@@ -3,4 +3,4 @@
 -- better: lower
 -- source: three-variants paper, Equation 3
 -- order: 122
-SELECT NULL AS detail, squares_of_classes + (records_in - records)::HUGEINT * records_in AS value FROM run
+-- value: squares_of_classes + (records_in - records)::HUGEINT * records_in

@@ -4,7 +4,7 @@
 -- source: Majeed et al. 2024, preprocessing
 -- order: 20
 -- applies_to: classes, noise
-SELECT 'null' AS detail, records_in - (SELECT sum(size) FROM record_classes) AS value FROM run
+SELECT 'null' AS detail, records_in - n_assigned AS value FROM totals
 {% if bounds and not noise %}
 UNION ALL
 SELECT 'bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) \

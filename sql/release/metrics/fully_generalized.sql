@@ -3,11 +3,6 @@
 -- better: lower
 -- source: -
 -- order: 181
-{% for q in quasi %}
-SELECT {{ q.label }} AS detail, \
-    coalesce(sum(c.size) FILTER (WHERE l.{{ ('loss' if q.is_number else 'leaves')|of(q) }} >= 1), 0)::DOUBLE \
-    / sum(c.size) AS value
-FROM class_losses AS l
-JOIN sized_classes AS c USING (class_id)
-{% if not loop.last %}UNION ALL{% endif %}
-{% endfor %}
+SELECT q.detail, coalesce(sum(c.size) FILTER (WHERE l.leaves >= 1), 0)::DOUBLE / sum(c.size) AS value
+FROM square_errors AS q LEFT JOIN column_losses AS l USING (attribute) LEFT JOIN sized_classes AS c USING (class_id)
+GROUP BY q.detail

@@ -5,23 +5,19 @@
 -- order: 150
 -- requires: sensitive
 -- applies_to: classes, noise
--- One row per column and class whose records all have the same value of it.
-WITH homogeneous AS (
-    {% for u in unchanged if u.is_sensitive %}
-    SELECT {{ u.label }} AS detail, class_id FROM {{ 'in classes'|of(u) }} GROUP BY class_id HAVING count(*) = 1
-    {% if not loop.last %}UNION ALL{% endif %}
-    {% endfor %}
-),
--- One row per column of the result; NULL is all of them.
-wanted AS (
-    SELECT NULL AS detail
-    {% for u in unchanged if u.is_sensitive %}
-    UNION ALL SELECT {{ u.label }}
+{% set sensitive = unchanged|selectattr('is_sensitive')|list %}
+SELECT unnest([NULL{% for u in sensitive %}, {{ u.label }}{% endfor %}]) AS detail, unnest(shares) AS value
+FROM (
+    SELECT [
+        coalesce(sum(c.size) FILTER (WHERE {% for u in sensitive %}{% if not loop.first %} OR {% endif %}\
+            {{ 'in class'|of(u) }}.n_values = 1{% endfor %}), 0)::DOUBLE / sum(c.size)\
+        {% for u in sensitive %},
+        coalesce(sum(c.size) FILTER (WHERE {{ 'in class'|of(u) }}.n_values = 1), 0)::DOUBLE / sum(c.size)\
+        {% endfor +%}
+    ] AS shares
+    FROM sized_classes AS c
+    {% for u in sensitive %}
+    LEFT JOIN (SELECT class_id, count(*) AS n_values FROM {{ 'in classes'|of(u) }} GROUP BY class_id) \
+        AS {{ 'in class'|of(u) }} USING (class_id)
     {% endfor %}
 )
-SELECT
-    w.detail,
-    coalesce((SELECT sum(c.size) FROM sized_classes AS c WHERE c.class_id IN (
-        SELECT h.class_id FROM homogeneous AS h WHERE w.detail IS NULL OR h.detail = w.detail
-    )), 0)::DOUBLE / (SELECT records FROM run) AS value
-FROM wanted AS w

@@ -3,4 +3,4 @@
 -- better: lower
 -- source: -
 -- order: 182
-SELECT NULL AS detail, (classes = 1)::INTEGER AS value FROM run
+-- value: (classes = 1)::INTEGER

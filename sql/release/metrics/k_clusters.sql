@@ -4,4 +4,4 @@
 -- source: Song et al. 2019
 -- order: 48
 -- applies_to: noise
-SELECT NULL AS detail, min({% if person %}persons{% else %}size{% endif %}) AS value FROM sized_classes
+-- value: smallest

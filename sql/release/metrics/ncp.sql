@@ -3,4 +3,4 @@
 -- better: lower
 -- source: review of clustering methods, section on information loss; Xu et al. 2006
 -- order: 114
-SELECT NULL AS detail, leaves AS value FROM lost
+-- value: leaves

@@ -3,5 +3,4 @@
 -- source: review of clustering methods, Equation 7
 -- order: 119
 -- requires: number
-SELECT NULL AS detail, lost.numbers / (run.records * {{ quasi|selectattr('is_number')|list|length }}) AS value \
-    FROM lost, run
+-- value: numbers / (records * n_numbers)

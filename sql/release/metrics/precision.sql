@@ -2,6 +2,4 @@
 -- better: higher
 -- source: Wang et al. 2022, Equations 1-2
 -- order: 100
-SELECT NULL AS detail, 1 - sum((c.size * c.loss)::DECIMAL(38, 12))::DOUBLE \
-    / (any_value(run.records) * any_value(run.attributes)) AS value
-FROM sized_classes AS c, run
+-- value: 1 - loss / (records * attributes)

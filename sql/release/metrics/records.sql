@@ -3,4 +3,4 @@
 -- source: -
 -- order: 10
 -- applies_to: classes, noise
-SELECT NULL AS detail, records AS value FROM run
+-- value: records

@@ -2,4 +2,4 @@
 -- better: lower
 -- source: El Emam and Dankar 2008
 -- order: 130
-SELECT NULL AS detail, max(1.0 / {% if person %}persons{% else %}size{% endif %}) AS value FROM sized_classes
+-- value: 1.0 / smallest

@@ -4,5 +4,4 @@
 -- source: three-variants paper, Equation 4
 -- order: 124
 -- custodian: classes
-SELECT NULL AS detail, categories{% for q in quasi if q.is_number %} + {{ 'error'|of(q) }}{% endfor %} AS value \
-    FROM square_errors WHERE level = 'class'
+-- value: class_error

@@ -4,5 +4,4 @@
 -- source: three-variants paper, Equation 4
 -- order: 125
 -- custodian: classes
-SELECT NULL AS detail, categories{% for q in quasi if q.is_number %} + {{ 'error'|of(q) }}{% endfor %} AS value \
-    FROM square_errors WHERE level = 'cluster'
+-- value: cluster_error

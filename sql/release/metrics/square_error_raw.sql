@@ -5,9 +5,7 @@
 -- order: 126
 -- requires: number
 -- custodian: classes
-{% for q in quasi if q.is_number %}
-SELECT {{ q.label }} AS detail, s.{{ 'error'|of(q) }} * r.width * r.width AS value
-FROM square_errors AS s, {{ 'range'|of(q) }} AS r
-WHERE s.level = 'class'
-{% if not loop.last %}UNION ALL{% endif %}
-{% endfor %}
+SELECT q.detail, q.class_error * s.width * s.width AS value
+FROM square_errors AS q
+LEFT JOIN (SELECT DISTINCT attribute, width FROM number_steps) AS s USING (attribute)
+WHERE q.is_number

@@ -3,4 +3,4 @@
 -- source: -
 -- order: 25
 -- applies_to: classes, noise
-SELECT NULL AS detail, coalesce(sum(size), 0) AS value FROM record_classes WHERE class_id = -1
+-- value: suppressed

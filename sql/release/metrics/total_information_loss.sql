@@ -3,4 +3,4 @@
 -- better: lower
 -- source: three-variants paper, Equations 1-2; k-members paper, Definitions 5-6
 -- order: 112
-SELECT NULL AS detail, edges AS value FROM lost
+-- value: edges

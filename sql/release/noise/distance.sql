@@ -24,7 +24,7 @@ SELECT detail, value FROM (
     ) AS b ON b.part = a.part AND b.place = a.place
     CROSS JOIN {{ 'range'|of(q) }} AS e
     {% else %}
-    SELECT {{ q.label }}, sum(abs(coalesce(a.size, 0) - coalesce(b.size, 0))) / 2 / (SELECT records FROM run)
+    SELECT {{ q.label }}, sum(abs(coalesce(a.size, 0) - coalesce(b.size, 0))) / 2 / (SELECT records FROM totals)
     FROM (
         SELECT {{ where }} AS part, v.published AS value, sum(s.size) AS size
         FROM (SELECT l.class_id, s.{{ q.column }} AS own, {{ dealt() }} AS size FROM {{ records() }}) AS s

@@ -1,136 +1,96 @@
-{#- The dispersion of records around the center of their cluster or class: `spread` has one row for each of these two
-    levels, with the square error of every number, over the range of the column in the released records, and of all
-    categories together: the records that do not have the mode. A group of NULLs has none; in a group with NULLs and
-    values each record counts as 1. Values are those that are clustered: after top and bottom coding and min_level.
-    Sums are exact integers, so they do not depend on order. Only records of classes with different values are read.
-    -#}
-{%- from 'shared/small_relation_hint.sql' import few, end_few -%}
+{#- The dispersion of records around the center of their cluster or class. Values are those that are clustered: after top
+    and bottom coding and min_level. A number is measured in whole steps of its range in the released records, so sums
+    are exact integers and do not depend on order. -#}
 {%- from 'release/plan/number_column.sql' import gap with context -%}
-{% for q in quasi if q.is_number %}
-{% if suppress %}
--- One row per value of the released records: its distance from the least of them. It is computed from the values, as
--- distances from a far smaller value that was suppressed may be equal as doubles.
-{{ 'released values'|of(q) }} AS MATERIALIZED (
-    SELECT code, {{ gap(q, sql('value'), sql('least_value')) }} AS position
+{%- from 'release/plan/column_rows.sql' import column_numbers, derived_list -%}
+{% set numbers = quasi|selectattr('is_number')|list %}
+{% if numbers %}
+-- One row per number column (attribute) and code: the distance from the column's least value in whole steps, how many
+-- steps its range has (2^40 where those of the type are too many), and the range in the column's unit or in days.
+number_steps AS MATERIALIZED (
+    SELECT
+        attribute, code, steps, width, (CASE WHEN reach = 0 THEN 0 WHEN reach = steps THEN position \
+            ELSE round(position / reach * steps) END)::HUGEINT AS step
     FROM (
-        SELECT code, value, min(value) OVER () AS least_value
-        FROM {{ 'domain'|of(q) }}
-        WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM cluster_parts AS p JOIN code_groups AS e USING (gid) \
-            WHERE p.cluster <> -1)
+        {% for q in numbers %}
+        SELECT
+            {{ q.i }} AS attribute, code, position, reach, {% if q.family.in_steps %}CASE WHEN reach = 0 THEN 1 \
+                WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776\
+                {% endif %}::DOUBLE AS steps, {{ q.family.width|filled(gap=sql('reach'), scale=q.scale) }} AS width
+        {% if suppress %}
+        {# Distances from a far smaller value that was suppressed may be equal as doubles. #}
+        FROM (
+            SELECT *, max(position) OVER () AS reach
+            FROM (
+                SELECT code, {{ gap(q, sql('value'), sql('least_value')) }} AS position
+                FROM (
+                    SELECT code, value, min(value) OVER () AS least_value FROM {{ 'domain'|of(q) }}
+                    WHERE code IN (SELECT e.{{ 'code'|of(q) }} FROM cluster_parts AS p JOIN code_groups AS e \
+                        USING (gid) WHERE p.cluster <> -1)
+                )
+            )
+        )
+        {% else %}
+        FROM (SELECT code, position, max(position) OVER () AS reach FROM {{ 'domain'|of(q) }})
+        {% endif %}
+        {% if not loop.last %}UNION ALL{% endif +%}
+        {% endfor %}
     )
 ),
 {% endif %}
--- One row: how far apart the values are, in how many whole steps that is measured (2^40 where those of the type are
--- too many), and the width in the column's unit or in days.
-{{ 'range'|of(q) }} AS MATERIALIZED (
-    SELECT reach, {% if q.family.in_steps %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach \
-        ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
-        {#- The range in the unit of the column, or in days. #}
-        {{ q.family.width|filled(gap=sql('reach'), scale=q.scale) }} AS width
-    FROM (SELECT max(position) AS reach FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }})
-),
--- One row per code: its distance from the least value, in whole steps.
-{{ 'steps'|of(q) }} AS MATERIALIZED (
-    {{ few() }}
-    SELECT d.code, (CASE WHEN r.reach = 0 THEN 0 WHEN r.reach = r.steps THEN d.position \
-        ELSE round(d.position / r.reach * r.steps) END)::HUGEINT AS step
-    FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }} AS d, {{ 'range'|of(q) }} AS r
-    {{ end_few() }}
-),
-{% endfor %}
--- One row per part of a group in a class with different values: its values and its size.
-cluster_members AS MATERIALIZED (
-    SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, \
-        {% if q.is_number %}{{ 'steps'|of(q) }}.step AS {{ 'value'|of(q) }}\
-        {% else %}e.{{ 'code'|of(q) }} AS {{ 'value'|of(q) }}{% endif %}{% endfor %}
+-- One row per part of a group and quasi-identifier (attribute): its cluster, its class, its code, its number of records.
+part_codes AS MATERIALIZED (
+    SELECT p.cluster, g.class_id, p.last - p.first + 1 AS size, {{ column_numbers(quasi) }} AS attribute, \
+        unnest({{ derived_list(quasi, sql('e.'), 'code') }}) AS code
     FROM cluster_parts AS p
-    JOIN (
-        SELECT c.cluster, class_id
-        FROM cluster_spans AS c
-        JOIN generalized_spans USING (span)
-        JOIN (
-            SELECT g.class_id
-            FROM span_ranges AS x
-            JOIN generalized_spans AS g USING (span)
-            GROUP BY g.class_id
-            HAVING false{% for q in quasi %} OR min(x.{{ 'low'|of(q) }}) < max(x.{{ 'high'|of(q) }}) \
-                OR sum(x.{{ 'filled'|of(q) }}) < sum(x.size){% endfor %}
-        ) USING (class_id)
-    ) AS v USING (cluster)
+    JOIN cluster_spans AS c USING (cluster)
+    JOIN generalized_spans AS g USING (span)
     JOIN code_groups AS e USING (gid)
-    {% for q in quasi if q.is_number %}
-    LEFT JOIN {{ 'steps'|of(q) }} AS {{ 'steps'|of(q) }} ON {{ 'steps'|of(q) }}.code = e.{{ 'code'|of(q) }}
-    {% endfor %}
 ),
-{% macro squares(q) %}
-    {#- Around the least value of the group: the squares stay small. -#}
-    CASE WHEN {{ 'filled'|of(q) }} = 0 THEN 0 WHEN {{ 'filled'|of(q) }} < size THEN size ELSE greatest(0,
-        ({{ 'squares'|of(q) }} - 2 * {{ 'least'|of(q) }} * {{ 'sum'|of(q) }} + size * {{ 'least'|of(q) }} \
-            * {{ 'least'|of(q) }})::DOUBLE
-        - ({{ 'sum'|of(q) }} - size * {{ 'least'|of(q) }})::DOUBLE / size \
-            * ({{ 'sum'|of(q) }} - size * {{ 'least'|of(q) }})::DOUBLE
-    ) / ({{ 'range'|of(q) }}.steps * {{ 'range'|of(q) }}.steps) END
-{%- endmacro %}
-{% set numbers = quasi|selectattr('is_number')|list %}
-{% set categories = quasi|rejectattr('is_number')|list %}
-{% set values %}{% for q in categories %}{% if not loop.first %}, {% endif %}{{ 'value'|of(q) }}{% endfor %}{% endset %}
-{% set place %}{% if categories|length > 1 %}GROUPING({{ values }}){% else %}0{% endif %}{% endset %}
-{% if numbers %}
--- One row per cluster: the sum and the sum of squares of each number.
-cluster_moments AS MATERIALIZED (
-    SELECT
-        cluster, class_id, sum(size)::HUGEINT AS size
-        {% for q in numbers %}
-        , coalesce(sum(size) FILTER (WHERE {{ 'value'|of(q) }} IS NOT NULL), 0)::HUGEINT AS {{ 'filled'|of(q) }}, \
-            min({{ 'value'|of(q) }}) AS {{ 'least'|of(q) }}
-        , sum(size * {{ 'value'|of(q) }}) AS {{ 'sum'|of(q) }}, \
-            sum(size * {{ 'value'|of(q) }} * {{ 'value'|of(q) }}) AS {{ 'squares'|of(q) }}
-        {% endfor %}
-    FROM cluster_members
-    GROUP BY cluster, class_id
-),
-{% endif %}
-{% if categories %}
--- One row per cluster, category column and value: how many records have it.
-category_counts AS MATERIALIZED (
-    SELECT cluster, class_id, {{ place }} AS attribute, {% if categories|length > 1 %}coalesce({{ values }})\
-        {% else %}{{ values }}{% endif %} AS value, sum(size) AS size
-    FROM cluster_members
-    GROUP BY GROUPING SETS ({% for q in categories %}{% if not loop.first %}, {% endif %}(cluster, class_id, \
-        {{ 'value'|of(q) }}){% endfor %})
-),
-{% endif %}
--- One row per level (class and cluster): the squared error of each number, and of all categories together.
-square_errors AS MATERIALIZED (
-    {% for level, key in (('class', 'class_id'), ('cluster', 'cluster')) %}
-    SELECT '{{ sql(level) }}' AS level, {% if categories %}categories.error{% else %}0{% endif %} AS categories\
-        {% for q in numbers %}, numbers.{{ 'error'|of(q) }}{% endfor %}
-    FROM {% if numbers %}(
-        SELECT {% for q in numbers %}{% if not loop.first %}, \
-            {% endif %}coalesce(sum({{ squares(q) }} ORDER BY id ASC), 0.0) AS {{ 'error'|of(q) }}{% endfor %}
-        FROM {% if level == 'class' %}(
-            SELECT
-                class_id AS id, sum(size)::HUGEINT AS size
-                {% for q in numbers %}
-                , sum({{ 'filled'|of(q) }}) AS {{ 'filled'|of(q) }}, min({{ 'least'|of(q) }}) AS {{ 'least'|of(q) }}
-                , sum({{ 'sum'|of(q) }}) AS {{ 'sum'|of(q) }}, sum({{ 'squares'|of(q) }}) AS {{ 'squares'|of(q) }}
-                {% endfor %}
-            FROM cluster_moments
-            GROUP BY class_id
-        ){% else %}(SELECT *, cluster AS id FROM cluster_moments){% endif %} AS m{% for q in numbers %}, \
-            {{ 'range'|of(q) }} AS {{ 'range'|of(q) }}{% endfor %}
-    ) AS numbers{% endif %}
-    {% if numbers and categories %}, {% endif %}
-    {% if categories %}(
-        SELECT coalesce(sum(CASE WHEN filled = 0 THEN 0 WHEN filled < size THEN size ELSE size - most END), 0) AS error
+-- One row per level (cluster, class, all records), group of records at this level (id) and quasi-identifier: how many
+-- records have a value (filled), the least of a number, and the sum of its squared distances to their mean (variation);
+-- the square error, over the range of a number, or the number of records without the most frequent category. In a group
+-- with NULLs and values, each record counts 1.
+dispersions AS MATERIALIZED (
+    SELECT *, CASE WHEN filled = 0 THEN 0 WHEN filled < size THEN size \
+        {% if numbers %}WHEN steps IS NOT NULL THEN variation / (steps * steps) {% endif %}ELSE size - most END AS error
+    FROM (
+        SELECT *{% if numbers %},
+            {# Around the least value of the group: the squares stay small. #}
+            greatest(0, (squares - 2 * least * total + filled * least * least)::DOUBLE \
+            - (total - filled * least)::DOUBLE / filled * (total - filled * least)::DOUBLE) AS variation{% endif +%}
         FROM (
-            SELECT max(size) AS most, sum(size) AS size, \
-                coalesce(sum(size) FILTER (WHERE value IS NOT NULL), 0) AS filled
-            FROM {% if level == 'class' %}(SELECT class_id, attribute, value, sum(size) AS size FROM category_counts \
-                GROUP BY ALL){% else %}category_counts{% endif %}
-            GROUP BY {{ sql(key) }}, attribute
+            SELECT
+                level, id, attribute, sum(size) AS size, max(size) AS most, \
+                coalesce(sum(size) FILTER (WHERE code IS NOT NULL), 0)::HUGEINT AS filled\
+                {% if numbers %},
+                any_value(steps) AS steps, min(step) AS least, sum(size * step) AS total, \
+                sum(size * step * step) AS squares{% endif +%}
+            FROM (
+                SELECT 'cluster' AS level, cluster AS id, attribute, code, sum(size) AS size FROM part_codes GROUP BY ALL
+                UNION ALL
+                SELECT 'class', class_id, attribute, code, sum(size) FROM part_codes GROUP BY ALL
+                UNION ALL
+                SELECT 'all', 0, attribute, code, sum(size) FROM part_codes GROUP BY ALL
+            )
+            {% if numbers %}LEFT JOIN number_steps USING (attribute, code){% endif +%}
+            GROUP BY level, id, attribute
         )
-    ) AS categories{% endif %}
-    {% if not loop.last %}UNION ALL{% endif %}
-    {% endfor %}
+    )
+),
+-- One row per quasi-identifier: the square error of all records, by classes and by clusters.
+square_errors AS MATERIALIZED (
+    SELECT
+        q.attribute, q.detail, q.is_number,
+        coalesce(sum(d.error ORDER BY d.id ASC) FILTER (WHERE d.level = 'class'), 0.0) AS class_error,
+        coalesce(sum(d.error ORDER BY d.id ASC) FILTER (WHERE d.level = 'cluster'), 0.0) AS cluster_error
+    FROM (
+        SELECT
+            {{ column_numbers(quasi) }} AS attribute,
+            unnest([{% for q in quasi %}{{ q.label }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS detail,
+            unnest([{% for q in quasi %}{{ sql('true') if q.is_number else sql('false') }}{{ \
+                sql(', ') if not loop.last }}{% endfor %}]) AS is_number
+    ) AS q
+    LEFT JOIN dispersions AS d USING (attribute)
+    GROUP BY ALL
 ),
