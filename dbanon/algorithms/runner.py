@@ -1,5 +1,7 @@
 """The one way to run an algorithm: checks before it, blocks and cells, the repair after it, suppression and search."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +16,7 @@ from dbanon.algorithms.base.registry import MAX_SUPPRESSED, Algorithm, Check, Op
 from dbanon.algorithms.microaggregation.annealing import anneal_clusters
 from dbanon.algorithms.postprocess.improve import LocalSearch, OnSearchProgress, SearchBudget, improve_clusters
 from dbanon.algorithms.postprocess.merge_small_clusters import merge_failing_clusters
-from dbanon.algorithms.postprocess.suppress_outliers import Repair, repair_after_suppression, suppress_outliers
+from dbanon.algorithms.postprocess.suppress_outliers import OutlierSearch, Repair, repair_after_suppression
 from dbanon.encoding.coarse_partitions import coarse_partitions
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
@@ -61,6 +63,9 @@ class Refinement:
         """
         return OBJECTIVES[self.objective] or self.heights
 
+
+_PartCheck = Callable[[EncodedTable, int], Check]
+"""Returns the check for clustering a part of the table, given the number of records clustered before."""
 
 OBJECTIVE_SEARCHES = {"sse": anneal_clusters}
 """Objectives that have a search of their own."""
@@ -110,70 +115,184 @@ def run_algorithm(
         TableTooLargeError: If the algorithm would take too long and `allow_slow` is false.
     """
     names = replace(names, function=names.function or algorithm.name)
-    heights = refinement.search_heights
     _check_feasible(space, constraint, names)
     _check_coarsening_below_max_level(space, names)
-    blocks = _feasible_blocks(space, constraint, names)
-    pieces = _cells(space, constraint, blocks, max_cell_tuples)
-
-    own_search = algorithm.ability(OwnSearch)
-    search_options = {**options, "objective": refinement.objective}
-    budget = refinement.budget or SearchBudget(
-        own_search.n_moves(space, constraint, search_options) if own_search else 0
-    )
-    progress_split = _ProgressSplit(refinement.on_progress, budget, space.rows)
-    max_suppressed = _max_suppressed(algorithm, space, constraint, options, refinement.max_suppressed_share)
-    n_clustered = 0
-
-    def cluster(part: EncodedTable, _: Ints) -> RunLengthLabels:
-        """Run the algorithm on one part of the table, check its result, and return it as runs."""
-        nonlocal n_clustered
-        progress_check = progress_split.clustering_check(
-            check, n_clustered, n_clustered + part.rows, _refuse_if_too_large(part, constraint, options, names)
-        )
-        n_clustered += part.rows
-        part_max_suppressed = (max_suppressed or 0) * part.rows // space.rows
-        algorithm_options = {**search_options, "heights": heights, MAX_SUPPRESSED: part_max_suppressed}
-        return _check_assignment(
-            algorithm, part, algorithm.run(part, constraint, algorithm_options, progress_check), part_max_suppressed
-        )
-
-    clusters = _cluster_blocks(space, pieces, cluster)
-
-    repair = _make_repair(constraint, blocks, check)
-    repair_cells = _make_repair(constraint, pieces, check, block_repair=repair) if len(pieces) > len(blocks) else repair
-
-    share = refinement.max_suppressed_share
-    if max_suppressed is not None:
-        runs = repair_after_suppression(space, constraint, clusters, repair_cells)
-    elif share:
-        runs = suppress_outliers(space, constraint, clusters, repair_cells(space, clusters), share, repair_cells)
-    else:
-        runs = repair_cells(space, clusters)
-    runs = _renumber_clusters(runs)
-    if refinement.on_progress is not None:
-        budget.on_progress = progress_split.report_search
-    if budget.moves == 0 and budget.seconds is None:
-        return runs
-    search = LocalSearch(heights, budget, int(str(options.get("seed", 0))), _block_numbers(space, blocks))
-    return OBJECTIVE_SEARCHES.get(refinement.objective, improve_clusters)(
-        space, constraint, runs, search, repair, check
-    )
+    limits = _suppression_limits(algorithm, space, constraint, options, refinement.max_suppressed_share)
+    blocks, failing = _feasible_blocks(space, constraint, names, limits.max_requested)
+    run = _Run(algorithm, constraint, options, names, refinement, check, max_cell_tuples)
+    if not len(failing):
+        return run.clusters(space, blocks, limits)
+    tuples = np.setdiff1d(np.arange(len(space.counts)), failing, assume_unique=True)
+    rest = _rest_of_table(space, constraint, tuples)
+    limits = limits.reduced_by(int(space.counts[failing].sum()))
+    clusters = run.clusters(rest, [np.searchsorted(tuples, block) for block in blocks], limits)
+    return RunLengthLabels.concatenate([(tuples, clusters), (failing, _suppressed_records(space, failing))])
 
 
-def _max_suppressed(
-    algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, share: float
-) -> int | None:
-    """Return the most records that the algorithm may suppress by its own rule; None if it has no such rule.
+@dataclass(frozen=True)
+class _SuppressionLimits:
+    """How many records may be suppressed.
 
-    It is limited by `share` of all records and by the algorithm's own limit.
+    Attributes:
+        max_records: Greatest number in all.
+        max_requested: The same, but 0 if the call sets no limit, and an algorithm has one by default.
+        by_rule: Greatest number that the algorithm may suppress by its own rule; None if it has no such rule.
+        is_rule_final: Whether nothing is suppressed after the algorithm's own rule.
     """
+
+    max_records: int
+    max_requested: int
+    by_rule: int | None
+    is_rule_final: bool
+
+    def reduced_by(self, n_records: int) -> _SuppressionLimits:
+        """Return the limits after `n_records` were suppressed."""
+        n_left = self.max_records - n_records
+        return replace(self, max_records=n_left, by_rule=None if self.by_rule is None else min(self.by_rule, n_left))
+
+
+def _suppression_limits(
+    algorithm: Algorithm, space: EncodedTable, constraint: Constraint, options: Options, share: float
+) -> _SuppressionLimits:
+    """Return how many records may be suppressed if `share` of all records may be.
+
+    A rule of the algorithm has a limit of its own. Nothing else is suppressed if the rule suppresses single records
+    already, or if the share is the default of an algorithm with a rule.
+    """
+    max_by_share = int(share * space.rows)
     suppression = algorithm.ability(Suppression)
     if suppression is None:
-        return None
-    max_by_rule = suppression.max_records(options, constraint.k)
-    max_by_share = int(share * space.rows)
-    return max_by_share if max_by_rule is None else min(max_by_share, max_by_rule)
+        return _SuppressionLimits(max_by_share, max_by_share, None, False)
+    limit = suppression.limit(options, constraint.k, share)
+    max_records = max_by_share if limit is None else min(max_by_share, limit)
+    is_by_default = share == 1 and suppression.max_records(options, constraint.k) is None
+    max_requested = 0 if is_by_default else max_records
+    return _SuppressionLimits(max_records, max_requested, max_records, suppression.is_complete or is_by_default)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run of an algorithm: clustering in blocks and cells, repair, suppression and search.
+
+    Attributes:
+        algorithm, constraint, options, names, refinement, check, max_cell_tuples: See `run_algorithm`.
+    """
+
+    algorithm: Algorithm
+    constraint: Constraint
+    options: Options
+    names: MessageNames
+    refinement: Refinement
+    check: Check
+    max_cell_tuples: int | None
+
+    @property
+    def search_options(self) -> Options:
+        """The options of the algorithm and the objective."""
+        return {**self.options, "objective": self.refinement.objective}
+
+    def clusters(self, space: EncodedTable, blocks: Sequence[Ints], limits: _SuppressionLimits) -> RunLengthLabels:
+        """Return the final clusters of a table whose blocks meet the constraint; -1 for suppressed records."""
+        refinement, check = self.refinement, self.check
+        own_search = self.algorithm.ability(OwnSearch)
+        budget = refinement.budget or SearchBudget(
+            own_search.n_moves(space, self.constraint, self.search_options) if own_search else 0
+        )
+        progress_split = _ProgressSplit(refinement.on_progress, budget, space.rows)
+
+        def part_check(part: EncodedTable, first: int) -> Check:
+            """Return the check for clustering a part of the table, after `first` records."""
+            on_estimate = _refuse_if_too_large(part, self.constraint, self.options, self.names)
+            return progress_split.clustering_check(check, first, first + part.rows, on_estimate)
+
+        start = self.clusters_before_search(space, blocks, limits, part_check)
+        runs = _renumber_clusters(start)
+        if refinement.on_progress is not None:
+            budget.on_progress = progress_split.report_search
+        if budget.moves == 0 and budget.seconds is None:
+            return runs
+        search = LocalSearch(
+            refinement.search_heights, budget, int(str(self.options.get("seed", 0))), _block_numbers(space, blocks)
+        )
+        return OBJECTIVE_SEARCHES.get(refinement.objective, improve_clusters)(
+            space, self.constraint, runs, search, _make_repair(self.constraint, blocks, check), check
+        )
+
+    def clusters_before_search(
+        self, space: EncodedTable, blocks: Sequence[Ints], limits: _SuppressionLimits, part_check: _PartCheck
+    ) -> RunLengthLabels:
+        """Return the clusters after repair and suppression.
+
+        Args:
+            space: The encoded table.
+            blocks: The tuples of each block; each block meets the constraint.
+            limits: How many records may be suppressed.
+            part_check: Returns the check for clustering a part of the table.
+        """
+        clusters, repair = self._cluster_pieces(space, blocks, limits.by_rule or 0, part_check)
+        max_outliers = 0 if limits.is_rule_final else limits.max_records
+        if limits.by_rule is not None:
+            repaired = repair_after_suppression(space, self.constraint, clusters, repair)
+        else:
+            repaired = repair(space, clusters)
+        if not max_outliers:
+            return repaired
+
+        def cluster_rest(tuples: Ints) -> RunLengthLabels | None:
+            """Return the clusters of some of the tuples, after repair; None if a block violates the constraint."""
+            rest = _rest_of_table(space, self.constraint, tuples)
+            rest_blocks = max_level_blocks(rest)
+            if not all(self.constraint.is_met_by_tuples(rest, block) for block in rest_blocks):
+                return None
+            rest_clusters, rest_repair = self._cluster_pieces(rest, rest_blocks, 0, lambda part, first: self.check)
+            return rest_repair(rest, rest_clusters)
+
+        if limits.by_rule is not None:  # clusters with suppressed records may have been dissolved
+            clusters = repaired
+        return OutlierSearch(space, self.constraint, max_outliers, repair, cluster_rest).best_clusters(
+            clusters, repaired
+        )
+
+    def _cluster_pieces(
+        self, space: EncodedTable, blocks: Sequence[Ints], max_suppressed: int, part_check: _PartCheck
+    ) -> tuple[RunLengthLabels, Repair]:
+        """Run the algorithm on each block or cell, and return the clusters and their repair.
+
+        At most `max_suppressed` records are suppressed by a rule of the algorithm, in each piece at most its share.
+        """
+        pieces = _cells(space, self.constraint, blocks, self.max_cell_tuples)
+        n_clustered = 0
+
+        def cluster(part: EncodedTable, _: Ints) -> RunLengthLabels:
+            """Run the algorithm on one part of the table, check its result, and return it as runs."""
+            nonlocal n_clustered
+            progress_check = part_check(part, n_clustered)
+            n_clustered += part.rows
+            part_max_suppressed = max_suppressed * part.rows // space.rows
+            algorithm_options = {
+                **self.search_options,
+                "heights": self.refinement.search_heights,
+                MAX_SUPPRESSED: part_max_suppressed,
+            }
+            assignment = self.algorithm.run(part, self.constraint, algorithm_options, progress_check)
+            return _check_assignment(self.algorithm, part, assignment, part_max_suppressed)
+
+        clusters = _cluster_blocks(space, pieces, cluster)
+        repair = _make_repair(self.constraint, blocks, self.check)
+        if len(pieces) > len(blocks):
+            repair = _make_repair(self.constraint, pieces, self.check, block_repair=repair)
+        return clusters, repair
+
+
+def _rest_of_table(space: EncodedTable, constraint: Constraint, tuples: Ints) -> EncodedTable:
+    """Return the table of some tuples, in which privacy models compare classes with their records alone."""
+    rest = space.subset(tuples)
+    return rest if constraint.counts_only_records(rest) else rest.with_reference_rows(np.arange(rest.rows))
+
+
+def _suppressed_records(space: EncodedTable, tuples: Ints) -> RunLengthLabels:
+    """Return labels that suppress all records of some tuples."""
+    return RunLengthLabels.from_runs(np.arange(len(tuples)), np.full(len(tuples), -1), space.counts[tuples])
 
 
 def _check_assignment(
@@ -374,21 +493,40 @@ def _check_coarsening_below_max_level(space: EncodedTable, names: MessageNames) 
                 raise errors.CoarsenAboveMaxLevelError(names.function, name, attribute.published_depth_step)
 
 
-def _feasible_blocks(space: EncodedTable, constraint: Constraint, names: MessageNames) -> list[Ints]:
-    """Return the tuples of each block that max_level separates (see `max_level_blocks`).
+def _feasible_blocks(
+    space: EncodedTable, constraint: Constraint, names: MessageNames, max_suppressed: int
+) -> tuple[list[Ints], Ints]:
+    """Return the tuples of each block that max_level separates (see `max_level_blocks`), and those to be suppressed.
+
+    The tuples of blocks that violate the constraint are to be suppressed, in ascending order. Privacy models compare
+    the other blocks with the records that are left, so further blocks may follow.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint.
+        names: Names for the message.
+        max_suppressed: Greatest number of records that may be suppressed.
 
     Raises:
-        MaxLevelBlockTooSmallError: If a block violates the constraint.
+        MaxLevelBlockTooSmallError: If more records would have to be suppressed, or all of them.
     """
     blocks = max_level_blocks(space)
+    failing = np.zeros(0, np.int64)
     if not any(map(_has_max_level, space.attributes)) or len(space.codes) == 0:
-        return blocks
-    failing_blocks = [block for block in blocks if not constraint.is_met_by_tuples(space, block)]
-    if failing_blocks:
-        limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _has_max_level(a)]
-        rows = sum(int(space.counts[block].sum()) for block in failing_blocks)
-        raise errors.MaxLevelBlockTooSmallError(names.function, limited, rows, constraint.parameter_text)
-    return blocks
+        return blocks, failing
+    rest = space
+    while True:
+        is_met = [constraint.is_met_by_tuples(rest, block) for block in blocks]
+        failing = np.concatenate([failing, *(block for block, met in zip(blocks, is_met, strict=True) if not met)])
+        blocks = [block for block, met in zip(blocks, is_met, strict=True) if met]
+        n_failing = int(space.counts[failing].sum())
+        if n_failing > max_suppressed or not blocks:
+            limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _has_max_level(a)]
+            raise errors.MaxLevelBlockTooSmallError(names.function, limited, n_failing, constraint.parameter_text)
+        if all(is_met):
+            return blocks, np.sort(failing)
+        if not constraint.counts_only_records(space):
+            rest = space.with_reference_rows(space.rows_of(np.sort(np.concatenate(blocks))))
 
 
 def max_level_blocks(space: EncodedTable) -> list[Ints]:
@@ -421,7 +559,9 @@ def clusterable_records(space: EncodedTable, constraint: Constraint) -> RunLengt
     return RunLengthLabels.from_tuple_clusters(space, clusters)
 
 
-def _cells(space: EncodedTable, constraint: Constraint, blocks: list[Ints], max_tuples: int | None) -> list[Ints]:
+def _cells(
+    space: EncodedTable, constraint: Constraint, blocks: Sequence[Ints], max_tuples: int | None
+) -> Sequence[Ints]:
     """Return the tuples of each piece that is clustered separately: the blocks, or cells of them.
 
     With `max_tuples` None these are the blocks. Otherwise blocks of more than `max_tuples` tuples are cut into cells of

@@ -102,7 +102,7 @@ class MaxLevelBlockTooSmallError(RefusedError):
     message_pattern = "into groups that cannot meet "
     message = (
         "{function}: max_level of {columns:list} separates {rows} {rows:record|records} into groups that cannot meet "
-        "{model}. Hint: raise max_level, or weaken the model."
+        "{model}. Hint: raise max_level, weaken the model, or set suppress to at least the share of these records."
     )
     example = Example(
         "FROM kacpc('shapes', k = 60, qi = ['gender'], hierarchies = {'gender': 'sex'}, max_level = {'gender': 0});",

@@ -174,8 +174,9 @@ def test_suppressing_above_limit_is_defect() -> None:
 def test_suppressed_returned_if_rest_misses_model() -> None:
     """The four records to be suppressed are all those of one value."""
     result = alternating_table(20, [1] * 4 + [0] * 16)
+    halves = replace(halving_algorithm(4, []), abilities=(Suppression("all", lambda o, k: 5, is_complete=True),))
     labels = by_row.run_labels(
-        halving_algorithm(4, []),
+        halves,
         result,
         Constraint(3, (model_requirement(l=2),)),
         {},

@@ -80,7 +80,7 @@ def test_null_separate_from_values_at_every_level(name: str) -> None:
 def test_block_missing_model_raises_with_record_count(name: str) -> None:
     expected = (
         f"{name}: max_level of workclass separates 3 records into groups that cannot meet k = 3. "
-        "Hint: raise max_level, or weaken the model."
+        "Hint: raise max_level, weaken the model, or set suppress to at least the share of these records."
     )
     with pytest.raises(errors.MaxLevelBlockTooSmallError) as error_info:
         run(name, two_branches([0, 1, 2, 3, 3, 4], 1), 3)
@@ -204,7 +204,7 @@ def test_max_level_can_be_declared(staff: Any) -> None:
 def test_small_block_refused_in_sql(staff: Any, function: str) -> None:
     expected = (
         ": max_level of workclass separates 5 records into groups that cannot meet k = 2. "
-        "Hint: raise max_level, or weaken the model."
+        "Hint: raise max_level, weaken the model, or set suppress to at least the share of these records."
     )
     with pytest.raises(Exception, match=expected):
         staff.execute(f"FROM {function}('staff', k=2, max_level := {{'workclass': 0}})").fetchall()

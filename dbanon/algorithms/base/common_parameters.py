@@ -112,8 +112,8 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "suppress",
         Float(0, 1),
-        "Greatest share of the records that may be suppressed as outliers if that lowers the average loss of the "
-        "others; reported in metrics and classes.",
+        "Greatest share of the records that may be suppressed, as whole classes or single outliers, if that lowers the "
+        "average loss of the others, or if max_level separates them; reported in metrics and classes.",
         0.0,
     ),
     Parameter(

@@ -223,16 +223,31 @@ class Widening:
 class Suppression:
     """The ability to suppress records by a rule of the algorithm itself.
 
-    At most the share that the parameter `suppress` allows is suppressed, and at most `max_records`. The algorithm finds
-    the lower limit for its part of the table in its options, under MAX_SUPPRESSED, and enforces it itself.
+    The algorithm finds the greatest number for its part of the table in its options, under MAX_SUPPRESSED, and enforces
+    it itself.
 
     Attributes:
         rule: A clause for the description of the parameter `suppress`.
-        max_records: Function of options and k: the greatest number of records; None for no limit but the share.
+        max_records: Function of options and k: the greatest number of records that the options set; None if they set
+            none.
+        default_max_records: Function of options and k: the limit if neither the options nor `suppress` set one (if
+            `suppress` is 1); None for no limit.
+        is_complete: Whether the rule chooses single records by the loss of the others, so that no more are suppressed
+            after it.
     """
 
     rule: str
     max_records: Callable[[Options, int], int | None] = lambda options, k: None
+    default_max_records: Callable[[Options, int], int | None] = lambda options, k: None
+    is_complete: bool = False
+
+    def limit(self, options: Options, k: int, share: float) -> int | None:
+        """Return the greatest number of records that may be suppressed, in addition to `share`; None for no limit.
+
+        `share` is the parameter `suppress`, `options` are the algorithm's own.
+        """
+        max_records = self.max_records(options, k)
+        return self.default_max_records(options, k) if max_records is None and share == 1 else max_records
 
 
 MAX_SUPPRESSED = "most_left_out"

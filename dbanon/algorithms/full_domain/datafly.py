@@ -14,6 +14,7 @@ from dbanon.algorithms.base.registry import (
     Suppression,
     register,
 )
+from dbanon.algorithms.full_domain.incognito import max_suppressed_records
 from dbanon.algorithms.full_domain.lattice_search import LatticeSearch
 from dbanon.algorithms.full_domain.levels import AttributeLevels, FrequencySet
 from dbanon.algorithms.full_domain.recoding import FULL_RECODING, MAX_SUPPRESSED_PARAMETER, RECODING
@@ -28,7 +29,8 @@ def datafly(space: EncodedTable, constraint: Constraint, options: Options, check
     different values (ties: the first) is raised by one level for all records. Then these records are suppressed. If all
     columns are at their highest level before that, all records are a single class. Levels are steps up a hierarchy; of
     a number without one, blocks of 1, 2, 4, 8 ... distinct values; NULL joins the other values at the top. At most
-    `max_suppressed` records, by default k, are suppressed. O(n) time per step, O(n) memory.
+    `max_suppressed` records are suppressed, or the share `suppress`; k records if neither is set. O(n) time per step,
+    O(n) memory.
     """
     levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
     blocks = tuple(attribute_levels.steps[0][space.codes[:, j]] for j, attribute_levels in enumerate(levels))
@@ -61,7 +63,8 @@ register(
     own=(
         replace(
             MAX_SUPPRESSED_PARAMETER,
-            doc="Greatest number of records that may be suppressed, in addition to the share suppress; default k.",
+            doc="Greatest number of records that may be suppressed; default k, or no number but the share if you set "
+            "suppress.",
         ),
         RECODING,
     ),
@@ -71,7 +74,9 @@ register(
         FULL_RECODING,
         Suppression(
             "those in classes that violate the privacy model, once they are few",
-            lambda options, k: k if options["max_suppressed"] is None else int(str(options["max_suppressed"])),
+            max_suppressed_records,
+            lambda options, k: k,
+            is_complete=True,
         ),
     ),
 )

@@ -30,14 +30,16 @@ def incognito(space: EncodedTable, constraint: Constraint, options: Options, che
 
 
 def max_suppressed_records(options: Options, k: int) -> int | None:
-    """Return the option `max_suppressed`, a limit in addition to the share `suppress`; None if it is not given.
+    """Return the option `max_suppressed`; None if it is not given.
 
     `k` is not read.
     """
     return None if options["max_suppressed"] is None else int(str(options["max_suppressed"]))
 
 
-SUPPRESSION = Suppression("those in classes that violate the privacy model", max_suppressed_records)
+SUPPRESSION = Suppression(
+    "those in classes that violate the privacy model", max_suppressed_records, lambda options, k: 0, is_complete=True
+)
 
 register(
     incognito,
@@ -47,6 +49,7 @@ register(
     evidence="textbook",
     complexity="exponential in the columns, O(n) time per node, O(n) memory",
     own=(MAX_SUPPRESSED_PARAMETER, RECODING),
+    defaults={"suppress": 1.0},
     meets=ALL_MODELS,
     abilities=(FULL_RECODING, SUPPRESSION),
 )

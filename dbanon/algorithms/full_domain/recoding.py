@@ -21,7 +21,7 @@ RECODING = Parameter(
 MAX_SUPPRESSED_PARAMETER = Parameter(
     "max_suppressed",
     Integer(0),
-    "Greatest number of records that may be suppressed, in addition to the share suppress.",
+    "Greatest number of records that may be suppressed; default 0, or no number but the share if you set suppress.",
 )
 
 

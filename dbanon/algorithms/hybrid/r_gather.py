@@ -327,7 +327,7 @@ class LimitSearch:
 
 
 def _max_outliers(options: Mapping[str, Any], k: int) -> int | None:
-    """Return the own limit of r-gather for suppressed records: 0 if the option `eps` is 0, otherwise None for no limit.
+    """Return the limit for suppressed records if `suppress` is 1: 0 if the option `eps` is 0, otherwise None for none.
 
     `k` is not read.
     """
@@ -351,6 +351,9 @@ register(
     ),
     defaults={"suppress": 1.0},
     abilities=(
-        Suppression("those farther than three times the radius from all centers, at most the share eps", _max_outliers),
+        Suppression(
+            "those farther than three times the radius from all centers, at most the share eps",
+            default_max_records=_max_outliers,
+        ),
     ),
 )

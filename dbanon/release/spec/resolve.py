@@ -89,6 +89,11 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
         if influence is not None and influence.is_wanted(algorithm_options)
         else None
     )
+    max_suppressed = (
+        None if suppression is None else suppression.limit(algorithm_options, spec.k, float(options["suppress"]))
+    )
+    if max_suppressed == 0:  # then the release is that of a call that suppresses nothing
+        options = Options({**options, "suppress": 0.0})
     run = RunSettings(
         session=spec.run.session,
         options=algorithm_options,
@@ -96,11 +101,11 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
         reads_magnitudes="magnitudes" in algorithm.reads,
         forest=None if forest_options is None else forest_request(spec, forest_options, is_weighted),
         widens_classes=widening is not None and widening.is_wanted(algorithm_options),
-        max_suppressed=None if suppression is None else suppression.max_records(algorithm_options, spec.k),
+        max_suppressed=max_suppressed,
         builds_levels=algorithm.family == "full_domain",
     )
     _check_objective(spec, algorithm)
-    return replace(spec, run=run)
+    return replace(spec, options=options, run=run)
 
 
 def _check_objective(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> None:

@@ -1,0 +1,114 @@
+"""How isolated records are: the loss of the least class around a record, from which outliers are chosen."""
+
+import numpy as np
+
+from dbanon.algorithms.base.loss import Loss, LossTerm
+from dbanon.encoding.encoded_table import AnyInts, EncodedTable, Floats, Ints, combined_key
+
+MAX_ORDERS = 8
+"""Greatest number of orders of the tuples along which neighbours are searched for."""
+
+MIN_WINDOW = 4
+"""Least number of neighbours on each side along an order."""
+
+MAX_TABLE_VALUES = 256
+"""An attribute of at most so many values has a table of the losses of all pairs."""
+
+CANDIDATES_PER_BATCH = 2_000
+"""Number of tuples whose neighbours are compared at once, which limits memory."""
+
+
+def isolation_losses(space: EncodedTable, tuples: Ints, min_records: int) -> Floats:
+    """Return, for each of some tuples, the loss with its nearest neighbour that completes `min_records` records.
+
+    The neighbours are those next to the tuple in several orders of all tuples, one for each attribute, which is the
+    last sort key there. A loss is from 0 to the sum of the attributes' weights. A class of `min_records` records around
+    the tuple loses about as much; a tuple of as many records has 0. O(tuples log tuples + len(tuples) * min_records)
+    for each attribute.
+
+    Args:
+        space: The encoded table.
+        tuples: Numbers of the tuples.
+        min_records: Least number of records of a class.
+    """
+    n_tuples = len(space.counts)
+    # A tuple has one record or more, so `min_records` neighbours on either side suffice.
+    width = min(max(min_records, MIN_WINDOW), n_tuples)
+    steps = np.arange(-width, width + 1)
+    orders = _tuple_orders(space)
+    places = [_inverse(order) for order in orders]
+    pair_losses = _PairLosses(space)
+    losses = np.empty(len(tuples))
+    for first in range(0, len(tuples), CANDIDATES_PER_BATCH):
+        batch = tuples[first : first + CANDIDATES_PER_BATCH]
+        neighbours = np.concatenate(
+            [
+                order[np.clip(place[batch][:, None] + steps, 0, n_tuples - 1)]
+                for order, place in zip(orders, places, strict=True)
+            ],
+            axis=1,
+        )
+        neighbours.sort(axis=1)
+        is_repeated = np.zeros(neighbours.shape, bool)
+        is_repeated[:, 1:] = neighbours[:, 1:] == neighbours[:, :-1]
+        own = pair_losses.between(np.broadcast_to(batch[:, None], neighbours.shape), neighbours)
+        counts = np.where(is_repeated, 0, space.counts[neighbours])
+        nearest = np.argsort(own, axis=1, kind="stable")
+        reached = np.cumsum(np.take_along_axis(counts, nearest, axis=1), axis=1) >= min_records
+        place = np.where(reached.any(axis=1), np.argmax(reached, axis=1), neighbours.shape[1] - 1)
+        losses[first : first + len(batch)] = np.take_along_axis(
+            own, np.take_along_axis(nearest, place[:, None], axis=1), axis=1
+        )[:, 0]
+    return losses
+
+
+def _tuple_orders(space: EncodedTable) -> list[Ints]:
+    """Return orders of all tuples, one for each attribute, which is the last sort key; those of most values first.
+
+    The other attributes are sorted by the number of their values, so that the one of fewest values comes first.
+    """
+    by_values = sorted(range(len(space.attributes)), key=lambda j: (space.attributes[j].values, j))
+    orders = []
+    for last in by_values[::-1][:MAX_ORDERS]:
+        line = [j for j in by_values if j != last] + [last]
+        key, _ = combined_key(
+            [space.codes[:, j].astype(np.int64) for j in line], [space.attributes[j].values + 1 for j in line]
+        )
+        orders.append(np.argsort(key, kind="stable"))
+    return orders
+
+
+def _inverse(order: Ints) -> Ints:
+    """Return the place of each entry in an order."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
+
+
+class _PairLosses:
+    """The weighted losses of classes of two tuples, as floats."""
+
+    def __init__(self, space: EncodedTable) -> None:
+        """Prepare a table of the losses of all pairs of values for attributes of few values."""
+        loss = Loss(space, 1, "top")
+        self.unit, self.terms, self.codes = loss.unit, loss.terms, space.codes
+        self.tables = [_loss_table(term) for term in loss.terms]
+
+    def between(self, first: AnyInts, second: AnyInts) -> Floats:
+        """Return the loss of a record in a class of each pair of tuples; all arrays have one shape."""
+        total = np.zeros(first.shape, np.int64)
+        for j, (term, table) in enumerate(zip(self.terms, self.tables, strict=True)):
+            codes, others = self.codes[:, j][first], self.codes[:, j][second]
+            if table is None:
+                total += term.losses(np.minimum(codes, others), np.maximum(codes, others))
+            else:
+                total += table[codes, others]
+        return total / self.unit
+
+
+def _loss_table(term: LossTerm) -> Ints | None:
+    """Return the losses of all pairs of codes, NULL last; None if the attribute has many values."""
+    if term.attribute.values > MAX_TABLE_VALUES:
+        return None
+    low, high = np.meshgrid(*[np.arange(term.attribute.values + 1)] * 2, indexing="ij")
+    return term.losses(np.minimum(low, high).ravel(), np.maximum(low, high).ravel()).reshape(low.shape)
