@@ -24,6 +24,7 @@ DEFAULTS = 1
 _EARLIER_DEFAULTS: Mapping[str, Callable[[int], Mapping[str, object]]] = {
     "fads": lambda delta: {"trigger": "age"},
     "faanst": lambda delta: {"mu": min(500, delta)},
+    "puri_haritha": lambda delta: {"beta": 50},
 }
 """By stream algorithm: the defaults of version 0 that differ from today's, as a function of `delta`."""
 

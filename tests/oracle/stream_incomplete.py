@@ -138,11 +138,12 @@ class ByPattern(_Window):
             best = max(rest, key=lambda r: (self._score(common, self._pattern(r)), -r))
             partitions.add(self._pattern(best))
             common &= self._pattern(best)
-        if group:
-            self.make(group, plain_result.span(group), is_stored=len(partitions) == 1 and self.store > 0)
-            return
         covering = [c for c in self.kept if plain_result.covers(self.classes[c], x)]
         minimum = min(covering, key=lambda c: plain_result.loss(self.classes[c]), default=None)
+        least = inf if minimum is None else plain_result.loss(self.classes[minimum])
+        if group and least >= plain_result.loss(plain_result.span(group)):
+            self.make(group, plain_result.span(group), is_stored=len(partitions) == 1 and self.store > 0)
+            return
         self.leave([x], SUPPRESSED if minimum is None else minimum)
 
     def _pattern(self, r: int) -> frozenset[int]:

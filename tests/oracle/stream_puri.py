@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 
 from dbanon.algorithms.streams import PENDING, SUPPRESSED, Arrivals
 from oracle.stream_common import Span, StreamRecords
@@ -49,9 +50,12 @@ class PuriHaritha:
             self._publish(minimum)
 
     def _takes(self, group: Sequence[int], t: int) -> bool:
-        """Return whether a group has fewer than two records of each kind of the record."""
+        """Return whether a group has few records of each kind of the record: below two, or k / l if that is more."""
         kinds = self.plain.sensitive
-        return all(kind == -1 or sum(kinds[r][s] == kind for r in group) < 2 for s, kind in enumerate(kinds[t]))
+        return all(
+            kind == -1 or sum(kinds[r][s] == kind for r in group) < max(2, ceil(self.k / self.need[s]))
+            for s, kind in enumerate(kinds[t])
+        )
 
     def _loss(self, group: Sequence[int]) -> float:
         return self.plain.loss(self.plain.span(group))

@@ -1,5 +1,7 @@
 """Puri-Haritha: groups of sensitive values of different kinds (categories)."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from dbanon.algorithms.streams.castle import BETA
@@ -17,6 +19,12 @@ ONTOLOGY = Parameter(
     "Hierarchy of a sensitive column: values with the same parent, unless it is the root, are of one kind. Default: "
     "the hierarchy in hierarchies or in the policy; without one, each value is a kind of its own.",
 )
+OPEN_GROUPS = replace(
+    BETA,
+    default=None,
+    doc="Greatest number of groups that are open at a time; default delta / 2k, at least 1 and at most 50, so that "
+    "groups can reach k records.",
+)
 GROUPS = Parameter(
     "n_groups",
     Integer(0, 10**6),
@@ -31,8 +39,9 @@ def puri_haritha(workspace: Workspace) -> StreamState:
 
     Reconstructed from the description in a review. The kind of a sensitive value is its parent in the hierarchy. A
     record joins the open group that loses least with it, among those that have fewer than two records of its kind in
-    each sensitive column. It begins a new group if there is none, or if it widens that group and fewer than `beta`
-    groups are open (in place of the paper's window).
+    each sensitive column or, if that is more, than k / l: otherwise no group could have k records where there are few
+    kinds, and every record would be published as in FADS. It begins a new group if there is none, or if it widens that
+    group and fewer than `beta` groups are open (in place of the paper's window).
 
     A group is published once it has k persons and in each column values of l kinds, so that its values are not all
     similar in meaning, and a set of values that differs from those of the last `n_groups` groups; with an equal set it
@@ -46,12 +55,10 @@ def puri_haritha(workspace: Workspace) -> StreamState:
 
     values = workspace.arrivals.sensitive
     workspace = workspace.with_meanings()
-    options = PuriOptions(
-        workspace.is_last, workspace.integer("delta"), workspace.integer("beta"), workspace.integer("reuse_window")
-    )
-    open_clusters = OpenClusters.from_workspace(
-        workspace, 0, min(workspace.integer("delta"), workspace.arrivals.n_records)
-    )
+    delta, beta = workspace.integer("delta"), workspace.options["beta"]
+    max_open = max(1, min(50, delta // (2 * workspace.model.k))) if beta is None else int(str(beta))
+    options = PuriOptions(workspace.is_last, delta, max_open, workspace.integer("reuse_window"))
+    open_clusters = OpenClusters.from_workspace(workspace, 0, min(delta, workspace.arrivals.n_records))
     sets = np.zeros(workspace.integer("n_groups"), np.uint64)
     if workspace.previous is not None:
         sets[:] = workspace.previous.own["sets"]
@@ -68,7 +75,7 @@ register(
     source="Puri and Haritha 2018",
     evidence="description",
     complexity="O(delta) time per record, O(delta + kept classes) memory",
-    own=(ONTOLOGY, GROUPS, BETA, LIFE),
+    own=(ONTOLOGY, GROUPS, OPEN_GROUPS, LIFE),
     defaults={"l": 2},
     looks_up=True,
     state_layout=StateLayout(by_record=("cluster",), spans=(("open_lows", "open_highs"),), has_value_numbers=True),

@@ -259,45 +259,20 @@ class ValueSets(NamedTuple):
     distances: Floats
 
 
-class RegionArrays(NamedTuple):
-    """The tree of regions of SWAF, each a part of its parent's value ranges (see `region_tree`).
+class TreeScratch(NamedTuple):
+    """Scratch for specializing the records of a window (see `swaf`).
 
     Attributes:
-        shape: (regions, 8) int64: region above, attribute that is cut, kind of the cut (0 a leaf, 1 a number, 2 NULL or
-            not, 3 nodes of a hierarchy), first child, next sibling, branch of the cut above (a node, else 0 or 1),
-            records added since the last split, pending records.
-        cuts: (regions,) float64: where numbers are cut.
-        lows, highs: (regions, attributes) float64: ends of a region; infinite if open; of categories a node and the
-            last one below.
-        class_ids: (regions,) int64: the class of each region, -1 for none.
-        region_ids: (n,) int64: the deepest region of each record.
-        heads, tails: (regions,) int64: the first and the last record in the list of a leaf, -1 for none.
-        next_record: (n,) int64: the next record in the list, -1 at the end.
-    """
-
-    shape: Ints
-    cuts: Floats
-    lows: Floats
-    highs: Floats
-    class_ids: Ints
-    region_ids: Ints
-    heads: Ints
-    tails: Ints
-    next_record: Ints
-
-
-class RegionScratch(NamedTuple):
-    """Scratch for cutting and publishing regions.
-
-    Attributes:
-        rows: (n,) int64.
-        widths: (attributes,) float64.
+        rows: (n,) int64: the records of a node, in order of arrival.
+        parts: (n,) int64: the part of each record when the node is split.
+        branches: (n,) int64: the hierarchy node of each part.
         sorted_values: (n,) float64.
         batch: (k + sensitive values that are needed,) int64: the records of a class.
     """
 
     rows: Ints
-    widths: Floats
+    parts: Ints
+    branches: Ints
     sorted_values: Floats
     batch: Ints
 

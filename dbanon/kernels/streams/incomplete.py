@@ -227,8 +227,9 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
 
     A partition is the pending records that have the same attributes (not NULL). A due record is published with the
     nearest ones of its partition, by the attributes that all of these have; if that is too small, partitions are merged
-    with it: the most similar ones or, `is_by_size`, the largest. If all together are too few, it is published with a
-    stored class that covers it, or suppressed. The last `store` classes that were formed without merging are stored.
+    with it: the most similar ones or, `is_by_size`, the largest. If all together are too few, or if a stored class that
+    covers it loses less, it is published with that class; with neither, it is suppressed. The last `store` classes that
+    were formed without merging are stored.
 
     Args:
         state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
@@ -259,10 +260,14 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
                 x, state[0], requirement, partitions.distances, records, attributes, partitions.group_records
             )
         new, arrival = state[2], state[LAST_ARRIVAL]
+        c, stored_loss = cheapest_covering_class(records.values[x], classes, state[3], attributes)
         if number >= 0:
             set_class_bounds(
                 x, number, partitions.group_records, records, classes.lows[new], classes.highs[new], attributes
             )
+            if c >= 0 and stored_loss < class_loss(classes.lows[new], classes.highs[new], attributes):
+                number = np.int64(-1)
+        if number >= 0:
             publish_group(x, number, partitions.group_records, new, arrival, records)
             classes.made_at[new] = arrival
             if merged == 0 and options.store > 0:
@@ -270,7 +275,6 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
             else:
                 state[2] += 1
         else:
-            c, _ = cheapest_covering_class(records.values[x], classes, state[3], attributes)
             records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
 
 

@@ -74,7 +74,7 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
                 break
             t = add_next_record(state, records, attributes)
             steps += 1 + t - x
-            c = _assign_record(t, state, options.beta, records, attributes, clusters)
+            c = _assign_record(t, state, options.beta, requirement, records, attributes, clusters)
             if clusters.sizes[c] < requirement.k or not is_enough(
                 c, requirement, clusters.heads, clusters.next_record, records
             ):
@@ -137,18 +137,19 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
 
 
 @kernel_part
-def _assign_record(t, state, beta, records, attributes, clusters):
+def _assign_record(t, state, beta, requirement, records, attributes, clusters):
     """Assign the new record `t` to an open group, in place; return the group.
 
-    Only groups with fewer than two records of each kind of sensitive value that the record has are considered. Of
-    these, it is the one with the least loss once the record joins (ties: the smallest, then the one opened first). A
-    new group is opened if there is none, or if the record increases the loss of that group and fewer than `beta` are
-    open.
+    Only groups with few records of each kind of sensitive value that the record has are considered (see
+    `_accepts_record`). Of these, it is the one with the least loss once the record joins (ties: the smallest, then the
+    one opened first). A new group is opened if there is none, or if the record increases the loss of that group and
+    fewer than `beta` are open.
 
     Args:
         t: The new record.
         state: int64 counters: [4] groups opened so far, [5] open groups; updated in place.
         beta: Number of open groups from which on a record opens a new group only if it fits none.
+        requirement: `RequirementArrays`.
         records: `RecordArrays`.
         attributes: `AttributeArrays`.
         clusters: `OpenClusterArrays`, the open groups; updated in place.
@@ -159,7 +160,7 @@ def _assign_record(t, state, beta, records, attributes, clusters):
             continue
         new_loss = loss_with_record(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
         is_better = new_loss < lowest or (new_loss == lowest and target >= 0 and is_before(c, target, clusters))
-        if is_better and _accepts_record(c, t, records, clusters):
+        if is_better and _accepts_record(c, t, requirement, records, clusters):
             target, lowest = np.int64(c), new_loss
     if target < 0 or (
         state[5] < beta and lowest > class_loss(clusters.lows[target], clusters.highs[target], attributes)
@@ -172,12 +173,15 @@ def _assign_record(t, state, beta, records, attributes, clusters):
 
 
 @kernel_part
-def _accepts_record(c, t, records, clusters):
-    """Return whether group `c` has fewer than two records of each kind (of sensitive values) that record `t` has.
+def _accepts_record(c, t, requirement, records, clusters):
+    """Return whether group `c` has few records of each kind (of sensitive values) that record `t` has.
+
+    Few are fewer than two or, if a group of l kinds could not have k records then, than k / l, rounded up.
 
     Args:
         c: Slot of the group.
         t: Number of the record.
+        requirement: `RequirementArrays`.
         records: `RecordArrays`, whose sensitive codes are kinds of values.
         clusters: `OpenClusterArrays`, the open groups.
     """
@@ -186,7 +190,8 @@ def _accepts_record(c, t, records, clusters):
         while i >= 0 and records.sensitive[t, s] >= 0:
             number += records.sensitive[i, s] == records.sensitive[t, s]
             i = clusters.next_record[i]
-        if number > 1:
+        n_kinds = max(requirement.min_values[s], 1)
+        if number >= max(2, (requirement.k + n_kinds - 1) // n_kinds):
             return False
     return True
 

@@ -1,24 +1,23 @@
-"""SWAF: a due record is published as the deepest region that contains enough other records."""
+"""SWAF: a due record is published with others of its leaf, in a tree that specializes the records of the window."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.class_loss import covers
+from dbanon.kernels.sorting import sort_values
+from dbanon.kernels.streams.class_loss import attribute_loss, cheapest_covering_class, class_loss
 from dbanon.kernels.streams.counting import count_record, has_new_person, has_new_value, missing_column
-from dbanon.kernels.streams.region_tree import (
-    KIND,
-    LEAF,
-    N_NEW,
-    N_PENDING,
-    PARENT,
-    add_record,
-    append_record,
-    remove_record,
-    split_leaf,
+from dbanon.kernels.streams.sliding_window import (
+    LAST_ARRIVAL,
+    NO_LIMIT,
+    PENDING,
+    SUPPRESSED,
+    next_due,
+    publish_group,
+    set_class_bounds,
+    store_latest_class,
 )
-from dbanon.kernels.streams.sliding_window import LAST_ARRIVAL, PENDING, SUPPRESSED, add_next_record, oldest_pending
 
 
 class SwafOptions(NamedTuple):
@@ -26,200 +25,244 @@ class SwafOptions(NamedTuple):
 
     Attributes:
         ends: The stream ends after the records of this call, so all are published.
-        delta: A record is published once this many records have arrived since.
+        delta: A record is published once this many records have arrived since, itself included.
+        store: Maximum number of stored classes.
     """
 
     ends: bool
     delta: int
+    store: int
 
 
 @kernel
-def swaf_steps(state, max_steps, options, requirement, records, classes, attributes, regions, scratch):
+def swaf_steps(state, max_steps, options, requirement, records, classes, attributes, scratch):
     """Add records until all are added, or about `max_steps` records were examined; return how many were.
 
-    For a due record, the regions that contain it are examined, the deepest first. If the class of a region covers it,
-    it is published with that class. Else, if its person is known and the region has enough pending records, the oldest
-    ones are published as a new class of the region; if the due record is not among them, the search continues above. If
-    no region is left, it is suppressed. Leaves with at least k new and 2k pending records are split. All arrays are
-    updated in place.
+    The pending records are specialized from the root of a tree on, along the path to the leaf of a due record (see
+    `_find_leaf`). The record is published with the oldest records of the leaf that suffice for a class; or with the
+    stored class of least loss that covers it, if that loses less or the pending records do not suffice. With neither,
+    it is suppressed. The last `store` classes are stored. All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, unused, regions; [8] last arrival.
+        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
         max_steps: Number of examined records after which to return.
         options: `SwafOptions`.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
         records: `RecordArrays`.
         classes: `ClassArrays`.
         attributes: `AttributeArrays`.
-        regions: `RegionArrays`.
-        scratch: `RegionScratch`.
+        scratch: `TreeScratch`; its contents are overwritten.
     """
     steps = np.int64(0)
-    while steps < max_steps:
-        x = oldest_pending(state, records.class_ids)
-        over = state[0] == len(records.arrived_at)
-        steps += 1
-        if x == state[0] or not (
-            (over and options.ends) or state[LAST_ARRIVAL] - records.arrived_at[x] + 1 >= options.delta
-        ):
-            if over:
-                break
-            t = add_next_record(state, records, attributes)
-            v = add_record(t, records, attributes, regions)
-            if (
-                regions.shape[v, KIND] == LEAF
-                and regions.shape[v, N_NEW] >= requirement.k
-                and regions.shape[v, N_PENDING] >= 2 * requirement.k
-            ):
-                steps += split_leaf(v, state, requirement, records, attributes, regions, scratch)
-            continue
-        arrival, v = state[LAST_ARRIVAL], regions.region_ids[x]
-        while v >= 0 and records.class_ids[x] == PENDING:
-            c = regions.class_ids[v]
-            if c >= 0 and covers(records.values[x], classes.lows[c], classes.highs[c]):
-                records.class_ids[x], records.published_at[x] = c, arrival
-                remove_record(x, regions.shape, regions.region_ids)
-            elif records.people[x] >= 0 and regions.shape[v, N_PENDING] >= requirement.k:
-                steps += state[0] - x
-                n = _oldest_persons(v, x, state[0], requirement, records, regions, scratch.batch)
-                if n > 0:
-                    c = state[2]
-                    state[2] += 1
-                    regions.class_ids[v], classes.made_at[c] = c, arrival
-                    _set_published_bounds(
-                        v,
-                        n,
-                        x,
-                        state[0],
-                        records,
-                        regions,
-                        scratch.batch,
-                        classes.lows[c],
-                        classes.highs[c],
-                        attributes,
-                    )
-                    for j in range(n):
-                        records.class_ids[scratch.batch[j]], records.published_at[scratch.batch[j]] = c, arrival
-                        remove_record(scratch.batch[j], regions.shape, regions.region_ids)
-            v = regions.shape[v, PARENT]
-        if records.class_ids[x] == PENDING:
-            records.class_ids[x], records.published_at[x] = SUPPRESSED, arrival
-            remove_record(x, regions.shape, regions.region_ids)
-    return steps
-
-
-@kernel
-def restore_pending(state, regions):
-    """Put the records that are pending from earlier calls (the first state[0]) back into their regions, in place.
-
-    Args:
-        state: int64 counters: [0] number of records.
-        regions: `RegionArrays`; pending counts and lists are updated in place.
-    """
-    for t in range(state[0]):
-        v = regions.region_ids[t]
-        if regions.shape[v, KIND] == LEAF:
-            append_record(t, v, regions)
-        while v >= 0:
-            regions.shape[v, N_PENDING] += 1
-            v = regions.shape[v, PARENT]
+    while True:
+        x, steps = next_due(steps, max_steps, options, NO_LIMIT, state, records, attributes)
+        if x < 0:
+            return steps
+        number = np.int64(-1)
+        if records.people[x] >= 0:
+            size, n_examined = _find_leaf(x, state[0], requirement, records, attributes, scratch)
+            number = _oldest_persons(size, requirement, records, scratch)
+            steps += n_examined
+        steps += state[3]
+        new, arrival = state[2], state[LAST_ARRIVAL]
+        c, stored_loss = cheapest_covering_class(records.values[x], classes, state[3], attributes)
+        if number >= 0:
+            set_class_bounds(x, number, scratch.batch, records, classes.lows[new], classes.highs[new], attributes)
+            if c >= 0 and stored_loss < class_loss(classes.lows[new], classes.highs[new], attributes):
+                number = np.int64(-1)
+        if number >= 0:
+            publish_group(x, number, scratch.batch, new, arrival, records)
+            store_latest_class(new, arrival, options.store, state, classes)
+        else:
+            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
 
 
 @kernel_part
-def _oldest_persons(v, x, end, requirement, records, regions, batch):
-    """Collect in `batch` the oldest pending records in region `v` that suffice for a class; return how many, or -1.
+def _find_leaf(x, end, requirement, records, attributes, scratch):
+    """Write the records of the leaf of record `x` to `scratch.rows`; return their number and that of examined records.
 
-    They are one record of each of k persons, and of further persons with values that are still needed. Only records
-    from `x` to `end` are considered. The result is -1 if they do not suffice.
+    The root has all pending records of known persons. A node is split, on its widest attribute (ties: the first) that
+    can be split, while it has 2k records and each part suffices for a class. The records stay in order of arrival, so
+    that `x`, the oldest, is the first.
 
     Args:
-        v: Number of the region.
-        x: The first record that is considered.
+        x: The oldest pending record; its person is known.
         end: End of the records that are considered (exclusive).
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
         records: `RecordArrays`.
-        regions: `RegionArrays`.
-        batch: Output: int64 record numbers.
+        attributes: `AttributeArrays`.
+        scratch: `TreeScratch`; its contents are overwritten.
+    """
+    size, n_examined = np.int64(0), end - x
+    for t in range(x, end):
+        if records.class_ids[t] == PENDING and records.people[t] >= 0:
+            scratch.rows[size] = t
+            size += 1
+    widths = np.empty(len(attributes.weights))
+    is_split = True
+    while is_split and size >= 2 * requirement.k:
+        n_examined += size
+        for a in range(len(widths)):
+            widths[a] = attributes.weights[a] * _width(a, size, records, attributes, scratch.rows)
+        is_split = False
+        while not is_split:
+            a = np.int64(np.argmax(widths))
+            if widths[a] <= 0:
+                break
+            widths[a] = -1.0
+            parts = _assign_parts(a, size, requirement, records, attributes, scratch)
+            is_split = parts > 1 and _all_suffice(parts, size, requirement, records, scratch)
+        if is_split:
+            n, part = np.int64(0), scratch.parts[0]
+            for j in range(size):
+                if scratch.parts[j] == part:
+                    scratch.rows[n] = scratch.rows[j]
+                    n += 1
+            size = n
+    return size, n_examined
+
+
+@kernel_part
+def _width(a, size, records, attributes, rows):
+    """Return the loss on attribute `a` of a class of the first `size` records of `rows`.
+
+    Args:
+        a: Number of the attribute.
+        size: Number of records.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        rows: int64 record numbers.
+    """
+    n_known, low, high = np.int64(0), np.inf, -np.inf
+    for j in range(size):
+        value = records.values[rows[j], a]
+        if value == value:
+            n_known += 1
+            low, high = min(low, value), max(high, value)
+    if 0 < n_known < size:
+        return 1.0
+    begin = attributes.node_starts[a]
+    if n_known > 0 and begin < attributes.node_starts[a + 1]:
+        node = np.int64(low)
+        while high > attributes.nodes[begin + node, 1]:
+            node = attributes.nodes[begin + node, 0]
+        node = attributes.nodes[begin + node, 2]
+        low, high = float(node), float(attributes.nodes[begin + node, 1])
+    return attribute_loss(a, low, high, attributes)
+
+
+@kernel_part
+def _assign_parts(a, size, requirement, records, attributes, scratch):
+    """Write to `scratch.parts` the part of each record of a node, split on attribute `a`; return the number of parts.
+
+    If there are NULLs, the two parts are NULL and values. Else they are numbers up to the median and above it, or the
+    nodes below the lowest common ancestor of categories. The number is 0 if a category is at that ancestor itself, or
+    if there would be too many parts for k records each.
+
+    Args:
+        a: Number of the attribute.
+        size: Number of records in `scratch.rows`.
+        requirement: `RequirementArrays`.
+        records: `RecordArrays`.
+        attributes: `AttributeArrays`.
+        scratch: `TreeScratch`; updated in place.
+    """
+    n_known, lowest, highest = np.int64(0), np.inf, -np.inf
+    for j in range(size):
+        value = records.values[scratch.rows[j], a]
+        scratch.parts[j] = value == value
+        if value == value:
+            scratch.sorted_values[n_known] = value
+            n_known += 1
+            lowest, highest = min(lowest, value), max(highest, value)
+    if n_known < size:
+        return np.int64(2 if n_known > 0 else 1)
+    if attributes.node_starts[a] == attributes.node_starts[a + 1]:
+        sort_values(scratch.sorted_values, size)
+        middle = (size - 1) // 2
+        while middle > 0 and scratch.sorted_values[middle] == highest:
+            middle -= 1
+        cut = scratch.sorted_values[middle]
+        for j in range(size):
+            scratch.parts[j] = records.values[scratch.rows[j], a] > cut
+        return np.int64(2 if cut < highest else 1)
+    begin = attributes.node_starts[a]
+    ancestor = np.int64(lowest)
+    while highest > attributes.nodes[begin + ancestor, 1]:
+        ancestor = attributes.nodes[begin + ancestor, 0]
+    if lowest == ancestor:
+        return np.int64(0)
+    parts = np.int64(0)
+    for j in range(size):
+        node = np.int64(records.values[scratch.rows[j], a])
+        while attributes.nodes[begin + node, 0] != ancestor:
+            node = attributes.nodes[begin + node, 0]
+        part = np.int64(0)
+        while part < parts and scratch.branches[part] != node:
+            part += 1
+        if part == parts:
+            parts += 1
+            if parts * requirement.k > size:
+                return np.int64(0)
+            scratch.branches[part] = node
+        scratch.parts[j] = part
+    return parts
+
+
+@kernel_part
+def _all_suffice(parts, size, requirement, records, scratch):
+    """Return whether each part of the records of a node suffices for a class.
+
+    Args:
+        parts: Number of parts.
+        size: Number of records in `scratch.rows`, whose parts are in `scratch.parts`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        scratch: `TreeScratch`.
+    """
+    n_values = np.zeros(len(requirement.min_values), np.int64)
+    for part in range(parts):
+        requirement.clock[0] += 1
+        persons, is_enough = np.int64(0), False
+        n_values[:] = 0
+        for j in range(size):
+            if scratch.parts[j] == part:
+                persons += count_record(scratch.rows[j], requirement, records, n_values)
+                is_enough = missing_column(persons, requirement, n_values) == -1
+                if is_enough:
+                    break
+        if not is_enough:
+            return False
+    return True
+
+
+@kernel_part
+def _oldest_persons(size, requirement, records, scratch):
+    """Collect in `scratch.batch` the oldest records of a leaf that suffice for a class with its first one.
+
+    They are one record of each of k persons, and of further persons with values that are still needed. Returns their
+    number without the first one; -1 if the leaf does not suffice.
+
+    Args:
+        size: Number of records in `scratch.rows`.
+        requirement: `RequirementArrays`, whose marks and clock are updated for counting.
+        records: `RecordArrays`.
+        scratch: `TreeScratch`; its batch is overwritten.
     """
     requirement.clock[0] += 1
     n_values, n = np.zeros(len(requirement.min_values), np.int64), np.int64(0)
-    for t in range(x, end):
-        if (
-            records.class_ids[t] != PENDING
-            or not has_new_person(t, requirement, records)
-            or not _is_within(regions.region_ids[t], v, regions.shape)
-        ):
+    for j in range(size):
+        t = scratch.rows[j]
+        if not has_new_person(t, requirement, records):
             continue
         wanted = n < requirement.k
         for s in range(len(requirement.min_values)):
             wanted = wanted or (n_values[s] < requirement.min_values[s] and has_new_value(t, s, requirement, records))
         if not wanted:
             continue
-        batch[n] = t
+        if n > 0:
+            scratch.batch[n - 1] = t
         n += count_record(t, requirement, records, n_values)
         if missing_column(n, requirement, n_values) == -1:
-            return n
+            return n - 1
     return np.int64(-1)
-
-
-@kernel_part
-def _is_within(u, v, shape):
-    """Return whether region `u` is region `v` or a descendant of it.
-
-    Args:
-        u: Number of a region.
-        v: Number of the region.
-        shape: `RegionArrays.shape`.
-    """
-    while u > v:  # each has a greater number than that above it
-        u = shape[u, PARENT]
-    return u == v
-
-
-@kernel_part
-def _set_published_bounds(v, n, x, end, records, regions, batch, to_low, to_high, attributes):
-    """Set the bounds `to_low` and `to_high` that a class of region `v` publishes, in place.
-
-    They are those of the region. A side on which a region of numbers is open ends at the last record on this side,
-    including records that stay pending in the region. If all n records of the class are NULL, the bounds are (inf,
-    -inf); if some are, (-inf, inf), which is published as `*`.
-
-    Args:
-        v: Number of the region.
-        n: Number of records of the class.
-        x: The first record that is considered as pending.
-        end: End of the records that are considered (exclusive).
-        records: `RecordArrays`.
-        regions: `RegionArrays`.
-        batch: int64 record numbers; the first n are the class.
-        to_low, to_high: Output: (attributes,) float64 bounds.
-        attributes: `AttributeArrays`.
-    """
-    for a in range(len(to_low)):
-        nulls, lowest, highest = np.int64(0), np.inf, -np.inf
-        for j in range(n):
-            value = records.values[batch[j], a]
-            if value != value:
-                nulls += 1
-            else:
-                lowest, highest = min(lowest, value), max(highest, value)
-        if nulls == n:
-            to_low[a], to_high[a] = np.inf, -np.inf
-        elif nulls > 0:
-            to_low[a], to_high[a] = -np.inf, np.inf
-        elif attributes.node_starts[a] < attributes.node_starts[a + 1]:
-            node = attributes.nodes[attributes.node_starts[a] + np.int64(regions.lows[v, a]), 2]
-            to_low[a], to_high[a] = float(node), float(attributes.nodes[attributes.node_starts[a] + node, 1])
-        else:
-            to_low[a] = min(lowest, np.inf if regions.lows[v, a] == -np.inf else regions.lows[v, a])
-            to_high[a] = max(highest, -np.inf if regions.highs[v, a] == np.inf else regions.highs[v, a])
-    for t in range(x, end):
-        if records.class_ids[t] != PENDING or not _is_within(regions.region_ids[t], v, regions.shape):
-            continue
-        for a in range(len(to_low)):
-            value = records.values[t, a]
-            if attributes.node_starts[a] == attributes.node_starts[a + 1] and to_low[a] <= to_high[a]:
-                if value < to_low[a] and regions.lows[v, a] == -np.inf:
-                    to_low[a] = value
-                elif value > to_high[a] and regions.highs[v, a] == np.inf:
-                    to_high[a] = value
