@@ -10,6 +10,7 @@ from dbanon.algorithms import (
     nearest_neighbour,
     optimizing,
     partitioning,
+    single_dimension,
 )
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.noise import Noise, NoisyRecords, draw_noisy_records, shuffle_cluster_numbers
@@ -19,7 +20,18 @@ from dbanon.algorithms.postprocess.multivalued_diversity import LinkedDiversity,
 from dbanon.algorithms.postprocess.widen import widen_clusters
 from dbanon.algorithms.runner import MessageNames, Refinement, clusterable_records, max_level_blocks, run_algorithm
 
-discover(agglomerative, centroid, diversity, full_domain, greedy, hybrid, nearest_neighbour, optimizing, partitioning)
+discover(
+    agglomerative,
+    centroid,
+    diversity,
+    full_domain,
+    greedy,
+    hybrid,
+    nearest_neighbour,
+    optimizing,
+    partitioning,
+    single_dimension,
+)
 
 __all__ = [
     "Algorithm",

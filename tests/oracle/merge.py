@@ -19,26 +19,16 @@ Path: TypeAlias = tuple[object, ...]
 
 def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[list[int]]:
     """Return the rows of each class; the smallest class below k (ties: the first) is united with the nearest."""
-    scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
     row = count()
     rows = [[next(row) for _ in range(n)] for n in space.counts.tolist()]
     values = [
-        [_path(a, int(code)) for a, code in zip(space.attributes, codes, strict=True)] for codes in space.codes.tolist()
+        [value_path(a, int(code)) for a, code in zip(space.attributes, codes, strict=True)]
+        for codes in space.codes.tolist()
     ]
     classes = dict(enumerate(zip(rows, values, strict=True)))
 
-    def path_loss(j: int, path: Path) -> int:
-        attribute = space.attributes[j]
-        if path[-1] == "NULL":
-            return round(attribute.weight * scale)
-        levels = max(len(_path(attribute, c)) for c in range(attribute.values)) if attribute.values else 1
-        if not isinstance(attribute, NumericAttribute):
-            levels = int(attribute.depth.max()) + 1
-        edges = [1 / float(level) ** beta for level in range(1, levels)]
-        return round(sum(edges[: len(path) - 1]) / (sum(edges) or 1.0) * (attribute.weight * scale))
-
     def total_loss(value: list[Path]) -> int:
-        return sum(path_loss(j, path) for j, path in enumerate(value))
+        return sum(path_loss(space, j, path, beta) for j, path in enumerate(value))
 
     def cost(one: int, other: int) -> int:
         together = total_loss(_common(classes[one][1], classes[other][1]))
@@ -61,7 +51,20 @@ def kaca(space: EncodedTable, k: int, beta: float, stub: bool = False) -> list[l
             classes[min(c, other)] = own_part + others, both
 
 
-def _path(attribute: Attribute, code: int) -> Path:
+def path_loss(space: EncodedTable, j: int, path: Path, beta: float) -> int:
+    """Return what a value saves if it is published as the last node of a path, in place of the root."""
+    scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
+    attribute = space.attributes[j]
+    if path[-1] == "NULL":
+        return round(attribute.weight * scale)
+    levels = max(len(value_path(attribute, c)) for c in range(attribute.values)) if attribute.values else 1
+    if not isinstance(attribute, NumericAttribute):
+        levels = int(attribute.depth.max()) + 1
+    edges = [1 / float(level) ** beta for level in range(1, levels)]
+    return round(sum(edges[: len(path) - 1]) / (sum(edges) or 1.0) * (attribute.weight * scale))
+
+
+def value_path(attribute: Attribute, code: int) -> Path:
     """Return the path of a code from the root; numbers are in blocks of 2^level codes."""
     if code == attribute.values:
         return "*", "NULL"

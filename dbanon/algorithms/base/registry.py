@@ -117,6 +117,10 @@ FAMILIES = {
     "full_domain": AlgorithmFamily(
         "Full-domain generalization", "Each column is published on one level for all records."
     ),
+    "single_dimension": AlgorithmFamily(
+        "Single-dimensional recoding",
+        "Each value of a column is replaced by the same node or interval in all records, not necessarily on one level.",
+    ),
     "optimizing": AlgorithmFamily(
         "Optimizing", "The best result of several starting points is improved by a local search."
     ),

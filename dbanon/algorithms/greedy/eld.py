@@ -41,7 +41,7 @@ class DiverseLeastLoss(LeastLossGroups):
             seeding: The choice of the groups' first records.
         """
         super().__init__(space, constraint, loss, seeding)
-        self.required_values = _required_values(space, constraint)
+        self.required_values = required_values(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
@@ -64,7 +64,7 @@ class DiverseLeastLoss(LeastLossGroups):
         return self.log.add_groups(self.members[:used], first_number)
 
 
-def _required_values(space: EncodedTable, constraint: Constraint) -> DiverseRecords:
+def required_values(space: EncodedTable, constraint: Constraint) -> DiverseRecords:
     """Return how many different values of each sensitive column clusters need, and the records' values, for the kernel.
 
     Only models that require a number of different values count. NULL has code -1.
