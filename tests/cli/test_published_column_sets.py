@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shlex
 from pathlib import Path
 
@@ -77,7 +78,11 @@ def test_columns_of_public_files_are_published_in_three_commands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     columns = FILES[name]
-    selected = ", ".join(f'{sql} AS "{column}"' for column, sql in columns.items())
+    mixed = {  # no two columns have the same content
+        column: re.sub(r"\bi\b", f"({2 * place + 1} * 7919 * i % 10007)", sql)
+        for place, (column, sql) in enumerate(columns.items())
+    }
+    selected = ", ".join(f'{sql} AS "{column}"' for column, sql in mixed.items())
     duckdb.sql(f"COPY (SELECT {selected} FROM range({N_RECORDS}) AS r (i)) TO '{name}.csv'")
     loaded = run("init", f"{name}.csv", "--yes")
     with duckdb.connect(f"{name}.duckdb", read_only=True) as con:

@@ -42,7 +42,7 @@ def words(people: Path, *columns: str) -> list[object]:
         people,
         "-o",
         people.with_name("o.csv"),
-        "--overwrite",
+        "--replace",
         "-k",
         5,
         *roles,
