@@ -102,18 +102,7 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
         fill(
             "audit/risk/risk_metrics.sql",
             **audit_context.class_values(context, options.get("classes", "published")),
-            unchanged=[
-                {
-                    "column": derived_reference("unchanged", name),
-                    "value": anonymity.comparable_value(name, context.release.columns[name]),
-                }
-                for name in context.passthrough
-                if name not in context.sensitive
-            ],
-            unchanged_columns=[
-                column_reference(name) if name in context.sensitive else derived_reference("unchanged", name)
-                for name in context.passthrough
-            ],
+            **_unchanged_values(context),
             column_messages=column_pairs.column_message_values(function, context.release),
             attributes=source_pairs,
             others=population_pairs,
@@ -127,17 +116,48 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
             max_interval_share=literal(float(options.get("max_interval_share", 0.5))),
             metrics=metrics,
             kinds=list({str(m["kind"]): m for m in metrics if m["of"] != "dominant_share"}.values()),
-            sources=[
-                {**column_pairs.source_check_values(function, s), **context.fingerprints}
-                for s in (context.source, context.release, *([population] if population else ()))
-            ],
-            say={
-                "policy_changed": error_sql(errors.PolicyChangedError(function, context.source.shown)),
-                "empty": error_sql(errors.EmptySourceError(function, context.release.shown)),
-                "empty_source": error_sql(errors.EmptySourceError(function, context.source.shown)),
-            },
+            **_check_values(function, context, population),
         )
     )
+
+
+def _unchanged_values(context: AuditContext) -> dict[str, object]:
+    """Return the template values of the columns that are published unchanged."""
+    return {
+        "unchanged": [
+            {
+                "column": derived_reference("unchanged", name),
+                "value": anonymity.comparable_value(name, context.release.columns[name]),
+            }
+            for name in context.passthrough
+            if name not in context.sensitive
+        ],
+        "unchanged_columns": [
+            column_reference(name) if name in context.sensitive else derived_reference("unchanged", name)
+            for name in context.passthrough
+        ],
+    }
+
+
+def _check_values(function: str, context: AuditContext, population: Source | None) -> dict[str, object]:
+    """Return the template values that check the tables when the statement runs, and the messages of the checks.
+
+    Args:
+        function: The calling function.
+        context: The tables and columns that are measured.
+        population: The table of the population; None without one.
+    """
+    return {
+        "sources": [
+            {**column_pairs.source_check_values(function, s), **context.fingerprints}
+            for s in (context.source, context.release, *([population] if population else ()))
+        ],
+        "say": {
+            "policy_changed": error_sql(errors.PolicyChangedError(function, context.source.shown)),
+            "empty": error_sql(errors.EmptySourceError(function, context.release.shown)),
+            "empty_source": error_sql(errors.EmptySourceError(function, context.source.shown)),
+        },
+    }
 
 
 def _available_groups(context: AuditContext, groups: tuple[str, ...]) -> tuple[str, ...]:

@@ -101,30 +101,48 @@ def resolve_attribute(
         return errors.UnsupportedSettingError(function, setting, table, quasi.column, why)
 
     family_, scale = (None, 0) if settings.hierarchy else family(quasi.type)
-    if family_ is None:
-        if settings.hierarchy is None and not is_category(quasi.type):
-            raise errors.UnsupportedTypeError(function, table, quasi.column, quasi.type)
-        if settings.hierarchy is not None and is_nested(quasi.type):
-            raise errors.UnsupportedTypeError(function, table, quasi.column, quasi.type)
-        for setting in ("top", "bottom", "rounding"):
-            if getattr(settings, setting) is not None:
-                raise setting_error(setting, "it is a category, not a number or a date.")
-        if settings.max_level is not None and (settings.min_level or 0) > settings.max_level:
-            raise setting_error("min_level", f"{settings.min_level} is above max_level {settings.max_level}.")
-        hierarchy = None
-        if settings.hierarchy is not None:
-            hierarchy = find_hierarchy(settings.hierarchy)
-            if hierarchy is None:
-                raise errors.UnknownHierarchyError(
-                    function, settings.hierarchy, f"of {table}.{quasi.column}", known_hierarchies()
-                )
-        return Attribute(
-            quasi,
-            None,
-            hierarchy=hierarchy,
-            round=_level_step(settings.coarsen, setting_error),
-            leaf_shapes=read_leaf_shapes(hierarchy) if hierarchy and has_notations(quasi.type) else (),
-        )
+    if family_ is not None:
+        return _resolve_number(quasi, family_, scale, holds, setting_error)
+    if is_nested(quasi.type) if settings.hierarchy is not None else not is_category(quasi.type):
+        raise errors.UnsupportedTypeError(function, table, quasi.column, quasi.type)
+    for setting in ("top", "bottom", "rounding"):
+        if getattr(settings, setting) is not None:
+            raise setting_error(setting, "it is a category, not a number or a date.")
+    if settings.max_level is not None and (settings.min_level or 0) > settings.max_level:
+        raise setting_error("min_level", f"{settings.min_level} is above max_level {settings.max_level}.")
+    hierarchy = None
+    if settings.hierarchy is not None:
+        hierarchy = find_hierarchy(settings.hierarchy)
+        if hierarchy is None:
+            raise errors.UnknownHierarchyError(
+                function, settings.hierarchy, f"of {table}.{quasi.column}", known_hierarchies()
+            )
+    return Attribute(
+        quasi,
+        None,
+        hierarchy=hierarchy,
+        round=_level_step(settings.coarsen, setting_error),
+        leaf_shapes=read_leaf_shapes(hierarchy) if hierarchy and has_notations(quasi.type) else (),
+    )
+
+
+def _resolve_number(
+    quasi: QuasiIdentifier,
+    family_: str,
+    scale: int,
+    holds: Callable[[str], bool],
+    setting_error: Callable[[str, str], errors.DbanonError],
+) -> Attribute:
+    """Return the attribute of a number or date without a hierarchy.
+
+    Args:
+        quasi: The quasi-identifier.
+        family_: The arithmetic family of its type.
+        scale: The number of decimals of its type.
+        holds: Returns whether a SQL condition is true.
+        setting_error: Returns the error to raise, given a setting and a reason.
+    """
+    settings = quasi.settings
     for setting in ("min_level", "max_level"):
         if getattr(settings, setting) is not None:
             raise setting_error(setting, "it is a number or a date without a hierarchy.")

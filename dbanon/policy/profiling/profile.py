@@ -51,6 +51,10 @@ _PATTERN_CONSTANTS = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIR
 """Patterns of values in dbanon/policy/profiling/thresholds.py."""
 
 
+_RANKS = range(1, N_COMBINED + 1)
+"""Ranks of the columns that are combined, by their number of values."""
+
+
 def profile_sql(call: Call) -> Sql:
     """Return the SQL of profile(table): one row per column, in the table's order, with a proposed role.
 
@@ -66,41 +70,22 @@ def profile_sql(call: Call) -> Sql:
     for column in columns:
         column["is_birth"] = column["raw_name"] in compared["births"]
         column["is_other_date"] = column["raw_name"] in compared["other_dates"]
-    ranks = range(1, N_COMBINED + 1)
-    combined_ranks = [
-        *combinations(ranks, 2),
-        *combinations(ranks[:N_IN_TRIPLES], 3),
-        *((*pair, other_rank) for pair in combinations(ranks[:N_PARTNERS], 2) for other_rank in ranks[N_IN_TRIPLES:]),
-    ]
     return Sql(
         fill(
             "policy/profiling/profile.sql",
             source=source.rows,
             columns=columns,
-            slots=list(ranks),
-            combinations=[_combination_values(c) for c in combined_ranks if max(c) <= len(columns)],
+            slots=list(_RANKS),
+            combinations=[_combination_values(c) for c in _combined_ranks() if max(c) <= len(columns)],
             groups=MAX_EXACT_GROUPS,
-            limits={
-                name: literal(value)
-                for name, value in vars(thresholds).items()
-                if name.isupper() and isinstance(value, (int, float))
-            },
-            patterns=[
-                {"what": text(description), "column": identifier(description), "pattern": text(p)}
-                for description, p in thresholds.PATTERNS.items()
-            ],
-            diagnosis=text(thresholds.DIAGNOSIS_CODE),
-            shapes={name: text(getattr(thresholds, name)) for name in _PATTERN_CONSTANTS},
+            **_threshold_values(),
             hints=list(column_names_hints.HINTS),
             keys=[c for c in columns if c["may_be_person"]],
             named=[c for c in columns if c["is_named"]],
-            postal=text(thresholds.POSTAL_WORDS),
-            places=text(thresholds.HOUSE_WORDS),
             plain_id=person_spellings.NORMALIZED_VALUE,
             withheld=Sql(WITHHELD),
             leaves=_leaf_relations(call, hierarchies),
             affinities=_shared_name_words(source, [name for _, name in hierarchies]),
-            sensitive_hierarchies=[text(name) for name in thresholds.SENSITIVE_HIERARCHIES],
             mend=repairs.repair_values(),
             compared=compared,
             table_pieces=table_problems.repair_pieces(source, rows, [name for _, name in hierarchies]),
@@ -117,6 +102,35 @@ def profile_sql(call: Call) -> Sql:
             shadowed=error_sql(errors.ShadowedTableError(function, source.shown, str(source.sql))),
         )
     )
+
+
+def _combined_ranks() -> list[tuple[int, ...]]:
+    """Return the combinations of columns that are searched for unique records, as ranks of the columns."""
+    return [
+        *combinations(_RANKS, 2),
+        *combinations(_RANKS[:N_IN_TRIPLES], 3),
+        *((*pair, other_rank) for pair in combinations(_RANKS[:N_PARTNERS], 2) for other_rank in _RANKS[N_IN_TRIPLES:]),
+    ]
+
+
+def _threshold_values() -> dict[str, object]:
+    """Return the template values of dbanon/policy/profiling/thresholds.py: limits, patterns and words."""
+    return {
+        "limits": {
+            name: literal(value)
+            for name, value in vars(thresholds).items()
+            if name.isupper() and isinstance(value, (int, float))
+        },
+        "patterns": [
+            {"what": text(description), "column": identifier(description), "pattern": text(p)}
+            for description, p in thresholds.PATTERNS.items()
+        ],
+        "diagnosis": text(thresholds.DIAGNOSIS_CODE),
+        "shapes": {name: text(getattr(thresholds, name)) for name in _PATTERN_CONSTANTS},
+        "postal": text(thresholds.POSTAL_WORDS),
+        "places": text(thresholds.HOUSE_WORDS),
+        "sensitive_hierarchies": [text(name) for name in thresholds.SENSITIVE_HIERARCHIES],
+    }
 
 
 def _combination_values(ranks: tuple[int, ...]) -> dict[str, Sql]:
