@@ -241,6 +241,25 @@ class NumericReading:
     day_end: int | None = None
 
 
+@dataclass(frozen=True)
+class ColumnTexts:
+    """SQL of the texts that messages about a column contain.
+
+    Attributes:
+        table: The name of its table.
+        hierarchy: The name of its hierarchy; empty without one.
+        forms: The forms in which its values are published.
+        uncovered_call: The call that lists values which its hierarchy does not have; empty without one.
+        no_values: The message that all its values are NULL.
+    """
+
+    table: Sql
+    hierarchy: Sql
+    forms: Sql
+    uncovered_call: Sql
+    no_values: Sql
+
+
 @dataclass(frozen=True, kw_only=True)
 class PairedColumn(NumericReading):
     """A column of a source and what the release publishes of it, as SQL templates need it.
@@ -256,12 +275,8 @@ class PairedColumn(NumericReading):
         hierarchy_table: SQL of the table that stores its hierarchy; None without a stored one.
         node_lists: SQL of the nodes of a hierarchy that is not stored; else None.
         column: Its quoted name in statements, both for raw values and for published texts.
-        shown_table: SQL of the table's name in messages, as of the next four.
-        label: The name of the column.
-        shown_hierarchy: The name of its hierarchy; empty without one.
-        forms: The forms in which its values are published.
-        uncovered_call: The call that lists values which its hierarchy does not have; empty without one.
-        no_values: SQL of the message that all its values are NULL.
+        label: SQL of the name of the column in messages.
+        texts: The texts of its messages.
     """
 
     i: int
@@ -276,11 +291,7 @@ class PairedColumn(NumericReading):
     is_numeric: bool
     is_other_people: bool
     column: Sql
-    shown_table: Sql
-    shown_hierarchy: Sql
-    forms: Sql
-    uncovered_call: Sql
-    no_values: Sql
+    texts: ColumnTexts
     qi_index: int | None = None
     influence: Sql | None = None
 
@@ -338,8 +349,6 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
                 node_lists = hierarchy_sql.node_lists(tree)
             shapes = leaf_shapes(call.cursor, tree) if has_notations(type_) else ()
         reading = NumericReading(Sql(f"{value_label(identifier(column), type_, shapes)} COLLATE POSIX"))
-    shown_hierarchy = "" if hierarchy is None else "given as text" if ";" in name else name
-    uncovered_call = "" if hierarchy is None else uncovered_values_call(source.shown, column, requested)
     return PairedColumn(
         i=pair.index,
         raw_name=column if pair.hierarchy_source is None else f"{identifier(column)} of other people",
@@ -353,11 +362,13 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
         is_number=kind is not None,
         is_numeric=family(type_)[0] is not None,
         is_other_people=pair.hierarchy_source is not None,
-        shown_table=text(source.shown),
-        shown_hierarchy=text(shown_hierarchy),
-        forms=text(_PARSABLE_VALUES[parsable_values]),
-        uncovered_call=text(uncovered_call),
-        no_values=error_sql(errors.ColumnAllNullError(function, source.shown, column)),
+        texts=ColumnTexts(
+            table=text(source.shown),
+            hierarchy=text("" if hierarchy is None else "given as text" if ";" in name else name),
+            forms=text(_PARSABLE_VALUES[parsable_values]),
+            uncovered_call=text("" if hierarchy is None else uncovered_values_call(source.shown, column, requested)),
+            no_values=error_sql(errors.ColumnAllNullError(function, source.shown, column)),
+        ),
         value=reading.value,
         step=reading.step,
         is_averaged=reading.is_averaged,

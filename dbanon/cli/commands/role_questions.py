@@ -35,11 +35,9 @@ class Proposal:
         role: The role; None withholds the column.
         reason: Why the role is proposed.
         hierarchy: The name of its hierarchy; None if it has none.
-        covered: The number of its values that the hierarchy contains.
         missing: Its codes for missing values.
         problems: Problems of its values.
         repairs: The statement that repairs each of them; None for one without a statement.
-        is_key: Whether its values may distinguish persons: it is no name, no free text, and its name says a key.
         offers: Ways to generalize it; None if it is no quasi-identifier.
         build: The hierarchy among these that will be built under the name `hierarchy`.
         top: The value from which on values are published as one.
@@ -54,15 +52,19 @@ class Proposal:
     role: str | None
     reason: str
     hierarchy: str | None
-    covered: int | None
     missing: tuple[str, ...]
     problems: tuple[str, ...]
     repairs: tuple[str | None, ...] = ()
-    is_key: bool = False
     offers: Suggestions | None = None
     build: SuggestedHierarchy | None = None
     top: str | None = None
     grid: str | None = None
+
+    @property
+    def is_key(self) -> bool:
+        """Whether its values may distinguish persons: it is no name, no free text, and its name says a key."""
+        hints = hints_from_name(self.column)
+        return bool(hints.number or hints.subject or hints.key) and not (hints.direct or hints.prose)
 
 
 @dataclass(frozen=True)
@@ -86,21 +88,15 @@ def profile_proposals(con: Any, table: str) -> list[Proposal]:
         "unique_alone AS alone, "
         f"CASE WHEN proposed_role <> {text(column_roles.WITHHELD)} THEN proposed_role END AS role, reason, "
         "CASE WHEN system.main.contains(statement, ', hierarchy') THEN proposed_hierarchy END AS hierarchy, "
-        "covered_values AS covered, coalesce(missing_codes, []) AS missing, problems, repairs "
+        "coalesce(missing_codes, []) AS missing, problems, repairs "
         f"FROM profile({text(table)})",
     )
-    return [Proposal(**_with_tuples(row), is_key=_names_key(row["column"])) for row in rows]
+    return [Proposal(**_with_tuples(row)) for row in rows]
 
 
 def _with_tuples(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row in which lists are tuples."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-
-
-def _names_key(column: str) -> bool:
-    """Return whether the name of a column says a number or a key."""
-    hints = hints_from_name(column)
-    return bool(hints.number or hints.subject or hints.key) and not (hints.direct or hints.prose)
 
 
 # --- questions -------------------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ compared_columns AS (
     FROM (
         VALUES
         {% for c in columns %}
-        ({{ loop.index }}, {{ c.key }}, {{ c.influence or sql('NULL') }}, {{ c.shown_table }}, {{ c.label }},
-        {{- sql(' ') }}{{ c.shown_hierarchy }}, {{ c.uncovered_call }}, {{ c.forms }})
+        ({{ loop.index }}, {{ c.key }}, {{ c.influence or sql('NULL') }}, {{ c.texts.table }}, {{ c.label }},
+        {{- sql(' ') }}{{ c.texts.hierarchy }}, {{ c.texts.uncovered_call }}, {{ c.texts.forms }})
         {%- if not loop.last %},{% endif +%}
         {% endfor %}
     ) AS c (number, attribute, weight, table_name, column_name, hierarchy, uncovered_call, forms)

@@ -116,7 +116,7 @@ problems AS MATERIALIZED (
         END,
         {{ first_column_problem() }},
         {% for c in attributes %}
-        CASE WHEN NOT EXISTS (FROM domains WHERE attribute = {{ c.i }}) THEN {{ c.no_values }} END,
+        CASE WHEN NOT EXISTS (FROM domains WHERE attribute = {{ c.i }}) THEN {{ c.texts.no_values }} END,
         {% endfor %}
         NULL
     ) AS message
