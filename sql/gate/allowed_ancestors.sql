@@ -12,7 +12,7 @@
 {% set lowest %}{{ setting(own_rows, 'min_level', 0, sql('tree')) }}{% endset %}
 {% set highest %}{{ setting(own_rows, 'max_level', sql('len(labels)'), sql('tree')) }}{% endset %}
 {% set rounded %}{{ setting(own_rows, 'round', 1, sql('tree')) }}{% endset %}
-{#- Wide tables: the original values of all these columns. -#}
+{#- The original values of these columns. -#}
 {% macro originals_of(columns) -%}
 SELECT DISTINCT tree, value
         FROM (
@@ -22,17 +22,6 @@ SELECT DISTINCT tree, value
         )
         WHERE value IS NOT NULL
 {%- endmacro %}
-{% set originals %}
-        {% if is_wide %}
-        {{ originals_of(own_rows) }}
-        {% else %}
-        {% for r in own_rows %}
-        SELECT DISTINCT {{ r.tree }} AS tree, {{ r.column }} AS value FROM class_originals \
-            WHERE {{ r.column }} IS NOT NULL
-        {% if not loop.last %}UNION ALL{% endif +%}
-        {% endfor %}
-        {% endif %}
-{% endset %}
 {% if own_rows %}
 -- One row per value and node above it in the stored hierarchy, with the labels from the value to the node.
 ancestor_paths AS (
@@ -40,7 +29,7 @@ ancestor_paths AS (
         {% if escape %}NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node)\
         {% else %}true{% endif %} AS is_leaf
     FROM (
-        {{ originals }}
+        {{ originals_of(own_rows) }}
     ) AS v
     JOIN hierarchy AS r ON r.tree = v.tree AND r.label = v.value
     WHERE NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node)
@@ -78,7 +67,6 @@ allowed_values AS MATERIALIZED (
     )
     {% if flat %}UNION ALL{% endif %}
     {% endif %}
-    {% if is_wide %}
     {% for own, columns in ((true, flat|selectattr('min_level', 'equalto', 0)|list), \
         (false, flat|rejectattr('min_level', 'equalto', 0)|list)) if columns %}
     {% if not loop.first %}UNION ALL{% endif +%}
@@ -88,14 +76,5 @@ allowed_values AS MATERIALIZED (
         {{ originals_of(columns) }}
     )
     {% endfor %}
-    {% else %}
-    {% for r in flat %}
-    SELECT DISTINCT {{ r.tree }} AS tree, value, \
-        unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE \
-        POSIX AS published
-    FROM (SELECT DISTINCT {{ r.column }} AS value FROM class_originals WHERE {{ r.column }} IS NOT NULL)
-    {% if not loop.last %}UNION ALL{% endif %}
-    {% endfor %}
-    {% endif %}
 ),
 {% endif %}

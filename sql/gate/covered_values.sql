@@ -13,21 +13,11 @@ SELECT coalesce(sum(size) FILTER (WHERE NOT coalesce(is_covered, false)), 0) AS 
                 ELSE a.published IS NOT NULL
             END AS is_covered
             FROM (
-                {% if is_wide %}
                 SELECT
-                    {{ column_numbers(climbing) }} AS tree, \
-                        unnest({{ column_list(climbing, sql('r.')) }}) COLLATE POSIX AS value,
-                    unnest({{ derived_list(climbing, sql('c.'), 'published') }}) COLLATE POSIX AS published, \
-                    {{ size }} AS size
+                    {{ size }} AS size, {{ column_numbers(climbing) }} AS tree, \
+                    unnest({{ column_list(climbing, sql('r.')) }}) COLLATE POSIX AS value,
+                    unnest({{ derived_list(climbing, sql('c.'), 'published') }}) COLLATE POSIX AS published
                 FROM {{ records }}
-                {% else %}
-                {% for q in climbing %}
-                SELECT {{ q.tree }} AS tree, r.{{ q.column }} AS value, c.{{ 'published'|of(q) }} AS published, \
-                    {{ size }} AS size
-                FROM {{ records }}
-                {% if not loop.last %}UNION ALL{% endif +%}
-                {% endfor %}
-                {% endif %}
             ) AS v
             LEFT JOIN allowed_values AS a ON a.tree = v.tree AND a.value = v.value AND a.published = v.published
             {% endif %}

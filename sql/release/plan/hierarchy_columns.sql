@@ -18,7 +18,7 @@ trees AS MATERIALIZED (
             ') if not loop.last }}{% endfor %}]}',
         (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC)
             FROM (
-                {% if is_wide %}
+                {% if not whole_table and continuation is not defined %}
                 SELECT DISTINCT tree, value
                 FROM (
                     SELECT unnest([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS \
