@@ -122,7 +122,7 @@ def anonymize(
         adapter, source = _adapt_and_register(con, data, "anonymize", frame_columns.frame_name(data))
         call = FrameCall(algorithm, source, arguments)
         max_seconds = search_budget.time_limit_s("anonymize", arguments)
-        current = session.find_session(con.raw)
+        current = session.find_session(con.duckdb_connection)
         with report_progress(current, progress):
             if max_seconds is not None:
                 with interrupts.timed_search(current, max_seconds) as search:
@@ -237,7 +237,7 @@ def _adapt_and_register(con: Any, data: Any, function: str, name: str) -> tuple[
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
             raise errors.UnsupportedInputError(function, repr(str(data)))
-        input_files.load_installed_extension(str(data), getattr(con, "raw", con))
+        input_files.load_installed_extension(str(data), session.plain_connection(con))
         return frame_adapters.FILE, text(str(data))
     adapter = frame_adapters.adapt_frame(data, function)
     try:

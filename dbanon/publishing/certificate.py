@@ -85,7 +85,7 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
             "there"
         )
         raise errors.InvalidArgumentError("certificate", "connection", accepts, f"a {type(connection).__name__}")
-    current = session.find_session(getattr(connection, "raw", connection))
+    current = session.find_session(session.plain_connection(connection))
     path = SearchPath.from_connection(connection)
     with current.cursor() as cursor:
         lines = checked_certificate(

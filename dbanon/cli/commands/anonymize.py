@@ -235,7 +235,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
         with open_database(database, read_only=request.is_dry_run) as con:
             table = chosen_table(con, database, request.table)
             resolved = catalog.resolve_source(
-                "anonymize", table, con.raw.cursor(), catalog.SearchPath.from_connection(con), {}
+                "anonymize", table, con.duckdb_connection.cursor(), catalog.SearchPath.from_connection(con), {}
             )
             roles = [(row.declared.column, row.declared.role) for row in stored_policy.policy_rows(resolved, con)]
             parameters = with_declared_columns(request.parameters, request.options, roles, list(resolved.columns))
@@ -502,7 +502,9 @@ def _parameters_under_policy(
     elif file is not None:
         declare_policy(con, *file)
         roles = roles_of(file[1])
-    column_rows = con.raw.execute(f"SELECT column_name FROM (DESCRIBE FROM memory.main.{INPUT_TABLE})").fetchall()
+    column_rows = con.duckdb_connection.execute(
+        f"SELECT column_name FROM (DESCRIBE FROM memory.main.{INPUT_TABLE})"
+    ).fetchall()
     parameters = with_declared_columns(parameters, options, roles, [column for (column,) in column_rows])
     return with_stored_files(con, parameters)
 
