@@ -59,24 +59,25 @@ FIXED_NAMES = frozenset(
     quasi_cells quasi_values queries query query_columns r raised raised_share range_nodes rank rank_intervals
     rare_cells rare_linked rare_together ratio raw_accuracy raw_baseline raw_categories raw_exact raw_features
     raw_fitting raw_guess raw_matches raw_median_candidates raw_min_candidates reach reached read reader readings
-    reason record_changes record_classes record_groups record_identity record_signatures records records_before
-    records_in records_in_worst refusals region register_candidates register_ends register_links register_matches
-    register_people registered regrouped_classes release_cells released_rows released_sizes released_values
-    remaining_classes removed replayed_records request reread resolved_accuracy reused rid risk_values rivals root
-    rounded row_hash rowid rows rows_in rows_out ruled_out run s said same sample_size sampled_cells sampled_classes
-    schema_name scores seal seat second seen seen_high seen_low sensitive sensitive_values set_id set_size
-    set_values sets share shared shift shown shown_text side sides sign signature signature_counts signatures
-    single_candidates single_in single_rows single_values size size_differences sized_classes sizes small small_rows
-    source source_answers source_cells source_copy source_features source_people source_ranges source_records
-    source_row source_tuples span span_columns span_ranges span_values spans square_errors squares
-    squares_of_classes squares_of_clusters start start_fraction stated_check statement status step steps stored
-    strange suppressed surplus_rows t table_share targets tells texts their_key their_value tie ties tight told top
-    total total_records totals trail trail_values trails tree trees tuple tuple_class_sets tuple_features tuple_id
-    tuple_ids tuple_sizes tuples u uid unbounded_high unbounded_low uncovered unknown unplaced unsure untrue
-    usable_records v value value_ancestors value_before value_cells value_codes value_counts value_differences
-    value_hash value_pairs value_places values values_trail variance version version_classes version_members
-    version_rows version_values vid w waiting waits wanted weight whole whole_class wide width withheld_records
-    worst worst_classes wrong x y
+    reason record_changes record_classes record_groups record_hashes record_identity record_signatures records
+    records_before records_in records_in_worst refusals region register_candidates register_ends register_links
+    register_matches register_people registered regrouped_classes release_cells released_rows released_sizes
+    released_values remaining_classes removed replayed_records request reread resolved_accuracy reused rid
+    risk_values rivals root rounded row_hash rowid rows rows_in rows_out ruled_out run s said same sample_size
+    sampled_cells sampled_classes schema_name scores seal seat second seen seen_high seen_low sensitive
+    sensitive_values set_id set_size set_values sets share shared shift shown shown_text side sides sign
+    signature signature_counts signatures single_candidates single_in single_rows single_values size
+    size_differences sized_classes sizes small small_rows source source_answers source_cells source_copy
+    source_features source_people source_ranges source_records source_row source_tuples span span_columns
+    span_ranges span_values spans square_errors squares squares_of_classes squares_of_clusters start
+    start_fraction stated_check statement status step steps stored strange suppressed surplus_rows t table_share
+    targets tells texts their_key their_value tie ties tight told top total total_records totals trail
+    trail_values trails tree trees tuple tuple_class_sets tuple_features tuple_id tuple_ids tuple_sizes tuples u
+    uid unbounded_high unbounded_low uncovered unknown unplaced unsure untrue usable_records v value
+    value_ancestors value_before value_cells value_codes value_counts value_differences value_hash value_pairs
+    value_places values values_trail variance version version_classes version_members version_rows
+    version_values vid w waiting waits wanted weight whole whole_class wide width withheld_records worst
+    worst_classes wrong x y
     """,
     )
 )

@@ -28,7 +28,7 @@ from dbanon.release.summary import SHOWN_ROWS, ReleaseSummary
 from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
-from dbanon.views import compare_version, deferred_records, erasure, warnings
+from dbanon.views import compare_version, deferred_records, erasure, step_tables, warnings
 from dbanon.views.compare_version import OLD_SUFFIX, VersionComparison, VersionOptions
 
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
@@ -208,11 +208,14 @@ def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[st
     Raises:
         UnstableSourceError: The source returned different rows while the tables were created.
     """
-    for ending, kind in (("", "release"), ("_classes", "classes")):
-        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.release_sql(replace(spec, kind=kind))}")
-    metrics = _write_metrics(cursor, entry, spec)
-    _insert_members(cursor, entry, plan.release_sql(replace(spec, kind="membership")))
-    _check_unchanged_source(cursor, entry, spec)
+    kinds = ("release", "classes", "metrics", "membership")
+    statements = {kind: plan.release_sql(replace(spec, kind=kind), with_losses=True) for kind in kinds}
+    with step_tables.common_steps_computed(cursor, statements) as statements:
+        for ending, kind in (("", "release"), ("_classes", "classes")):
+            cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {statements[kind]}")
+        metrics = _write_metrics(cursor, entry, statements["metrics"])
+        _insert_members(cursor, entry, statements["membership"])
+    _check_unchanged_source(cursor, entry, spec, metrics)
     if spec.version_constraints.withheld_members is not None:
         _insert_members(cursor, entry, erasure.withheld_members_sql(spec))
     return metrics
@@ -273,9 +276,12 @@ def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:
     )
 
 
-def _write_metrics(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, float]:
-    """Create the table with the publishable metrics of a version; return the values of all metrics by name."""
-    rows = cursor.execute(plan.release_sql(replace(spec, kind="metrics"))).fetchall()
+def _write_metrics(cursor: Any, entry: LedgerEntry, statement: str) -> dict[str, float]:
+    """Create the table with the publishable metrics of a version; return the values of all metrics by name.
+
+    `statement` is the query for the metrics.
+    """
+    rows = cursor.execute(statement).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
     table = entry.table("_metrics")
     cursor.execute(f"CREATE TABLE {table} ({join_sql(f'{name} {type_}' for name, type_ in types.items())})")
@@ -283,22 +289,31 @@ def _write_metrics(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[s
     return {row[0]: row[1] for row in rows}
 
 
-def _check_unchanged_source(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> None:
-    """Check that all statements that created a version read the same rows of the source.
+def _check_unchanged_source(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, metrics: Mapping[str, float]) -> None:
+    """Check that the tables and the membership of a version agree, and that the source returns the same rows again.
 
-    A view may return different rows each time. With deferred records, published, suppressed and deferred records
-    together must be the records of the source.
+    A view may return different rows each time; it is read again. The gate has read a table again already, so the
+    records are only counted. With deferred records, published, suppressed and deferred records together must be the
+    records of the source.
+
+    Args:
+        cursor: A cursor within the transaction.
+        entry: The ledger entry of the version.
+        spec: Its release spec.
+        metrics: All its metrics by name.
 
     Raises:
         UnstableSourceError: Different rows were read.
     """
     has_deferred = spec.version_constraints.deferred_members is not None
+    counted = [value for name, value in metrics.items() if name in ("records", "suppressed", "dropped:null")]
     query = plan.fill_release_template(
         "views/unchanged_source_check.sql",
         spec.with_version_constraints(deferred_members=None),
         version=entry.table(),
         classes=entry.table("_classes"),
         members=entry.members if has_deferred else entry.settled_members,
+        n_records=int(sum(counted)) if plan.is_read_by_gate(spec) else None,
     )
     if cursor.execute(query).fetchall()[0][0]:
         raise errors.UnstableSourceError(entry.display_name, spec.source.shown)

@@ -330,10 +330,15 @@ def gate_request(spec: ReleaseSpec) -> GateRequest:
     )
 
 
-def release_sql(spec: ReleaseSpec) -> str:
+def release_sql(spec: ReleaseSpec, *, with_losses: bool = False) -> str:
     """Return the SQL of the kind that a spec requests: rows, classes, metrics, inference, influence or membership.
 
     Before, for rows, classes and metrics, it is checked that the statement ends with the SELECT that the gate expects.
+
+    Args:
+        spec: The release spec.
+        with_losses: Compute losses even if the kind does not need them, so that statements of all kinds have the same
+            steps up to the gate.
 
     Raises:
         GateRefusedError: The statement ends otherwise.
@@ -342,6 +347,8 @@ def release_sql(spec: ReleaseSpec) -> str:
     release_plan = make_plan(spec)
     values = release_plan.template_values | {"follows": bool(release_plan.columns.pseudonym_columns)}
     values |= _wide_values(spec, release_plan)
+    if with_losses:
+        values["with_losses"] = True
     if spec.kind == "metrics":
         values["metrics"] = _applicable_metrics(release_plan, values, bool(spec.options.get("with_kl_divergence")))
     if spec.kind == "inference":
@@ -511,7 +518,7 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
                 **identity_values,
             )
         )
-    is_read_twice = spec.source.is_table and not constraints.has_withheld_records
+    is_read_twice = is_read_by_gate(spec)
     return SourceView(
         source=source,
         origin=source if is_read_twice else Sql("source_copy"),
@@ -529,6 +536,14 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
         weight=spec.reading.weight,
         whole_table=spec.reading.whole_table,
     )
+
+
+def is_read_by_gate(spec: ReleaseSpec) -> bool:
+    """Return whether the release gate reads the source itself, a second time.
+
+    Otherwise, for a source that may return other rows or if records are withheld, it reads a copy of the first reading.
+    """
+    return spec.source.is_table and not spec.version_constraints.has_withheld_records
 
 
 def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelection:

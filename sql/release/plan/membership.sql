@@ -2,8 +2,10 @@
     Records with equal published values are interchangeable; if classes are kept, people stay where they were. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, \
-    tie with context -%}
+    tie, upper_half with context -%}
+{% if with_losses is not defined %}
 {% set without_losses = true %}
+{% endif %}
 {% include 'release/plan/pipeline.sql' %},
 -- One row per kind of released record and cluster: its class and how many records. Records are assigned in the order of
 -- record_classes; those that publish the same values in the order of their keys.
@@ -39,19 +41,25 @@ cluster_members AS MATERIALIZED (
 -- are equal.
 class_labels AS MATERIALIZED (
     SELECT DISTINCT class_id, \
-        md5_number_lower(to_json(struct_pack(format := 'dbanon 2'{% for c in quasi_output %}, \
+        (md5_number(to_json(struct_pack(format := 'dbanon 2'{% for c in quasi_output %}, \
         n{{ loop.index }} := {{ c.label }}, v{{ loop.index }} := {% if c.is_dated %}{{ form.in_days(c.expression) }}\
-        {% else %}{{ c.expression }}{% endif %}{% endfor %}))::VARCHAR) AS label_hash
+        {% else %}{{ c.expression }}{% endif %}{% endfor %}))::VARCHAR) {{ upper_half() }} AS label_hash
     FROM generalized_spans
+),
+-- One row per kind of record: its person, and the hashes by which it is recognized. Records are hashed before they are
+-- assigned to clusters, because the records of one kind can be in several.
+record_hashes AS MATERIALIZED (
+    SELECT
+        rid, size, {{ person_key(sql('')) }} AS person_key, {{ row_hash(sql('')) }} AS row_hash,
+        {{ value_hash(sql(''), false) }} AS value_hash, {{ cells(sql(''), false) }} AS cells,
+        {{ quasi_cells(sql('')) }} AS quasi_cells
+    FROM source
 )
 SELECT
-    {{ person_key(sql('s.')) }} AS person_key, m.class_id, m.cluster AS cluster_id,
-    {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, \
-        any_value({{ cells(sql('s.'), false) }}) AS cells,
-    any_value({{ quasi_cells(sql('s.')) }}) AS quasi_cells, l.label_hash, \
-    sum(coalesce(m.size, s.size))::BIGINT AS records
-FROM source AS s
-LEFT JOIN cluster_members AS m ON m.rid = s.rid
+    h.person_key, m.class_id, m.cluster AS cluster_id, h.row_hash, h.value_hash, any_value(h.cells) AS cells,
+    any_value(h.quasi_cells) AS quasi_cells, l.label_hash, sum(coalesce(m.size, h.size))::BIGINT AS records
+FROM record_hashes AS h
+LEFT JOIN cluster_members AS m ON m.rid = h.rid
 LEFT JOIN class_labels AS l ON l.class_id = m.class_id
 WHERE (SELECT passed FROM gate)
 GROUP BY ALL

@@ -1,30 +1,37 @@
 {#- The identity of a record across versions: a hash of all relevant values, and its person. Values are hashed as
     canonical texts (see dbanon/source/canonical_text.py), the same in every version of DuckDB. A pseudonym is not
     included: it follows from the person, and differs between releases of the same record. -#}
+{#- After `(md5_number(text)`: the bits that DuckDB's md5_number_lower returns, which takes four times as long, because
+    it writes and reads them as text. -#}
+{% macro upper_half() -%}
+    >> 64::UHUGEINT)::UBIGINT
+{%- endmacro %}
 {% macro unchanged_texts(from, named) -%}
     {% for u in unchanged if not u.is_link %}, ';', \
         {{ u.hashed|filled(value=sql(from, u.name if named else u.column)) }}{% endfor %}
 {%- endmacro %}
 {% macro row_hash(from) -%}
-    md5_number_lower(concat('dbanon 2'{% for q in quasi %}, ';', \
+    (md5_number(concat('dbanon 2'{% for q in quasi %}, ';', \
         {{ q.hashed|filled(value=sql(from, q.column)) }}{% endfor %}{{ unchanged_texts(from, false) }}{% if person %}, \
-        ';', coalesce(strlen({{ person_key(from) }})::VARCHAR || ':' || {{ person_key(from) }}, '-'){% endif %}))
+        ';', coalesce(strlen({{ person_key(from) }})::VARCHAR || ':' || {{ person_key(from) }}, '-'){% endif %})) \
+        {{ upper_half() }}
 {%- endmacro %}
 {#- The same hash of the values that are published unchanged; `named` if columns have the names of the release. -#}
 {% macro value_hash(from, named) -%}
-    md5_number_lower(concat('dbanon 2'{{ unchanged_texts(from, named) }}))
+    (md5_number(concat('dbanon 2'{{ unchanged_texts(from, named) }})) {{ upper_half() }}
 {%- endmacro %}
 {#- The same hash column by column: versions that publish different columns can be compared by those that both have. -#}
 {% macro cells(from, named) -%}
     [{% for u in unchanged if not u.is_link %}\
-        {% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' \
-        || {{ u.canonical|filled(value=sql(from, u.name if named else u.column)) }}){% endfor %}]::UBIGINT[]
+        {% if not loop.first %}, {% endif %}(md5_number('dbanon 2;' \
+        || {{ u.canonical|filled(value=sql(from, u.name if named else u.column)) }}) \
+        {{ upper_half() }}{% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {#- The same hash of the quasi-identifiers as they are in the source: these identify the people of two versions that
     have different keys, or none. -#}
 {% macro quasi_cells(from) -%}
-    [{% for q in quasi %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' \
-        || {{ q.canonical|filled(value=sql(from, q.column)) }}){% endfor %}]::UBIGINT[]
+    [{% for q in quasi %}{% if not loop.first %}, {% endif %}(md5_number('dbanon 2;' \
+        || {{ q.canonical|filled(value=sql(from, q.column)) }}) {{ upper_half() }}{% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {% macro person_key(from) -%}
     {% if person %}{{ person_text|filled(value=sql(from, 'person')) }}{% elif key %}{{ from }}key\
@@ -41,9 +48,11 @@
     It is versioned: DuckDB's own hash may change, and is used only if neither text nor order distinguishes unequal
     values, such as members of a UNION. -#}
 {% macro tie(from, columns, of_person) -%}
-    md5_number_lower(row('dbanon 1'{% for u in columns %}, {% if u.is_zoned %}epoch_us({{ from }}{{ u.column }})\
+    (md5_number(row('dbanon 1'{% for u in columns %}, {% if u.is_zoned %}epoch_us({{ from }}{{ u.column }})\
         {% else %}{{ from }}{{ u.column }}{% endif %}{% if u.is_tagged %}, \
-        hash({{ from }}{{ u.column }}){% endif %}{% endfor %}{% if of_person %}, {{ from }}person{% endif %})::VARCHAR)
+        hash({{ from }}{{ u.column }}){% endif %}{% endfor %}{% if of_person %}, \
+        {{ from }}person{% endif %})::VARCHAR) \
+        {{ upper_half() }}
 {%- endmacro %}
 {#- Encoded records e of a group g. -#}
 {% macro same_group() -%}

@@ -1,0 +1,60 @@
+"""Run the statements that make one version with their common steps computed once."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.shared_steps import SharedSteps, share_steps
+
+_GATE = "gate"
+"""The last step that the statements of a release have in common."""
+
+_SAME_STEPS = (("release", "membership"), ("classes", "metrics"))
+"""The kinds of statements with the same steps if a release has many columns."""
+
+
+@contextlib.contextmanager
+def common_steps_computed(cursor: Any, statements: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Compute the common steps of the statements of a release in temporary tables; yield statements that read them.
+
+    The source is read and clustered once, and all tables of the release are made of the rows that the gate checked. The
+    temporary tables are dropped after the block, or by the rollback of the transaction.
+
+    Args:
+        cursor: A cursor within a transaction. No other connection can see its temporary tables.
+        statements: The SQL of each kind: release, classes, metrics and membership.
+    """
+    remaining: list[Sql] = []
+    yield {
+        kind: statement
+        for kinds, shared in _shared_steps(statements)
+        for kind, statement in zip(kinds, _create_tables(cursor, shared, remaining), strict=True)
+    }
+    for table in remaining:
+        cursor.execute(f"DROP TABLE {table}")
+
+
+def _shared_steps(statements: Mapping[str, str]) -> Iterator[tuple[Sequence[str], SharedSteps]]:
+    """Yield kinds of statements, and what they share: all of them if all have the same gate, otherwise in pairs."""
+    shared = share_steps(list(statements.values()), _GATE)
+    if shared is not None:
+        yield list(statements), shared
+        return
+    for number, kinds in enumerate(_SAME_STEPS):
+        pair = [statements[kind] for kind in kinds]
+        yield kinds, share_steps(pair, _GATE, number) or SharedSteps((), tuple(pair))
+
+
+def _create_tables(cursor: Any, shared: SharedSteps, remaining: list[Sql]) -> tuple[str, ...]:
+    """Create the tables of shared steps, drop those that nothing reads any more, and return the statements.
+
+    The names of the tables that are left are appended to `remaining`.
+    """
+    for table in shared.tables:
+        cursor.execute(f"CREATE TEMP TABLE {table.name} AS {table.query}")
+        remaining.append(table.name)
+        for expired in table.expired:
+            cursor.execute(f"DROP TABLE {expired}")
+            remaining.remove(expired)
+    return shared.statements
