@@ -80,6 +80,10 @@ class Session:
     """If it is a list, the name of each called function is appended to it with the statement that answers the call."""
     planned_releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
     """If it is a list, the columns of each planned release, and its quasi-identifiers, are appended to it."""
+    has_private_database: bool = False
+    """Whether the database is in memory and only for one release, which becomes files. Such a release gets no
+    membership, and its tables are not compared with their hashes before they are written.
+    """
     search: TimedSearch | None = None
     """If set, algorithms improve classes until its time limit."""
     on_progress: OnProgress | None = None

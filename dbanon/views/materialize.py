@@ -144,7 +144,11 @@ def create_release(
             definition = _definition(algorithm, spec, source, call_parameters)
             entry = _created_entry(cursor, target, definition, spec, person_key, earlier_versions, disjoint_from)
             version_options = VersionOptions(
-                "create_release", allow_small_differences, composition, delivery_target=delivery_target
+                "create_release",
+                allow_small_differences,
+                composition,
+                delivery_target=delivery_target,
+                with_members=not current_session.has_private_database,
             )
             if not published_versions:
                 return _create_first(cursor, entry, spec, name, version_options)

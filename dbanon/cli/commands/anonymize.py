@@ -68,7 +68,7 @@ from dbanon.cli.terminal.common import (
     show_progress,
 )
 from dbanon.policy.checks import review
-from dbanon.runtime import output_files
+from dbanon.runtime import output_files, session
 from dbanon.source import catalog, stored_policy
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified
@@ -342,6 +342,7 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
         else:
             step("Clustering and checking")
             start = time.monotonic()
+            session.find_session(con.duckdb_connection).has_private_database = True
             con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, output_paths)))
             create_release(
                 con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters
