@@ -78,6 +78,10 @@ class Session:
     """If it is a list, calls are appended to it instead of being planned."""
     explained_statements: list[tuple[str, str]] | None = None
     """If it is a list, the name of each called function is appended to it with the statement that answers the call."""
+    planned_kinds: dict[str, str] | None = None
+    """If it is a dict, it receives the statements of a planned release: of its rows, its classes and its metrics, by
+    kind. They have the same steps up to the gate.
+    """
     planned_releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
     """If it is a list, the columns of each planned release, and its quasi-identifiers, are appended to it."""
     has_private_database: bool = False
