@@ -128,7 +128,7 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
             raise errors.MissingArgumentError(
                 function, table_function.positional[0], "a text", f"dbanon docs {function} shows it"
             )
-        session.find_session(getattr(subject, "raw", subject))  # attaches a cursor
+        session.find_session(session.plain_connection(subject))  # attaches a cursor
         return _query_rows(subject, function, text(name), parameters)
     with _connect_to_subject(subject, function) as (con, table), frame_errors.speak_of_frames():
         arguments = _inherited_roles(subject, parameter_names) | dict(parameters)

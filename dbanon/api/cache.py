@@ -18,4 +18,4 @@ def clear_cache(connection: Any) -> None:
         >>> from dbanon.api.connection import connect
         >>> clear_cache(connect())
     """
-    session.find_session(getattr(connection, "raw", connection)).cache.clear()
+    session.find_session(session.plain_connection(connection)).cache.clear()

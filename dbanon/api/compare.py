@@ -76,7 +76,7 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
         raise errors.MissingArgumentError(
             "compare", "tbl", "the name of a table, because into is given", "compare(con, 'patients')"
         )
-    session.find_session(getattr(data, "raw", data))  # attaches a cursor
+    session.find_session(session.plain_connection(data))  # attaches a cursor
     comparison = _ResumableComparison(data, table, into, parameters)
     comparison.create_table()
     for combination in comparison.missing_combinations():
@@ -210,7 +210,7 @@ class _ResumableComparison:
         """
         planned = self._call({axis: self._options[axis] for axis in VARIED_PARAMETERS})
         self._con.execute(f"EXPLAIN FROM {planned}").fetchall()
-        return session.find_session(getattr(self._con, "raw", self._con)).quasi_counts
+        return session.find_session(session.plain_connection(self._con)).quasi_counts
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
         """Yield every combination of the varied parameters, as arguments of one run of `compare` by parameter name.

@@ -7,6 +7,7 @@ DataFrames can be sources; `interrupt()` stops a running clustering and Ctrl-C r
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,8 +25,8 @@ from dbanon.runtime import interrupts, session, storage_version
 from dbanon.source.view_mentions import temporary_views
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import identifier, text
-from dbanon.udf.install import attach
-from dbanon.views import statement_parser, statements
+from dbanon.udf import install
+from dbanon.views import statement_parser
 
 Progress = Callable[[float, float], None]
 """A callback `progress(fraction_done, loss_removed)`: the fraction of the work that is done and, while classes are
@@ -85,7 +86,7 @@ class Connection:
     registered, and statements about anonymized views are run here. Open one with `dbanon.connect`.
 
     Args:
-        raw: A connection of DuckDB, available as the attribute `raw`.
+        raw: A connection of DuckDB, available as the property `raw`.
         progress: Called with the progress of long computations; see `connect`.
 
     Examples:
@@ -96,11 +97,17 @@ class Connection:
 
     def __init__(self, raw: Any, progress: Progress | None = None) -> None:
         """Attach dbanon to the DuckDB connection `raw`; without `progress`, a callback that its session has is kept."""
-        self.raw = attach(raw)
+        self.duckdb_connection = install.start_session(raw)
         self._session = session.find_session(raw)
         self._session.on_progress = progress or self._session.on_progress
         self._frames: set[str] = set()
         self._source_reads: list[tuple[str, str]] = []
+
+    @property
+    def raw(self) -> Any:
+        """The DuckDB connection, with the macros of all functions."""
+        install.create_macros(self.duckdb_connection)
+        return self.duckdb_connection
 
     @property
     def on_progress(self) -> Progress | None:
@@ -143,7 +150,7 @@ class Connection:
         in an earlier version.
         """
         _check_attribute_name(name)
-        attribute = getattr(self.raw, name)
+        attribute = getattr(self.duckdb_connection if name in _BUILTIN_ATTRIBUTES else self.raw, name)
         return self._redacting(attribute) if name in _FETCH_METHODS else attribute
 
     def _redacting(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
@@ -187,21 +194,26 @@ class Connection:
             parameters: Values of the prepared parameters of the last statement.
         """
         frame = sys._getframe(1)
-        *first, last = statement_parser.split_statements(query, self.raw.extract_statements)
+        execute = self.duckdb_connection.execute
+        *first, last = statement_parser.split_statements(query, self.duckdb_connection.extract_statements)
         self._remember_sources(query)
         with raise_keyboard_interrupt(), self.redact_errors():
+            self._create_macros(query, execute)
             for step in first:
-                self.raw.execute(self._resolve_step(step, None, frame, self.raw.execute))
-            query = self._resolve_step(last, parameters, frame, self.raw.execute)
+                self._run(execute, self._resolve_step(step, None, frame, execute))
+            query = self._resolve_step(last, parameters, frame, execute)
             if parameters is None or isinstance(last, statement_parser.ViewStatement):
-                self.raw.execute(query)
+                self._run(execute, query)
             else:
-                self.raw.execute(query, parameters)
+                self._run(execute, query, parameters)
         return self
 
     def executemany(self, query: str, parameters: object = None) -> Connection:
         """Run a statement once for each set of values in `parameters` and return this connection."""
-        self.raw.executemany(self._resolve_query(query, sys._getframe(1), self.raw.execute), parameters)
+        execute = self.duckdb_connection.execute
+        self._create_macros(query, execute)
+        resolved = self._resolve_query(query, sys._getframe(1), execute)
+        self._run(self.duckdb_connection.executemany, resolved, parameters)
         return self
 
     def sql(self, query: str, **options: Any) -> Any:
@@ -215,25 +227,30 @@ class Connection:
             options: Options of DuckDB's `sql`, such as `params`.
         """
         frame = sys._getframe(1)
-        *first, last = statement_parser.split_statements(query, self.raw.extract_statements)
+        execute, sql = self.duckdb_connection.execute, self.duckdb_connection.sql
+        *first, last = statement_parser.split_statements(query, self.duckdb_connection.extract_statements)
         self._remember_sources(query)
         with raise_keyboard_interrupt(), self.redact_errors():
+            self._create_macros(query if self._source_reads else None, sql)  # a relation can be given other SQL
             for step in first:
-                self.raw.execute(self._resolve_step(step, None, frame, self.raw.execute))
-            query = self._resolve_step(last, options.get("params"), frame, self.raw.sql)
+                self._run(execute, self._resolve_step(step, None, frame, execute))
+            query = self._resolve_step(last, options.get("params"), frame, sql)
             if isinstance(last, statement_parser.ViewStatement):
                 options.pop("params", None)
-            relation = self.raw.sql(query, **options)
+            relation = self._run(sql, query, **options)
         if not self._source_reads:
             return relation
-        return redact_relation(relation, self._source_reads[0][0], [source for _, source in self._source_reads])
+        sources = [source for _, source in self._source_reads]
+        return redact_relation(
+            relation, self._source_reads[0][0], sources, lambda: install.create_macros(self.duckdb_connection)
+        )
 
     query = sql
     from_query = sql
 
     def cursor(self) -> Connection:
         """Return a new attached connection to the same database instance, with the same progress callback."""
-        return Connection(self.raw.cursor(), self.on_progress)
+        return Connection(self.duckdb_connection.cursor(), self.on_progress)
 
     duplicate = cursor
 
@@ -253,17 +270,19 @@ class Connection:
         Raises:
             DbanonError: The call raises it.
         """
+        from dbanon.views import statements
+
         frame = frame or sys._getframe(1)
         return statements.evaluate_call(self.raw, self._resolve_query(query, frame, self.raw.execute), parameters)
 
     def interrupt(self) -> None:
         """Stop the running statement of the connection, including clustering; call it from another thread."""
         self._session.interrupts += 1
-        self.raw.interrupt()
+        self.duckdb_connection.interrupt()
 
     def close(self) -> None:
         """Close the connection."""
-        self.raw.close()
+        self.duckdb_connection.close()
 
     @classmethod
     @contextlib.contextmanager
@@ -287,6 +306,27 @@ class Connection:
                 raw.unregister(name)
                 raw.execute(f"DROP VIEW IF EXISTS temp.main.{identifier(name)}")  # of a relation
 
+    def _create_macros(self, query: object, run: Callable[[Any], object]) -> None:
+        """Create the macros of the functions that a query mentions, by `run`, or of all functions if need be.
+
+        All are created before a transaction, whose end could undo it, for a query that lists functions, and for one
+        that is no text.
+        """
+        words = set(_WORD.findall(query.lower())) if isinstance(query, str) else _ALL_MACRO_WORDS
+        install.create_macros(self.duckdb_connection, words if words.isdisjoint(_ALL_MACRO_WORDS) else None, run)
+
+    def _run(self, run: Callable[..., Any], query: Any, *arguments: Any, **options: Any) -> Any:
+        """Return the result of `run` for a query; run it again if it failed for lack of a macro that it needs.
+
+        A view or a macro of the user may call a function that the query does not mention.
+        """
+        try:
+            return run(query, *arguments, **options)
+        except duckdb.CatalogException as error:
+            if "Function with name" not in str(error) or not install.create_macros(self.duckdb_connection):
+                raise
+            return run(query, *arguments, **options)
+
     def _remember_sources(self, query: object) -> None:
         """Store the names of dbanon's functions that a query calls, with their sources, for `redact_errors`.
 
@@ -308,6 +348,8 @@ class Connection:
             run: The method of the connection that will run the query.
         """
         if isinstance(step, statement_parser.ViewStatement):
+            from dbanon.views import statements
+
             return statements.run_statement(
                 step, self.raw, lambda call: self._resolve_query(call, frame, self.raw.execute), parameters
             )
@@ -368,7 +410,7 @@ class Connection:
                 if relation:
                     value.create_view(name)
                 else:
-                    self.raw.register(name, frame_adapters.readable_rows(value, call.function.name))
+                    self.duckdb_connection.register(name, frame_adapters.readable_rows(value, call.function.name))
                 self._frames.add(name)
 
 
@@ -383,6 +425,16 @@ _FETCH_METHODS = frozenset(
      "fetch_record_batch", "to_arrow_table", "to_arrow_reader", "df", "pl", "arrow", "torch", "tf")
 )  # fmt: skip
 """Methods of DuckDB's connection that return rows of the last statement."""
+
+_BUILTIN_ATTRIBUTES = _FETCH_METHODS | {
+    "commit", "create_function", "description", "extract_statements", "register", "rollback", "rowcount", "unregister",
+}  # fmt: skip
+"""Attributes of DuckDB's connection that need no macro."""
+
+_WORD = re.compile(r"\w+")
+
+_ALL_MACRO_WORDS = frozenset(("begin", "start", "duckdb_functions", "pg_proc", "sql_auto_complete"))
+"""Words of statements before which all macros are created."""
 
 
 @contextlib.contextmanager

@@ -38,7 +38,7 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
         >>> explain(connect(), "FROM algorithms()").splitlines()[0]
         '-- The statement of algorithms.'
     """
-    current = session.find_session(getattr(connection, "raw", connection))
+    current = session.find_session(session.plain_connection(connection))
     current.explained_statements = []
     try:
         if parameters is None:

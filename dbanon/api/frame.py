@@ -17,7 +17,7 @@ from dbanon.api import (
     frame_errors,
     written_frames,
 )
-from dbanon.api.connection import connect
+from dbanon.api.connection import connect, raise_keyboard_interrupt
 from dbanon.api.frame_adapters import FrameAdapter
 from dbanon.policy.hierarchies.store import load_hierarchy
 from dbanon.release import search_budget
@@ -26,10 +26,12 @@ from dbanon.runtime import input_files, interrupts, session
 from dbanon.runtime.progress import report_progress
 from dbanon.source import catalog
 from dbanon.sqltext import names
+from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.registry import check_algorithm, table_functions
 from dbanon.table_functions.table_function import KIND_BY_ENDING
 from dbanon.views import warnings
+from dbanon.views.step_tables import common_steps_computed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +124,7 @@ def anonymize(
         adapter, source = _adapt_and_register(con, data, "anonymize", frame_columns.frame_name(data))
         call = FrameCall(algorithm, source, arguments)
         max_seconds = search_budget.time_limit_s("anonymize", arguments)
-        current = session.find_session(con.raw)
+        current = session.find_session(con.duckdb_connection)
         with report_progress(current, progress):
             if max_seconds is not None:
                 with interrupts.timed_search(current, max_seconds) as search:
@@ -131,7 +133,7 @@ def anonymize(
                 call = FrameCall(
                     algorithm, source, search_budget.replace_time_limit("anonymize", arguments, search.moves)
                 )
-            anonymized = run_call(con, call, adapter, parameters)
+            anonymized = run_call(con, call, adapter, parameters, is_private=True)
         if isinstance(person := arguments.get("person"), str):
             warnings.warn_of_spellings(con, source, "the data", person)
         if max_seconds is not None:
@@ -157,13 +159,38 @@ class FrameCall:
 
         `suffix` is "" (the release), "_classes" or "_metrics".
         """
-        arguments = "".join(f", {name} := ${name}" for name in self.arguments)
-        query = f"FROM {self.algorithm}{suffix}({self.source}{arguments})"
         with con.redact_errors():
-            return con.sql(query, **({"params": dict(self.arguments)} if self.arguments else {})).to_arrow_table()
+            return self._relation(con, "SELECT *", suffix).to_arrow_table()
+
+    def shared_rows(self, con: Any) -> list[pa.Table]:
+        """Return the release, its classes and its metrics as Arrow tables; the source is read and clustered once.
+
+        `con` is a connection that only this process uses: the steps that the three have in common are temporary tables.
+        """
+        connection = con.duckdb_connection
+        current = session.find_session(connection)
+        current.planned_kinds = {}
+        try:
+            self._relation(con, "SELECT 1", "")  # is planned, and not run
+            statements = {kind: qualify_builtins(statement) for kind, statement in current.planned_kinds.items()}
+        finally:
+            current.planned_kinds = None
+        if not statements:  # of related tables
+            return [self.rows(con, ending) for ending in KIND_BY_ENDING]
+        with con.redact_errors(), raise_keyboard_interrupt(), common_steps_computed(connection, statements) as steps:
+            return [connection.sql(steps[kind]).to_arrow_table() for kind in KIND_BY_ENDING.values()]
+
+    def _relation(self, con: Any, select: str, suffix: str) -> Any:
+        """Return a relation that reads the algorithm's table function with this name ending; it is not run."""
+        arguments = "".join(f", {name} := ${name}" for name in self.arguments)
+        query = f"{select} FROM {self.algorithm}{suffix}({self.source}{arguments})"
+        with con.redact_errors():
+            return con.sql(query, **({"params": dict(self.arguments)} if self.arguments else {}))
 
 
-def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mapping[str, Any]) -> Anonymized:
+def run_call(
+    con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mapping[str, Any], *, is_private: bool = False
+) -> Anonymized:
     """Run a call and return its release, classes and metrics as frames that `adapter` makes.
 
     Warn if there is only one class. Unless the call adds noise, the release is checked against its classes.
@@ -173,13 +200,13 @@ def run_call(con: Any, call: FrameCall, adapter: FrameAdapter, parameters: Mappi
         call: The call, with the arguments that are passed to the table functions.
         adapter: The adapter of the source, which determines the kind of the frames.
         parameters: The parameters as the user gave them, stored in the result.
+        is_private: Whether only this process uses the connection.
 
     Raises:
         OutputDiffersError: Classes and release do not agree.
     """
-    release, classes, metrics = (
-        frame_dtypes.normalize_types(call.rows(con, ending), adapter.schema) for ending in KIND_BY_ENDING
-    )
+    tables = call.shared_rows(con) if is_private else [call.rows(con, ending) for ending in KIND_BY_ENDING]
+    release, classes, metrics = (frame_dtypes.normalize_types(table, adapter.schema) for table in tables)
     metric_rows = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
     warnings.warn_of_one_class("the release", {name: value for name, value, _ in metric_rows})
     anonymized = Anonymized(adapter.make_release(release), adapter.make_table(classes), adapter.make_table(metrics))
@@ -237,7 +264,7 @@ def _adapt_and_register(con: Any, data: Any, function: str, name: str) -> tuple[
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
             raise errors.UnsupportedInputError(function, repr(str(data)))
-        input_files.load_installed_extension(str(data), getattr(con, "raw", con))
+        input_files.load_installed_extension(str(data), session.plain_connection(con))
         return frame_adapters.FILE, text(str(data))
     adapter = frame_adapters.adapt_frame(data, function)
     try:

@@ -100,7 +100,7 @@ def _open_source(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath
     own_connection = _open_database(source) if isinstance(source, (str, Path)) else None
     try:
         connection = install.attach(own_connection, catalog=False) if own_connection is not None else source
-        current = session.find_session(getattr(connection, "raw", connection))
+        current = session.find_session(session.plain_connection(connection))
         path = catalog.SearchPath.from_connection(connection)
         with current.cursor() as cursor:
             yield current, cursor, path

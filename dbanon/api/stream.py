@@ -53,7 +53,7 @@ class BatchStream:
         name = identifier(register_data(self.connection, batch, "anonymize_stream", "dbanon batch")[1:-1])
         rows = f"SELECT {self._n_arrived}::BIGINT + row_number() OVER () AS {identifier(ARRIVAL_COLUMN)}, * FROM {name}"
         if not self._is_created:
-            self.connection.raw.execute(f"CREATE TABLE input AS {rows} LIMIT 0")
+            self.connection.duckdb_connection.execute(f"CREATE TABLE input AS {rows} LIMIT 0")
             self.prepare(self.connection)
             parameters = self.parameters
             if isinstance(hierarchies := parameters.get("hierarchies"), Mapping):
@@ -62,9 +62,9 @@ class BatchStream:
                 self.connection, "output", self.system, "input", order_by=[ARRIVAL_COLUMN], **parameters
             )
             self._is_created = True
-        self.connection.raw.execute("DELETE FROM input")
-        self.connection.raw.execute(f"INSERT INTO input BY NAME {rows}")
-        (self._n_arrived,) = self.connection.raw.execute(
+        self.connection.duckdb_connection.execute("DELETE FROM input")
+        self.connection.duckdb_connection.execute(f"INSERT INTO input BY NAME {rows}")
+        (self._n_arrived,) = self.connection.duckdb_connection.execute(
             f"SELECT max({identifier(ARRIVAL_COLUMN)}) FROM input"
         ).fetchone() or (0,)
         return self._take_published(flush=False)
@@ -75,7 +75,7 @@ class BatchStream:
         Nothing is yielded if no row is published or no batch was added.
         """
         if self._is_created:
-            self.connection.raw.execute("DELETE FROM input")
+            self.connection.duckdb_connection.execute("DELETE FROM input")
             if len(published := self._take_published(flush=True)):
                 yield published
 
@@ -89,8 +89,8 @@ class BatchStream:
         With `flush` all pending records are published or suppressed.
         """
         streaming.read_appended(self.connection, "output", flush=flush)
-        published = self.connection.raw.sql("FROM output").to_arrow_table()
-        self.connection.raw.execute("DELETE FROM output")
+        published = self.connection.duckdb_connection.sql("FROM output").to_arrow_table()
+        self.connection.duckdb_connection.execute("DELETE FROM output")
         return published
 
 

@@ -9,6 +9,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.ledger import published_files
+from dbanon.runtime import session
 from dbanon.runtime.storage_version import translate_version_errors
 from dbanon.source import catalog
 from dbanon.sqltext.messages import plural_form
@@ -88,7 +89,7 @@ def read_ledger(source: Any) -> Ledger:
         NewerDatabaseError: A newer DuckDB wrote the database.
     """
     if not isinstance(source, (str, Path)):
-        with getattr(source, "raw", source).cursor() as cursor:
+        with session.plain_connection(source).cursor() as cursor:
             return _read_ledger(cursor, "the ledger")
     if not Path(source).is_file():
         raise errors.InvalidArgumentError("verify", "ledger", _ACCEPTS, repr(str(source)))

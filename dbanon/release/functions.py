@@ -1,6 +1,7 @@
 """Declare the table functions of releases: three per algorithm, and those that take the algorithm as a parameter."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from dbanon.algorithms import algorithms, find
 from dbanon.algorithms.base.common_parameters import COMMON
@@ -75,6 +76,9 @@ def release_sql(call: Call) -> Sql:
     spec = resolve.resolve_spec(call)
     if call.session.planned_releases is not None and spec.kind == "release":
         call.session.planned_releases.append(plan.published_names(spec))
+    if call.session.planned_kinds is not None and spec.kind == "release":
+        for kind in KIND_BY_ENDING.values():
+            call.session.planned_kinds[kind] = plan.release_sql(replace(spec, kind=kind), with_losses=True)
     return Sql(plan.release_sql(spec))
 
 

@@ -70,12 +70,24 @@ class Session:
     temporary: TemporaryRelations = field(default_factory=TemporaryRelations)
     own_macros: Callable[[], Mapping[str, str]] = dict
     """A function that returns the MD5 hashes of the definitions of dbanon's table functions, by name."""
+    created_macros: set[str] = field(default_factory=set)
+    """The names of the functions of dbanon for which the connection has macros, unless it has all of them."""
+    has_all_macros: bool = False
+    """Whether the connection has the macros of all functions."""
     recorded_calls: list[Mapping[str, Any]] | None = None
     """If it is a list, calls are appended to it instead of being planned."""
     explained_statements: list[tuple[str, str]] | None = None
     """If it is a list, the name of each called function is appended to it with the statement that answers the call."""
+    planned_kinds: dict[str, str] | None = None
+    """If it is a dict, it receives the statements of a planned release: of its rows, its classes and its metrics, by
+    kind. They have the same steps up to the gate.
+    """
     planned_releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
     """If it is a list, the columns of each planned release, and its quasi-identifiers, are appended to it."""
+    has_private_database: bool = False
+    """Whether the database is in memory and only for one release, which becomes files. Such a release gets no
+    membership, and its tables are not compared with their hashes before they are written.
+    """
     search: TimedSearch | None = None
     """If set, algorithms improve classes until its time limit."""
     on_progress: OnProgress | None = None
@@ -104,9 +116,18 @@ def builtin_cursor(connection: Any) -> Any:
 
     Function names on it mean DuckDB's own functions, whatever macros the databases define.
     """
-    cursor = getattr(connection, "raw", connection).cursor()  # a cursor of ours would get the macros, which it hides
+    cursor = plain_connection(connection).cursor()
     cursor.execute("SET search_path = 'system.main'")
     return cursor
+
+
+def plain_connection(connection: Any) -> Any:
+    """Return the DuckDB connection of a connection of `dbanon.connect`; another connection is returned unchanged.
+
+    It may lack macros of table functions that no statement has called yet; `raw` has all of them.
+    """
+    plain = getattr(connection, "duckdb_connection", None)
+    return getattr(connection, "raw", connection) if plain is None else plain
 
 
 _SESSIONS: dict[str, Session] = {}

@@ -4,7 +4,7 @@ import atexit
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cache
@@ -36,19 +36,62 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     """
     if connection is duckdb:
         connection = duckdb.default_connection()
-    if not session.has_session(connection):
-        new_session = session.start_session(connection, _label_cache(connection))
-        new_session.own_macros = own_macros
-        new_session.recorded_calls = []  # DuckDB binds a macro that is made: nothing needs to be planned then
-        connection.execute(_planner_macro(new_session.token))
-        for macro in _parsed_macros():
-            connection.execute(macro)
-        new_session.recorded_calls = None
-        if connection is duckdb.default_connection():
-            _DEFAULT_CONNECTION[:] = [connection]
+    start_session(connection, catalog=False)
+    create_macros(connection)
+    if connection is duckdb.default_connection():
+        _DEFAULT_CONNECTION[:] = [connection]
     if catalog:
         schema.create(connection)
     return connection
+
+
+def start_session(connection: Any, *, catalog: bool = True) -> Any:
+    """Attach a DuckDB connection without the macros of table functions (see `create_macros`), and return it back.
+
+    `catalog` is that of `attach`.
+    """
+    if not session.has_session(connection):
+        new_session = session.start_session(connection, _label_cache(connection))
+        new_session.own_macros = own_macros
+    if catalog:
+        schema.create(connection)
+    return connection
+
+
+def create_macros(
+    connection: Any, names: Iterable[str] | None = None, run: Callable[[Any], object] | None = None
+) -> bool:
+    """Create the macros that a connection with a session lacks, of all functions or of those with these names.
+
+    Other names are ignored. Returns whether macros were created.
+
+    Args:
+        connection: The connection.
+        names: Names of functions in lower case, current or earlier ones; None for all functions.
+        run: The method of the connection that runs the statements; by default `execute`.
+    """
+    current = session.find_session(connection)
+    if current.has_all_macros:
+        return False
+    statements: list[Any] = []
+    if names is None:
+        statements = [_planner_macro(current.token), *_parsed_macros()]
+        current.has_all_macros = True
+    elif new := [name for name in names if name not in current.created_macros and name in _function_names()]:
+        statements = [] if current.created_macros else [_planner_macro(current.token), _slots_macro()]
+        statements += _macros_of(new)
+        current.created_macros.update(new)
+    earlier, current.recorded_calls = current.recorded_calls, []  # DuckDB binds a new macro: that plans nothing
+    try:
+        for statement in statements:
+            (run or connection.execute)(statement)
+    except BaseException:
+        current.has_all_macros = False
+        current.created_macros.clear()
+        raise
+    finally:
+        current.recorded_calls = earlier
+    return bool(statements)
 
 
 _DEFAULT_CONNECTION: list[Any] = []
@@ -141,6 +184,28 @@ def _parsed_macros() -> list[Any]:
     return statements
 
 
+@cache
+def _function_names() -> frozenset[str]:
+    """Return the current and earlier names of all table functions and scalar functions (cached)."""
+    scalar_names = (function.name for function in scalar_functions.FUNCTIONS)
+    return frozenset((*table_functions(), *scalar_names, *renamed_names.FUNCTIONS))
+
+
+def _macros_of(names: Collection[str]) -> Iterator[str]:
+    """Yield the CREATE MACRO statements of the functions with these names, current or earlier ones.
+
+    If one of them is a scalar function, all scalar functions get macros.
+    """
+    functions, renamed = table_functions(), renamed_names.FUNCTIONS
+    for name in names:
+        if name in functions:
+            yield _table_macro(functions[name], _QUERY_PREFIX, _QUERY_SUFFIX)
+        elif renamed.get(name) in functions:
+            yield _earlier_macro(name, _QUERY_PREFIX, _QUERY_SUFFIX)
+    if any(name not in functions and renamed.get(name) not in functions for name in names):
+        yield from scalar_functions.macro_statements()
+
+
 def _planner_macro(token: str) -> str:
     """Return the CREATE MACRO statement of `dbanon_statement`, by which the macros of all table functions plan a call.
 
@@ -197,9 +262,13 @@ def _planner_sql(token: str, call_sql: str) -> str:
     )
 
 
+_QUERY_PREFIX = f"{SYSTEM_SCHEMA}query("
+_QUERY_SUFFIX = ")"
+
+
 def table_macros(
-    query_prefix: str = f"{SYSTEM_SCHEMA}query(",
-    query_suffix: str = ")",
+    query_prefix: str = _QUERY_PREFIX,
+    query_suffix: str = _QUERY_SUFFIX,
     is_included: Callable[[TableFunction], object] = lambda function: True,
 ) -> Iterator[str]:
     """Yield the CREATE MACRO statements: of the macro that all table functions share, then of each table function.
@@ -211,10 +280,7 @@ def table_macros(
         query_suffix: The rest of that call.
         is_included: Whether a function gets a macro.
     """
-    yield (
-        f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
-        f"{qualify_builtins(arguments.capture_sql(_SLOTS, arguments.CAPTURED))}"
-    )
+    yield _slots_macro()
     functions = table_functions()
     yield from (
         _table_macro(function, query_prefix, query_suffix) for function in filter(is_included, functions.values())
@@ -222,7 +288,21 @@ def table_macros(
     # A call by an earlier name is an error that states the new one, in views and on plain connections too.
     for earlier_name, name in renamed_names.FUNCTIONS.items():
         if name in functions and is_included(functions[name]):
-            yield _table_macro(replace(functions[name], name=earlier_name), query_prefix, query_suffix)
+            yield _earlier_macro(earlier_name, query_prefix, query_suffix)
+
+
+def _earlier_macro(earlier_name: str, query_prefix: str, query_suffix: str) -> str:
+    """Return the CREATE MACRO statement of a table function under an earlier name; see `table_macros`."""
+    function = table_functions()[renamed_names.FUNCTIONS[earlier_name]]
+    return _table_macro(replace(function, name=earlier_name), query_prefix, query_suffix)
+
+
+def _slots_macro() -> str:
+    """Return the CREATE MACRO statement of `dbanon_slots`, which the macros of table functions share."""
+    return (
+        f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
+        f"{qualify_builtins(arguments.capture_sql(_SLOTS, arguments.CAPTURED))}"
+    )
 
 
 _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]

@@ -124,7 +124,7 @@ def _create_version(
             length of the list to drop the temporary tables, also after an error.
     """
     spec = resolve.with_person_key(spec, entry.person_key)
-    metrics = _write_tables(cursor, entry, spec)
+    metrics = _write_tables(cursor, entry, spec, version_options.with_members)
     written_tables.check_tables(version_options.function, cursor, entry, spec)
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
@@ -204,19 +204,28 @@ def _count_differences_from_old(
     return count
 
 
-def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> dict[str, float]:
+def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, with_members: bool) -> dict[str, float]:
     """Create the tables of a version, insert its records into the membership, and return all its metrics by name.
+
+    Args:
+        cursor: A cursor within the transaction.
+        entry: The ledger entry of the version.
+        spec: Its release spec.
+        with_members: Whether the membership gets its records. If not, they are not compared with the tables either.
 
     Raises:
         UnstableSourceError: The source returned different rows while the tables were created.
     """
-    kinds = ("release", "classes", "metrics", "membership")
+    kinds = ("release", "classes", "metrics", *(["membership"] if with_members else []))
     statements = {kind: plan.release_sql(replace(spec, kind=kind), with_losses=True) for kind in kinds}
     with step_tables.common_steps_computed(cursor, statements) as statements:
         for ending, kind in (("", "release"), ("_classes", "classes")):
             cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {statements[kind]}")
         metrics = _write_metrics(cursor, entry, statements["metrics"])
-        _insert_members(cursor, entry, statements["membership"])
+        if with_members:
+            _insert_members(cursor, entry, statements["membership"])
+    if not with_members:
+        return metrics
     _check_unchanged_source(cursor, entry, spec, metrics)
     if spec.version_constraints.withheld_members is not None:
         _insert_members(cursor, entry, erasure.withheld_members_sql(spec))

@@ -33,6 +33,7 @@ class VersionOptions:
         deferred_group: The group of new records (see `deferred_records.DEFERRED_GROUPS`) that is deferred in addition
             to those that cannot be published.
         delivery_target: The PostgreSQL table to which the release is copied; None if it is not copied.
+        with_members: Whether the membership gets its records; if not, no later version can be compared with it.
     """
 
     function: str
@@ -42,6 +43,7 @@ class VersionOptions:
     erase: bool = False
     deferred_group: str = deferred_records.DEFERRED_GROUPS[0]
     delivery_target: DeliveryTarget | None = None
+    with_members: bool = True
 
     @property
     def allows_small_differences(self) -> bool:

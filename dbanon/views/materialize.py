@@ -144,7 +144,11 @@ def create_release(
             definition = _definition(algorithm, spec, source, call_parameters)
             entry = _created_entry(cursor, target, definition, spec, person_key, earlier_versions, disjoint_from)
             version_options = VersionOptions(
-                "create_release", allow_small_differences, composition, delivery_target=delivery_target
+                "create_release",
+                allow_small_differences,
+                composition,
+                delivery_target=delivery_target,
+                with_members=not current_session.has_private_database,
             )
             if not published_versions:
                 return _create_first(cursor, entry, spec, name, version_options)
@@ -362,7 +366,7 @@ def _release_session(
 
     The noted release is copied when the block ends without an error.
     """
-    current_session = session.find_session(getattr(connection, "raw", connection))
+    current_session = session.find_session(session.plain_connection(connection))
     with (
         current_session.cursor() as cursor,
         postgres_delivery.deliver_afterwards(function, current_session, cursor) as delivery,
@@ -503,7 +507,7 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
         DeliveryFailedError: The copy could not be dropped.
     """
     transactions.check_no_transaction("drop_release", connection)
-    current_session = session.find_session(getattr(connection, "raw", connection))
+    current_session = session.find_session(session.plain_connection(connection))
     with current_session.cursor() as cursor:
         location = release_target.current_location(connection)
         try:
@@ -577,7 +581,7 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
         UnknownVersionError: There is no such version, or it is published.
     """
     transactions.check_no_transaction("forget_release", connection)
-    current_session = session.find_session(getattr(connection, "raw", connection))
+    current_session = session.find_session(session.plain_connection(connection))
     with current_session.cursor() as cursor:
         path = catalog.SearchPath.from_setting(*release_target.current_location(connection))
         with publishing_lock.publishing_turn(

@@ -70,7 +70,7 @@ def planned_rows(connection: Any, algorithm: str, source: str, parameters: Mappi
     Raises the errors of a call of the table function that do not need its result.
     """
     check_algorithm("anonymize", algorithm)
-    current_session = session.find_session(connection.raw)
+    current_session = session.find_session(connection.duckdb_connection)
     with current_session.cursor() as cursor:
         limited_parameters = search_budget.replace_time_limit("anonymize", parameters)
         location = release_target.current_location(connection)

@@ -67,7 +67,7 @@ def create_related_release(
             _FUNCTION, "allow_small_differences", "a release of related tables has one version"
         )
     parameters = json.loads(json.dumps(call_arguments, default=str))
-    current_session = session.find_session(getattr(connection, "raw", connection))
+    current_session = session.find_session(session.plain_connection(connection))
     with current_session.cursor() as cursor:
         location = release_target.current_location(connection)
         name, delivery_place = deliveries.local_name_and_target(name, cursor, location[0])

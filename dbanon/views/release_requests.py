@@ -78,7 +78,7 @@ def fulfil_request(
         InvalidArgumentError: A parameter has an invalid value.
         ReleaseUnavailableError: The maximum number of different calls of this source was requested already.
     """
-    raw = getattr(connection, "raw", connection)
+    raw = session.plain_connection(connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     current = session.find_session(raw)
     with (

@@ -23,13 +23,13 @@ def common_steps_computed(cursor: Any, statements: Mapping[str, str]) -> Iterato
 
     Args:
         cursor: A cursor within a transaction. No other connection can see its temporary tables.
-        statements: The SQL of each kind: release, classes, metrics and membership.
+        statements: The SQL of each kind: release, classes, metrics and, if it is stored, membership.
     """
     remaining: list[Sql] = []
     yield {
         kind: statement
         for kinds, shared in _shared_steps(statements)
-        for kind, statement in zip(kinds, _create_tables(cursor, shared, remaining), strict=True)
+        for kind, statement in zip(kinds, _create_tables(cursor, shared, remaining), strict=False)
     }
     for table in remaining:
         cursor.execute(f"DROP TABLE {table}")
@@ -42,8 +42,8 @@ def _shared_steps(statements: Mapping[str, str]) -> Iterator[tuple[Sequence[str]
         yield list(statements), shared
         return
     for number, kinds in enumerate(_SAME_STEPS):
-        pair = [statements[kind] for kind in kinds]
-        yield kinds, share_steps(pair, _GATE, number) or SharedSteps((), tuple(pair))
+        pair = [statements[kind] for kind in kinds if kind in statements]
+        yield kinds, (share_steps(pair, _GATE, number) if len(pair) > 1 else None) or SharedSteps((), tuple(pair))
 
 
 def _create_tables(cursor: Any, shared: SharedSteps, remaining: list[Sql]) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
     known_systems = sorted({f.stream_algorithm for f in table_functions().values() if f.stream_algorithm})
     if system not in known_systems:
         raise errors.UnknownAlgorithmError(system, known_systems)
-    current_session = session.find_session(getattr(connection, "raw", connection))
+    current_session = session.find_session(session.plain_connection(connection))
     with current_session.cursor() as cursor:
         location = target.current_location(connection)
         call = make_call(current_session, cursor, system, {"tbl": source}, call_parameters, location)
@@ -162,7 +162,7 @@ def _refresh(
         is_kept: Whether rows that were read are still in the source. If not, all rows of the source are new.
     """
     transactions.check_no_transaction("refresh_stream", connection)
-    current = session.find_session(getattr(connection, "raw", connection))
+    current = session.find_session(session.plain_connection(connection))
     with current.cursor() as cursor:
         path = SearchPath.from_setting(*target.current_location(connection))
         entry = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
@@ -216,7 +216,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
         UnknownStreamError: There is none, and `if_exists` is false.
     """
     transactions.check_no_transaction("drop_stream", connection)
-    current = session.find_session(getattr(connection, "raw", connection))
+    current = session.find_session(session.plain_connection(connection))
     with current.cursor() as cursor:
         path = SearchPath.from_setting(*target.current_location(connection))
         try:
@@ -239,7 +239,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
 
 def exists(connection: Any, name: str) -> bool:
     """Return whether a database on the search path has a streaming view of this name that was not dropped."""
-    current = session.find_session(getattr(connection, "raw", connection))
+    current = session.find_session(session.plain_connection(connection))
     with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
         stream_ledger.find_active_stream(
             "create_stream", name, cursor, SearchPath.from_setting(*target.current_location(connection))

@@ -1,6 +1,7 @@
 """Benchmarks: `python -m tests.bench`. Each figure is next to a baseline measured in the same run.
 
-`first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
+`first`: the first call after an install; `small`: whole statements on Adult; `processes` (`--rows`):
+commands from CSV to CSV, a DataFrame, a stream and a script; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`, `--columns`): many columns, all records distinct, and
 the time by the number of columns; `planning`: the phases of a statement; `improve`: least loss; `squares`:
 microaggregation; `streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark, which must be
@@ -27,6 +28,7 @@ from tests.bench import (
     lossless,
     own,
     planning,
+    processes,
     small,
     spark,
     speed,
@@ -35,7 +37,7 @@ from tests.bench import (
     wide,
 )
 
-SIZES = {"1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
+SIZES = {"adult": 30_162, "1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
 """Numbers of rows by name; 30 million and more only on request."""
 
 GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -43,6 +45,9 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     "small": lambda given: small.report(given.runs, given.json),
     "large": lambda given: large.report(
         [SIZES[n] for n in given.rows or ("1m", "10m")], given.algorithm or ["kacpc", "best"], given.runs, given.json
+    ),
+    "processes": lambda given: processes.report(
+        [SIZES[n] for n in given.rows or ("adult", "1m")], given.algorithm or ["kacpc", "best"], given.runs, given.json
     ),
     "bounded": lambda given: bounded.report(
         [*([] if given.rows else [(SIZES["3m"], 100_000)]), *((SIZES[n], 0) for n in given.rows or ("10m",))],
@@ -96,7 +101,9 @@ def arguments() -> argparse.Namespace:
         "--algorithm", action="append", help="measure this algorithm (default: kacpc; large: also best)"
     )
     parser.add_argument("--algorithms", action="store_true", help="run all algorithms on each case")
-    parser.add_argument("--rows", action="append", choices=list(SIZES), help="large, bounded: number of rows")
+    parser.add_argument(
+        "--rows", action="append", choices=list(SIZES), help="processes, large, bounded: number of rows"
+    )
     parser.add_argument(
         "--columns", type=int, default=200, help="wide: most quasi-identifiers of a table (default: 200)"
     )

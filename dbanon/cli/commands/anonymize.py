@@ -68,7 +68,7 @@ from dbanon.cli.terminal.common import (
     show_progress,
 )
 from dbanon.policy.checks import review
-from dbanon.runtime import output_files
+from dbanon.runtime import output_files, session
 from dbanon.source import catalog, stored_policy
 from dbanon.sqltext import names
 from dbanon.sqltext.messages import plural_form
@@ -236,7 +236,7 @@ def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
         with open_database(database, read_only=request.is_dry_run) as con:
             table = chosen_table(con, database, request.table)
             resolved = catalog.resolve_source(
-                "anonymize", table, con.raw.cursor(), catalog.SearchPath.from_connection(con), {}
+                "anonymize", table, con.duckdb_connection.cursor(), catalog.SearchPath.from_connection(con), {}
             )
             roles = [(row.declared.column, row.declared.role) for row in stored_policy.policy_rows(resolved, con)]
             parameters = with_declared_columns(request.parameters, request.options, roles, list(resolved.columns))
@@ -343,6 +343,7 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
         else:
             step("Clustering and checking")
             start = time.monotonic()
+            session.find_session(con.duckdb_connection).has_private_database = True
             con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, output_paths)))
             create_release(
                 con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters
@@ -506,7 +507,9 @@ def _parameters_under_policy(
     elif file is not None:
         declare_policy(con, *file)
         roles = roles_of(file[1])
-    column_rows = con.raw.execute(f"SELECT column_name FROM (DESCRIBE FROM memory.main.{INPUT_TABLE})").fetchall()
+    column_rows = con.duckdb_connection.execute(
+        f"SELECT column_name FROM (DESCRIBE FROM memory.main.{INPUT_TABLE})"
+    ).fetchall()
     parameters = with_declared_columns(parameters, options, roles, [column for (column,) in column_rows])
     return with_stored_files(con, parameters)
 

@@ -98,18 +98,18 @@ def _load_table(con: Any, path: Path, table: str | None) -> LoadedInput:
     """
     with _attach_read_only(con, path) as database:
         table = chosen_table(con, path, table, database)
-        with con.raw.cursor() as cursor:
+        with con.duckdb_connection.cursor() as cursor:
             source = _resolve_table(cursor, path, database, table)
             places = SearchPath(database, "main")
             policy = applicable_policy("anonymize", source, cursor, places)
-        con.raw.execute(f"CREATE TABLE {INPUT_TABLE} AS FROM {source.read}")
-        if catalog.has_table(con.raw, database, "hierarchy"):
+        con.duckdb_connection.execute(f"CREATE TABLE {INPUT_TABLE} AS FROM {source.read}")
+        if catalog.has_table(con.duckdb_connection, database, "hierarchy"):
             stored = qualified(database, SCHEMA, "hierarchy")
-            con.raw.execute(f"INSERT INTO memory.{SCHEMA}.hierarchy BY NAME FROM {stored}")
+            con.duckdb_connection.execute(f"INSERT INTO memory.{SCHEMA}.hierarchy BY NAME FROM {stored}")
         _check_repeated(source, policy.declared)
         for row in policy.declared:
             _insert_policy_row(con, row)
-        read = output_files.source_files(con.raw)
+        read = output_files.source_files(con.duckdb_connection)
 
     def is_about(schema_name: str | None, table_name: str) -> bool:
         """Return whether a row of a policy file names the table.
@@ -131,17 +131,17 @@ def _attach_read_only(con: Any, path: Path) -> Iterator[str]:
     earlier_names = _database_names(con)
     alias = "AS origin" if names.fold_case(path.stem) in (*earlier_names, SCHEMA, INPUT_TABLE) else ""
     with storage_version.translate_version_errors(path):
-        con.raw.execute(f"ATTACH {text(str(path))} {alias} (READ_ONLY, TYPE duckdb)")
+        con.duckdb_connection.execute(f"ATTACH {text(str(path))} {alias} (READ_ONLY, TYPE duckdb)")
     (database,) = _database_names(con) - earlier_names
     try:
         yield database
     finally:
-        con.raw.execute(f"DETACH {identifier(database)}")
+        con.duckdb_connection.execute(f"DETACH {identifier(database)}")
 
 
 def _database_names(con: Any) -> set[str]:
     """Return the names of all attached databases."""
-    rows: Collection[tuple[str]] = con.raw.execute(
+    rows: Collection[tuple[str]] = con.duckdb_connection.execute(
         "SELECT database_name FROM system.main.duckdb_databases()"
     ).fetchall()
     return {name for (name,) in rows}
@@ -195,7 +195,7 @@ def _insert_policy_row(con: Any, row: DeclaredColumn) -> None:
         settings.bottom,
     ]
     form = "NULL" if not settings.settings else "system.main.map(?::VARCHAR[], ?::VARCHAR[])"
-    con.raw.execute(
+    con.duckdb_connection.execute(
         f"INSERT INTO memory.{SCHEMA}.policy (table_name, column_name, role, hierarchy, weight, min_level, max_level, "
         f"top, bottom, rounding, missing_codes, settings) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::VARCHAR[], {form}",
         [

@@ -124,7 +124,7 @@ def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
             return summary | {"database": str(database), "next": _next_step(con, request, summary, database, name)}
         table = request.table or input_tables.default_table(source)
         with input_tables.table_from_file(con, database, source, table, request.options.is_replacing) as name:
-            (n_records,) = con.raw.execute(f"SELECT system.main.count(*) FROM {name}").fetchone()
+            (n_records,) = con.duckdb_connection.execute(f"SELECT system.main.count(*) FROM {name}").fetchone()
             click.echo(
                 f"{source} is loaded into the table {name} of {database}: {n_records:,} "
                 f"{plural_form(n_records, 'record', 'records')}." + (" Only you can read the file." if is_new else "")

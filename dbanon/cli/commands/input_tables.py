@@ -11,7 +11,7 @@ import click
 from dbanon.cli.commands import boolean_texts
 from dbanon.cli.terminal.exit_errors import exit_error
 from dbanon.ledger.releases import TABLES
-from dbanon.runtime import csv_lines, input_files
+from dbanon.runtime import csv_lines, input_files, session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -89,7 +89,7 @@ def source_tables(con: Any, database: str | None = None) -> list[str]:
 
     The tables of releases and the schema `dbanon` are omitted. The default is the current database.
     """
-    raw = getattr(con, "raw", con)
+    raw = session.plain_connection(con)
     if database is None:
         database = str(raw.execute("SELECT system.main.current_database()").fetchone()[0])
     release_tables = set()
@@ -202,25 +202,27 @@ def table_from_file(con: Any, database: Path, file: Path, table: str, is_replaci
             f"{database} has a table {existing} already. Hint: --replace loads {file.name} in its place, with a new "
             "policy; --table gives the new table another name."
         )
-    con.raw.execute("BEGIN")
+    con.duckdb_connection.execute("BEGIN")
     try:
         if existing is not None:
-            con.raw.execute(f"ALTER TABLE {qualified(current, 'main', existing)} RENAME TO {backup}")
+            con.duckdb_connection.execute(f"ALTER TABLE {qualified(current, 'main', existing)} RENAME TO {backup}")
         create_table(con, place, file)
-        con.raw.execute("COMMIT")
+        con.duckdb_connection.execute("COMMIT")
     except BaseException:
         with contextlib.suppress(Exception):
-            con.raw.execute("ROLLBACK")
+            con.duckdb_connection.execute("ROLLBACK")
         raise
     try:
         yield identifier_text(table)
     except BaseException:
-        con.raw.execute(f"DROP TABLE {place}")
+        con.duckdb_connection.execute(f"DROP TABLE {place}")
         if existing is not None:
-            con.raw.execute(f"ALTER TABLE {qualified(current, 'main')}.{backup} RENAME TO {identifier(existing)}")
+            con.duckdb_connection.execute(
+                f"ALTER TABLE {qualified(current, 'main')}.{backup} RENAME TO {identifier(existing)}"
+            )
         raise
     if existing is not None:
-        con.raw.execute(f"DROP TABLE {qualified(current, 'main')}.{backup}")
+        con.duckdb_connection.execute(f"DROP TABLE {qualified(current, 'main')}.{backup}")
 
 
 def create_table(con: Any, table: Sql | str, file: Path) -> None:
@@ -232,9 +234,11 @@ def create_table(con: Any, table: Sql | str, file: Path) -> None:
     import duckdb
 
     try:
-        con.raw.execute(f"CREATE TABLE {table} AS FROM {boolean_texts.row_relation(con.raw, file)}")
+        con.duckdb_connection.execute(
+            f"CREATE TABLE {table} AS FROM {boolean_texts.row_relation(con.duckdb_connection, file)}"
+        )
     except duckdb.Error:
-        with con.raw.cursor() as cursor:
+        with con.duckdb_connection.cursor() as cursor:
             reason = csv_lines.rejected_lines(str(file), cursor)
         if reason is None:
             raise
@@ -246,7 +250,7 @@ def create_table(con: Any, table: Sql | str, file: Path) -> None:
 
 def print_reading_notes(con: Any, file: Path) -> list[str]:
     """Print on stderr what was not read from a CSV file, or not as it is meant, and return these sentences."""
-    notes = csv_lines.reading_notes(str(file), con.raw)
+    notes = csv_lines.reading_notes(str(file), con.duckdb_connection)
     for note in notes:
         click.echo(f"{file.name}: {note}", err=True)
     return notes

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbanon.policy.profiling import thresholds
+from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 
@@ -95,7 +96,7 @@ def after_doctor(con: Any, database: Path, tables: Iterable[str], problems: Iter
 
 def _releases_by_source(con: Any) -> dict[str, str]:
     """Return the published releases of the current database by the name of their source, ordered by name."""
-    raw = getattr(con, "raw", con)
+    raw = session.plain_connection(con)
     current_database = str(raw.execute("SELECT system.main.current_database()").fetchone()[0])
     if not catalog.has_table(raw, current_database, "release"):
         return {}

@@ -47,7 +47,7 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
     """
     yes = options.accepts_proposals
     source = catalog.resolve_source(
-        "init", table, con.raw.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
+        "init", table, con.duckdb_connection.cursor(), catalog.SearchPath.from_connection(con), {}, is_declaring=True
     )
     old = stored_policy.policy_rows(source, con)
     if old and not options.is_replacing:
@@ -246,7 +246,7 @@ def _write_policy(
     Raises:
         ReadOnlyDatabaseError: The database is read-only.
     """
-    schema.create(con.raw, source.home)
+    schema.create(con.duckdb_connection, source.home)
     if not catalog.has_table(con, source.home, "policy"):
         raise errors.ReadOnlyDatabaseError("init", source.home)
     policies, hierarchies = (qualified(source.home, catalog.SCHEMA, name) for name in ("policy", "hierarchy"))

@@ -142,5 +142,5 @@ def withholding_advice(
 def _value_counts(connection: Any, table: str, columns: Sequence[str]) -> list[tuple[int, str]]:
     """Return how many distinct values each column has, with the column."""
     counts = join_sql(f"system.main.count(DISTINCT {identifier(column)})" for column in columns)
-    (row,) = connection.raw.execute(f"SELECT {counts} FROM {table}").fetchall()
+    (row,) = connection.duckdb_connection.execute(f"SELECT {counts} FROM {table}").fetchall()
     return list(zip(map(int, row), columns, strict=True))

@@ -167,7 +167,7 @@ def _print_sample_values(question_context: QuestionContext, column: str) -> None
     if not _is_terminal():
         return
     value = identifier(column)
-    rows = question_context.con.raw.execute(
+    rows = question_context.con.duckdb_connection.execute(
         f"SELECT CAST({value} AS VARCHAR) FROM {question_context.source.sql} WHERE {value} IS NOT NULL "
         f"GROUP BY {value} ORDER BY system.main.count(*) DESC, {value} ASC LIMIT {N_SAMPLE_VALUES}"
     ).fetchall()

@@ -87,7 +87,7 @@ def refresh_copy(connection: Any, folder: Path) -> PublishedCopy:
     A new copy becomes the current one, and earlier files are deleted. Releases that cannot be published, and invalid
     permissions, are in `omitted` with the reason.
     """
-    attached = session.find_session(getattr(connection, "raw", connection))
+    attached = session.find_session(session.plain_connection(connection))
     database = catalog.SearchPath.from_connection(connection).places[0][0]
     with attached.cursor() as cursor:
         entries = releases.entries(cursor, database, "status = 'published'")

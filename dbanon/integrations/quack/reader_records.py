@@ -28,7 +28,7 @@ def record_readers(connection: Any, database: Path, omitted: Collection[str]) ->
     Returns:
         False if rows are missing because the connection is read-only; else True.
     """
-    attached = session.find_session(getattr(connection, "raw", connection))
+    attached = session.find_session(session.plain_connection(connection))
     name = SearchPath.from_connection(connection).places[0][0]
     with attached.cursor() as cursor:
         for entry in releases.entries(cursor, name, "status = 'published'"):

@@ -106,7 +106,7 @@ def report(
     handover = Handover(recipient, purpose, legal_basis)
     handover.check("report")
     target = None if to is None else output_files.local_target("report", to)
-    current = session.find_session(getattr(connection, "raw", connection))
+    current = session.find_session(session.plain_connection(connection))
     path = catalog.SearchPath.from_connection(connection)
     with current.cursor() as cursor:
         if target is not None:
