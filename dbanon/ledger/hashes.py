@@ -110,13 +110,18 @@ def _missing_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str]) ->
 
 def release_hash(cursor: Any, entry: LedgerEntry) -> str | None:
     """Return the hash of the released rows that was stored when a version was created; None without hashes."""
-    return (_stored_hashes(cursor, entry) or {}).get("")
+    return stored_hash(cursor, entry, "")
+
+
+def stored_hash(cursor: Any, entry: LedgerEntry, key: str) -> str | None:
+    """Return a hash that was stored when a version was created, by its key; None if it was not stored."""
+    return (_stored_hashes(cursor, entry) or {}).get(key)
 
 
 def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
     """Return the hashes that were stored with a version; None if there are none.
 
-    The keys are the endings of table names, and `ledger` for the ledger row.
+    The keys are the endings of table names, `ledger` for the ledger row, and `state` (see `views.version_state`).
     """
     if "hashes" not in catalog.columns_of(cursor, (entry.database, catalog.SCHEMA, "release")):
         return None
