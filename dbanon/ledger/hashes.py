@@ -143,7 +143,9 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
     """
     # Versions of DuckDB differ in whether they quote the names in a type.
     header = json.dumps([[name, type_.replace('"', "")] for name, type_ in columns.items()], ensure_ascii=False)
-    line = join_sql((_unambiguous_text(identifier(name), type_) for name, type_ in columns.items()), " || ")
+    # One call is more than twice as fast as joining the texts one by one.
+    pieces = join_sql(_text_pieces(identifier(name), type_) for name, type_ in columns.items())
+    line = f"system.main.concat({pieces})"
     # DuckDB returns rows in insertion order unless preserve_insertion_order is off.
     rows = f"SELECT {line} AS line FROM {relation}"
     if not cursor.execute("SELECT system.main.current_setting('preserve_insertion_order')").fetchall()[0][0]:
@@ -154,8 +156,8 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
     return text_hash.sha256(header, cursor.sql(rows))
 
 
-def _unambiguous_text(column: Sql, type_: str) -> Sql:
-    """Return SQL of a column's value as text from which the value can be determined: its length, `:` and the text.
+def _text_pieces(column: Sql, type_: str) -> Sql:
+    """Return SQL of the arguments of concat for a column: its length, `:` and its text, which determine its value.
 
     NULL is `-`. Lists of texts, of (value, size) structs and maps are encoded item by item, since versions of DuckDB
     differ in how they write texts in them.
@@ -173,9 +175,9 @@ def _unambiguous_text(column: Sql, type_: str) -> Sql:
     elif type_ == "VARCHAR[]":
         item_text, item_list = _length_prefixed(_ITEM), str(column)
     else:
-        return Sql(_length_prefixed(column))
+        return _prefixed_pieces(f"({column})::VARCHAR")
     lines = f"system.main.list_transform({item_list}, lambda {_ITEM}: {item_text})"
-    return Sql(_length_prefixed(f"system.main.array_to_string({lines}, ';')"))
+    return _prefixed_pieces(f"(system.main.array_to_string({lines}, ';'))::VARCHAR")
 
 
 _ITEM = '"dbanon item"'
@@ -183,6 +185,13 @@ _ITEM = '"dbanon item"'
 
 _COUNTED = re.compile(r'STRUCT\("?value"? .*, "?size"? BIGINT\)\[\]')
 """The values of a sensitive column in a class, with their counts."""
+
+
+def _prefixed_pieces(value_text: str) -> Sql:
+    """Return SQL of the arguments of concat, which skips NULL, that make the same text as `_length_prefixed`."""
+    return Sql(
+        f"system.main.strlen({value_text})::VARCHAR, CASE WHEN {value_text} IS NULL THEN '-' ELSE ':' END, {value_text}"
+    )
 
 
 def _length_prefixed(value: str) -> str:
