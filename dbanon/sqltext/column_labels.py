@@ -34,7 +34,7 @@ FIXED_NAMES = frozenset(
     fitting followed_records frequency frontier g gain gains gate generalized_spans gid group_classes group_clusters
     guess guesses h has_high has_low has_null has_rows hash hash_of hashes height held hierarchies hierarchy
     hierarchy_changed high high_end high_key high_place high_text high_value highest hits holders holding id
-    identities identity input_totals instants invented is_covered is_first is_guessed is_high is_in_source
+    identities identity input_totals instants invented is_common is_covered is_first is_guessed is_high is_in_source
     is_infeasible is_known is_leaf is_left is_misplaced is_new is_number is_open is_open_above is_open_below
     is_other is_publishable is_published is_rare is_registered is_split is_strange is_tight is_tree is_vague
     is_whole_trail is_within j judged k keeps kept kept_groups key key_problem keys kind known known_as
@@ -76,9 +76,9 @@ FIXED_NAMES = frozenset(
     totals trail trail_values trails tree trees tuple tuple_class_sets tuple_features tuple_id tuple_ids tuple_sizes
     tuples u uid unbounded_high unbounded_low uncovered unknown unplaced unsure untrue usable_records v value
     value_ancestors value_before value_cells value_codes value_counts value_differences value_hash value_pairs
-    value_places values values_trail variance variation version version_classes version_members version_rows
-    version_values vid w waiting waits weight whole whole_class wide width withheld_records worst worst_classes
-    wrong x y
+    value_places value_signatures values values_trail variance variation version version_classes version_members
+    version_rows version_values vid w waiting waits weight whole whole_class wide width withheld_records worst
+    worst_classes wrong x y
     """,
     )
 )
