@@ -39,9 +39,7 @@ from tests.bench import (
     wide,
 )
 
-SIZES = {
-    "adult": 30_162, "100k": 10**5, "1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8
-}
+SIZES = {"adult": 30_162, "100k": 10**5, "1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
 """Numbers of rows by name; 100,000, and 30 million and more, only on request."""
 
 GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {

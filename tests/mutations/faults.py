@@ -124,9 +124,9 @@ _FAULTS = {
         ("tests/privacy_models/test_model_contract.py", "tests/algorithms/test_algorithms.py"),
     ),
     "more is suppressed than allowed": Fault(
-        "dbanon/algorithms/postprocess/suppress_outliers.py",
-        "budget = int(max_share * space.rows)",
-        "budget = int(max_share * space.rows) + 1",
+        "dbanon/algorithms/runner.py",
+        "max_by_share = int(share * space.rows)",
+        "max_by_share = int(share * space.rows) + 1",
         ("tests/algorithms/test_suppress.py",),
     ),
     "persons are counted as records": Fault(

@@ -15,7 +15,7 @@ from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.algorithms.base.registry import SEED, Check, Options, OwnSearch, register
 from dbanon.algorithms.microaggregation import annealing_schedule
 from dbanon.algorithms.microaggregation.initial_clusters import initial_mdav_clusters
-from dbanon.algorithms.optimizing.generalization_covers import cover_orders
+from dbanon.algorithms.optimizing.generalization_covers import try_covers
 from dbanon.algorithms.optimizing.orderings import BestOrder, Line, items_along
 from dbanon.algorithms.optimizing.seeded_starts import MAX_FAST_TUPLES, MIN_TUPLES, try_grown_clusters
 from dbanon.algorithms.partitioning.mondrian import mondrian
@@ -37,7 +37,7 @@ LINE_WORK = {"fast": 6_000_000, "normal": 30_000_000, "high": 100_000_000}
 """Lines are tried until their number times records times greatest class size reaches this; one is always tried."""
 
 MODEL_COST_FACTOR = 8
-"""Cost of a line or a move, relative to k alone, if other models must be checked."""
+"""Cost of a line, relative to k alone, if other models must be checked."""
 
 MANY_VALUES = 64
 """Numbers of more values are coarsened in some lines, if there are several of them."""
@@ -65,7 +65,7 @@ def best(space: EncodedTable, constraint: Constraint, options: Options, check: C
     200,000 tuples. With the objective 'sse' the start is MDAV instead.
 
     The search that follows takes 40,000 moves (`effort = 'fast'`), 400,000 or 3,000,000, or 2, 15 or 100 for each tuple
-    if that is more; an eighth of them if other models than k are checked, and fewer in proportion from k = 50 on.
+    if that is more; from k = 50 on, fewer in proportion.
     O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
     """
     if options.get("objective") == "sse":
@@ -84,8 +84,7 @@ def best(space: EncodedTable, constraint: Constraint, options: Options, check: C
     is_mostly_numbers = 2 * len(fine_numbers) >= len(space.attributes)
     skips_covers = effort == "fast" and is_mostly_numbers and len(space.counts) > MAX_FAST_TUPLES
     if has_high_effort or (len(space.counts) >= MIN_TUPLES and not skips_covers):
-        for order in cover_orders(space, kernel_inputs, effort, heights, progress_check):
-            best_line.try_order(order)
+        try_covers(best_line.try_order, space, kernel_inputs, effort, heights, progress_check)
     clusters = best_line.runs
     if not has_high_effort and best_line.loss < along_lines and not is_mostly_numbers:
         return clusters
@@ -164,13 +163,12 @@ def _neighbour_lines(line: Line, fine_numbers: list[int]) -> Iterator[Line]:
 def _search_moves(space: EncodedTable, constraint: Constraint, options: Options) -> int:
     """Return the number of moves of the local search after the start, by the options `effort` and `objective`.
 
-    There are fewer if models other than k are checked, and for large k.
+    There are fewer for large k.
     """
     if options.get("objective") == "sse":
         return annealing_schedule.effort_moves(space, constraint, str(options["effort"]))
     effort = str(options["effort"])
     moves = max(EFFORT_MOVES[effort], MOVES_PER_TUPLE[effort] * len(space.counts))
-    moves //= 1 if constraint.counts_only_records(space) else MODEL_COST_FACTOR
     return moves * FULL_MOVES_MAX_K // max(constraint.min_records, FULL_MOVES_MAX_K)
 
 

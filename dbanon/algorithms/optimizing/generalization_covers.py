@@ -8,7 +8,7 @@ along a line of attributes does not do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,6 +22,9 @@ from dbanon.algorithms.optimizing.orderings import items_along
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.kernels.arrays import LevelChange
 
+TryOrder = Callable[[Codes], int]
+"""Cuts the records in an order of the items into classes and returns the least loss."""
+
 WORTH_SHARES = {
     "fast": (0.17, 0.1),
     "normal": (0.17, 0.1, 0.3, 0.06, 0.5),
@@ -29,11 +32,12 @@ WORTH_SHARES = {
 }
 """The initial worth of a covered record, as shares of the greatest loss; one cover is built for each."""
 
-MODEL_COVERS = {"fast": 1, "normal": 2, "high": 4}
-"""Number of covers if models other than k must be checked, which makes cutting an order expensive."""
+MODEL_COVERS = {"fast": 2, "normal": 3, "high": 5}
+"""Number of shares if models other than k must be checked, which makes cutting an order expensive."""
 
-MODEL_SIZE_FACTOR = 4
-"""In that case groups have this many times as many records: the smallest often violate a model."""
+MODEL_SIZE_FACTORS = (1, 4)
+"""The group sizes that are tried in that case, relative to the least number of records of a class: the smallest groups
+often violate a model, the greater ones lose more."""
 
 WORTH_FACTOR = 1.3
 """Factor by which the worth rises if a node covers too few of the uncovered records."""
@@ -49,16 +53,18 @@ MAX_LOOKS = {"fast": (30_000_000, 250), "normal": (200_000_000, 1_000), "high": 
 that is more. A cover that takes twice as many puts the rest in one group."""
 
 
-def cover_orders(
-    space: EncodedTable, kernel_inputs: KernelInputs, effort: str, heights: str, check: Check
-) -> Iterator[Codes]:
-    """Yield orders of the items (records that no model distinguishes) in which the groups of a cover are contiguous.
+def try_covers(
+    try_order: TryOrder, space: EncodedTable, kernel_inputs: KernelInputs, effort: str, heights: str, check: Check
+) -> None:
+    """Try orders of the items (records that no model distinguishes) in which the groups of a cover are contiguous.
 
     Several covers are built, one for each share in WORTH_SHARES. Within groups, items are ordered along a line that has
-    the attributes of few values first, and (unless models other than k must be checked) along the reversed line.
-    O(looks) time, O(items) memory.
+    the attributes of few values first, and (unless models other than k must be checked) along the reversed line. If
+    models other than k must be checked, the first cover is built with groups of each size in MODEL_SIZE_FACTORS, the
+    others with the size that loses less. O(looks) time, O(items) memory.
 
     Args:
+        try_order: Returns the loss of the best cut of an order.
         space: The encoded table.
         kernel_inputs: The arrays of the table and the constraint.
         effort: 'fast', 'normal' or 'high'; limits the number of covers and of evaluations.
@@ -73,15 +79,22 @@ def cover_orders(
         return
     line = tuple((j, 0) for j in sorted(range(len(space.attributes)), key=lambda j: (space.attributes[j].values, j)))
     places = [np.argsort(items_along(kernel_inputs, order_line)) for order_line in (line, line[::-1])]
-    shares = WORTH_SHARES[effort]
+
+    def loss_of_cover(share: float, size_factor: int) -> int:
+        """Return the least loss along the orders of one cover."""
+        lattice.min_records = size_factor * kernel_inputs.min_records
+        turn, key = _build_cover(lattice, int(share * lattice.max_loss))
+        return min(try_order(_order_by_groups(turn, key, place)) for place in places)
+
+    shares: tuple[float, ...] = WORTH_SHARES[effort]
+    size_factors: tuple[int, ...] = (1,)
     if kernel_inputs.mode:
-        shares, places = shares[: MODEL_COVERS[effort]], places[:1]
+        shares, places, size_factors = shares[: MODEL_COVERS[effort]], places[:1], MODEL_SIZE_FACTORS
     for share in shares:
         if lattice.n_looks > lattice.max_looks:
             return
-        turn, key = _build_cover(lattice, int(share * lattice.max_loss))
-        for place in places:
-            yield _order_by_groups(turn, key, place)
+        losses = {factor: loss_of_cover(share, factor) for factor in size_factors}
+        size_factors = (min(losses, key=lambda factor: losses[factor]),)
 
 
 def _order_by_groups(turn: Ints, key: Ints, place: Ints) -> Codes:
@@ -189,7 +202,7 @@ class CoverLattice:
                 np.maximum.at(high, block, present)
                 keys[j].append(_by_code(attribute.values, present, _block_hashes(block, j, level)))
                 losses[j].append(_by_code(attribute.values, present, term.losses(low, high)[block]))
-        min_records = kernel_inputs.min_records * (MODEL_SIZE_FACTOR if kernel_inputs.mode else 1)
+        min_records = kernel_inputs.min_records
         max_loss = sum(int(attribute_losses[-1].max(initial=0)) for attribute_losses in losses)
         return cls(columns, keys, losses, kernel_inputs.sizes, min_records, max_loss, max_looks, check)
 
