@@ -134,33 +134,22 @@ class _StreamRun:
         labels = state.class_ids[self.arrival_order.canonical_row]
         class_ids, labels[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)
         runs = RunLengthLabels.from_labels(self.encoded.table, labels)
-        return self.encoded.published_clusters(self.request, runs, self._widened_ends(state, class_ids, runs))
+        return self.encoded.published_clusters(self.request, runs, self._maybe_ends(len(class_ids), runs))
 
-    def _widened_ends(
-        self, state: StreamState, class_ids: Ints, runs: RunLengthLabels
-    ) -> tuple[Ints, PublishedEnds] | None:
+    def _maybe_ends(self, n_classes: int, runs: RunLengthLabels) -> tuple[Ints, PublishedEnds] | None:
         """Return all cluster numbers and the published codes of each cluster; None if its records alone determine them.
 
-        The result is None unless the algorithm may publish more than its records span, or publishes a NULL as the
-        values of its class are published. NULL has the code after the last value.
+        The result is None unless the algorithm publishes a NULL as the values of its class are published.
 
         Args:
-            state: The final state of the stream algorithm.
-            class_ids: The class of each cluster number.
+            n_classes: The number of clusters.
             runs: The cluster of every record.
         """
         system, table = streams.find(self.request["algorithm"]), self.encoded.table
-        if not system.maybe and not system.widens:
+        if not system.maybe:
             return None
-        bounds = ClassBounds.from_labels(table, runs)
-        null_codes = np.array([a.values for a in table.attributes])
-        if system.maybe:  # a NULL is published as the class is
-            ends = PublishedEnds.covering(bounds.low, self._greatest_codes(runs, bounds.low))
-            return np.arange(len(class_ids)), ends
-        low, high = (ends[class_ids] for ends in stream_input.published_codes(list(table.attributes), state))
-        has_null = bounds.high == null_codes
-        low, high = np.where(bounds.low == null_codes, null_codes, low), np.where(has_null, null_codes, high)
-        return np.arange(len(class_ids)), PublishedEnds.covering(low, high)
+        lows = ClassBounds.from_labels(table, runs).low
+        return np.arange(n_classes), PublishedEnds.covering(lows, self._greatest_codes(runs, lows))
 
     def _greatest_codes(self, runs: RunLengthLabels, lows: Ints) -> Ints:
         """Return each cluster's greatest code in each attribute, as a (clusters, attributes) array.

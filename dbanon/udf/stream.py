@@ -7,17 +7,16 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon.algorithms import streams
-from dbanon.algorithms.streams import Arrivals, StreamModel, StreamState
+from dbanon.algorithms.streams import StreamModel
 from dbanon.algorithms.streams.checkpoint import NumberMeaning, StreamSegment
 from dbanon.encoding import encoded_table
 from dbanon.udf import cluster_input, stream_input
 from dbanon.udf.arrow_columns import list_items, to_arrow
-from dbanon.udf.cluster import WIDE_TYPE
 
 RECORDS_TYPE = pa.list_(
     pa.struct([("rid", pa.int64()), ("cluster", pa.int32()), ("step", pa.int64()), ("again", pa.int64())])
 )
-STREAM_TYPE = pa.struct([("records", RECORDS_TYPE), ("wide", WIDE_TYPE), ("error", pa.string())])
+STREAM_TYPE = pa.struct([("records", RECORDS_TYPE), ("error", pa.string())])
 
 
 def dbanon_stream(requests: Any, rows: Any, *inputs: Any) -> Any:
@@ -31,13 +30,11 @@ def dbanon_stream(requests: Any, rows: Any, *inputs: Any) -> Any:
             of sensitive values.
 
     Returns:
-        STRUCT(records STRUCT(rid, cluster, step, again)[], wide STRUCT(cluster, low[], high[], raised[])[], error
-        VARCHAR).
+        STRUCT(records STRUCT(rid, cluster, step, again)[], error VARCHAR).
 
         - `cluster` is the class that a record was published with; -1 if it was suppressed, -2 if it is pending.
         - `step` is the number of records that had arrived by then.
         - `again` is the class_id if that class was published before, else NULL.
-        - `wide` has the least and greatest codes of classes that publish more than their records span.
     """
     return cluster_input.answer_each(requests, rows, inputs, _run_stream, STREAM_TYPE)
 
@@ -83,21 +80,14 @@ def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
         state = algorithm.run(arrivals, model, request["options"], check, previous_state, is_last)
     republished = np.full(arrivals.n_records, -1, np.int64)
     if segment is not None and meaning is not None:
-        if algorithm.widens:
-            _shrink_to_records(arrivals, state, len(segment.classes))
         segment.save(algorithm, state, meaning)
         is_old = (state.class_ids >= 0) & (state.class_ids < len(segment.classes))
         republished[is_old] = segment.classes[state.class_ids[is_old]]
     columns = [to_arrow(arrivals.arrived), to_arrow(state.class_ids.astype(np.int32)), to_arrow(state.published_at)]
     columns.append(pa.array(republished, mask=republished < 0))
     records = pa.StructArray.from_arrays(columns, fields=list(RECORDS_TYPE.value_type))
-    wide_rows = (
-        pa.array([_wide_rows(attributes, state)], WIDE_TYPE)
-        if algorithm.widens and segment is None
-        else pa.nulls(1, WIDE_TYPE)
-    )
     return pa.StructArray.from_arrays(
-        [cluster_input.list_array(records, RECORDS_TYPE), wide_rows, pa.nulls(1, pa.string())], fields=list(STREAM_TYPE)
+        [cluster_input.list_array(records, RECORDS_TYPE), pa.nulls(1, pa.string())], fields=list(STREAM_TYPE)
     )
 
 
@@ -125,31 +115,3 @@ def _lasting_value_numbers(
         lasting_numbers = segment.value_numbers(i, cluster_input.list_numbers(hashes[i], np.uint64))
         columns.append(np.where(codes >= 0, np.append(lasting_numbers, -1)[codes], -1))
     return np.stack(columns, axis=1) if columns else sensitive
-
-
-def _shrink_to_records(arrivals: Arrivals, state: StreamState, n_old_classes: int) -> None:
-    """Narrow the bounds of new classes in `state`, in place, to the values of their records.
-
-    Args:
-        arrivals: The records.
-        state: The state of the stream algorithm after these records.
-        n_old_classes: Classes with a number below this are unchanged.
-    """
-    from dbanon.kernels.streams.intervals import shrink_to_records
-
-    is_begun = np.zeros(len(state.lows), bool)
-    shrink_to_records(
-        state.class_ids,
-        arrivals.values,
-        arrivals.places.arrays(state.seen_ranges),
-        n_old_classes,
-        is_begun,
-        state.lows,
-        state.highs,
-    )
-
-
-def _wide_rows(attributes: list[encoded_table.Attribute], state: StreamState) -> list[dict[str, object]]:
-    """Return the least and greatest published codes of all classes, one dict per class: cluster, low, high."""
-    low, high = stream_input.published_codes(attributes, state)
-    return [{"cluster": c, "low": low[c].tolist(), "high": high[c].tolist()} for c in range(len(low))]

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.algorithms import streams
-from dbanon.algorithms.streams import Arrivals, StreamAlgorithm, StreamState
-from dbanon.algorithms.streams.arrivals import needed_scale, values_of_codes
+from dbanon.algorithms.streams import Arrivals, StreamAlgorithm
 from dbanon.algorithms.streams.checkpoint import StreamSegment
 from dbanon.algorithms.streams.number_scales import NumberScale
 from dbanon.encoding import encoded_table
@@ -151,19 +150,3 @@ def number_scales(
         else None
         for index, attribute in enumerate(attributes)
     ]
-
-
-def published_codes(
-    attributes: list[encoded_table.Attribute], state: StreamState
-) -> tuple[encoded_table.Ints, encoded_table.Ints]:
-    """Return the least and the greatest published code of each class, as two (classes, attributes) arrays.
-
-    They are the codes of the values between the bounds of the class in `state`. For a category these are the first and
-    the last value below the published node.
-    """
-    low, high = np.empty(state.lows.shape, np.int64), np.empty(state.lows.shape, np.int64)
-    for a, attribute in enumerate(attributes):
-        values = values_of_codes(attribute, needed_scale(attribute))
-        low[:, a] = np.searchsorted(values, state.lows[:, a])
-        high[:, a] = np.searchsorted(values, state.highs[:, a], side="right") - 1
-    return low, high

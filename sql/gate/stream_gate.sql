@@ -75,29 +75,13 @@ first_seen AS MATERIALIZED (
 ),
 {% set numbers = rules|selectattr('is_number')|list %}
 {% if numbers %}
-{#- A class that is wider than its records covers what had arrived. In a view it is as narrow as the records of one
-    refresh, all of which had arrived then. #}
-{% set until_then = stream.widens_classes and continuation is not defined %}
--- One row per class: the least and greatest value of the records that {% if until_then %}had arrived when it was \
-    first published{% elif stream.widens_classes %}it has now{% else %}it was first published with{% endif %}.
+-- One row per class: the least and greatest value of the records that it was first published with.
 first_values AS MATERIALIZED (
-    {% if until_then %}
-    SELECT f.class_id{% for r in numbers %}, s.{{ 'least'|of(r) }}, s.{{ 'greatest'|of(r) }}{% endfor +%}
-    FROM (SELECT class_id, min(published_at) AS published_at FROM replayed_records WHERE NOT suppressed \
-        GROUP BY class_id) AS f
-    JOIN (
-        SELECT rid{% for r in numbers %}, min({{ r.column }}) OVER arrived AS {{ 'least'|of(r) }}, \
-            max({{ r.column }}) OVER arrived AS {{ 'greatest'|of(r) }}{% endfor +%}
-        FROM source
-        WINDOW arrived AS (ORDER BY rid ASC)
-    ) AS s ON s.rid = f.published_at
-    {% else %}
     SELECT class_id{% for r in numbers %}, min({{ r.column }}) AS {{ 'least'|of(r) }}, \
         max({{ r.column }}) AS {{ 'greatest'|of(r) }}{% endfor +%}
     FROM (SELECT *, min(published_at) OVER (PARTITION BY class_id) AS begun FROM replayed_records WHERE NOT suppressed)
-    {% if not stream.widens_classes %}WHERE published_at = begun{% endif +%}
+    WHERE published_at = begun
     GROUP BY class_id
-    {% endif %}
 ),
 {% endif %}
 -- One row: true, or an error. The published rows are compared with the source and the policy; no row is published
@@ -138,7 +122,8 @@ gate AS MATERIALIZED (
             count(*) FILTER (WHERE is_strange) AS strange,
             count(*) FILTER (WHERE NOT coalesce(
                 delay = published_at - arrived_at AND delay >= 0 \
-                    {% if not stream.limits_pending %}AND delay < {{ stream.delta }} {% endif %}AND published_at <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) \
+                    {% if not stream.limits_pending %}AND delay < {{ stream.delta }} {% endif %}\
+                    AND published_at <= {% if continuation is defined %}{{ continuation.n_before }} + (SELECT count(*) \
                     FROM source WHERE rid > {{ continuation.n_before }}){% else %}(SELECT count(*) \
                     FROM source){% endif %}, false
             )) AS late,

@@ -76,9 +76,9 @@ def save_state(algorithm: StreamAlgorithm, state: StreamState, meaning: NumberMe
         arrays, keys = number_storage.ranks_to_keys(algorithm, arrays, a, scale)
         checkpoint |= keys
     used: list[set[int]] = [set() for _ in meaning.nodes]
-    _renumber_nodes(algorithm, arrays, spans, meaning, lambda a, numbers: _collect_numbers(used[a], numbers))
+    _renumber_nodes(arrays, spans, meaning, lambda a, numbers: _collect_numbers(used[a], numbers))
     orders = [np.array(sorted(numbers), np.int64) for numbers in used]
-    arrays = _renumber_nodes(algorithm, arrays, spans, meaning, lambda a, numbers: np.searchsorted(orders[a], numbers))
+    arrays = _renumber_nodes(arrays, spans, meaning, lambda a, numbers: np.searchsorted(orders[a], numbers))
     for a, names in enumerate(meaning.nodes):
         if names is not None:
             checkpoint[f"{_NODES}{a}"] = np.array([names[i] for i in orders[a]], np.str_)
@@ -111,7 +111,7 @@ def restore_state(
     for a, names in enumerate(meaning.nodes):
         places = {} if names is None else {name: i for i, name in enumerate(names)}
         numbers.append(np.array([places[n] for n in checkpoint.get(f"{_NODES}{a}", np.empty(0)).tolist()], np.int64))
-    arrays = _renumber_nodes(algorithm, arrays, spans, meaning, lambda a, given: numbers[a][given])
+    arrays = _renumber_nodes(arrays, spans, meaning, lambda a, given: numbers[a][given])
     for name in algorithm.state_layout.people:
         hashes = arrays[name].astype(np.uint64)
         order = np.argsort(meaning.people, kind="stable")
@@ -289,7 +289,6 @@ _SEGMENTS: WeakValueDictionary[str, StreamSegment] = WeakValueDictionary()
 
 
 def _renumber_nodes(
-    algorithm: StreamAlgorithm,
     arrays: OwnArrays,
     spans: Sequence[tuple[str, str]],
     meaning: NumberMeaning,
@@ -298,14 +297,13 @@ def _renumber_nodes(
     """Return the arrays of a state with the numbers of hierarchy nodes replaced by `renumber(attribute, nodes)`.
 
     Args:
-        algorithm: The stream algorithm, which states what its own arrays contain.
         arrays: The arrays; not changed.
         spans: Names of pairs of arrays with the lows and highs of classes. The highs of categories are set to the last
             node below the renumbered low.
         meaning: The numbers of this call.
         renumber: Returns the new numbers.
     """
-    renumbered_arrays = {**arrays, **algorithm.state_layout.nodes(arrays, renumber)}
+    renumbered_arrays = dict(arrays)
     for name, other in spans:
         lows, highs = renumbered_arrays[name].astype(np.float64), renumbered_arrays[other].astype(np.float64)
         for a, names in enumerate(meaning.nodes):

@@ -22,12 +22,11 @@ def publish_by_pattern(workspace: Workspace, *, by_size: bool) -> StreamState:
     are too few, the partition of the most similar pattern (Jaccard), or `by_size` the largest one, is merged with it,
     until there are enough; distances use the attributes that all patterns have.
 
-    K-VARP uses published classes again, as its abstract says: the last `max_stored_classes` that were formed without
-    merging, so that each has one pattern. A record is published with one that covers it if that loses less than the new
-    class, or if all partitions together are too few; else it is suppressed. The abstract of IoT anonymity names no such
-    use, and no classes are stored. So the two differ even where no value is missing; there, IoT anonymity publishes
-    each due record with its nearest ones in the window, and coincides with (k,l)-clustering of persons with one record
-    each.
+    K-VARP keeps published classes for later records: the last `max_stored_classes` that were formed without merging, so
+    that each has one pattern. A record is published with one that covers it if that loses less than the new class, or
+    if all partitions together are too few; else it is suppressed. The abstract of IoT anonymity names no such use, and
+    no classes are stored. So the two differ even where no value is missing; there, IoT anonymity publishes each due
+    record with its nearest ones in the window, and coincides with (k,l)-clustering of persons with one record each.
 
     The paper publishes the other attributes as NULL. That would not be true of records with a value, so here such an
     attribute is `*` if some records of the class have a value and some have none, NULL if none has, and an interval or

@@ -11,7 +11,7 @@ from dbanon.kernels.streams.arrays import PersonClusterArrays
 def kl_clustering(workspace: Workspace) -> StreamState:
     """Publish a stream with (k,l)-clustering for transactional data streams (Tekli et al. 2018).
 
-    Reconstructed from the description in a review. Persons are in clusters of exactly k, each in one for the whole
+    Reconstructed from its abstract, its introduction and the description in a review. Persons are in clusters of exactly k, each in one for the whole
     stream: so the records of a person are always published with those of the same others, and cannot be distinguished
     by following the stream. A cluster is formed when a record of a person without one is due (`delta` records have
     arrived since, itself counted), of that person and the nearest k - 1 others that have none (if they have too few

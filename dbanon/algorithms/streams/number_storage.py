@@ -50,8 +50,6 @@ def with_keys(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int, is_int
         if (low, high) not in ends:
             ends[low, high] = interval_keys = _certain_ends(low, high, is_integral)
             places |= {key: end for key, end in zip(interval_keys, (low, high), strict=True) if key is not None}
-    for name, mask in algorithm.state_layout.cuts(_own_arrays(converted), a).items():
-        places |= {key_of_position(cut, is_integral): cut for cut in converted[OWN + name][mask].tolist()}
     order = sorted(places)
     number = {key: i for i, key in enumerate(order)}
     for low_name, high_name in (*_span_names(algorithm, OWN), ("seen", "seen")):
@@ -66,10 +64,6 @@ def with_keys(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int, is_int
                 if key is not None:
                     column[i] = number[key]
         converted[low_name], converted[high_name] = new_lows, new_highs
-    for name, mask in algorithm.state_layout.cuts(_own_arrays(converted), a).items():
-        cuts = converted[OWN + name].astype(np.float64)
-        cuts[mask] = [number[key_of_position(cut, is_integral)] for cut in cuts[mask].tolist()]
-        converted[OWN + name] = cuts
     converted[f"{_KEYS}{a}"] = np.array([str(key) for key in order], np.str_)
     converted[f"{_PLACES}{a}"] = np.array([places[key] for key in order], np.float64)
     return converted
@@ -187,9 +181,6 @@ def _map_numbers(
     mapped_arrays["seen"] = mapped_arrays["seen"].copy()
     is_number = np.isfinite(mapped_arrays["seen"][a])
     mapped_arrays["seen"][a, is_number] = change(mapped_arrays["seen"][a, is_number])
-    for name, mask in algorithm.state_layout.cuts(arrays, a).items():
-        mapped_arrays[name] = mapped_arrays[name].astype(np.float64)
-        mapped_arrays[name][mask] = change(mapped_arrays[name][mask])
     return mapped_arrays
 
 
@@ -199,8 +190,3 @@ def _span_names(algorithm: StreamAlgorithm, prefix: str) -> Sequence[tuple[str, 
     The names of the pairs that only this algorithm has get the prefix.
     """
     return [("lows", "highs"), *((prefix + low, prefix + high) for low, high in algorithm.state_layout.spans)]
-
-
-def _own_arrays(checkpoint: Checkpoint) -> Checkpoint:
-    """Return the algorithm's own arrays in a checkpoint, by their names without the prefix."""
-    return {name.removeprefix(OWN): array for name, array in checkpoint.items() if name.startswith(OWN)}

@@ -8,8 +8,8 @@ from dbanon import errors
 from dbanon.algorithms.base.registry import EVIDENCE, Check, Options
 from dbanon.algorithms.streams.arrivals import Arrivals, StreamModel
 from dbanon.algorithms.streams.common_parameters import COMMON, N_COMMON_FIRST
-from dbanon.algorithms.streams.state import OwnArrays, StreamState, Workspace
-from dbanon.encoding.encoded_table import Bools, Ints
+from dbanon.algorithms.streams.state import StreamState, Workspace
+from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameters import Parameter
 
 StreamRun = Callable[[Arrivals, StreamModel, Options, Check, StreamState | None, bool], StreamState]
@@ -30,16 +30,12 @@ class StateLayout:
         spans: Pairs of arrays with the lows and highs of classes.
         people: Arrays of numbers of persons.
         has_value_numbers: Whether some arrays contain numbers of sensitive values.
-        nodes: Returns the other arrays that contain nodes, renumbered.
-        cuts: Returns, for an attribute of numbers, masks of the other arrays that contain its values.
     """
 
     by_record: tuple[str, ...] = ()
     spans: tuple[tuple[str, str], ...] = ()
     people: tuple[str, ...] = ()
     has_value_numbers: bool = False
-    nodes: Callable[[OwnArrays, Renumber], OwnArrays] = lambda own, renumber: {}
-    cuts: Callable[[OwnArrays, int], Mapping[str, Bools]] = lambda own, attribute: {}
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,6 @@ class StreamAlgorithm:
         defaults: Its own defaults of common parameters.
         state_layout: The meaning of the arrays that only this algorithm stores.
         maybe: Whether a NULL may be in a class of values (maybe match) and is then published as the class is.
-        widens: Whether classes publish more than the span of their records.
         looks_up: Whether it uses the categories of sensitive values in the hierarchies of their columns.
         limits_pending: Whether, with these options, `delta` limits the number of pending records, not their delay.
         problem: Returns a parameter that contradicts k or another one, and its accepted values; None if none does.
@@ -73,7 +68,6 @@ class StreamAlgorithm:
     defaults: Mapping[str, object] = field(default_factory=dict)
     state_layout: StateLayout = field(default_factory=StateLayout)
     maybe: bool = False
-    widens: bool = False
     looks_up: bool = False
     limits_pending: Callable[[Options], bool] = lambda options: False
     problem: Callable[[Options, int], tuple[str, str] | None] = lambda options, k: None

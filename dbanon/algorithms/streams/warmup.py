@@ -23,14 +23,6 @@ def _run_once(algorithm: StreamAlgorithm) -> None:
     """Run a stream algorithm with default options on a short synthetic stream, so that its kernels are compiled."""
     options = {p.name: p.default for p in algorithm.own} | {"delta": SAMPLE_DELTA}
     algorithm.run(_sample_stream(), StreamModel(SAMPLE_K, (2,)), options, lambda: None, None, True)
-    if algorithm.widens:
-        from dbanon.kernels.streams.intervals import shrink_to_records
-
-        sample = _sample_stream()
-        ends = np.zeros((1, sample.values.shape[1]))
-        class_ids = np.zeros(sample.n_records, np.int64)
-        attributes = sample.places.arrays(np.zeros((sample.values.shape[1], 2)))
-        shrink_to_records(class_ids, sample.values, attributes, 0, np.zeros(1, bool), ends, ends.copy())
 
 
 def _sample_stream() -> Arrivals:

@@ -106,11 +106,11 @@ def _find_leaf(x, end, requirement, records, attributes, scratch):
             widths[a] = attributes.weights[a] * _width(a, size, records, attributes, scratch.rows)
         is_split = False
         while not is_split:
-            a = np.int64(np.argmax(widths))
-            if widths[a] <= 0:
+            widest = np.argmax(widths)
+            if widths[widest] <= 0:
                 break
-            widths[a] = -1.0
-            parts = _assign_parts(a, size, requirement, records, attributes, scratch)
+            widths[widest] = -1.0
+            parts = _assign_parts(widest, size, requirement, records, attributes, scratch)
             is_split = parts > 1 and _all_suffice(parts, size, requirement, records, scratch)
         if is_split:
             n, part = np.int64(0), scratch.parts[0]

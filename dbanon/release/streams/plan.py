@@ -78,7 +78,6 @@ class StreamView:
         limits_pending: `delta` limits the number of pending records, not their delay.
         drops_suppressed: Suppressed records have no rows.
         maybe_match: NULL may occur among the values of a class.
-        widens_classes: Classes are published wider than their records span.
         metrics: The metrics.
     """
 
@@ -91,7 +90,6 @@ class StreamView:
     limits_pending: bool
     drops_suppressed: bool
     maybe_match: bool
-    widens_classes: bool
     metrics: tuple[StreamMetric, ...]
 
 
@@ -206,7 +204,6 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
         spec.run,
         options=algorithm_options,
         maybe_match=algorithm.maybe,
-        widens_classes=algorithm.widens,
         reads_sensitive=reads_label,
     )
     return replace(spec, reading=replace(spec.reading, order_columns=order_columns), run=run)
@@ -263,7 +260,6 @@ def fill_stream_template(
         limits_pending=algorithm.limits_pending(spec.run.options),
         drops_suppressed=options["suppress"] == "drop",
         maybe_match=algorithm.maybe,
-        widens_classes=algorithm.widens,
         metrics=tuple(_stream_metrics(release_plan, options["suppress"] == "drop")),
     )
     values = release_plan.template_values

@@ -69,8 +69,7 @@ def test_stream_view_equals_function_for_exact_numbers(system: str, kind: str) -
     expected = published_rows(
         con, f"(SELECT * EXCLUDE (arrived_at, published_at, delay) FROM {system}('t', {arguments}))"
     )
-    if not SYSTEMS[system].widens:
-        assert published_rows(con, "s") == expected
+    assert published_rows(con, "s") == expected
     if call["intervals"] == "bounds" and not SYSTEMS[system].maybe:
         check_covered(con, "s")
     con.close()
