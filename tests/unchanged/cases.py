@@ -102,6 +102,10 @@ OWN = {
     "datafly": ("max_suppressed := 0", "suppress := 0.02, l := 2"),
     "incognito": ("suppress := 0.1", "recoding := 'tight'"),
     "samarati": ("suppress := 0.1, max_suppressed := 3",),
+    "fmdav": ("scale := 'std'",),
+    "kl_member": ("l := 3, seed := 2", "mode := 'deterministic'"),
+    "tds": ("parts := 3", "l := 2"),
+    "k_optimize": ("max_nodes := 20, suppress := 0.1",),
     "best": ("effort := 'normal'", "l := 2, seed := 4"),
     "simdiv": (
         "influence := 'weights'",

@@ -19,7 +19,7 @@ MAX_BITS = 20
 
 
 def fmdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-    """Cluster with F-MDAV (Rodriguez-Hoyos et al. 2020), reconstructed from its abstract.
+    """Cluster with F-MDAV (Rodriguez-Hoyos et al. 2020), reconstructed from Wang et al. 2022, section 2.
 
     The steps are those of MDAV: the record farthest from the average of the remaining records takes the k - 1 nearest,
     then the record farthest from it does the same; the last k to 2k - 1 are a cluster. The operations are cheaper:
@@ -161,7 +161,7 @@ register(
         "selected without sorting."
     ),
     source="Rodriguez-Hoyos et al. 2020, as Wang et al. 2022 name it",
-    evidence="abstract",
+    evidence="description",
     own=(SCALE, LARGE),
     references=(
         {
@@ -171,7 +171,7 @@ register(
             "title": "The fast maximum distance to average vector (F-MDAV): an algorithm for k-anonymous "
             "microaggregation in big data",
             "venue": "Engineering Applications of Artificial Intelligence 90",
-            "note": "We had the abstract only.",
+            "note": "We did not have the paper itself.",
         },
     ),
 )

@@ -5,12 +5,16 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Assignment, Check, Options, register
+from dbanon.algorithms.full_domain.levels import group_records, group_rows
 from dbanon.algorithms.single_dimension.recoding import Recoding
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 
 SAMPLE_STEPS = 8
 """Generalizations from which the time of all is estimated."""
+
+NO_GENERALIZATION = np.iinfo(np.int64).max
+"""The loss of a node that cannot replace its children yet."""
 
 
 def bottom_up_generalization(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -26,73 +30,125 @@ def bottom_up_generalization(space: EncodedTable, constraint: Constraint, option
     blocks of 1, 2, 4, 8 ... distinct values, and NULL joins the other values at the top; the paper has categories only.
     O(values * n) time, O(n^2) if all values differ, O(n) memory.
     """
-    recoding, progress_check = Recoding(space, constraint), progress.as_progress_check(check)
-    n_steps, n_inner, clock = 0, sum(tree.n_inner for tree in recoding.trees), progress.thread_seconds()
-    while not recoding.meets_constraint(recoding.class_of, recoding.n_classes):
+    progress_check, clock = progress.as_progress_check(check), progress.thread_seconds()
+    siblings = SiblingUnions(space, constraint)
+    n_steps, n_inner = 0, sum(tree.n_inner for tree in siblings.trees)
+    while not siblings.meets_whole_constraint():
         progress_check()
-        generalization = best_generalization(recoding)
+        generalization = siblings.best_generalization()
         if generalization is None:
             return RunLengthLabels.single_cluster(space)
-        recoding.replace(generalized_nodes(recoding, *generalization))
+        siblings.generalize(*generalization)
         n_steps += 1
         progress_check.advance(n_steps / n_inner)
         if n_steps == SAMPLE_STEPS:
-            steps = SAMPLE_STEPS * len(space.counts) * len(recoding.trees) ** 2
-            seconds = progress.thread_seconds() - clock
+            steps, seconds = SAMPLE_STEPS * space.codes.size / 8, progress.thread_seconds() - clock
             progress_check.on_estimate(*progress.WorkSample(n_steps / n_inner, steps, seconds).extrapolate())
-    return RunLengthLabels.from_tuple_clusters(space, recoding.class_of)
+    return RunLengthLabels.from_tuple_clusters(space, siblings.classes_of(siblings.nodes)[0])
 
 
-def generalized_nodes(recoding: Recoding, j: int, node: int) -> Ints:
-    """Return the nodes of all tuples after all nodes of attribute `j` below `node` are replaced by it."""
-    nodes, column = recoding.nodes.copy(), recoding.nodes[:, j]
-    nodes[(column >= node) & (column <= recoding.trees[j].last[node]), j] = node
-    return nodes
+class SiblingUnions(Recoding):
+    """A recoding that is generalized step by step.
 
-
-def best_generalization(recoding: Recoding) -> tuple[int, int] | None:
-    """Return the attribute and the node of the generalization of least cost; None if all nodes are roots."""
-    sizes = recoding.sizes(recoding.class_of, recoding.n_classes)
-    smallest = int(np.argmin(sizes))
-    tuple_of_smallest = int(np.argmax(recoding.class_of == smallest))
-    costs: list[tuple[float, int, int]] = []
-    for j, tree in enumerate(recoding.trees):
-        nodes, losses = _generalizations(recoding, j)
-        if not len(nodes):
-            continue
-        first = int(np.argmin(losses))
-        costs.append((float(losses[first]), j, int(nodes[first])))
-        parent = int(tree.parent[recoding.nodes[tuple_of_smallest, j]])
-        place = int(np.searchsorted(nodes, parent))
-        # Only a generalization of a value of the smallest class can enlarge it.
-        if place < len(nodes) and nodes[place] == parent:
-            classes = recoding.classes_of(generalized_nodes(recoding, j, parent))
-            gain = int(recoding.sizes(*classes).min()) - int(sizes[smallest])
-            if gain > 0:
-                costs.append((int(losses[place]) / gain, j, parent))
-    if not costs:
-        return None
-    _, j, node = min(costs)
-    return j, node
-
-
-def _generalizations(recoding: Recoding, j: int) -> tuple[Ints, Ints]:
-    """Return the nodes of attribute `j` whose present children are all published, ascending, and the loss of each.
-
-    The loss is what records lose in addition if the node replaces its children.
+    Attributes:
+        class_sizes: (tuples,) number of records of the class of each tuple.
+        losses: For each attribute, by node: what records lose in addition if the node replaces its children;
+            NO_GENERALIZATION if it cannot, because some present child is not published yet.
     """
-    tree, column = recoding.trees[j], recoding.nodes[:, j]
-    published, index = np.unique(column, return_inverse=True)
-    n_records = np.bincount(index.reshape(-1), weights=recoding.space.counts).astype(np.int64)
-    is_inner = tree.parent[published] >= 0
-    nodes, parent_of, n_children = np.unique(tree.parent[published[is_inner]], return_inverse=True, return_counts=True)
-    losses = np.zeros(len(nodes), np.int64)
-    added = n_records[is_inner] * (
-        tree.cost_to_root[published[is_inner]] - tree.cost_to_root[tree.parent[published[is_inner]]]
-    )
-    np.add.at(losses, parent_of.reshape(-1), added)
-    n_below = np.searchsorted(published, tree.last[nodes], "right") - np.searchsorted(published, nodes, "right")
-    return nodes[n_below == n_children], losses[n_below == n_children]
+
+    def __init__(self, space: EncodedTable, constraint: Constraint) -> None:
+        """Begin with the values themselves."""
+        super().__init__(space, constraint)
+        self.class_sizes = self.sizes(self.class_of, self.n_classes)[self.class_of]
+        self.n_records: list[Ints] = []
+        self.n_open_children: list[Ints] = []
+        self.losses: list[Ints] = []
+        self.children_of: list[dict[int, Ints]] = []
+        for j, tree in enumerate(self.trees):
+            n_nodes = len(tree.parent)
+            present = np.unique(tree.ancestors)
+            below = present[tree.parent[present] >= 0]
+            n_open = np.bincount(tree.parent[below], minlength=n_nodes)
+            self.n_records.append(np.bincount(self.nodes[:, j], weights=space.counts, minlength=n_nodes).astype(int))
+            self.losses.append(np.full(n_nodes, NO_GENERALIZATION))
+            complete = below[n_open[below] == 0]
+            np.subtract.at(n_open, tree.parent[complete], 1)
+            self.n_open_children.append(n_open)
+            self.children_of.append(_children(tree.parent, below))
+            for node in np.unique(tree.parent[complete][n_open[tree.parent[complete]] == 0]).tolist():
+                self._set_loss(j, node)
+
+    def meets_whole_constraint(self) -> bool:
+        """Return whether all classes meet the constraint."""
+        if self.class_sizes.min() < self.constraint.min_records:
+            return False
+        return self.constraint.counts_only_records(self.space) or self.meets_constraint(*self.classes_of(self.nodes))
+
+    def best_generalization(self) -> tuple[int, int] | None:
+        """Return the attribute and the node of the generalization of least cost; None if all nodes are roots."""
+        least = int(self.class_sizes.min())
+        smallest = np.flatnonzero(self.class_sizes == least)
+        costs: list[tuple[float, int, int]] = []
+        for j, tree in enumerate(self.trees):
+            node = int(np.argmin(self.losses[j]))
+            if self.losses[j][node] < NO_GENERALIZATION:
+                costs.append((float(self.losses[j][node]), j, node))
+            # Only a generalization that changes all smallest classes enlarges the smallest one.
+            parent = int(tree.parent[self.nodes[smallest[0], j]])
+            if parent < 0 or self.losses[j][parent] == NO_GENERALIZATION:
+                continue
+            if (tree.parent[self.nodes[smallest, j]] == parent).all():
+                rows, sizes = self._sizes_after(j, parent)
+                after = self.class_sizes.copy()
+                after[rows] = sizes
+                gain = int(after.min()) - least
+                if gain > 0:
+                    costs.append((int(self.losses[j][parent]) / gain, j, parent))
+        if not costs:
+            return None
+        _, j, node = min(costs)
+        return j, node
+
+    def generalize(self, j: int, node: int) -> None:
+        """Replace the present children of a node of attribute `j` by the node, in all records."""
+        rows, sizes = self._sizes_after(j, node)
+        self.class_sizes[rows] = sizes
+        self.nodes[rows, j] = node
+        children, tree = self.children_of[j][node], self.trees[j]
+        self.n_records[j][node] += self.n_records[j][children].sum()
+        self.losses[j][node] = NO_GENERALIZATION
+        parent = int(tree.parent[node])
+        if parent >= 0:
+            self.n_open_children[j][parent] -= 1
+            if self.n_open_children[j][parent] == 0:
+                self._set_loss(j, parent)
+
+    def _set_loss(self, j: int, node: int) -> None:
+        """Compute the loss of a node of attribute `j` whose present children are all published."""
+        tree, children = self.trees[j], self.children_of[j][node]
+        self.losses[j][node] = (
+            self.n_records[j][children] * (tree.cost_to_root[children] - tree.cost_to_root[node])
+        ).sum()
+
+    def _sizes_after(self, j: int, node: int) -> tuple[Ints, Ints]:
+        """Return the tuples that publish `node` of attribute `j` once it replaces its children, and their class sizes.
+
+        They are in classes of their own.
+        """
+        column = self.nodes[:, j]
+        rows = np.flatnonzero((column >= node) & (column <= self.trees[j].last[node]))
+        others = [(self.nodes[rows, i], len(tree.parent)) for i, tree in enumerate(self.trees) if i != j]
+        if not others:
+            return rows, np.full(len(rows), self.space.counts[rows].sum())
+        group, n_groups = group_rows([nodes for nodes, _ in others], [n_nodes for _, n_nodes in others])
+        return rows, group_records(group, n_groups, self.space.counts[rows])[group]
+
+
+def _children(parent: Ints, nodes: Ints) -> dict[int, Ints]:
+    """Return the children among `nodes` of each of their parents."""
+    order = nodes[np.argsort(parent[nodes], kind="stable")]
+    parents, starts = np.unique(parent[order], return_index=True)
+    return dict(zip(parents.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
 
 
 register(
