@@ -24,11 +24,11 @@ def castle(workspace: Workspace) -> StreamState:
 
     A record joins the open cluster that it widens least, if that then loses no more than the last classes on average;
     else it begins a new one while fewer than `beta` are open. A record is due when `delta` records have arrived since,
-    itself counted; then its cluster is published. A cluster with twice as many persons as a class needs is split. If
-    the cluster is too small, one of three things happens: the record joins a published class that covers it, the record
-    is suppressed as an outlier, or the cluster is merged with others. If the paper chooses at random, the oldest is
-    chosen here. O(beta * attributes) time per record; published classes with little loss are kept forever, as in the
-    paper.
+    itself counted (in the paper, one arrival later); then its cluster is published. A cluster with twice as many
+    persons as a class needs is split. If the cluster is too small, one of three things happens: the record joins a
+    published class that covers it, the record is suppressed as an outlier, or the cluster is merged with others. If the
+    paper chooses at random, the oldest is chosen here. O(beta * attributes) time per record; published classes with
+    little loss are kept forever, as in the paper.
     """
     return run_castle(
         workspace, OpenClusters.from_workspace(workspace, workspace.integer("mu"), workspace.integer("beta"))

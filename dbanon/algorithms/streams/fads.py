@@ -34,8 +34,8 @@ def fads(workspace: Workspace) -> StreamState:
     The paper's rule, by size, limits the number of pending records, not their delay. At most delta - 1 records are
     older than a record; each time that the oldest is due, at least that one is published, and at most as many records
     as a class has (k, and those with sensitive values that are needed) must arrive until the next is due. So no delay
-    exceeds delta - 1 times that number, and the least delays are not affected by `delta`. By age, no delay exceeds
-    delta - 1. O(delta * attributes) time per record; by size, published records between pending ones are passed over.
+    exceeds delta - 1 times that number. By age, no delay exceeds delta - 1. O(delta * attributes) time per record; by
+    size, published records between pending ones are passed over.
     """
     from dbanon.kernels.streams.sliding_window import N_PENDING, NO_LIMIT, FadsOptions, fads_steps
 

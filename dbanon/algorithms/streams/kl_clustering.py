@@ -11,13 +11,13 @@ from dbanon.kernels.streams.arrays import PersonClusterArrays
 def kl_clustering(workspace: Workspace) -> StreamState:
     """Publish a stream with (k,l)-clustering for transactional data streams (Tekli et al. 2018).
 
-    Reconstructed from its abstract, its introduction and the description in a review. Persons are in clusters of exactly k, each in one for the whole
-    stream: so the records of a person are always published with those of the same others, and cannot be distinguished
-    by following the stream. A cluster is formed when a record of a person without one is due (`delta` records have
-    arrived since, itself counted), of that person and the nearest k - 1 others that have none (if they have too few
-    sensitive values, first of the nearest that have others), whose records are published at once. After that a cluster
-    publishes as soon as a record of each of its persons is pending: the oldest of each, if they have enough sensitive
-    values.
+    Reconstructed from its abstract, its introduction and the description in a review. Persons are in clusters of
+    exactly k, each in one for the whole stream: so the records of a person are always published with those of the same
+    others, and cannot be distinguished by following the stream. A cluster is formed when a record of a person without
+    one is due (`delta` records have arrived since, itself counted), of that person and the nearest k - 1 others that
+    have none (if they have too few sensitive values, first of the nearest that have others), whose records are
+    published at once. After that a cluster publishes as soon as a record of each of its persons is pending: the oldest
+    of each, if they have enough sensitive values.
 
     The paper publishes two tables, of quasi-identifiers as they are and of sensitive values; here one relation is
     published, so a group is published with the ranges of its records. No record is pending longer than `delta`, which
