@@ -34,9 +34,9 @@ what each algorithm does, and names its source. When you choose, look at these c
 
 - **Loss** (`precision`, `NCP`). Higher precision and lower NCP are better. On another table the order can differ: run
   `compare` on your own, as in [Choosing algorithm, k and l](how-to/choosing.md).
-- **Size.** *any*: the time grows hardly faster than the number of distinct records. *large*: it can grow with their
-  square. A call that would take minutes then fails, unless you set `allow_slow := true`, or cut the table into cells
-  with `max_partition`.
+- **Size.** How the time grows with the table. *any*: hardly faster than the number of distinct records. *large*: slow
+  on large tables, because the time can grow with the square of this number. A call that would take minutes then fails,
+  unless you set `allow_slow := true`, or cut the table into cells with `max_partition`.
 - **Diversity.** Every algorithm meets every privacy model. *own*: the algorithm forms its clusters so that they meet
   all models. *some*: they meet the models that are named. *merged*: clusters that violate a model are merged
   afterwards, which loses more. *l = 2*: the algorithm requires this number of sensitive values by default.
