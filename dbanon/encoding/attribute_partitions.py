@@ -52,14 +52,28 @@ class AttributePartitions:
         codes = np.ascontiguousarray(space.codes[:, order])
         regions = [regions[j] for j in order]
         packed = _packed_attributes([distances[j] for j in order], regions)
-        self._partition_index = PartitionIndex(codes, remaining, packed, *_partition_lists(codes, regions))
+        records = [
+            np.bincount(codes[:, j], remaining, len(r.region_of)).astype(np.int64) for j, r in enumerate(regions)
+        ]
+        least_distances = np.concatenate([r.least_distances for r in regions])
+        self._partition_index = PartitionIndex(
+            codes, remaining, packed, *_partition_lists(codes, regions), np.concatenate(records), least_distances
+        )
         value_sums, way_sums = np.zeros((2, len(packed[2])), np.int64), np.zeros((2, len(packed[6])), np.int64)
         region_sums = np.zeros(len(packed[7]), np.int64)
         sums_to_seeds = value_sums[0], *way_sums, value_sums[1], region_sums, np.zeros(len(region_sums), np.int8)
         candidate_tuples, candidate_sums = np.zeros((2, N_CANDIDATES + 1), np.int64)
         self._candidates = CandidateArrays(
-            sums_to_seeds, candidate_tuples, candidate_sums, np.array([0, -1, 0, int(remaining.sum()), 0], np.int64)
+            sums_to_seeds,
+            candidate_tuples,
+            candidate_sums,
+            np.array([0, -1, 0, int(remaining.sum()), 0, 0, 0], np.int64),
         )
+
+    @property
+    def steps(self) -> int:
+        """Number of tuples that searches have examined."""
+        return int(self._candidates.state[5])
 
     def gather_clusters(self, k: int, first_seed: int, members: Ints, seeds: Ints) -> tuple[int, int]:
         """Form as many clusters of `k` records as fit in the output arrays, and remove their records.

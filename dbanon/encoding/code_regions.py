@@ -29,6 +29,7 @@ class AttributeRegions:
         depth_index: (values + 1,) index of each category's depth among the depths that occur.
         nodes: (nodes, 2) parent of each node, and the code after the last value in its subtree.
         distance_to_ancestor: (nodes, depths) see `dbanon.encoding.distance`.
+        least_distances: (values + 1,) at most the distance of each value to the nearest other value; 0 for NULL.
     """
 
     region_of: npt.NDArray[np.uint8]
@@ -38,6 +39,7 @@ class AttributeRegions:
     depth_index: npt.NDArray[np.uint8]
     nodes: Codes
     distance_to_ancestor: Floats
+    least_distances: Ints
 
     @property
     def n_regions(self) -> int:
@@ -62,6 +64,7 @@ def attribute_regions(distances: KacpcDistances, tuple_counts: Ints) -> Attribut
             _region_of_code(begins, values), _append_null_row(bounds), np.zeros((0, 2), np.int64),
             np.append(distances.positions, 0),
             np.zeros(values + 1, np.uint8), np.zeros((0, 2), np.int32), np.zeros((0, 1)),
+            _nearest_positions(distances.positions),
         )  # fmt: skip
     distance = distances.unscaled
     begins = _subtree_begins(distance.tree, distance.subtree_end, tuple_counts)
@@ -70,6 +73,7 @@ def attribute_regions(distances: KacpcDistances, tuple_counts: Ints) -> Attribut
         _pair_distances(distances, begins, values),
         np.append(distance.tree.node, 0), np.append(distance.depth_index, 0).astype(np.uint8),
         np.column_stack((distance.tree.parent, distance.subtree_end)).astype(np.int32), distance.distance_to_ancestor,
+        _nearest_categories(distances),
     )  # fmt: skip
 
 
@@ -79,6 +83,36 @@ def _region_of_code(begins: Ints, values: int) -> npt.NDArray[np.uint8]:
     `begins` has the first code of each region of values, ascending from 0; `values` is the number of values.
     """
     return np.repeat(np.arange(len(begins) + 1), np.diff(begins, append=[values, values + 1])).astype(np.uint8)
+
+
+def _nearest_positions(positions: Ints) -> Ints:
+    """Return the distance of each position to its nearest neighbour, and last 0 for NULL; `positions` ascend."""
+    gaps = np.diff(positions)
+    if len(gaps) == 0:
+        return np.zeros(len(positions) + 1, np.int64)
+    return np.concatenate((gaps[:1], np.minimum(gaps[:-1], gaps[1:]), gaps[-1:], [0]))
+
+
+def _nearest_categories(distances: CategoricalDistances) -> Ints:
+    """Return a lower bound of the distance of each category to any other one, and last 0 for NULL.
+
+    For each ancestor, the second value is taken to be the one of least depth below it. O(values * depth).
+    """
+    unscaled, tree = distances.unscaled, distances.unscaled.tree
+    least_depth = np.full(len(tree.parent), np.iinfo(np.int32).max, np.int64)
+    least_depth[tree.node] = tree.depth[tree.node]
+    for nodes in tree.levels[:0:-1]:
+        np.minimum.at(least_depth, tree.parent[nodes], least_depth[nodes])
+    depth_index = np.minimum(np.searchsorted(unscaled.depths, least_depth), max(len(unscaled.depths) - 1, 0))
+    least = np.full(tree.values, np.iinfo(np.int64).max)
+    above = np.where(tree.is_inner[tree.node], tree.node, tree.parent[tree.node])
+    while (above >= 0).any():
+        ways = unscaled.distance_to_ancestor[above]
+        found = ways[np.arange(tree.values), unscaled.depth_index] * ways[np.arange(tree.values), depth_index[above]]
+        found = np.rint(found * distances.weight * distances.scale).astype(np.int64)
+        least = np.where(above >= 0, np.minimum(least, found), least)
+        above = np.where(above >= 0, tree.parent[above], -1)
+    return np.append(least, 0)
 
 
 def _append_null_row(bounds: Ints) -> Ints:

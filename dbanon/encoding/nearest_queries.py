@@ -105,6 +105,11 @@ class ClusterGatherer:
             else None
         )
 
+    @property
+    def steps(self) -> int:
+        """Number of tuples that searches have examined in partitions; 0 with a tree or blocks."""
+        return self._partitions.steps if self._partitions is not None else 0
+
     @cached_property
     def _search(self) -> SeedSearch:
         """The arguments of the kernels that search for seeds.

@@ -423,6 +423,8 @@ class PartitionIndex(NamedTuple):
             cells.
         posts: Four arrays: the cell of each tuple in each partition (tuples, partitions); the tuples sorted by cell
             (partitions, tuples); where the tuples of each cell begin there; where they end.
+        value_records: By value of all attributes, its remaining records.
+        least_distances: By value of all attributes, at most its distance to any other value.
     """
 
     codes: npt.NDArray[np.int32]
@@ -430,6 +432,8 @@ class PartitionIndex(NamedTuple):
     attributes: Any
     parts: Ints
     posts: Any
+    value_records: Ints
+    least_distances: Ints
 
 
 class CandidateArrays(NamedTuple):
@@ -439,8 +443,9 @@ class CandidateArrays(NamedTuple):
         seed_sums: Six arrays: seeds by value; scratch below and above nodes; summed distances by value; by how much
             sums have grown at least by region; whether a region has records.
         tuples, sums: (room,) int64: the candidates, a heap by the sums of their distances to all seeds.
-        state: (5,) int64: number of candidates, their greatest sum when they were chosen (-1: all records are
-            candidates), reach of the last group, remaining records, tuples exhausted since they were last dropped.
+        state: (7,) int64: number of candidates, their greatest sum when they were chosen (-1: all records are
+            candidates), reach of the last group, remaining records, tuples exhausted since they were last dropped,
+            tuples examined so far, the last candidate with the greatest sum when they were chosen.
     """
 
     seed_sums: Any

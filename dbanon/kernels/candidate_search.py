@@ -13,6 +13,7 @@ dbanon.encoding.attribute_partitions.
 
 import numpy as np
 
+from dbanon.kernels.allocate import empty_int64
 from dbanon.kernels.heap import pop, push, push_and_trim
 from dbanon.kernels.jit import kernel, kernel_part
 
@@ -74,17 +75,23 @@ def tuple_distance(one, other, codes, packed, limit):
 
 
 @kernel_part
-def fill_region_bounds(seed, codes, packed, lower):
+def fill_region_bounds(seed, index, lower):
     """Fill `lower` with the least possible distance to a seed, on one attribute, of any record in each region.
 
-    A region is a range of codes of an attribute; its last one is NULL. `seed` is a tuple.
+    A region is a range of codes of an attribute; its last one is NULL. `seed` is a tuple. Where no remaining record has
+    the seed's value, the least distance to another value bounds that of its own region.
 
     Args:
         seed: Number of the tuple.
-        codes: (tuples, attributes) codes.
-        packed: `PartitionIndex.attributes`: arrays of the attributes, their places, regions and hierarchies.
+        index: `PartitionIndex`.
         lower: Output: by region of all attributes, the least distance.
     """
+    codes, packed, value_records, least_distances = (
+        index.codes,
+        index.attributes,
+        index.value_records,
+        index.least_distances,
+    )
     attributes, place, region, ends, pairs = packed[0], packed[2], packed[4], packed[7], packed[8]
     for j in range(len(attributes)):
         code, values, null, value_start = np.int64(codes[seed, j]), attributes[j, 1], attributes[j, 2], attributes[j, 3]
@@ -100,6 +107,9 @@ def fill_region_bounds(seed, codes, packed, lower):
                 )
             else:
                 lower[begin + c] = pairs[attributes[j, 9] + region[value_start + code] * regions + c, 0]
+        if code < values and value_records[value_start + code] == 0:
+            own = begin + region[value_start + code]
+            lower[own] = max(lower[own], least_distances[value_start + code])
 
 
 @kernel_part
@@ -159,13 +169,13 @@ def rebuild_candidates(index, candidate_arrays):
     """Compute all sums of distances again, and choose the remaining tuples with the least sums as candidates, in place.
 
     Growth bounds of regions become 0. state[1] becomes the greatest sum of a candidate, -1 if all tuples are
-    candidates.
+    candidates, and state[6] the last candidate that has this sum.
 
     Args:
         index: `PartitionIndex`.
         candidate_arrays: `CandidateArrays`; updated in place.
     """
-    codes, n_remaining, packed, parts, posts = index
+    codes, n_remaining, packed, parts, posts, _, _ = index
     seed_sums, candidates, candidate_sums, state = candidate_arrays
     added, below, above, sums, growth_bounds, is_present = seed_sums
     attributes, begins, ends = packed[0], posts[2], posts[3]
@@ -197,7 +207,7 @@ def rebuild_candidates(index, candidate_arrays):
             size -= 1
     state[0], state[1] = size, -1
     if size == len(candidates) - 1:
-        state[1] = candidate_sums[0]
+        state[1], state[6] = candidate_sums[0], candidates[0]
 
 
 @kernel_part
@@ -231,6 +241,8 @@ def lowest_candidate(index, candidate_arrays):
             if is_present[c] and (not any_ or growth_bounds[c] < growth):
                 growth, any_ = growth_bounds[c], True
         bound += growth
+    if candidate_sums[best] == bound and candidates[best] <= state[6]:
+        return best  # a tuple before state[6] that is no candidate had a greater sum than state[1]
     return best if candidate_sums[best] < bound else -1
 
 
@@ -246,7 +258,7 @@ def add_seed(seed, index, candidate_arrays, lower):
         candidate_arrays: `CandidateArrays`; updated in place.
         lower: By region of the attributes, the least distance of the seed to a record in it.
     """
-    codes, n_remaining, packed, _, _ = index
+    codes, n_remaining, packed, _, _, _, _ = index
     seed_sums, candidates, candidate_sums, state = candidate_arrays
     added, growth_bounds = seed_sums[0], seed_sums[4]
     attributes = packed[0]
@@ -330,6 +342,27 @@ def allocate_shares(parts, tables, begins, ends, inverse, fewest, choice, shares
 
 
 @kernel_part
+def fill_least_elsewhere(parts, tables, begins, ends, least_elsewhere):
+    """Fill `least_elsewhere` with the least distance of any remaining tuple in all partitions but one, by partition.
+
+    Args:
+        parts: `PartitionIndex.parts`: attributes and cells of each partition.
+        tables: By cell of the partitions, the least distance of the seed to a record in it.
+        begins, ends: Where the tuples of each cell begin and end.
+        least_elsewhere: Output.
+    """
+    least_elsewhere[:] = 0
+    for p in range(len(parts)):
+        least, is_found = np.int64(0), False
+        for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):
+            if begins[i] < ends[i] and (not is_found or tables[i] < least):
+                least, is_found = tables[i], True
+        for q in range(len(parts)):
+            if q != p:
+                least_elsewhere[q] += least
+
+
+@kernel_part
 def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_tuples):
     """Search for the `wanted` records nearest to a seed among those within the distance `reach`.
 
@@ -346,19 +379,27 @@ def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_
         heap_sums, heap_tuples: Output: the heap of distances and tuples, the farthest on top.
 
     Returns:
-        Size of the heap, and the number of records of its tuples, which may be fewer than `wanted`.
+        Size of the heap; the number of records of its tuples, which may be fewer than `wanted`; and the number of
+        tuples examined.
     """
-    codes, n_remaining, packed, parts, posts = index
+    codes, n_remaining, packed, parts, posts, _, _ = index
     signature, order, begins, ends = posts
-    size, n_held, number = np.int64(0), np.int64(0), len(parts)
+    size, n_held, number, n_examined = np.int64(0), np.int64(0), len(parts), np.int64(0)
+    least_elsewhere = empty_int64(np.int64(number))
+    fill_least_elsewhere(parts, tables, begins, ends, least_elsewhere)
     for p in range(number):
         if shares[p] == 0:
             continue
         for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):
             if tables[i] * inverse >= shares[p]:
                 continue
+            while begins[i] < ends[i] and n_remaining[order[p, begins[i]]] == 0:
+                begins[i] += 1
             for place in range(begins[i], ends[i]):
                 t = np.int64(order[p, place])
+                if n_held >= wanted and t > heap_tuples[0] and tables[i] + least_elsewhere[p] >= heap_sums[0]:
+                    break  # tuples of a cell ascend: all others are later, too, and no nearer
+                n_examined += 1
                 total, is_new = np.int64(0), True
                 for q in range(number):
                     least_there = tables[parts[q, 2] + signature[t, q]]
@@ -369,11 +410,13 @@ def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_
                 worst = heap_sums[0] if n_held >= wanted else reach
                 if not is_new or total > worst or n_remaining[t] == 0:
                     continue
+                if n_held >= wanted and total == worst and t > heap_tuples[0]:
+                    continue
                 total = tuple_distance(seed, t, codes, packed, worst)
                 if total > worst or (n_held >= wanted and total == worst and t > heap_tuples[0]):
                     continue
                 size, n_held = push_and_trim(heap_sums, heap_tuples, size, n_held, total, t, n_remaining, wanted)
-    return size, n_held
+    return size, n_held, n_examined
 
 
 @kernel_part
@@ -396,6 +439,20 @@ def drop_exhausted_tuples(parts, posts, n_remaining):
             ends[i] = keep
 
 
+@kernel_part
+def count_removed(t, count, index):
+    """Subtract `count` records of tuple `t` from the remaining records of its values, in place.
+
+    Args:
+        t: Number of the tuple.
+        count: Number of records.
+        index: `PartitionIndex`; its `value_records` are updated.
+    """
+    codes, attributes, value_records = index.codes, index.attributes[0], index.value_records
+    for j in range(len(attributes)):
+        value_records[attributes[j, 3] + codes[t, j]] -= count
+
+
 @kernel
 def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, seeds):
     """Form clusters of k records, as many as fit in `seeds`: a seed and the k - 1 remaining records nearest to it.
@@ -414,7 +471,7 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
     Returns:
         Rows used in `members`, and number of clusters.
     """
-    codes, n_remaining, packed, parts, posts = index
+    _, n_remaining, packed, parts, posts, _, _ = index
     seed_sums, candidates, candidate_sums, state = candidate_arrays
     heap_sums, heap_tuples = np.zeros(k + 1, np.int64), np.zeros(k + 1, np.int64)
     lower, tables = np.zeros(len(seed_sums[4]), np.int64), np.zeros(len(posts[2]), np.int64)
@@ -431,6 +488,7 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
                     drop_exhausted_tuples(parts, posts, n_remaining)
                     state[4] = 0
                 rebuild_candidates(index, candidate_arrays)
+                state[5] += len(n_remaining)
                 best = 0
                 for c in range(state[0]):
                     if candidate_sums[c] < candidate_sums[best] or (
@@ -439,15 +497,17 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
                         best = c
             seed = candidates[best]
         n_remaining[seed] -= 1
-        fill_region_bounds(seed, codes, packed, lower)
+        count_removed(seed, 1, index)
+        fill_region_bounds(seed, index, lower)
         fill_partition_bounds(parts, packed, lower, tables)
         size, reach = np.int64(0), state[2]
         while True:
             inverse = (N_SHARES - 0.5) / (reach + 1.0)
             allocate_shares(parts, tables, posts[2], posts[3], inverse, fewest, choice, shares)
-            size, n_held = search_partitions(
+            size, n_held, n_examined = search_partitions(
                 seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_tuples
             )
+            state[5] += n_examined
             if n_held >= wanted:
                 break
             reach = 2 * reach + 1
@@ -461,6 +521,7 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
             members[n_rows, 0], members[n_rows, 1] = t, count
             n_rows += 1
             n_remaining[t] -= count
+            count_removed(t, count, index)
             if n_remaining[t] == 0:
                 state[4] += 1
         members[n_rows, 0] = -1

@@ -38,6 +38,9 @@ TREES = pa.struct(
 ROOT_LABEL = "*"
 """The label of the root, which is also published for every value and for NULL."""
 
+PATH_SEPARATOR = " > "
+"""The text between the labels of a path."""
+
 
 def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
     """Read all hierarchies of a statement; return their nodes, codes, domains and facts as an Arrow column of TREES.
@@ -82,22 +85,22 @@ def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
         stored: The rows of the hierarchies: a list column of length one, which may be NULL.
     """
     values_of, rows_of = _columns_by_tree(values, "value"), _columns_by_tree(stored, "node", "parent", "label")
-    trees = []
+    tables: tuple[list[Any], ...] = ([], [], [], [])
     for number, has_rows, min_level, is_sensitive in request["trees"]:
-        tree_values = values_of.get(number, [[]])[0]
+        tree_values = values_of[number][0].to_pylist() if number in values_of else []
         rows = (
-            _stored_rows(*rows_of.get(number, [[], [], []])) if has_rows else _flat_rows(tree_values, request["names"])
+            _stored_rows(rows_of.pop(number, ()), request["names"])
+            if has_rows
+            else _flat_rows(tree_values, request["names"])
         )
         tree = HierarchyTree(rows, preorder_tree(rows.parent), request["escape"], not has_rows)
-        trees.append((number, tree, _match_values(tree, tree_values, min_level), is_sensitive))
-    columns = (
-        (_node_rows(number, tree, matched) for number, tree, matched, _ in trees),
-        (_code_rows(number, matched) for number, _, matched, _ in trees),
-        (_domain_row(tree, matched, request["names"]) for _, tree, matched, _ in trees),
-        (_fact_row(*each) for each in trees),
-    )
+        matched = _match_values(tree, tree_values, min_level)
+        tables[0].append(_node_rows(number, tree, matched))
+        tables[1].append(_code_rows(number, matched))
+        tables[2].append(_domain_row(tree, matched, request["names"]))
+        tables[3].append(_fact_row(number, tree, matched, is_sensitive))
     return pa.StructArray.from_arrays(
-        [list_array(pa.concat_arrays(rows), kind.type) for rows, kind in zip(columns, TREES, strict=True)],
+        [list_array(pa.concat_arrays(rows), kind.type) for rows, kind in zip(tables, TREES, strict=True)],
         fields=list(TREES),
     )
 
@@ -120,8 +123,8 @@ class HierarchyRows:
     labels: Sequence[str]
 
 
-def _columns_by_tree(list_column: Any, *names: str) -> dict[int, list[list[Any]]]:
-    """Return the named columns of each tree's rows, as lists of texts by tree number; {} if the list is NULL.
+def _columns_by_tree(list_column: Any, *names: str) -> dict[int, list[Any]]:
+    """Return the named columns of each tree's rows, as Arrow arrays by tree number; {} if the list is NULL.
 
     `list_column` has one list of rows, in which the rows of a tree are contiguous.
     """
@@ -131,18 +134,23 @@ def _columns_by_tree(list_column: Any, *names: str) -> dict[int, list[list[Any]]
     trees, starts, sizes = np.unique(to_numpy(rows.field("tree")), return_index=True, return_counts=True)
     columns = [rows.field(name) for name in names]
     slices = zip(trees.tolist(), starts.tolist(), sizes.tolist(), strict=True)
-    return {tree: [column.slice(begin, size).to_pylist() for column in columns] for tree, begin, size in slices}
+    return {tree: [column.slice(begin, size) for column in columns] for tree, begin, size in slices}
 
 
-def _stored_rows(names: Sequence[str], parents: Sequence[str | None], labels: Sequence[str]) -> HierarchyRows:
+def _stored_rows(columns: Sequence[Any], with_names: bool) -> HierarchyRows:
     """Build the rows of a stored hierarchy from the names, names of parents and labels of its nodes.
 
     A node whose parent is None is a root (-1); one whose parent is not among the names gets -2. Of equal names, the
-    last row counts as the parent.
+    last row counts as the parent. Without `with_names`, the names are not kept.
+
+    Args:
+        columns: The three columns as Arrow arrays; empty without rows.
+        with_names: Whether the names are needed.
     """
+    names, parents, labels = (column.to_pylist() for column in columns) if columns else ([], [], [])
     row_of = {name: row for row, name in enumerate(names)}
     parent_rows = [-1 if parent is None else row_of.get(parent, -2) for parent in parents]
-    return HierarchyRows(np.array(parent_rows, np.int64), names, labels)
+    return HierarchyRows(np.array(parent_rows, np.int64), names if with_names else [], labels)
 
 
 def _flat_rows(values: Sequence[str], with_names: bool) -> HierarchyRows:
@@ -196,30 +204,44 @@ class HierarchyTree:
         paths: dict[int, str] = {}
         for node, parent in zip(self.inner_nodes, self.order.parent[self.inner_nodes].tolist(), strict=True):
             if parent >= 0:
-                paths[node] = f"{paths[parent]} > {self.labels[node]}" if parent in paths else self.labels[node]
+                paths[node] = (
+                    f"{paths[parent]}{PATH_SEPARATOR}{self.labels[node]}" if parent in paths else self.labels[node]
+                )
         return paths
 
     @cached_property
-    def inner_names(self) -> set[str]:
-        """The texts that may denote an inner node: `*`, and the labels and paths of inner nodes."""
-        return {ROOT_LABEL, *(self.labels[node] for node in self.inner_nodes), *self.paths.values()}
+    def inner_label_counts(self) -> Counter[str]:
+        """Number of inner nodes by label."""
+        return Counter(self.labels[node] for node in self.inner_nodes)
+
+    @cached_property
+    def inner_paths(self) -> frozenset[str]:
+        """The paths of all inner nodes below the root. They take much memory, and few hierarchies need them."""
+        return frozenset(self.paths.values())
+
+    def may_denote_inner_node(self, text: str) -> bool:
+        """Return whether a text is `*`, or the label or the path of an inner node."""
+        return (
+            text == ROOT_LABEL
+            or text in self.inner_label_counts
+            or (PATH_SEPARATOR in text and text in self.inner_paths)
+        )
 
     @cached_property
     def published_labels(self) -> list[str]:
         """The text that each node is published as: its label, or its path if several inner nodes have the label.
 
-        With `escape`, a leaf whose label begins with a backslash or is in `inner_names` has a backslash in front.
+        With `escape`, a leaf whose label begins with a backslash or may denote an inner node has a backslash in front.
         """
         published = [self._escaped_leaf(label) for label in self.labels] if self.escape else self.labels.copy()
-        label_counts = Counter(self.labels[node] for node in self.inner_nodes)
         for node in self.inner_nodes:
             label = self.labels[node]
-            published[node] = self.paths.get(node, label) if label_counts[label] > 1 else label
+            published[node] = self.paths.get(node, label) if self.inner_label_counts[label] > 1 else label
         return published
 
     def _escaped_leaf(self, label: str) -> str:
-        """Return a leaf's label, with a backslash in front if it begins with a backslash or is in `inner_names`."""
-        return f"\\{label}" if label.startswith("\\") or label in self.inner_names else label
+        """Return a leaf's label, with a backslash in front if it begins with one or may denote an inner node."""
+        return f"\\{label}" if label.startswith("\\") or self.may_denote_inner_node(label) else label
 
 
 def _node_rows(number: int, tree: HierarchyTree, matched: MatchedValues) -> Any:
@@ -304,7 +326,7 @@ def _match_values(tree: HierarchyTree, values: Sequence[str], min_level: int) ->
     value_nodes = np.array(matches, np.int64)
     clustered_nodes = tree.order.ancestors(value_nodes, min_level)
     code_nodes, codes = np.unique(clustered_nodes, return_inverse=True)
-    n_reserved = 0 if tree.escape else sum(map(tree.inner_names.__contains__, values))
+    n_reserved = 0 if tree.escape else sum(map(tree.may_denote_inner_node, values))
     return MatchedValues(
         matched_values, value_nodes, clustered_nodes, codes, code_nodes, n_reserved, n_uncovered, n_ambiguous, n_several
     )

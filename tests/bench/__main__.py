@@ -3,9 +3,10 @@
 `first`: the first call after an install; `small`: whole statements on Adult; `processes` (`--rows`):
 commands from CSV to CSV, a DataFrame, a stream and a script; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`, `--columns`): many columns, all records distinct, and
-the time by the number of columns; `planning`: the phases of a statement; `improve`: least loss; `squares`:
-microaggregation; `steps` (`--rows`): stored releases as multiples of CREATE TABLE AS, next to their targets, and the
-share of each step; `streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark, which must be
+the time by the number of columns; `paths` (`--path`): the exponent of the time by the number of rows on tables that
+could take its square; `planning`: the phases of a statement; `improve`: least loss; `squares`: microaggregation;
+`steps` (`--rows`): stored releases as multiples of CREATE TABLE AS, next to their targets, and the share of each step;
+`streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark, which must be
 installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures`
 (`--plot`): the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`, `--hierarchies`, `--quasi`,
 `--sensitive`, `--numbers`, `--call`): the loss on a table of yours. Any other name is a table of tests/bench/speed.py:
@@ -28,6 +29,7 @@ from tests.bench import (
     large,
     lossless,
     own,
+    paths,
     planning,
     processes,
     small,
@@ -57,6 +59,9 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     ),
     "wide": lambda given: _report_wide(given),
     "planning": lambda given: planning.report(given.runs, given.json),
+    "paths": lambda given: paths.report(
+        given.path or list(paths.CASES), given.algorithm or paths.ALGORITHMS, given.json
+    ),
     "improve": lambda given: improve.report(given.runs, given.json),
     "lossless": lambda given: lossless.report(given.runs, given.json),
     "squares": lambda given: squares.report(given.json),
@@ -116,6 +121,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--no-comparison", action="store_true", help="bounded: skip the runs without a limit")
     parser.add_argument(
         "--tables", action="append", choices=[*wide.CASES, "columns"], help="wide: tables to run (default: all)"
+    )
+    parser.add_argument(
+        "--path", action="append", choices=list(paths.CASES), help="paths: tables to run (default: all)"
     )
     parser.add_argument(
         "--figure", action="append", choices=list(figures.FIGURES), help="figures: figures to run (default: all)"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbanon.algorithms.base.registry import ALL_MODELS, Assignment, Check, Options, register
+from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable
@@ -74,5 +74,6 @@ register(
             "the KACPC paper needs this).",
             True,
         ),
+        LARGE,
     ),
 )

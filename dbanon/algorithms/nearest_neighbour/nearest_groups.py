@@ -154,6 +154,11 @@ class FixedSize(NearestGroups):
         self.gathering = ClusterGatherer(index, self.sums, seeding.sign)
         self.log = AssignmentLog()
 
+    @property
+    def steps(self) -> int:
+        """Number of values, nodes and tuples that searches have visited, weighted if seeds have the greatest sum."""
+        return super().steps + self.gathering.steps
+
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups of k records, log them from `first_number` on, and return how many."""
         k = self.constraint.min_records

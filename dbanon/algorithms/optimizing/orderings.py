@@ -62,7 +62,7 @@ def optimal_cut_sizes(kernel_inputs: KernelInputs, order: Codes) -> tuple[int, I
 
     records = np.repeat(order, kernel_inputs.sizes[order])
     labels = np.empty(len(records), np.int32)
-    penalty = int(kernel_inputs.terms[:, 2].sum())
+    penalty = max(int(kernel_inputs.terms[:, 2].sum()), 1)  # if nothing can lose, a class may still miss a model
     _, loss = cut_all_records(
         records,
         kernel_inputs.min_records,
