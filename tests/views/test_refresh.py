@@ -244,7 +244,7 @@ def test_refresh_keep_refused_if_t_closeness_is_missed(con: Any) -> None:
         lambda: dbanon.refresh_release(con, "safe", allow_small_differences=True),
         errors.CannotKeepClassesError,
     )
-    with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
+    with pytest.warns(dbanon.DisclosureWarning, match="clustered again"):
         dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
     assert con.execute(
         "SELECT refresh_mode, allow_small_differences FROM dbanon.release WHERE version = 2"

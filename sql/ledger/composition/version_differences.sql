@@ -106,8 +106,8 @@ value_signatures AS MATERIALIZED (
     FROM set_values
     GROUP BY kind, set_id, record_identity, value_hash
 ),
--- One row per record of a set, or for `size` records: the signature, which is the bits of the earlier versions that have
--- it (before0 and so on), and its class in the new version.
+-- One row per record of a set, or for `size` records: the signature, which is the bits of the earlier versions that
+-- have it (before0 and so on), and its class in the new version.
 record_signatures AS MATERIALIZED (
     SELECT kind, record_identity, value_hash, id, {{ before() }}new_class, size FROM value_signatures WHERE is_common
     UNION ALL
