@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -84,12 +85,13 @@ def test_covers_equal_plain_loop(seed: int, heights: str) -> None:
     if maximum == 0:
         return
     worth = int(rng.choice([0.05, 0.17, 0.5, 1.0]) * maximum)
-    turn, key = generalization_covers._build_cover(lattice, worth)
+    worth_factor = rng.choice(generalization_covers.WORTH_FACTORS)
+    turn, key = generalization_covers._build_cover(lattice, worth, worth_factor)
     tuple_of = actual_random_space.tuple_of
     expected = covers.cover(
         slow,
         worth,
-        generalization_covers.WORTH_FACTOR,
+        worth_factor,
         generalization_covers.MIN_COVERED_SHARE,
         generalization_covers.MAX_WORTH_SHARE,
     )
@@ -101,15 +103,15 @@ def test_covers_equal_plain_loop(seed: int, heights: str) -> None:
         assert len({int(key[tuple_of[group[0]]]) for group in groups}) == len(groups)
 
 
-def cover_orders(space: EncodedTable, problem: KernelInputs) -> list[Codes]:
-    """Return the orders that fast effort tries."""
+def cover_orders(space: EncodedTable, problem: KernelInputs, effort: str = "fast") -> list[Codes]:
+    """Return the orders that are tried, if each cover loses less than the one before."""
     orders: list[Codes] = []
 
     def loss_of(order: Codes) -> int:
         orders.append(order)
-        return 0
+        return -len(orders)
 
-    generalization_covers.try_covers(loss_of, space, problem, "fast", "top", lambda: None)
+    generalization_covers.try_covers(loss_of, space, problem, effort, "top", lambda: None)
     return orders
 
 
@@ -120,6 +122,15 @@ def test_cover_orders_contain_every_item_once() -> None:
         problem = build_kernel_inputs(actual_random_space, Constraint(3), "top")
         for order in cover_orders(actual_random_space, problem):
             assert np.sort(order).tolist() == list(range(len(problem.codes)))
+
+
+def test_more_effort_tries_same_covers_first() -> None:
+    space = random_space(random.Random(8))
+    problem = build_kernel_inputs(space, Constraint(2), "top")
+    orders = [cover_orders(space, problem, effort) for effort in ("fast", "normal", "high")]
+    for fewer, more in pairwise(orders):
+        assert len(fewer) <= len(more)
+        assert all(np.array_equal(order, other) for order, other in zip(fewer, more, strict=False))
 
 
 def test_cover_search_stops_after_max_looks(monkeypatch: pytest.MonkeyPatch) -> None:

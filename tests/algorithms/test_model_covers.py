@@ -37,17 +37,17 @@ def test_moves_with_model_equal_moves_without() -> None:
 
 
 def test_covers_with_model_try_both_group_sizes_first(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    """The first share is tried with groups of k and 4k records, the others with the size that lost less."""
+    """The first cover is built with groups of k and 4k records, the others with the size that lost less."""
     table = random_table(40)
     kernel_inputs = build_kernel_inputs(table, TWO_VALUES, "top")
     build, sizes = generalization_covers._build_cover, []
 
-    def recorded(lattice: generalization_covers.CoverLattice, worth: int) -> object:
+    def recorded(lattice: generalization_covers.CoverLattice, worth: int, worth_factor: float) -> object:
         sizes.append(lattice.min_records)
-        return build(lattice, worth)
+        return build(lattice, worth, worth_factor)
 
     monkeypatch.setattr(generalization_covers, "_build_cover", recorded)
-    for losses, best_size in (([5, 3, 4, 4], 8), ([3, 5, 4, 4], 2)):
+    for losses, best_size in (([5, 3, 4], 8), ([3, 5, 4], 2)):
         sizes.clear()
         given_losses = iter(losses)
 

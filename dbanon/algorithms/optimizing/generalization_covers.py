@@ -8,7 +8,7 @@ along a line of attributes does not do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,22 +25,21 @@ from dbanon.kernels.arrays import LevelChange
 TryOrder = Callable[[Codes], int]
 """Cuts the records in an order of the items into classes and returns the least loss."""
 
-WORTH_SHARES = {
-    "fast": (0.17, 0.1),
-    "normal": (0.17, 0.1, 0.3, 0.06, 0.5),
-    "high": (0.17, 0.1, 0.3, 0.06, 0.5, 0.04, 0.23, 0.13),
-}
-"""The initial worth of a covered record, as shares of the greatest loss; one cover is built for each."""
+WORTH_SHARES = (0.5, 0.3, 0.23, 0.17, 0.13, 0.1, 0.08, 0.06, 0.05, 0.04)
+"""The initial worth of a covered record, as shares of the greatest loss."""
 
-MODEL_COVERS = {"fast": 2, "normal": 3, "high": 5}
-"""Number of shares if models other than k must be checked, which makes cutting an order expensive."""
+WORTH_FACTORS = (1.3, 1.15, 1.07, 1.035)
+"""Factors by which the worth rises if a node covers too few of the uncovered records; small ones cost more time."""
 
-MODEL_SIZE_FACTORS = (1, 4)
+MAX_COVERS = {"fast": 2, "normal": 8, "high": 24}
+"""Greatest number of covers."""
+
+MAX_MODEL_COVERS = {"fast": 3, "normal": 6, "high": 12}
+"""The same if models other than k must be checked, which makes cutting an order expensive."""
+
+MODEL_SIZE_FACTORS: tuple[int, ...] = (1, 4)
 """The group sizes that are tried in that case, relative to the least number of records of a class: the smallest groups
 often violate a model, the greater ones lose more."""
-
-WORTH_FACTOR = 1.3
-"""Factor by which the worth rises if a node covers too few of the uncovered records."""
 
 MIN_COVERED_SHARE = 0.01
 """A smaller share of the uncovered records is too few."""
@@ -53,15 +52,43 @@ MAX_LOOKS = {"fast": (30_000_000, 250), "normal": (200_000_000, 1_000), "high": 
 that is more. A cover that takes twice as many puts the rest in one group."""
 
 
+class CoverSettings(NamedTuple):
+    """The settings of one cover.
+
+    Attributes:
+        share_number: Index in WORTH_SHARES.
+        factor_number: Index in WORTH_FACTORS.
+        size_factor: Least number of records of a group, relative to that of a class.
+    """
+
+    share_number: int
+    factor_number: int
+    size_factor: int
+
+    def neighbours(self) -> Iterator[CoverSettings]:
+        """Yield the settings that differ by one step: a smaller factor, a smaller and a greater share."""
+        if self.factor_number + 1 < len(WORTH_FACTORS):
+            yield self._replace(factor_number=self.factor_number + 1)
+        if self.share_number + 1 < len(WORTH_SHARES):
+            yield self._replace(share_number=self.share_number + 1)
+        if self.share_number > 0:
+            yield self._replace(share_number=self.share_number - 1)
+
+
+FIRST_COVER = CoverSettings(WORTH_SHARES.index(0.1), WORTH_FACTORS.index(1.15), 1)
+"""The settings of the first cover."""
+
+
 def try_covers(
     try_order: TryOrder, space: EncodedTable, kernel_inputs: KernelInputs, effort: str, heights: str, check: Check
 ) -> None:
     """Try orders of the items (records that no model distinguishes) in which the groups of a cover are contiguous.
 
-    Several covers are built, one for each share in WORTH_SHARES. Within groups, items are ordered along a line that has
-    the attributes of few values first, and (unless models other than k must be checked) along the reversed line. If
-    models other than k must be checked, the first cover is built with groups of each size in MODEL_SIZE_FACTORS, the
-    others with the size that loses less. O(looks) time, O(items) memory.
+    Several covers are built, beginning with the settings FIRST_COVER: the neighbours of the best settings are tried as
+    long as they lose less, so that greater effort tries the same covers and more. Within groups, items are ordered
+    along a line that has the attributes of few values first, and (unless models other than k must be checked) along the
+    reversed line. If models other than k must be checked, the first cover is built with groups of each size in
+    MODEL_SIZE_FACTORS, the others with the size that loses less. O(looks) time, O(items) memory.
 
     Args:
         try_order: Returns the loss of the best cut of an order.
@@ -80,21 +107,30 @@ def try_covers(
     line = tuple((j, 0) for j in sorted(range(len(space.attributes)), key=lambda j: (space.attributes[j].values, j)))
     places = [np.argsort(items_along(kernel_inputs, order_line)) for order_line in (line, line[::-1])]
 
-    def loss_of_cover(share: float, size_factor: int) -> int:
-        """Return the least loss along the orders of one cover."""
-        lattice.min_records = size_factor * kernel_inputs.min_records
-        turn, key = _build_cover(lattice, int(share * lattice.max_loss))
-        return min(try_order(_order_by_groups(turn, key, place)) for place in places)
+    losses: dict[CoverSettings, int] = {}
 
-    shares: tuple[float, ...] = WORTH_SHARES[effort]
-    size_factors: tuple[int, ...] = (1,)
+    def loss_of_cover(settings: CoverSettings) -> int:
+        """Return the least loss along the orders of one cover; each cover is built once."""
+        if settings not in losses:
+            lattice.min_records = settings.size_factor * kernel_inputs.min_records
+            worth = int(WORTH_SHARES[settings.share_number] * lattice.max_loss)
+            turn, key = _build_cover(lattice, worth, WORTH_FACTORS[settings.factor_number])
+            losses[settings] = min(try_order(_order_by_groups(turn, key, place)) for place in places)
+        return losses[settings]
+
+    max_covers, size_factors = MAX_COVERS[effort], MODEL_SIZE_FACTORS[:1]
     if kernel_inputs.mode:
-        shares, places, size_factors = shares[: MODEL_COVERS[effort]], places[:1], MODEL_SIZE_FACTORS
-    for share in shares:
-        if lattice.n_looks > lattice.max_looks:
-            return
-        losses = {factor: loss_of_cover(share, factor) for factor in size_factors}
-        size_factors = (min(losses, key=lambda factor: losses[factor]),)
+        max_covers, places, size_factors = MAX_MODEL_COVERS[effort], places[:1], MODEL_SIZE_FACTORS
+    best = min((FIRST_COVER._replace(size_factor=factor) for factor in size_factors), key=loss_of_cover)
+    has_improved = True
+    while has_improved:
+        has_improved = False
+        for settings in best.neighbours():
+            if lattice.n_looks > lattice.max_looks or (settings not in losses and len(losses) >= max_covers):
+                return
+            if loss_of_cover(settings) < losses[best]:
+                best, has_improved = settings, True
+                break
 
 
 def _order_by_groups(turn: Ints, key: Ints, place: Ints) -> Codes:
@@ -292,7 +328,7 @@ def _block_hashes(block: Ints, j: int, level: int) -> Ints:
 # --- covers ---------------------------------------------------------------------------------------------------------
 
 
-def _build_cover(lattice: CoverLattice, worth: int) -> tuple[Ints, Ints]:
+def _build_cover(lattice: CoverLattice, worth: int, worth_factor: float) -> tuple[Ints, Ints]:
     """Build a cover: choose a node (levels), cover the items in large groups there, and repeat with the others.
 
     An item is a set of records that no model distinguishes. Items that remain at the end are one group.
@@ -300,6 +336,7 @@ def _build_cover(lattice: CoverLattice, worth: int) -> tuple[Ints, Ints]:
     Args:
         lattice: The levels of all attributes; its count of evaluations grows.
         worth: Gain of a covered record at first, before its loss is subtracted; rises if too few records are covered.
+        worth_factor: The factor by which it rises.
 
     Returns:
         The turn in which each item is covered, and the key of its group (0 for the last group).
@@ -319,7 +356,7 @@ def _build_cover(lattice: CoverLattice, worth: int) -> tuple[Ints, Ints]:
         node_items = lattice.covered_items(node_items)
         n_covered = int(lattice.counts[node_items.rows].sum())
         if gained <= 0 or n_covered < MIN_COVERED_SHARE * records:
-            worth = int(worth * WORTH_FACTOR) + 1
+            worth = int(worth * worth_factor) + 1
             continue
         turn[node_items.rows], key[node_items.rows] = n_turns, node_items.keys
         uncovered = np.setdiff1d(uncovered, node_items.rows, assume_unique=True)
