@@ -13,6 +13,9 @@ from dbanon.privacy_models.constraint import Constraint
 SAMPLE_STEPS = 8
 """Generalizations from which the time of all is estimated."""
 
+FEW_TUPLES = 8
+"""Number of tuples that are examined before all."""
+
 NO_GENERALIZATION = np.iinfo(np.int64).max
 """The loss of a node that cannot replace its children yet."""
 
@@ -32,7 +35,7 @@ def bottom_up_generalization(space: EncodedTable, constraint: Constraint, option
     """
     progress_check, clock = progress.as_progress_check(check), progress.thread_seconds()
     siblings = SiblingUnions(space, constraint)
-    n_steps, n_inner = 0, sum(tree.n_inner for tree in siblings.trees)
+    n_steps, n_inner = 0, max(sum(tree.n_inner(space.counts, 1) for tree in siblings.trees), 1)
     while not siblings.meets_whole_constraint():
         progress_check()
         generalization = siblings.best_generalization()
@@ -40,10 +43,10 @@ def bottom_up_generalization(space: EncodedTable, constraint: Constraint, option
             return RunLengthLabels.single_cluster(space)
         siblings.generalize(*generalization)
         n_steps += 1
-        progress_check.advance(n_steps / n_inner)
+        progress_check.advance(min(n_steps / n_inner, 1))
         if n_steps == SAMPLE_STEPS:
             steps, seconds = SAMPLE_STEPS * space.codes.size / 8, progress.thread_seconds() - clock
-            progress_check.on_estimate(*progress.WorkSample(n_steps / n_inner, steps, seconds).extrapolate())
+            progress_check.on_estimate(*progress.WorkSample(min(n_steps / n_inner, 1), steps, seconds).extrapolate())
     return RunLengthLabels.from_tuple_clusters(space, siblings.classes_of(siblings.nodes)[0])
 
 
@@ -97,7 +100,9 @@ class SiblingUnions(Recoding):
             parent = int(tree.parent[self.nodes[smallest[0], j]])
             if parent < 0 or self.losses[j][parent] == NO_GENERALIZATION:
                 continue
-            if (tree.parent[self.nodes[smallest, j]] == parent).all():
+            if all(
+                (tree.parent[self.nodes[some, j]] == parent).all() for some in (smallest[:FEW_TUPLES], smallest)
+            ):  # mostly, some of the first few differ
                 rows, sizes = self._sizes_after(j, parent)
                 after = self.class_sizes.copy()
                 after[rows] = sizes

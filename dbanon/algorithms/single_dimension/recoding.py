@@ -29,10 +29,17 @@ class RecodingTree:
     ancestors: Ints
     value_of: Ints
 
-    @property
-    def n_inner(self) -> int:
-        """Number of different nodes above present values."""
-        return len(np.unique(self.ancestors[:, :-1]))
+    def n_inner(self, counts: Ints, min_records: int) -> int:
+        """Return the number of nodes above present values that have at least `min_records` records.
+
+        `counts` is the (tuples,) number of records of each tuple.
+        """
+        records = np.bincount(self.value_of, weights=counts)
+        above = [np.bincount(column, weights=records) for column in self.ancestors.T[:-1]]
+        inner = np.unique(self.ancestors[:, :-1])
+        n_nodes = int(inner.max(initial=0)) + 1
+        padded = [np.pad(column, (0, max(n_nodes - len(column), 0)))[:n_nodes] for column in above]
+        return int((np.max([*padded, np.zeros(n_nodes)], axis=0)[inner] >= min_records).sum())
 
 
 def recoding_trees(space: EncodedTable) -> list[RecodingTree]:
@@ -67,7 +74,7 @@ class Recoding:
         """Begin with the given nodes; by default with the values themselves."""
         self.space, self.constraint, self.trees = space, constraint, recoding_trees(space)
         values = [tree.ancestors[tree.value_of, -1] for tree in self.trees]
-        self.nodes = np.stack(values, axis=1) if nodes is None else nodes
+        self.nodes = np.asfortranarray(np.stack(values, axis=1) if nodes is None else nodes)
         self.class_of, self.n_classes = self.classes_of(self.nodes)
 
     def classes_of(self, nodes: Ints) -> tuple[Ints, int]:

@@ -90,7 +90,8 @@ class Specialization(Recoding):
     def specialize(self, progress_check: progress.ProgressCheck) -> None:
         """Apply the allowed specialization of the highest score, again and again, until none is allowed."""
         is_refused = [np.zeros(len(tree.parent), bool) for tree in self.trees]
-        n_steps, n_inner, clock = 0, sum(tree.n_inner for tree in self.trees), progress.thread_seconds()
+        n_steps, clock, k = 0, progress.thread_seconds(), self.constraint.min_records
+        n_inner = max(sum(tree.n_inner(self.space.counts, k) for tree in self.trees), 1)
         while True:
             progress_check()
             specialization = self._best_specialization(is_refused)
@@ -106,11 +107,13 @@ class Specialization(Recoding):
                 self.class_of, self.n_classes = class_before, n_before
                 is_refused[j][node] = True
             n_steps += 1
-            progress_check.advance(n_steps / n_inner)
+            progress_check.advance(min(n_steps / n_inner, 1))
             if n_steps == SAMPLE_STEPS:
                 steps = SAMPLE_STEPS * len(self.space.counts) * len(self.trees) ** 2
                 seconds = progress.thread_seconds() - clock
-                progress_check.on_estimate(*progress.WorkSample(n_steps / n_inner, steps, seconds).extrapolate())
+                progress_check.on_estimate(
+                    *progress.WorkSample(min(n_steps / n_inner, 1), steps, seconds).extrapolate()
+                )
 
     def _meets_after(self, node: int, j: int, nodes_before: Ints) -> bool:
         """Return whether the classes of the tuples that had `node` on attribute `j` before meet the constraint."""
