@@ -39,16 +39,16 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
         '-- The statement of algorithms.'
     """
     current = session.find_session(session.plain_connection(connection))
-    current.explained_statements = []
+    current.recorded.statements = []
     try:
         if parameters is None:
             connection.execute(f"EXPLAIN (FORMAT json) {query}")
         else:
             connection.execute(f"EXPLAIN (FORMAT json) {query}", parameters)
         connection.fetchall()
-        statements = dict.fromkeys(current.explained_statements)
+        statements = dict.fromkeys(current.recorded.statements)
     finally:
-        current.explained_statements = None
+        current.recorded.statements = None
     if not statements:
         raise errors.InvalidArgumentError(
             "explain", "query", "a statement that calls a table function", format_value(query)

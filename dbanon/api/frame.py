@@ -169,12 +169,12 @@ class FrameCall:
         """
         connection = con.duckdb_connection
         current = session.find_session(connection)
-        current.planned_kinds = {}
+        current.recorded.kinds = {}
         try:
             self._relation(con, "SELECT 1", "")  # is planned, and not run
-            statements = {kind: qualify_builtins(statement) for kind, statement in current.planned_kinds.items()}
+            statements = {kind: qualify_builtins(statement) for kind, statement in current.recorded.kinds.items()}
         finally:
-            current.planned_kinds = None
+            current.recorded.kinds = None
         if not statements:  # of related tables
             return [self.rows(con, ending) for ending in KIND_BY_ENDING]
         with con.redact_errors(), raise_keyboard_interrupt(), common_steps_computed(connection, statements) as steps:

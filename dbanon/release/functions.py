@@ -74,11 +74,11 @@ def release_sql(call: Call) -> Sql:
     if related_parameters.has_related_tables(call.options):
         return related_tables.related_tables_sql(call)
     spec = resolve.resolve_spec(call)
-    if call.session.planned_releases is not None and spec.kind == "release":
-        call.session.planned_releases.append(plan.published_names(spec))
-    if call.session.planned_kinds is not None and spec.kind == "release":
+    if call.session.recorded.releases is not None and spec.kind == "release":
+        call.session.recorded.releases.append(plan.published_names(spec))
+    if call.session.recorded.kinds is not None and spec.kind == "release":
         for kind in KIND_BY_ENDING.values():
-            call.session.planned_kinds[kind] = plan.release_sql(replace(spec, kind=kind), with_losses=True)
+            call.session.recorded.kinds[kind] = plan.release_sql(replace(spec, kind=kind), with_losses=True)
     return Sql(plan.release_sql(spec))
 
 

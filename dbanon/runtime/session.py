@@ -52,6 +52,24 @@ class TemporaryRelations:
 
 
 @dataclass
+class Recorded:
+    """Receives what a session plans: a collection that is not None is filled.
+
+    Attributes:
+        calls: The calls, which are then not planned.
+        statements: The name of each called function, with the statement that answers the call.
+        kinds: The statements of a planned release by kind: of its rows, its classes and its metrics. They have the same
+            steps up to the gate.
+        releases: The columns of each planned release, and its quasi-identifiers.
+    """
+
+    calls: list[Mapping[str, Any]] | None = None
+    statements: list[tuple[str, str]] | None = None
+    kinds: dict[str, str] | None = None
+    releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
+
+
+@dataclass
 class Session:
     """The state of one connection to which dbanon is attached; macros pass its token to the UDFs.
 
@@ -74,16 +92,8 @@ class Session:
     """The names of the functions of dbanon for which the connection has macros, unless it has all of them."""
     has_all_macros: bool = False
     """Whether the connection has the macros of all functions."""
-    recorded_calls: list[Mapping[str, Any]] | None = None
-    """If it is a list, calls are appended to it instead of being planned."""
-    explained_statements: list[tuple[str, str]] | None = None
-    """If it is a list, the name of each called function is appended to it with the statement that answers the call."""
-    planned_kinds: dict[str, str] | None = None
-    """If it is a dict, it receives the statements of a planned release: of its rows, its classes and its metrics, by
-    kind. They have the same steps up to the gate.
-    """
-    planned_releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
-    """If it is a list, the columns of each planned release, and its quasi-identifiers, are appended to it."""
+    recorded: Recorded = field(default_factory=Recorded)
+    """Receives what the session plans, as far as someone asks for it."""
     has_private_database: bool = False
     """Whether the database is in memory and only for one release, which becomes files. Such a release gets no
     membership, and its tables are not compared with their hashes before they are written.

@@ -17,8 +17,8 @@ def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str])
     """Return the SQL that computes the result of one call of a table function, with DuckDB's functions qualified.
 
     Arguments are parsed and validated, then the function's handler makes the SQL. While the session records calls, the
-    call is only appended to `session.recorded_calls`, and the SQL is `SELECT 1`. While it records statements for
-    `explain`, the SQL is also appended, not qualified, to `session.explained_statements`.
+    call is only appended to `session.recorded.calls`, and the SQL is `SELECT 1`. While it records statements for
+    `explain`, the SQL is also appended, not qualified, to `session.recorded.statements`.
 
     Args:
         session: The session of the caller.
@@ -31,8 +31,8 @@ def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str])
         ShadowedBuiltinError: A macro of a database would replace the function behind a list or struct literal.
         DbanonError: The arguments are invalid, or the handler refuses the call.
     """
-    if session.recorded_calls is not None:
-        session.recorded_calls.append(call)
+    if session.recorded.calls is not None:
+        session.recorded.calls.append(call)
         return "SELECT 1"
     name = call["function"]
     if name in renamed_names.FUNCTIONS:
@@ -45,8 +45,8 @@ def call_sql(session: Session, call: Mapping[str, Any], location: Sequence[str])
             shadowed_literals.check_literals(name, cursor)
         parsed_call = make_call(session, cursor, name, call["positional"] or {}, parameter_values, location)
         query = str(parsed_call.function.handler(parsed_call))
-        if session.explained_statements is not None:
-            session.explained_statements.append((name, query))
+        if session.recorded.statements is not None:
+            session.recorded.statements.append((name, query))
         return qualify_builtins(query)
 
 

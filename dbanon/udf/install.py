@@ -81,7 +81,7 @@ def create_macros(
         statements = [] if current.created_macros else [_planner_macro(current.token), _slots_macro()]
         statements += _macros_of(new)
         current.created_macros.update(new)
-    earlier, current.recorded_calls = current.recorded_calls, []  # DuckDB binds a new macro: that plans nothing
+    earlier, current.recorded.calls = current.recorded.calls, []  # DuckDB binds a new macro: that plans nothing
     try:
         for statement in statements:
             (run or connection.execute)(statement)
@@ -90,7 +90,7 @@ def create_macros(
         current.created_macros.clear()
         raise
     finally:
-        current.recorded_calls = earlier
+        current.recorded.calls = earlier
     return bool(statements)
 
 

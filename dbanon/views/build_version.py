@@ -139,9 +139,8 @@ def _create_version(
         differences += version_differences.returned_people(cursor, entry, spec, same_name, old_suffix=OLD_SUFFIX)
     respelled_others = compare_version.respelled_versions(recognized)
     if respelled_others:
-        differences += version_differences.small_differences(
-            cursor, entry, spec, version_differences.versions_of_release(entry, respelled_others), old_suffix=OLD_SUFFIX
-        )
+        own_respelled = version_differences.versions_of_release(entry, respelled_others)
+        differences += version_differences.small_differences(cursor, entry, spec, own_respelled, old_suffix=OLD_SUFFIX)
     n_small_differences += sum(t.n_sets for t in differences)
     if differences and not version_options.allows_small_differences:
         versions = sorted({o.version for t in differences for o in t.others})
@@ -154,11 +153,10 @@ def _create_version(
         compare_version.compare_versions(cursor, entry, spec, version_options, others, same_name, differences),
         unknown=unknown,
     )
-    comparison.elsewhere.extend(
-        version_differences.small_differences(cursor, entry, spec, respelled_others, old_suffix=OLD_SUFFIX)
-        if respelled_others
-        else []
-    )
+    if respelled_others:
+        comparison.elsewhere.extend(
+            version_differences.small_differences(cursor, entry, spec, respelled_others, old_suffix=OLD_SUFFIX)
+        )
     if not spec.source.is_table and version_state.source_state(cursor, spec) != source:
         source = None  # a file may have been replaced since
     _insert_ledger_row(
@@ -171,17 +169,22 @@ def _create_version(
         raise errors.CompositionRefusedError(entry.display_name, exposed_by_checked)
     compare_version.warn_of_disclosure(cursor, entry, version_options, comparison)
     unknown_sources.warn_of_unknown(entry, unknown)
+    _warn_of_streams(entry, streams)
+    warnings.warn_of_one_class(entry.display_name, metrics)
+    warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
+    return current_release(
+        cursor, entry, comparison.composition, with_deferred=entry.refresh_mode == "hold", is_new=True
+    )
+
+
+def _warn_of_streams(entry: LedgerEntry, streams: Sequence[str]) -> None:
+    """Warn that streaming views (`streams`, their names) published the same people as a version."""
     if streams:
         warn(
             f"{entry.display_name}: the streaming views {', '.join(streams)} published the same people; their classes "
             "are not checked against those of releases, so a reader who has both can intersect them.",
             DisclosureWarning,
         )
-    warnings.warn_of_one_class(entry.display_name, metrics)
-    warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
-    return current_release(
-        cursor, entry, comparison.composition, with_deferred=entry.refresh_mode == "hold", is_new=True
-    )
 
 
 def _count_differences_from_old(

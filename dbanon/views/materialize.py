@@ -134,10 +134,7 @@ def create_release(
             spec = resolve.resolve_spec(call, (target[1], target[2]))
             _check_keepable(cursor, spec, target[0])
             person_key = _key_columns(spec, key) or resolve.unique_key(spec, cursor)
-            rehash.rehash(current_session, cursor, target[0])
-            earlier_versions = releases.entries(
-                cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:]
-            )
+            earlier_versions = _earlier_versions(current_session, cursor, target)
             published_versions = [e for e in earlier_versions if e.status == "published"]
             delivery_target = delivery.requested_target(
                 target, delivery_place, is_new=not published_versions, replace=replace
@@ -161,6 +158,15 @@ def create_release(
                 return _create_first(cursor, entry, spec, name, version_options)
             spec = _without_withheld(cursor, entry, spec, published_versions[-1])
             return _create_next(cursor, entry, spec, published_versions[-1], version_options)
+
+
+def _earlier_versions(current_session: session.Session, cursor: Any, target: tuple[str, str, str]) -> list[LedgerEntry]:
+    """Return the versions of a release in the ledger, the latest last, with hashes of this version of dbanon.
+
+    `target` is its database, its schema and its name.
+    """
+    rehash.rehash(current_session, cursor, target[0])
+    return releases.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
 
 
 def _algorithm_and_source(positional: Sequence[str], parameters: dict[str, Any]) -> tuple[str, str]:

@@ -47,12 +47,12 @@ def evaluate_call(connection: Any, query: str, parameters: object) -> tuple[str,
         UnknownParameterError: The function has no parameter of that name.
     """
     current = session.find_session(connection)
-    current.recorded_calls = []
+    current.recorded.calls = []
     try:
         connection.execute(query) if parameters is None else connection.execute(query, parameters)
-        calls = current.recorded_calls
+        calls = current.recorded.calls
     finally:
-        current.recorded_calls = None
+        current.recorded.calls = None
     if not calls:
         raise errors.NotASingleCallError("this one calls another function of that name", [])
     call = calls[-1]  # a statement with parameters is bound again when they are known

@@ -26,14 +26,14 @@ HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "
 def explained_statement(con: Any, function: str, *positional: object, **named: object) -> tuple[str, str]:
     """Return the explained text of a call, and the statement that it runs."""
     current = session.find_session(con)
-    current.explained_statements = []
+    current.recorded.statements = []
     mapping = dict(zip(table_functions()[function].positional, positional, strict=True))
     call = {"function": function, "positional": mapping, "slots": [], "named": named}
     try:
         runs = call_sql(current, call, PLACES)
-        ((name, query),) = current.explained_statements
+        ((name, query),) = current.recorded.statements
     finally:
-        current.explained_statements = None
+        current.recorded.statements = None
     assert name == function
     return strip_blank_lines(query), runs
 
@@ -192,7 +192,7 @@ def test_explain_covers_every_function_in_statement(six: Any) -> None:
     assert six.execute(query).fetchall() == six.execute("FROM kacpc('six', k=3)").fetchall()
     with pytest.raises(dbanon.DbanonError, match="calls a table function"):
         dbanon.explain(six, "SELECT 1")
-    assert session.find_session(six).explained_statements is None
+    assert session.find_session(six).recorded.statements is None
 
 
 EXPLAINED = (

@@ -56,7 +56,7 @@ def _is_clean(connection: Any) -> bool:
     if (
         databases != [("memory",)]
         or own_session.temporary.columns
-        or own_session.recorded_calls is not None
+        or own_session.recorded.calls is not None
         or own_session.on_progress
         or own_session.search
     ):

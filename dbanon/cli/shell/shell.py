@@ -152,11 +152,11 @@ class Shell:
         """
         with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
-            self._current.planned_releases = []
+            self._current.recorded.releases = []
             try:
                 self._worker.run(lambda: self.connection.execute(query))
             finally:
-                planned_releases, self._current.planned_releases = self._current.planned_releases, None
+                planned_releases, self._current.recorded.releases = self._current.recorded.releases, None
         for warning in dict.fromkeys(str(w.message) for w in caught_warnings if issubclass(w.category, UserWarning)):
             self.errors.print(
                 Text("Warning: ", style="bold yellow").append(format_error(warning), style="not bold default")
