@@ -17,19 +17,18 @@ Clusters = list[list[int]]
 
 def r_cellular(table: LossTable, k: int) -> Clusters:
     """Take the smallest ball of k remaining records, again and again; leftovers join where size * radius grows."""
-    remaining, balls = list(range(len(table.rows))), []
+    everybody = range(len(table.rows))
+    apart = [[table.distance(a, b) for b in everybody] for a in everybody]
+    remaining, balls = list(everybody), []
     while len(remaining) >= k:
-        best = min((sorted((table.distance(c, r), r) for r in remaining)[k - 1][0], c) for c in remaining)
-        members = [r for _, r in sorted((table.distance(best[1], r), r) for r in remaining)[:k]]
+        best = min((sorted((apart[c][r], r) for r in remaining)[k - 1][0], c) for c in remaining)
+        members = [r for _, r in sorted((apart[best[1]][r], r) for r in remaining)[:k]]
         balls.append([best[0], best[1], members])
         remaining = [r for r in remaining if r not in members]
     for r in remaining:
-        growth = [
-            (len(members) + 1) * max(radius, table.distance(c, r)) - len(members) * radius
-            for radius, c, members in balls
-        ]
+        growth = [(len(members) + 1) * max(radius, apart[c][r]) - len(members) * radius for radius, c, members in balls]
         ball = balls[growth.index(min(growth))]
-        ball[0] = max(ball[0], table.distance(ball[1], r))
+        ball[0] = max(ball[0], apart[ball[1]][r])
         ball[2].append(r)
     return [members for _, _, members in balls]
 

@@ -65,7 +65,7 @@ def common_levels(tree: RecodingTree, depths: Ints) -> Ints:
     for level in range(tree.ancestors.shape[1]):
         stops = np.unique(tree.ancestors[levels == level, level])
         levels = np.where((levels > level) & np.isin(tree.ancestors[:, level], stops), level, levels)
-    return levels
+    return np.asarray(levels, np.int64)
 
 
 class Specialization(Recoding):
