@@ -62,7 +62,10 @@ def _load(con: Any, case: str, rows: int) -> str:
     if case != "deep":
         return f"k = 10, qi = {names}{arguments}"
     for name in names:
-        node = "CASE level WHEN 0 THEN printf('%05d', v) WHEN {0} THEN '*' ELSE level || '/' || (v >> greatest(level - 5, 0)) END"
+        node = (
+            "CASE level WHEN 0 THEN printf('%05d', v) WHEN {0} THEN '*' "
+            "ELSE level || '/' || (v >> greatest(level - 5, 0)) END"
+        )
         con.execute(
             f"INSERT INTO dbanon.hierarchy (name, node, parent, label) SELECT DISTINCT '{name}', "
             f"{node.format(DEPTH)} AS node, CASE WHEN level < {DEPTH} THEN "

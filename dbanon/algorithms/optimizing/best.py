@@ -18,6 +18,7 @@ from dbanon.algorithms.microaggregation.initial_clusters import initial_mdav_clu
 from dbanon.algorithms.optimizing.generalization_covers import try_covers
 from dbanon.algorithms.optimizing.orderings import BestOrder, Line, items_along
 from dbanon.algorithms.optimizing.seeded_starts import MAX_FAST_TUPLES, MIN_TUPLES, try_grown_clusters
+from dbanon.algorithms.optimizing.set_aside import set_records_aside
 from dbanon.algorithms.partitioning.mondrian import mondrian
 from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
@@ -60,6 +61,9 @@ def best(space: EncodedTable, constraint: Constraint, options: Options, check: C
       more, and with high effort.
     - Classes that grow (seeded_starts.py): if most tuples have one record, and with high effort.
 
+    Of a tuple with many times k records, most are set aside as a class of their own, which loses nothing, if they meet
+    the constraint (set_aside.py).
+
     Mondrian and classes that grow are skipped if a cover loses less than all lines and few attributes are numbers of
     many values. With fast effort, covers of such numbers and classes that grow are skipped in tables of more than
     200,000 tuples. With the objective 'sse' the start is MDAV instead.
@@ -70,6 +74,16 @@ def best(space: EncodedTable, constraint: Constraint, options: Options, check: C
     """
     if options.get("objective") == "sse":
         return initial_mdav_clusters(space, constraint, check)
+    set_aside = set_records_aside(space, constraint)
+    if set_aside is None:
+        return _least_loss_clusters(space, constraint, options, check)
+    return set_aside.cluster_rest(space, lambda rest: _least_loss_clusters(rest, constraint, options, check))
+
+
+def _least_loss_clusters(
+    space: EncodedTable, constraint: Constraint, options: Options, check: Check
+) -> RunLengthLabels:
+    """Return the clusters with the least loss among all starts; the arguments are those of `best`."""
     effort, heights = str(options["effort"]), str(options.get("heights", "top"))
     kernel_inputs = build_kernel_inputs(space, constraint, heights)
     progress_check = progress.as_progress_check(check)
