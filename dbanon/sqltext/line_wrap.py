@@ -1,8 +1,9 @@
-"""Wrap the lines of a statement that people read, at commas and keywords, without changing what it means."""
+"""Lay out a statement that people read: join short lines, and wrap long ones at commas and keywords."""
 
 import textwrap
 from collections.abc import Sequence
 
+from dbanon.sqltext.line_join import join_short_lines
 from dbanon.sqltext.quote import text
 from dbanon.sqltext.tokenizer import spaced_words
 
@@ -16,6 +17,12 @@ _BREAK_BEFORE = frozenset({
 })  # fmt: skip
 """Words before which a line may be broken."""
 
+_CLAUSES = frozenset({"from", "join", "where", "left", "full", "cross", "group", "order", "having", "union"})
+"""Those of them that begin a clause."""
+
+_UNBROKEN = frozenset({("left", "join"), ("full", "join"), ("cross", "join"), ("distinct", "from")})
+"""Pairs of words between which a line is not broken."""
+
 _AFTER_BRACKET = 3
 """The rank of a line break after an opening bracket, which is worse than any other break, however nested."""
 
@@ -26,11 +33,12 @@ _LITERAL_PREFIXES = frozenset({"date", "time", "timestamp", "timestamptz", "inte
 def wrap_lines(statement: str, width: int = MAX_WIDTH) -> str:
     """Return a statement with lines of at most `width` characters: only its white space changes, and long literals.
 
-    A line is broken at the least nested comma or keyword that fits; what follows is indented. A string literal that
-    does not fit becomes `concat(...)` of shorter ones. Only a line with a longer quoted name stays longer. O(n).
+    Brackets and lists of columns that fit into a line are joined first (`join_short_lines`). A line is broken at the
+    least nested comma or keyword that fits; what follows is indented. A string literal that does not fit becomes
+    `concat(...)` of shorter ones. Only a line with a longer quoted name stays longer. O(n).
     """
     lines: list[list[tuple[str, str]]] = [[]]
-    for blank, word in spaced_words(statement):
+    for blank, word in spaced_words(join_short_lines(statement)):
         *comments, blank_before = blank.split("\n")
         if comments and lines[-1]:
             lines.append([])
@@ -101,11 +109,12 @@ def _fitting_tokens(tokens: Sequence[tuple[str, str]], width: int) -> int:
 def _break_rank(previous: str, word: str) -> int | None:
     """Return the rank of a line break between two tokens, 0 for the best; None if there must not be a break.
 
-    The ranks are: after a comma, before a keyword, before another word or operator, after an opening bracket.
+    The ranks are: after a comma or before a clause, before another keyword, before another word or operator, after an
+    opening bracket.
     """
-    if word == ")":
+    if word == ")" or (previous.lower(), word.lower()) in _UNBROKEN:
         return None
-    if previous == ",":
+    if previous == "," or (word.lower() in _CLAUSES and previous not in ("(", "[")):
         return 0
     if previous in ("(", "["):
         return _AFTER_BRACKET

@@ -100,7 +100,8 @@ stated_check AS MATERIALIZED (
                 FROM (
                     SELECT class_id, size, CASE WHEN x IS NOT NULL \
                         THEN coalesce({{ apart(r.compared, sql('x'), sql('min(x) OVER ()')) }} \
-                        / nullif({{ apart(r.compared, sql('max(x) OVER ()'), sql('min(x) OVER ()')) }}, 0), 0.0) END AS x
+                        / nullif({{ apart(r.compared, sql('max(x) OVER ()'), sql('min(x) OVER ()')) }}, 0), 0.0) \
+                        END AS x
                     FROM (SELECT class_id, size, {{ coded(r) }} AS x FROM class_originals)
                 )
                 GROUP BY class_id
@@ -122,7 +123,8 @@ stated_check AS MATERIALIZED (
                 ) AS o
                 {% if lifted %}
                 LEFT JOIN (
-                    SELECT tree, value, array_to_string(labels[least({{ setting(lifted, 'min_level', 0, sql('tree')) }}, \
+                    SELECT tree, value, \
+                        array_to_string(labels[least({{ setting(lifted, 'min_level', 0, sql('tree')) }}, \
                         len(labels) - 1) + 1:], ' > ') AS lifted
                     FROM ancestor_paths
                     WHERE parent IS NULL AND tree IN ({% for r in lifted %}{{ r.tree }}{{ sql(', ') if not loop.last }}\

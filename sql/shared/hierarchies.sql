@@ -12,15 +12,15 @@
     hierarchy. -#}
 {% macro rows_of_paths(paths, with_tree=false) -%}
 SELECT
-    {% if with_tree %}tree, {% endif %}array_to_string(escaped[1:depth], '/') COLLATE POSIX AS node,
-    CASE WHEN depth > 1 THEN array_to_string(escaped[1:depth - 1], '/') END COLLATE POSIX AS parent,
-    path[depth] COLLATE POSIX AS label, min(place)::BIGINT AS ord
-FROM (
-    SELECT *, unnest(range(1, len(path) + 1)) AS depth,
-        list_transform(path, lambda label: replace(replace(label, '\', '\\'), '/', '\/')) AS escaped
-    FROM ({{ paths }})
-)
-GROUP BY ALL
+        {% if with_tree %}tree, {% endif %}array_to_string(escaped[1:depth], '/') COLLATE POSIX AS node,
+        CASE WHEN depth > 1 THEN array_to_string(escaped[1:depth - 1], '/') END COLLATE POSIX AS parent,
+        path[depth] COLLATE POSIX AS label, min(place)::BIGINT AS ord
+    FROM (
+        SELECT *, unnest(range(1, len(path) + 1)) AS depth,
+            list_transform(path, lambda label: replace(replace(label, '\', '\\'), '/', '\/')) AS escaped
+        FROM ({{ paths }})
+    )
+    GROUP BY ALL
 {%- endmacro %}
 {#- The rows of hierarchies, those of one table by one reading of it. -#}
 {% macro hierarchies(columns) -%}
@@ -42,12 +42,12 @@ hierarchy AS MATERIALIZED (
     {% if inline %}
     {% set paths %}
 SELECT tree, unnest(paths) AS path, generate_subscripts(paths, 1) AS place
-        FROM (
+            FROM (
             {% for q in inline %}
-            SELECT {{ q.tree }} AS tree, {{ q.inline_paths }} AS paths
+                SELECT {{ q.tree }} AS tree, {{ q.inline_paths }} AS paths
             {% if not loop.last %}UNION ALL{% endif +%}
             {% endfor %}
-        )
+            )
     {%- endset %}
     {{ rows_of_paths(paths, true) }}
     {% endif %}

@@ -14,11 +14,6 @@
 {% endmacro %}
 {#- The text for a failure, from its pieces in m. A failure without a message is an error, too. -#}
 {% macro message_text() -%}
-coalesce(
-        list_aggregate(
-            flatten(list_transform(m.pieces, lambda piece, i: [piece, coalesce((failure).values[i], '')])),
-            'string_agg', ''
-        ),
-        'a check failed that has no message: ' || (failure).name
-    )
+coalesce(list_aggregate(flatten(list_transform(m.pieces, lambda piece, i: [piece, \
+    coalesce((failure).values[i], '')])), 'string_agg', ''), 'a check failed that has no message: ' || (failure).name)
 {%- endmacro %}

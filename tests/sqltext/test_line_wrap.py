@@ -54,3 +54,17 @@ def test_only_line_with_longer_name_stays_longer() -> None:
     name = '"' + "n" * 150 + '"'
     lines = wrap_lines(f"SELECT 1 AS {name}, " + ", ".join(map(str, range(100)))).splitlines()
     assert [len(line) > 120 for line in lines].count(True) == 1
+
+
+def test_short_brackets_and_column_lists_are_joined() -> None:
+    columns, rows = "SELECT\n        x\n        , y", "(\n        SELECT 1 AS x, 2 AS y\n    )"
+    statement = f"WITH a AS (\n    {columns}\n    FROM {rows}\n)\nSELECT * FROM a"
+    joined = "WITH a AS (\n    SELECT x, y\n    FROM (SELECT 1 AS x, 2 AS y)\n)\nSELECT * FROM a"
+    assert wrap_lines(statement) == joined
+
+
+def test_comments_and_long_brackets_keep_their_lines() -> None:
+    values = ", ".join(f"value_{i}" for i in range(12))
+    for expression in ("(\n        -- One.\n        1\n    )", f"least(\n            {values}\n        )"):
+        statement = f"WITH a AS (\n    SELECT\n        {expression}\n)\nFROM a"
+        assert wrap_lines(statement) == statement

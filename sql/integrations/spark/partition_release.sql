@@ -40,7 +40,8 @@ told AS MATERIALIZED (
             b{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN {{ 'high ends'|of(q) }}.above END),
             n{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN NULL ELSE g.{{ 'loss'|of(q) }} END)
             {% else %}
-            t{{ q.i }} := any_value(g.{{ 'loss'|of(q) }}), e{{ q.i }} := any_value(o.edges) FILTER (WHERE o.attribute = {{ q.i }}), \
+            t{{ q.i }} := any_value(g.{{ 'loss'|of(q) }}), \
+            e{{ q.i }} := any_value(o.edges) FILTER (WHERE o.attribute = {{ q.i }}), \
             v{{ q.i }} := any_value(o.leaves) FILTER (WHERE o.attribute = {{ q.i }})
             {% endif %}
             {% endfor %}

@@ -5,5 +5,5 @@
 -- order: 30
 -- requires: person
 -- applies_to: classes, noise
-SELECT NULL AS detail, count(DISTINCT s.person) AS value FROM source AS s JOIN record_classes AS l ON l.rid = s.rid\
-    {% if suppress %} AND l.class_id <> -1{% endif %}
+-- value: (SELECT count(DISTINCT s.person) FROM source AS s JOIN record_classes AS l ON l.rid = s.rid\
+    {% if suppress %} AND l.class_id <> -1{% endif %})

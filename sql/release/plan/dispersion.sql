@@ -1,6 +1,6 @@
-{#- The dispersion of records around the center of their cluster or class. Values are those that are clustered: after top
-    and bottom coding and min_level. A number is measured in whole steps of its range in the released records, so sums
-    are exact integers and do not depend on order. -#}
+{#- The dispersion of records around the center of their cluster or class. Values are those that are clustered: after
+    top and bottom coding and min_level. A number is measured in whole steps of its range in the released records, so
+    sums are exact integers and do not depend on order. -#}
 {%- from 'release/plan/number_column.sql' import gap with context -%}
 {%- from 'release/plan/column_rows.sql' import column_numbers, derived_list -%}
 {% set numbers = quasi|selectattr('is_number')|list %}
@@ -38,7 +38,7 @@ number_steps AS MATERIALIZED (
     )
 ),
 {% endif %}
--- One row per part of a group and quasi-identifier (attribute): its cluster, its class, its code, its number of records.
+-- One row per part of a group and quasi-identifier (attribute): its cluster, its class, its code, its size.
 part_codes AS MATERIALIZED (
     SELECT p.cluster, g.class_id, p.last - p.first + 1 AS size, {{ column_numbers(quasi) }} AS attribute, \
         unnest({{ derived_list(quasi, sql('e.'), 'code') }}) AS code
@@ -67,7 +67,8 @@ dispersions AS MATERIALIZED (
                 any_value(steps) AS steps, min(step) AS least, sum(size * step) AS total, \
                 sum(size * step * step) AS squares{% endif +%}
             FROM (
-                SELECT 'cluster' AS level, cluster AS id, attribute, code, sum(size) AS size FROM part_codes GROUP BY ALL
+                SELECT 'cluster' AS level, cluster AS id, attribute, code, sum(size) AS size FROM part_codes \
+                    GROUP BY ALL
                 UNION ALL
                 SELECT 'class', class_id, attribute, code, sum(size) FROM part_codes GROUP BY ALL
                 UNION ALL

@@ -66,14 +66,18 @@ span_columns AS MATERIALIZED (
 {% if ranged_trees %}
 {% set pairs %}
 {% if is_wide %}
-            SELECT DISTINCT attribute AS tree, low, high{% if widens %}, raised{% endif %} FROM span_columns
+SELECT DISTINCT attribute AS tree, low, high{% if widens %}, raised{% endif %} FROM span_columns
             WHERE low IS NOT NULL AND attribute IN (SELECT {{ column_numbers(ranged_trees) }})
 {% else %}
-{% for q in ranged_trees %}
-            SELECT DISTINCT {{ q.tree }} AS tree, {{ 'low'|of(q) }} AS low, {{ 'high'|of(q) }} AS high{% if widens %}, \
-                {{ 'raised'|of(q) }} AS raised{% endif %} FROM span_ranges WHERE {{ 'low'|of(q) }} IS NOT NULL
-            {% if not loop.last %}UNION ALL{% endif +%}
-{% endfor %}
+SELECT DISTINCT tree, low, high{% if widens %}, raised{% endif +%}
+            FROM (
+                SELECT {{ column_numbers(ranged_trees) }} AS tree, \
+                    unnest({{ derived_list(ranged_trees, sql(''), 'low') }}) AS low, \
+                    unnest({{ derived_list(ranged_trees, sql(''), 'high') }}) AS high\
+                    {% if widens %}, unnest({{ derived_list(ranged_trees, sql(''), 'raised') }}) AS raised{% endif +%}
+                FROM span_ranges
+            )
+            WHERE low IS NOT NULL
 {% endif %}
         {% endset %}
 {{ published_nodes(ranged_trees, pairs, widens) }}

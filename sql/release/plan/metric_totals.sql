@@ -2,7 +2,8 @@
 {% set people = sql('persons') if person else sql('size') %}
 -- One row: totals from which most metrics follow.
 totals AS MATERIALIZED (
-    SELECT *, {{ quasi|length }} AS attributes, {{ quasi|selectattr('is_number')|list|length }} AS n_numbers, {{ k }} AS k
+    SELECT *, {{ quasi|length }} AS attributes, \
+        {{ quasi|selectattr('is_number')|list|length }} AS n_numbers, {{ k }} AS k
     FROM
         (SELECT sum(size) AS records_in FROM source) AS input_totals,
         (SELECT sum(size) AS n_assigned, coalesce(sum(size) FILTER (WHERE class_id = -1), 0) AS suppressed
@@ -17,15 +18,18 @@ totals AS MATERIALIZED (
             sum((size::DOUBLE / {{ people }})::DECIMAL(38, 12))::DOUBLE AS risk{% endif +%}
             FROM sized_classes) AS class_totals{% if not noise %},
         (SELECT
-            sum((size * edges)::DECIMAL(38, 12))::DOUBLE AS edges, sum((size * leaves)::DECIMAL(38, 12))::DOUBLE AS leaves,
+            sum((size * edges)::DECIMAL(38, 12))::DOUBLE AS edges, \
+            sum((size * leaves)::DECIMAL(38, 12))::DOUBLE AS leaves,
             sum((size * numbers)::DECIMAL(38, 12))::DOUBLE AS numbers
             FROM (
-                SELECT class_id, sum(edges ORDER BY attribute ASC) AS edges, sum(leaves ORDER BY attribute ASC) AS leaves,
+                SELECT class_id, sum(edges ORDER BY attribute ASC) AS edges, \
+                    sum(leaves ORDER BY attribute ASC) AS leaves,
                     coalesce(sum(number ORDER BY attribute ASC), 0.0) AS numbers
                 FROM column_losses GROUP BY class_id
             ) JOIN sized_classes USING (class_id)) AS loss_totals,
         (SELECT sum(class_error ORDER BY is_number ASC, attribute ASC) AS class_error,
-            sum(cluster_error ORDER BY is_number ASC, attribute ASC) AS cluster_error FROM square_errors) AS error_totals{% endif +%}
+            sum(cluster_error ORDER BY is_number ASC, attribute ASC) AS cluster_error FROM square_errors) \
+            AS error_totals{% endif +%}
 ),
 -- One row per metric and column of which it is (detail): its value.
 metric_values AS (
