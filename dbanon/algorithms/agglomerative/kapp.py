@@ -417,8 +417,8 @@ register(
     summary=(
         "Clusters the sensitive values by fuzzy c-means, and forms each class from records of all clusters of values, "
         "in proportion to their shares. It then merges each class with the nearest one that brings it closer to the "
-        "table, until the distances of its sensitive columns from the whole table, summed, are at most `t` (default "
-        "0.1)."
+        "table, until the class is close enough: the sum of the distances of its sensitive columns from the whole "
+        "table is at most `t` (default 0.1)."
     ),
     source="KAPP, as the review of clustering methods describes it",
     evidence="abstract",

@@ -116,8 +116,8 @@ register(
     ga_clustering,
     title="GA clustering: clusters crossed in pairs",
     summary=(
-        "Starts from the clusters of `oka_kmember`. Pools two clusters at a time and forms them again from the two "
-        "records that are farthest apart, if that loses less."
+        "Starts from the clusters of `oka_kmember`. It pools two clusters at a time, forms two new clusters around "
+        "the two records that are farthest apart, and keeps them if they lose less."
     ),
     source="the genetic algorithm that the review of clustering methods describes",
     evidence="description",

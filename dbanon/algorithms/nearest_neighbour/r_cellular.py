@@ -106,8 +106,8 @@ register(
     r_cellular,
     title="r-cellular clustering",
     summary=(
-        "Makes the k remaining records of the smallest ball a cluster, again and again, so that the radii, summed over "
-        "all records, are small."
+        "Finds the smallest ball that contains k of the remaining records, makes these a cluster, and repeats this, "
+        "so that the sum of the radii over all records is small."
     ),
     source="Aggarwal et al. 2006, as the review of clustering methods describes it",
     evidence="description",

@@ -38,8 +38,8 @@ register(
     mr_mondrian,
     title="Strict Mondrian, level by level",
     summary=(
-        "Runs strict Mondrian level by level, which gives the classes of `mondrian`. With `noise_epsilon`, it "
-        "publishes numbers with noise."
+        "Runs strict Mondrian one round of cuts at a time, as a parallel program would; the classes are those of "
+        "`mondrian`. With `noise_epsilon`, it publishes numbers with noise."
     ),
     source="Zhang et al. 2022 on LeFevre et al. 2006",
     evidence="textbook",

@@ -160,8 +160,8 @@ register(
     bottom_up_generalization,
     title="Bottom-up generalization",
     summary=(
-        "Begins with the values and replaces all children of a node by the node, in all records, where that loses "
-        "least for the records that the smallest class gains, until all classes meet the model."
+        "Begins with the original values, and replaces all children of a node by the node, in all records, until all "
+        "classes meet the model. Each step is the one that loses least per record by which the smallest class grows."
     ),
     source="Wang et al. 2004, as Wang et al. 2022 name it",
     evidence="textbook",

@@ -186,8 +186,8 @@ register(
     k_optimize,
     title="K-Optimize",
     summary=(
-        "Cuts the ordered values of the columns, the same in all records, where the sum of squared class sizes is "
-        "least, by branch and bound; `max_nodes` limits the search."
+        "Cuts the ordered values of each column into ranges, the same for all records, and searches by branch and "
+        "bound for the cuts with the least sum of squared class sizes; `max_nodes` limits the search."
     ),
     source="Bayardo and Agrawal 2005, as Wang et al. 2022 name it",
     evidence="textbook",

@@ -158,9 +158,9 @@ register(
     tds,
     title="Top-down specialization",
     summary=(
-        "Begins with the roots of the hierarchies and replaces a node by its children, in all records, where that "
-        "saves most loss for the records that the smallest class loses, while all classes meet the model. With "
-        "`parts`, it runs in the two phases of TDS-PP."
+        "Begins with the roots of the hierarchies, and replaces a node by its children, in all records, as long as "
+        "all classes meet the model. Each step is the one that saves most loss per record by which the smallest class "
+        "shrinks. With `parts`, it runs in the two phases of TDS-PP."
     ),
     source="Fung et al. 2005; in two phases Zhang et al. 2014, as the review of clustering methods names it",
     evidence="textbook",
