@@ -110,13 +110,18 @@ def _missing_tables(cursor: Any, entry: NamedRelease, endings: Sequence[str]) ->
 
 def release_hash(cursor: Any, entry: LedgerEntry) -> str | None:
     """Return the hash of the released rows that was stored when a version was created; None without hashes."""
-    return (_stored_hashes(cursor, entry) or {}).get("")
+    return stored_hash(cursor, entry, "")
+
+
+def stored_hash(cursor: Any, entry: LedgerEntry, key: str) -> str | None:
+    """Return a hash that was stored when a version was created, by its key; None if it was not stored."""
+    return (_stored_hashes(cursor, entry) or {}).get(key)
 
 
 def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
     """Return the hashes that were stored with a version; None if there are none.
 
-    The keys are the endings of table names, and `ledger` for the ledger row.
+    The keys are the endings of table names, `ledger` for the ledger row, and `state` (see `views.version_state`).
     """
     if "hashes" not in catalog.columns_of(cursor, (entry.database, catalog.SCHEMA, "release")):
         return None
@@ -138,8 +143,8 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
     """
     # Versions of DuckDB differ in whether they quote the names in a type.
     header = json.dumps([[name, type_.replace('"', "")] for name, type_ in columns.items()], ensure_ascii=False)
-    # One call with all pieces writes a line once; a chain of || would write it again for every piece.
-    pieces = join_sql(_unambiguous_pieces(identifier(name), type_) for name, type_ in columns.items())
+    # One call is more than twice as fast as joining the texts one by one.
+    pieces = join_sql(_text_pieces(identifier(name), type_) for name, type_ in columns.items())
     line = f"system.main.concat({pieces})"
     # DuckDB returns rows in insertion order unless preserve_insertion_order is off.
     rows = f"SELECT {line} AS line FROM {relation}"
@@ -151,11 +156,11 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
     return text_hash.sha256(header, cursor.sql(rows))
 
 
-def _unambiguous_pieces(column: Sql, type_: str) -> Sql:
-    """Return SQL of the pieces of a text from which a column's value can be determined: its length, `:` and the text.
+def _text_pieces(column: Sql, type_: str) -> Sql:
+    """Return SQL of the arguments of concat for a column: its length, `:` and its text, which determine its value.
 
-    NULL is `-`; its second piece is NULL, which `concat` ignores. Lists of texts, of (value, size) structs and maps are
-    encoded item by item, since versions of DuckDB differ in how they write texts in them.
+    NULL is `-`. Lists of texts, of (value, size) structs and maps are encoded item by item, since versions of DuckDB
+    differ in how they write texts in them.
     """
     if _COUNTED.fullmatch(type_):
         item_text, item_list = (
@@ -170,9 +175,9 @@ def _unambiguous_pieces(column: Sql, type_: str) -> Sql:
     elif type_ == "VARCHAR[]":
         item_text, item_list = _length_prefixed(_ITEM), str(column)
     else:
-        return _length_and_text(column)
+        return _prefixed_pieces(f"({column})::VARCHAR")
     lines = f"system.main.list_transform({item_list}, lambda {_ITEM}: {item_text})"
-    return _length_and_text(f"system.main.array_to_string({lines}, ';')")
+    return _prefixed_pieces(f"(system.main.array_to_string({lines}, ';'))::VARCHAR")
 
 
 _ITEM = '"dbanon item"'
@@ -182,10 +187,11 @@ _COUNTED = re.compile(r'STRUCT\("?value"? .*, "?size"? BIGINT\)\[\]')
 """The values of a sensitive column in a class, with their counts."""
 
 
-def _length_and_text(value: str) -> Sql:
-    """Return SQL of two pieces: the length of a value's text in bytes with a colon (`-` for NULL), and the text."""
-    value_text = f"({value})::VARCHAR"
-    return Sql(f"coalesce(system.main.strlen({value_text})::VARCHAR || ':', '-'), {value_text}")
+def _prefixed_pieces(value_text: str) -> Sql:
+    """Return SQL of the arguments of concat, which skips NULL, that make the same text as `_length_prefixed`."""
+    return Sql(
+        f"system.main.strlen({value_text})::VARCHAR, CASE WHEN {value_text} IS NULL THEN '-' ELSE ':' END, {value_text}"
+    )
 
 
 def _length_prefixed(value: str) -> str:

@@ -28,7 +28,7 @@ from dbanon.release.summary import SHOWN_ROWS, ReleaseSummary
 from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
-from dbanon.views import compare_version, deferred_records, erasure, step_tables, warnings
+from dbanon.views import compare_version, deferred_records, erasure, step_tables, version_state, warnings
 from dbanon.views.compare_version import OLD_SUFFIX, VersionComparison, VersionOptions
 
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
@@ -122,6 +122,7 @@ def _create_version(
             length of the list to drop the temporary tables, also after an error.
     """
     spec = resolve.with_person_key(spec, entry.person_key)
+    source: str | None = version_state.source_state(cursor, spec) if version_options.with_members else None
     metrics = _write_tables(cursor, entry, spec, version_options.with_members)
     written_tables.check_tables(version_options.function, cursor, entry, spec)
     related_versions = same_source.versions_of_same_people(entry, cursor)
@@ -156,7 +157,11 @@ def _create_version(
         if respelled_others
         else []
     )
-    _insert_ledger_row(cursor, entry, spec, metrics, version_options, n_small_differences, comparison, recognized)
+    if not spec.source.is_table and version_state.source_state(cursor, spec) != source:
+        source = None  # a file may have been replaced since
+    _insert_ledger_row(
+        cursor, entry, spec, metrics, version_options, n_small_differences, comparison, recognized, source
+    )
     postgres_delivery.record_pending_delivery(version_options.function, cursor, entry, version_options.delivery_target)
     checked_names = {o.version_name for o in comparison.checked}
     exposed_by_checked = {name: people for name, people in comparison.exposed.items() if name in checked_names}
@@ -365,6 +370,7 @@ def _insert_ledger_row(
     n_small_differences: int,
     comparison: VersionComparison,
     recognized: Sequence[recognized_people.Recognized],
+    source: str | None,
 ) -> None:
     """Insert the row of a version into the ledger, with hashes of its tables and of the row.
 
@@ -377,6 +383,7 @@ def _insert_ledger_row(
         n_small_differences: The number of sets of too few records by which it differs from earlier versions.
         comparison: Its comparison with other versions.
         recognized: The result of recognizing its people in each other version.
+        source: The state of the source (see `version_state`); None if the version must not be recognized by it.
     """
     achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED_METRICS}
     fingerprint, source_records = cursor.execute(
@@ -411,6 +418,8 @@ def _insert_ledger_row(
     hashes = ledger_hashes.hash_tables(cursor, entry) | {
         "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {hashed_columns})"))
     }
+    if source is not None:
+        hashes[version_state.STATE] = version_state.state_hash(cursor, entry, library_versions(), source)
     row["hashes"] = map_literal({k: text(v) for k, v in hashes.items()}, "VARCHAR")
     columns = join_sql(identifier(c) for c in row)
     cursor.execute(

@@ -38,8 +38,15 @@ from dbanon.source.canonical_text import FORMAT
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import check_algorithm
-from dbanon.views import deferred_records, erasure, pre_release_review, related_release, target as release_target
-from dbanon.views.build_version import INTERRUPTED, Release, create_version, current_release
+from dbanon.views import (
+    deferred_records,
+    erasure,
+    pre_release_review,
+    related_release,
+    target as release_target,
+    version_state,
+)
+from dbanon.views.build_version import INTERRUPTED, Release, create_version, current_release, library_versions
 from dbanon.views.compare_version import OLD_SUFFIX, VersionOptions
 
 REFRESH_MODES = ("keep", "hold", "recluster")
@@ -248,7 +255,7 @@ def refresh_release(
     mode: str = "keep",
     allow_small_differences: bool = False,
     composition: str = "warn",
-    if_stale: bool = False,
+    if_stale: bool | None = None,
     erase: bool = False,
 ) -> Release:
     """Create the next version of a release from its source as it is now.
@@ -266,7 +273,9 @@ def refresh_release(
             models; the ledger stores this.
         composition: The reaction if this release and others of the same source together narrow people: "warn" or
             "refuse".
-        if_stale: Create no version if source, policy and hierarchies have not changed (see `release_status`).
+        if_stale: True: create no version if source, policy and hierarchies have not changed (see `release_status`).
+            None: create none if, in addition, definition, software and tables are those of the published version, the
+            mode is "keep" or "hold" and `composition` is "warn". False: create one even if nothing has changed.
         erase: Honour an erasure that would be refused otherwise. Classes that lost a person are removed as a whole; the
             people who remain of them are withheld until the versions that show them are forgotten. No new records are
             added. DisclosureWarning states how many people are withheld, and what readers of earlier versions can still
@@ -301,11 +310,15 @@ def refresh_release(
             spec = releases.current_spec(old, current_session, cursor)
             if if_stale and release_status.is_fresh(old, spec, cursor):
                 return current_release(cursor, old, with_deferred=mode == "hold")
+            entry = _next_entry(cursor, old, spec, mode)
+            is_recognizable = if_stale is None and entry.keeps_classes and composition == "warn" and not erase
+            if is_recognizable and version_state.is_unchanged(cursor, old, entry, spec, library_versions()):
+                return current_release(cursor, old, with_deferred=mode == "hold")
             return _refresh(
                 cursor,
                 old,
+                entry,
                 spec,
-                mode,
                 VersionOptions(
                     "refresh_release",
                     allow_small_differences,
@@ -316,26 +329,32 @@ def refresh_release(
             )
 
 
+def _next_entry(cursor: Any, old: LedgerEntry, spec: ReleaseSpec, refresh_mode: str) -> LedgerEntry:
+    """Return the ledger entry of the version that replaces the published one (`old`); nothing is written.
+
+    `spec` is its release spec, and `refresh_mode` is "keep", "hold" or "recluster" (see `refresh_release`).
+    """
+    target = (old.database, old.schema, old.name)
+    entry = _entry(target, old.call, spec, old.person_key, old.version + 1, refresh_mode, cursor)
+    return replace_(entry, disjoint_from=old.disjoint_from)
+
+
 def _refresh(
-    cursor: Any, old: LedgerEntry, spec: ReleaseSpec, refresh_mode: str, version_options: VersionOptions
+    cursor: Any, old: LedgerEntry, entry: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions
 ) -> Release:
     """Create and return the next version of a release; with "hold" this may be the old version.
 
     Args:
         cursor: A cursor.
         old: The published version.
+        entry: The ledger entry of the next version. In refresh mode "hold" (and no erasure), larger and larger groups
+            of new records (DEFERRED_GROUPS) are deferred until a version can be created.
         spec: The spec of the next version, by the source and policy as they are now.
-        refresh_mode: "keep", "hold" or "recluster" (see `refresh_release`). With "hold" (and no erasure), larger and
-            larger groups of new records (DEFERRED_GROUPS) are deferred until a version can be created.
         version_options: The other options of the version.
 
     Raises:
         ErasureEmptiesReleaseError: After an erasure no class would remain.
     """
-    entry = _entry(
-        (old.database, old.schema, old.name), old.call, spec, old.person_key, old.version + 1, refresh_mode, cursor
-    )
-    entry = replace_(entry, disjoint_from=old.disjoint_from)
     if entry.keeps_classes or version_options.erase:
         release_status.check_roles(old, spec)
     spec = resolve.with_person_key(spec, old.person_key).with_version_constraints(
@@ -348,7 +367,7 @@ def _refresh(
         if not cursor.execute(f"SELECT 1 FROM {spec.version_constraints.remaining_members} LIMIT 1").fetchall():
             raise errors.ErasureEmptiesReleaseError(old.display_name)
         spec = spec if entry.keeps_classes else spec.with_version_constraints(kept_members=None)
-    if refresh_mode != "hold" or version_options.erase:
+    if entry.refresh_mode != "hold" or version_options.erase:
         return _create_next(cursor, entry, spec, old, version_options)
     for group in deferred_records.DEFERRED_GROUPS[:-1]:
         with contextlib.suppress(*_DEFERRABLE_ERRORS, _NothingNewError):

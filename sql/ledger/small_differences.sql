@@ -6,15 +6,38 @@
     no step with the code that made the versions. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/plan/row_identity.sql' import value_hash with context -%}
-{#- Published texts for comparison. An earlier version may have the days of the months or years that this one has. -#}
-{% macro published_texts() -%}
-{% for c in quasi_output %}
-        {% if c.is_dated %}
-        {{ form.in_days(sql('CAST(', c.name, ' AS VARCHAR)')) }} AS {{ 'published'|of(c) }},
-        {% else %}
-        {{ c.name }} AS {{ 'published'|of(c) }},
-        {% endif %}
+{#- The rows of a version, by class and published values: how many. Equal values are hashed once. Published texts are
+    compared as days: an earlier version may have the days of the months or years that this one has. -#}
+{% macro rows_by_value(relation, id, with_values) -%}
+SELECT
+        {% for c in quasi_output %}
+        {{ 'published'|of(c) }},
         {% endfor %}
+        id, {{ value_hash(sql('v.'), false) }} AS value_hash, sum(size)::BIGINT AS size
+        {% for u in unchanged if with_values %}
+        , any_value(v.{{ u.column }}) AS {{ u.column }}
+        {% endfor %}
+    FROM (
+        SELECT
+            {% for c in quasi_output %}
+            {% if c.is_dated %}
+            {{ form.in_days(sql('CAST(', c.name, ' AS VARCHAR)')) }} AS {{ 'published'|of(c) }},
+            {% else %}
+            {{ c.name }} AS {{ 'published'|of(c) }},
+            {% endif %}
+            {% endfor %}
+            {{ id }} AS id
+            {% for u in unchanged %}
+            , {{ u.name }} AS {{ u.column }}
+            {% if not u.text_is_value %}
+            , {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}
+            {% endif %}
+            {% endfor %}
+            , count(*) AS size
+        FROM {{ relation }}
+        GROUP BY ALL
+    ) AS v
+    GROUP BY {% for c in quasi_output %}{{ 'published'|of(c) }}, {% endfor %}id, value_hash
 {%- endmacro %}
 {% macro names_of_texts() -%}
 {% for c in quasi_output %}{{ 'published'|of(c) }}, {% endfor %}
@@ -43,22 +66,11 @@ SELECT label_id, value_hash, person_key, sum(records)::BIGINT AS records
 WITH RECURSIVE
 -- One row per class of this version and published value: how many rows.
 version_rows AS MATERIALIZED (
-    SELECT
-        {{ published_texts() }}
-        {{ class_id }} AS id, {{ value_hash(sql(''), true) }} AS value_hash, count(*) AS size
-        {% for u in unchanged %}
-        , any_value({{ u.name }}) AS {{ u.column }}
-        {% endfor %}
-    FROM {{ version }}
-    GROUP BY {% for c in quasi_output %}{{ c.name }}, {% endfor %}id, value_hash
+    {{ rows_by_value(version, class_id, true) }}
 ),
 -- One row per class of the other version and published value: how many rows.
 other_rows AS MATERIALIZED (
-    SELECT
-        {{ published_texts() }}
-        {{ other_class_id }} AS id, {{ value_hash(sql(''), true) }} AS value_hash, count(*) AS size
-    FROM {{ other }}
-    GROUP BY {% for c in quasi_output %}{{ c.name }}, {% endfor %}id, value_hash
+    {{ rows_by_value(other, other_class_id, false) }}
 ),
 -- One row per hash of published values: the values.
 published_values AS MATERIALIZED (

@@ -11,12 +11,12 @@ released_values AS MATERIALIZED (
     SELECT class_id, value_hash, sum(size)::BIGINT AS size
     FROM (
         {# Equal values are hashed once. #}
-        SELECT {{ class_id }} AS class_id, {{ value_hash(sql('v.'), true) }} AS value_hash, size
+        SELECT class_id, {{ value_hash(sql('v.'), false) }} AS value_hash, size
         FROM (
             SELECT
-                {{ class_id }}
+                {{ class_id }} AS class_id
                 {% for u in unchanged %}
-                , {{ u.name }}
+                , {{ u.name }} AS {{ u.column }}
                 {% if not u.text_is_value %}
                 , {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}
                 {% endif %}

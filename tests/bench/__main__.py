@@ -4,7 +4,8 @@
 commands from CSV to CSV, a DataFrame, a stream and a script; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`, `--columns`): many columns, all records distinct, and
 the time by the number of columns; `planning`: the phases of a statement; `improve`: least loss; `squares`:
-microaggregation; `streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark, which must be
+microaggregation; `steps` (`--rows`): stored releases as multiples of CREATE TABLE AS, next to their targets, and the
+share of each step; `streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark, which must be
 installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures`
 (`--plot`): the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`, `--hierarchies`, `--quasi`,
 `--sensitive`, `--numbers`, `--call`): the loss on a table of yours. Any other name is a table of tests/bench/speed.py:
@@ -33,12 +34,15 @@ from tests.bench import (
     spark,
     speed,
     squares,
+    stored,
     streams,
     wide,
 )
 
-SIZES = {"adult": 30_162, "1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
-"""Numbers of rows by name; 30 million and more only on request."""
+SIZES = {
+    "adult": 30_162, "100k": 10**5, "1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8,
+}  # fmt: skip
+"""Numbers of rows by name; 100,000, and 30 million and more, only on request."""
 
 GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     "first": lambda given: first.report(given.json),
@@ -58,6 +62,9 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     "improve": lambda given: improve.report(given.runs, given.json),
     "lossless": lambda given: lossless.report(given.runs, given.json),
     "squares": lambda given: squares.report(given.json),
+    "steps": lambda given: stored.report(
+        [SIZES[n] for n in given.rows or ("1m",)], given.algorithm or ["kacpc"], given.runs, given.json
+    ),
     "streams": lambda given: streams.report(given.json),
     "spark": lambda given: spark.report(
         [SIZES[n] for n in given.rows or ("1m", "10m")], given.algorithm or ["kacpc"], given.json
@@ -102,7 +109,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--algorithms", action="store_true", help="run all algorithms on each case")
     parser.add_argument(
-        "--rows", action="append", choices=list(SIZES), help="processes, large, bounded: number of rows"
+        "--rows", action="append", choices=list(SIZES), help="processes, large, bounded, steps: number of rows"
     )
     parser.add_argument(
         "--columns", type=int, default=200, help="wide: most quasi-identifiers of a table (default: 200)"

@@ -79,8 +79,8 @@ def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path
     assert message.startswith("safe version 1: 120 records in ")
     assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
     assert query(clinic, "SELECT person_key FROM dbanon.release") == [(["pid"],)]
-    assert successful_output("refresh", clinic, "safe").startswith("safe version 2")
-    assert successful_output("refresh", clinic, "safe", "--mode", "hold").endswith("classes. Waiting: 0 records.\n")
+    assert successful_output("refresh", clinic, "safe", "--always").startswith("safe version 2")
+    assert successful_output("refresh", clinic, "safe", "--mode", "hold").endswith("changed. Waiting: 0 records.\n")
     assert "'keep', 'hold', 'recluster'" in run("refresh", clinic, "safe", "--mode", "hodl").output
     assert successful_output("refresh", clinic, "safe", "--mode", "recluster", "--allow-small-differences").startswith(
         "safe version 3"

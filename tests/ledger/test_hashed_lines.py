@@ -5,7 +5,9 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from dbanon.ledger import hashes
 from dbanon.ledger.text_hash import BLOCK_LINES, sha256
+from dbanon.sqltext.quote import identifier
 
 IN_SQL = """
     SELECT sha256('header' || coalesce(string_agg(part, '' ORDER BY piece), ''))
@@ -45,3 +47,13 @@ def test_table_hash_equals_sql_hash(rows: int) -> None:
 
 def test_block_size_of_hash_unchanged() -> None:
     assert BLOCK_LINES == 4096, "hashes that were kept would be others"
+
+
+def test_line_equals_joined_length_prefixed_texts() -> None:
+    """Lines are as they were when earlier versions were created: each value after its length, `-` for NULL."""
+    values = {"a": "''", "b": "'né'", "c": "NULL::VARCHAR", "d": "12", "e": "0.5::DOUBLE", "f": "['x', NULL, ';']"}
+    types = dict.fromkeys("abc", "VARCHAR") | {"d": "INTEGER", "e": "DOUBLE", "f": "VARCHAR[]"}
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE t AS SELECT {', '.join(f'{value} AS {name}' for name, value in values.items())}")
+        pieces = ", ".join(hashes._text_pieces(identifier(name), type_) for name, type_ in types.items())
+        assert con.execute(f"SELECT concat({pieces}) FROM t").fetchall() == [("0:3:né-2:123:0.59:1:x;-;1:;",)]

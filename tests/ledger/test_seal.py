@@ -88,8 +88,8 @@ def test_unchanged_release_reports_no_change(clinic: Path, tmp_path: Path) -> No
         zone = con.execute("SELECT current_setting('TimeZone'), current_setting('Calendar')").fetchall()
         assert zone == [("Asia/Tokyo", "japanese")]
         row = con.execute("SELECT map_keys(hashes), map_values(hashes) FROM releases()").fetchall()[0]
-    assert row[0] == ["", "_classes", "_metrics", "ledger"]
-    assert all(len(h) == 64 for h in row[1]) and len(set(row[1])) == 4
+    assert row[0] == ["", "_classes", "_metrics", "ledger", "state"]
+    assert all(len(h) == 64 for h in row[1]) and len(set(row[1])) == 5
 
 
 @pytest.mark.not_everyday

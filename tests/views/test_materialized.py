@@ -266,14 +266,14 @@ def test_release_created_in_named_schema_and_database(con: Any) -> None:
     con.execute("CREATE SCHEMA out")
     dbanon.create_release(con, "out.safe", "kacpc", "patients", k=5)
     assert_consistent(con, "safe", "out")
-    assert dbanon.refresh_release(con, "out.safe").version == 2
+    assert dbanon.refresh_release(con, "out.safe", if_stale=False).version == 2
     dbanon.create_release(con, "memory.out.other", "kacpc", "main.patients", k=5)
     dbanon.create_release(con, "memory.third", "kacpc", "memory.patients", k=5)
     assert_consistent(con, "other", "out")
     assert_consistent(con, "third")
-    assert dbanon.refresh_release(con, "memory.third").version == 2
+    assert dbanon.refresh_release(con, "memory.third", if_stale=False).version == 2
     con.execute("USE memory.out")
-    assert dbanon.refresh_release(con, "safe").version == 3
+    assert dbanon.refresh_release(con, "safe", if_stale=False).version == 3
 
 
 @pytest.mark.not_everyday
@@ -285,12 +285,12 @@ def test_release_stored_in_database_of_source(con: Any, tmp_path: Path) -> None:
     dbanon.create_release(con, "safe", "kacpc", "clinic.main.patients", k=5)
     assert_consistent(con, "safe", database="clinic")
     assert ("memory", "main", "safe") not in tables(con)
-    assert dbanon.refresh_release(con, "clinic.main.safe").version == 2
+    assert dbanon.refresh_release(con, "clinic.main.safe", if_stale=False).version == 2
     assert con.execute("SELECT database_name, version FROM releases()").fetchall() == [("clinic", 1), ("clinic", 2)]
     con.execute("DETACH clinic")
     con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS renamed")
     assert con.execute("SELECT database_name, status FROM release_status()").fetchall() == [("renamed", "fresh")]
-    assert dbanon.refresh_release(con, "renamed.safe").version == 3
+    assert dbanon.refresh_release(con, "renamed.safe", if_stale=False).version == 3
 
 
 @pytest.mark.not_everyday
@@ -376,7 +376,7 @@ def test_replace_creates_next_version_with_new_definition(con: Any) -> None:
 @pytest.mark.not_everyday
 def test_drop_keeps_ledger_until_forgotten(con: Any) -> None:
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
-    dbanon.refresh_release(con, "safe")
+    dbanon.refresh_release(con, "safe", if_stale=False)
     with pytest.raises(errors.UnknownVersionError, match="published"):
         dbanon.forget_release(con, "safe", 2)
     assert dbanon.forget_release(con, "safe", 1) == 1
@@ -389,7 +389,7 @@ def test_drop_keeps_ledger_until_forgotten(con: Any) -> None:
     dbanon.drop_release(con, "safe", if_exists=True)
     dbanon.drop_release(con, "nobody", if_exists=True)
     assert dbanon.create_release(con, "Safe", "kacpc", "patients", k=5).version == 3
-    assert dbanon.refresh_release(con, "safe").version == 4
+    assert dbanon.refresh_release(con, "safe", if_stale=False).version == 4
     with pytest.raises(errors.UnknownVersionError):
         dbanon.forget_release(con, "safe", 77)
     assert dbanon.forget_release(con, "safe") == 2
@@ -402,7 +402,7 @@ def test_plain_attached_connection_supports_all_statements() -> None:
     con = dbanon.attach(duckdb.connect())
     patients(con)
     dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
-    assert dbanon.refresh_release(con, "safe").version == 2
+    assert dbanon.refresh_release(con, "safe", if_stale=False).version == 2
     assert con.execute("SELECT count(*) FROM refresh_problems('safe')").fetchall() == [(0,)]
     dbanon.drop_release(con, "safe")
     con.close()

@@ -141,7 +141,11 @@ def create_release(
 @click.option(
     "--erase", is_flag=True, help="Apply deletions: remove every class that lost a member; publish no new records."
 )
-@click.option("--if-stale", is_flag=True, help="Do nothing if source, policy and hierarchies are unchanged.")
+@click.option(
+    "--if-stale/--always",
+    default=None,
+    help="Do nothing if source, policy and hierarchies are unchanged; or create a version even then.",
+)
 @_COMPOSITION
 @memory_options
 @AS_JSON
@@ -151,7 +155,7 @@ def refresh(
     mode: str,
     allow_small_differences: bool,
     erase: bool,
-    if_stale: bool,
+    if_stale: bool | None,
     composition: str,
     as_json: bool,
 ) -> None:

@@ -145,7 +145,7 @@ class AnonymizedView:
         mode: str = "keep",
         allow_small_differences: bool = False,
         composition: str = "warn",
-        if_stale: bool = False,
+        if_stale: bool | None = None,
         erase: bool = False,
     ) -> releases.Release:
         """Create the next version from the committed source, or the first one.

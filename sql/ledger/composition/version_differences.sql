@@ -23,6 +23,21 @@
 {% macro is_in_earlier_versions() -%}
 ({% for c in chunks %}before{{ loop.index0 }} <> 0{{ sql(' OR ') if not loop.last }}{% endfor %})
 {%- endmacro %}
+{#- The signature of records, from rows of set_values. -#}
+{% macro signature() -%}
+{% if refined %}
+        set_id + sum(CASE WHEN version < {{ last }} THEN hash(version, class_id)::HUGEINT ELSE 0 END) AS id,
+        {% else %}
+        set_id AS id,
+        {% endif %}
+        {% for c in chunks %}
+        bit_or(CASE
+            WHEN version BETWEEN {{ c.first }} AND {{ c.last }} THEN 1::BIGINT << (version - {{ c.first }})::BIGINT
+            ELSE 0::BIGINT
+        END) AS before{{ loop.index0 }},
+        {% endfor %}
+        max(CASE WHEN version = {{ last }} THEN class_id END) AS new_class
+{%- endmacro %}
 WITH RECURSIVE
 -- One row per version, person, class and published value: how many records.
 version_values AS MATERIALIZED (
@@ -53,7 +68,7 @@ version_values AS MATERIALIZED (
     {% endfor %}
 ),
 -- One row per set, version and record value: how many records, and how many equal ones come before them.
-set_values AS (
+set_values AS MATERIALIZED (
     {% if refined %}
     SELECT
         'refined' AS kind, 0::HUGEINT AS set_id, version, record_identity, value_hash, class_id, records,
@@ -82,24 +97,30 @@ set_values AS (
     {% endfor %}
     {% endif %}
 ),
--- One row per record of a set: its signature, which is the bits of the earlier versions that have it (before0 and so
--- on), and its class in the new version.
-record_signatures AS MATERIALIZED (
+-- One row per set and record value: the signature of its records if they have the same one, because all versions that
+-- have the value have it equally often; otherwise signatures are computed record by record.
+value_signatures AS MATERIALIZED (
     SELECT
-        kind, record_identity, value_hash,
-        {% if refined %}
-        set_id + sum(CASE WHEN version < {{ last }} THEN hash(version, class_id)::HUGEINT ELSE 0 END) AS id,
-        {% else %}
-        set_id AS id,
-        {% endif %}
-        {% for c in chunks %}
-        sum(CASE
-            WHEN version BETWEEN {{ c.first }} AND {{ c.last }} THEN 1::BIGINT << (version - {{ c.first }})::BIGINT
-            ELSE 0
-        END)::BIGINT AS before{{ loop.index0 }},
-        {% endfor %}
-        max(CASE WHEN version = {{ last }} THEN class_id END) AS new_class
-    FROM (SELECT *, unnest(range(start, start + records)) AS layer FROM set_values)
+        kind, set_id, record_identity, value_hash, {{ signature() }},
+        any_value(records) AS size, min(records) = max(records) AND min(start) = max(start) AS is_common
+    FROM set_values
+    GROUP BY kind, set_id, record_identity, value_hash
+),
+-- One row per record of a set, or for `size` records: the signature, which is the bits of the earlier versions that
+-- have it (before0 and so on), and its class in the new version.
+record_signatures AS MATERIALIZED (
+    SELECT kind, record_identity, value_hash, id, {{ before() }}new_class, size FROM value_signatures WHERE is_common
+    UNION ALL
+    SELECT kind, record_identity, value_hash, {{ signature() }}, 1::BIGINT AS size
+    FROM (
+        SELECT s.*, unnest(range(s.start, s.start + s.records)) AS layer
+        FROM set_values AS s
+        JOIN (
+            SELECT kind, set_id, record_identity, value_hash FROM value_signatures WHERE NOT is_common
+        ) AS v
+            ON v.kind = s.kind AND v.set_id = s.set_id AND v.value_hash IS NOT DISTINCT FROM s.value_hash
+            AND v.record_identity IS NOT DISTINCT FROM s.record_identity
+    )
     GROUP BY kind, set_id, record_identity, value_hash, layer
 ),
 -- One row per atom: whether the new version splits it.
@@ -110,7 +131,7 @@ atoms AS (
     FROM record_signatures
     GROUP BY kind, id, {{ before() }}true
 ),
--- One row per record of an atom that is split, or new: the number of its part.
+-- One row per record of an atom that is split, or new (or for `size` records): the number of its part.
 part_records AS MATERIALIZED (
     SELECT dense_rank() OVER (ORDER BY kind ASC, id ASC, {{ before() }}new_class ASC NULLS LAST) AS class_id, *
     FROM record_signatures
@@ -125,7 +146,7 @@ part_records AS MATERIALIZED (
 ),
 -- One row per published value in a part: how many records (of a person) have it.
 pieces AS MATERIALIZED (
-    SELECT class_id, value_hash, {% if person %}record_identity AS person, {% endif %}count(*)::BIGINT AS size
+    SELECT class_id, value_hash, {% if person %}record_identity AS person, {% endif %}sum(size)::BIGINT AS size
     FROM part_records
     GROUP BY ALL
 ),
@@ -161,7 +182,10 @@ SELECT
         {% for u in unchanged %}
         v.{{ u.column }}{{ sql(',') if not loop.last }}
         {% endfor %}
-    FROM record_signatures
+    FROM (
+        SELECT kind, record_identity, value_hash, {{ before() }}new_class, unnest(range(size)) AS layer
+        FROM record_signatures
+    )
     JOIN published_values AS v USING (value_hash)
     WHERE kind IN ('whole', 'refined')
         {% if side == sql('new_class IS NULL') %}

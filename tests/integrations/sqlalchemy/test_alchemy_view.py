@@ -101,7 +101,7 @@ def test_mapped_materialized_view_has_versions_and_status(engine: Any) -> None:
         session.commit()
         status = PublishedPatient.status(session)
         assert (status.version, status.status, status.added, status.definition_changed) == (1, "stale", 6, False)
-        with pytest.warns(UserWarning, match="clustered anew"):
+        with pytest.warns(UserWarning, match="clustered again"):
             result = PublishedPatient.refresh(session, mode="recluster", allow_small_differences=True)
         assert result.version == 2 and first not in session
         assert len(session.scalars(sa.select(PublishedPatient)).all()) == 66

@@ -276,7 +276,7 @@ def test_erasure_removes_whole_class(con: Any, key: str) -> None:
     assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
     # The first version is forgotten: they may be published again.
     dbanon.forget_release(con, "safe", 1)
-    with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
+    with pytest.warns(dbanon.DisclosureWarning, match="clustered again"):
         release = dbanon.refresh_release(con, "safe", mode="recluster", allow_small_differences=True)
     assert release.records == 34
 
