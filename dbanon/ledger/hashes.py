@@ -159,8 +159,8 @@ def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> st
 def _text_pieces(column: Sql, type_: str) -> Sql:
     """Return SQL of the arguments of concat for a column: its length, `:` and its text, which determine its value.
 
-    NULL is `-`; its second piece is NULL, which `concat` ignores. Lists of texts, of (value, size) structs and maps are
-    encoded item by item, since versions of DuckDB differ in how they write texts in them.
+    NULL is `-`. Lists of texts, of (value, size) structs and maps are encoded item by item, since versions of DuckDB
+    differ in how they write texts in them.
     """
     if _COUNTED.fullmatch(type_):
         item_text, item_list = (

@@ -124,7 +124,7 @@ def _create_version(
             length of the list to drop the temporary tables, also after an error.
     """
     spec = resolve.with_person_key(spec, entry.person_key)
-    source: str | None = version_state.source_state(cursor, spec)
+    source: str | None = version_state.source_state(cursor, spec) if version_options.with_members else None
     metrics = _write_tables(cursor, entry, spec, version_options.with_members)
     written_tables.check_tables(version_options.function, cursor, entry, spec)
     related_versions = same_source.versions_of_same_people(entry, cursor)
