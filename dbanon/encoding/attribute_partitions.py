@@ -22,6 +22,11 @@ N_CANDIDATES = 256
 """Number of records whose distance sums are kept exact; the next seed is one of them."""
 
 
+TUPLES_PER_CANDIDATE = 256
+"""With one attribute there is a candidate for so many tuples, if that is more: sums are often equal, and the nearest
+records of a seed are candidates, too."""
+
+
 class AttributePartitions:
     """A search structure that forms clusters from the remaining records of an encoded table.
 
@@ -62,7 +67,8 @@ class AttributePartitions:
         value_sums, way_sums = np.zeros((2, len(packed[2])), np.int64), np.zeros((2, len(packed[6])), np.int64)
         region_sums = np.zeros(len(packed[7]), np.int64)
         sums_to_seeds = value_sums[0], *way_sums, value_sums[1], region_sums, np.zeros(len(region_sums), np.int8)
-        candidate_tuples, candidate_sums = np.zeros((2, N_CANDIDATES + 1), np.int64)
+        n_candidates = max(N_CANDIDATES, len(codes) // TUPLES_PER_CANDIDATE) if len(regions) == 1 else N_CANDIDATES
+        candidate_tuples, candidate_sums = np.zeros((2, n_candidates + 1), np.int64)
         self._candidates = CandidateArrays(
             sums_to_seeds,
             candidate_tuples,
