@@ -30,7 +30,7 @@ def problems(connection: Any) -> list[Problem]:
 
     Empty if there are none. Nothing is changed.
     """
-    raw = session.plain_connection(connection)
+    raw = getattr(connection, "raw", connection)  # with the macros of all functions
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     with session.find_session(raw).cursor() as cursor:
         return [

@@ -44,7 +44,7 @@ def test_compare_command_prints_stores_and_plots_runs(clinic: str, tmp_path: Pat
     assert len(json.loads(extra_call.stdout)) == 12
     other = run_command(*words, "--output", "runs", "-p", "metrics=ncp")
     assert other.exit_code == 2
-    assert "runs holds" in other.stderr
+    assert "runs contains" in other.stderr
     with dbanon.connect(clinic, read_only=True) as con:
         assert con.execute("SELECT count(*) FROM runs").fetchone() == (12,)
 

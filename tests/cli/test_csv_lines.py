@@ -30,7 +30,7 @@ FILES = {
         "2 lines that begin with # are not read, as comments.",
     ),
     "merged": (
-        f"age,sex,ward\n21,1\n{RECORDS}23,1,2,secret\n",
+        f"age,sex,ward\n21,1\n{RECORDS}23,1,2,secret\n{RECORDS}",
         "each line is read as one column, because 2 lines (2, 63) have another number of fields than the first line. "
         "Hint: correct them, or load the file into a table with read_csv and null_padding = true.",
     ),
