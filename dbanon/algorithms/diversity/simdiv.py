@@ -309,8 +309,8 @@ register(
         Parameter(
             "influential",
             Choice(("mean", "first")),
-            "Columns that are raised in clusters of low diversity: those of at least average influence, or only the one of "
-            "greatest influence.",
+            "Columns that are raised in clusters of low diversity: those of at least average influence, or only the "
+            "one of greatest influence.",
             "mean",
         ),
         Parameter(
