@@ -652,7 +652,7 @@ def test_no_row_id_identifier_or_withheld_column_published(con: Any, function: s
 def test_other_columns_rarer_than_k_are_refused_unless_allowed(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 1 AS a, i // 9 AS note FROM range(10) AS r (i)")
     for ending in ("", "_classes", "_metrics"):
-        with pytest.raises(duckdb.Error, match="1 of its values belong to fewer than k = 2"):
+        with pytest.raises(duckdb.Error, match="1 of its values belongs to fewer than k = 2"):
             con.execute(f"FROM kacpc{ending}('t', k := 2, qi := ['a'], insensitive := ['note'])").fetchall()
     rows = con.execute(
         "FROM kacpc('t', k := 2, qi := ['a'], insensitive := ['note'], allow_rare := ['note'])"

@@ -1042,7 +1042,7 @@ def test_rare_values_are_counted_by_person(visits: Any) -> None:
     dbanon.declare(visits, "visits", age="quasi", stay="insensitive")
     assert len(visits.execute("FROM kacpc('visits', k=3)").fetchall()) == 60
     dbanon.declare(visits, "visits", person="person")
-    with pytest.raises(duckdb.Error, match="1 of its values belong to fewer than k = 3"):
+    with pytest.raises(duckdb.Error, match="1 of its values belongs to fewer than k = 3"):
         visits.execute("FROM kacpc('visits', k=3)")
 
 

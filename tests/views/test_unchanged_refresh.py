@@ -68,16 +68,21 @@ def test_version_without_stored_state_is_created_again(released: Any) -> None:
 
 
 def test_sums_of_hashes_distinguish_values_that_compare_equal() -> None:
-    columns = {"a": "DOUBLE", "b": "INTERVAL", "c": "VARCHAR[]", "d": "VARCHAR"}
-    rows = (
-        "0.0::DOUBLE AS a, INTERVAL 1 MONTH AS b, ['x, y'] AS c, 'z' AS d",
-        "-0.0::DOUBLE AS a, INTERVAL 1 MONTH AS b, ['x, y'] AS c, 'z' AS d",
-        "0.0::DOUBLE AS a, INTERVAL 30 DAY AS b, ['x, y'] AS c, 'z' AS d",
-        "0.0::DOUBLE AS a, INTERVAL 1 MONTH AS b, ['x', 'y'] AS c, 'z' AS d",
-        "0.0::DOUBLE AS a, INTERVAL 1 MONTH AS b, ['x, y'] AS c, 'Z' AS d",
-    )
+    """Also values whose texts are equal, and numbers that DuckDB's hash does not distinguish."""
+    types = {
+        "a": "DOUBLE", "b": "INTERVAL", "c": "VARCHAR[]", "d": "VARCHAR", "e": "HUGEINT", "f": "DECIMAL(38,2)",
+        "g": 'UNION("n" INTEGER, "s" VARCHAR)', "h": "HUGEINT[]", "i": "DECIMAL(18,2)",
+    }  # fmt: skip
+    first = ("0.0", "INTERVAL 1 MONTH", "['x, y']", "'z'", "0", "0", "union_value(n := 1)", "[0]", "0")
+    changes = {
+        "a": "'-0.0'::DOUBLE", "b": "INTERVAL 30 DAY", "c": "['x', 'y']", "d": "'Z'", "e": "-1", "f": "-0.01",
+        "g": "union_value(s := '1')", "h": "[-1]", "i": "-0.01",
+    }  # fmt: skip
+    rows = [dict(zip(types, first, strict=True))]
+    rows += [rows[0] | {column: value} for column, value in changes.items()]
+    selects = [", ".join(f"({row[name]})::{type_} AS {name}" for name, type_ in types.items()) for row in rows]
     with duckdb.connect() as con:
         con.execute("SET default_collation = 'NOCASE'")
-        sums = [tuple(version_state._sum_of_hashes(con, Sql(f"(SELECT {row})"), columns)) for row in rows]
-        twice = version_state._sum_of_hashes(con, Sql(f"(SELECT {rows[0]} FROM range(2))"), columns)
+        sums = [tuple(version_state._sum_of_hashes(con, Sql(f"(SELECT {select})"), types)) for select in selects]
+        twice = version_state._sum_of_hashes(con, Sql(f"(SELECT {selects[0]} FROM range(2))"), types)
     assert len({*sums, tuple(twice)}) == len(rows) + 1
