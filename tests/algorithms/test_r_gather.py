@@ -132,7 +132,8 @@ ASKED = "('people', k=5, qi=['age', 'sex'], sensitive=['disease']{})"
     "extra_arguments", ["", ", l=2", ", max_level={'sex': 0}", ", max_partition=20", ", eps := 0.05"]
 )
 def test_r_gather_classes_meet_model(people: Any, extra_arguments: str) -> None:
-    call = f"SELECT size, len(disease) FROM r_gather_classes{ASKED.format(extra_arguments)} WHERE suppressed IS NULL"
+    call = f"SELECT size, len(disease) FROM r_gather_classes{ASKED.format(extra_arguments)}"
+    call += " WHERE suppressed IS NULL" if "eps" in extra_arguments else ""  # without eps, none can be suppressed
     sizes = people.execute(call).fetchall()
     kept_total = sum(size for size, _ in sizes)
     assert 57 <= kept_total < 60 if "eps" in extra_arguments else kept_total == 60

@@ -343,7 +343,7 @@ def test_repeated_code_is_no_repeated_identifier(con: Any) -> None:
         "FROM range(40) AS r (i)"
     )
     dbanon.declare(con, "t", pid="identifier", age="quasi")
-    assert "occur in more than one row" in rows(con, "SELECT problem FROM policy_problems()")[0][0]
+    assert "occurs in more than one row" in rows(con, "SELECT problem FROM policy_problems()")[0][0]
     dbanon.declare(con, "t", pid={"role": "identifier", "missing_codes": "none"})
     assert rows(con, "FROM policy_problems()") == []
 

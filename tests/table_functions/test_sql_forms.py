@@ -165,7 +165,9 @@ def call(case: ParameterCase, form: str | None) -> str:
 
 
 def test_cases_list_every_kacpc_parameter() -> None:
-    assert [c.parameter for c in CASES] == [p.name for p in table_functions()["kacpc"].parameters]
+    """Except `allow_slow`, which has no effect on a small table; the tests of progress cover it."""
+    names = [p.name for p in table_functions()["kacpc"].parameters if p.name != "allow_slow"]
+    assert [c.parameter for c in CASES] == names
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.parameter)

@@ -46,5 +46,5 @@ SEX, WARD, DISEASE = "'sex': 'F;*\nM;*'", "'ward': 'a;*\nc;*'", "'disease': 'flu
     ],
 )
 def test_values_missing_from_second_hierarchy_are_error(con: Any, call: str, message: str) -> None:
-    with pytest.raises(duckdb.Error, match=message + " distinct values are missing from hierarchy"):
+    with pytest.raises(duckdb.Error, match=message + " distinct values? (is|are) missing from hierarchy"):
         con.execute(f"FROM {call}").fetchall()
