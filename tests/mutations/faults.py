@@ -216,6 +216,12 @@ _FAULTS = {
         "l.candidates",
         ("tests/audit/attacks/test_attack.py",),
     ),
+    "membership forgets the people who share a class": Fault(
+        "sql/audit/attacks/membership.sql",
+        "any_value(k.records)::DOUBLE / sum(p.people) AS presence",
+        "1.0::DOUBLE AS presence",
+        ("tests/audit/attacks/test_attack_membership.py",),
+    ),
     "majority guesses the rarest value": Fault(
         "sql/audit/attacks/majority.sql",
         "(PARTITION BY place ORDER BY size DESC,",

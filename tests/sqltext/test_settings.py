@@ -336,7 +336,7 @@ ZONED: dict[str, tuple[str, ...]] = {
             for kind in ("homogeneity", "skewness", "background", "majority", "prediction", "reconstruction")
         ),
         *(f"FROM attack{PAIR}, kind := '{kind}')" for kind in ("downcoding", "refinement")),
-        f"FROM attack{PAIR}, kind := 'linkage', register := 'visits')",
+        *(f"FROM attack{PAIR}, kind := '{kind}', register := 'visits')" for kind in ("linkage", "membership")),
         f"FROM attack{PAIR}, kind := 'minimality', l := 2)",
         "FROM attack('safe', source := 'visits', kind := 'similarity', qi := ['seen'], sensitive := ['onset'], "
         "hierarchies := {'onset': 'onset'})",

@@ -74,7 +74,7 @@ STATEMENTS = {
         for kind, more in {
             **dict.fromkeys(("homogeneity", "skewness", "reconstruction", "downcoding"), ""),
             **dict.fromkeys(("refinement", "prediction"), ""),
-            "linkage": ", register := 'stays'",
+            **dict.fromkeys(("linkage", "membership"), ", register := 'stays'"),
             "minimality": ", alpha := 0.5",
         }.items()
     },

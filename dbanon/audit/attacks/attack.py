@@ -81,7 +81,7 @@ def attack_sql(call: Call) -> Sql:
         "sample": options["sample"],
         "is_sampled": kind.name != "linkage" and options["sample"] is not None,
         "targets": _guess_targets(context, kind),
-        "has_person": _has_person(call, context),
+        "has_person": _has_person(call, context, context.source),
         "sources": [
             {**column_pairs.source_check_values(function, s), **context.fingerprints}
             for s in (context.source, context.release)
@@ -119,7 +119,8 @@ def _register_values(
 
     `others` lists the columns of the register paired with the quasi-identifiers that it has. `other_of` has the pair of
     each quasi-identifier, or None. `register` is SQL of its rows, `other_identity` SQL of a person's identity. Without
-    a register only `others` and `other_of` are returned, as empty lists.
+    a register only `others` and `other_of` are returned, as empty lists. `register_has_person` is true if a person
+    column identifies people both in the source and in the register.
 
     `hierarchies` are those of the columns, as `audit_context.context_hierarchies` returns them.
     """
@@ -136,6 +137,7 @@ def _register_values(
         "other_of": pairs_by_qi,
         "register": table.rows,
         "other_identity": _identity_text(call, context, table, shared),
+        "register_has_person": _has_person(call, context, table),
     }
 
 
@@ -146,7 +148,8 @@ _OPTIONAL_PARAMETERS = ("register", "k", "l", "alpha", "sample")
 def _check_options(function: str, kind: Attack, options: Options) -> None:
     """Check that the call gives no optional argument that the attack does not use, and those that the attack needs.
 
-    Only register, k, l, alpha and sample are checked; alpha and l exclude each other. Linkage needs a register.
+    Only register, k, l, alpha and sample are checked; alpha and l exclude each other. Linkage and membership need a
+    register.
 
     Raises:
         UnusedArgumentError: The attack does not use an argument.
@@ -155,7 +158,7 @@ def _check_options(function: str, kind: Attack, options: Options) -> None:
     for name in _OPTIONAL_PARAMETERS:
         if name not in kind.own_parameters and options[name] is not None:
             raise errors.UnusedArgumentError(function, name, f"it is not about {kind.name}")
-    if kind.name == "linkage" and options["register"] is None:
+    if kind.name in ("linkage", "membership") and options["register"] is None:
         raise errors.MissingArgumentError(function, "register", "a table's name", "register = 'citizens'")
     if kind.name == "minimality" and options["alpha"] is not None and options["l"] is not None:
         raise errors.UnusedArgumentError(function, "l", "alpha is given")
@@ -234,12 +237,17 @@ def _known_constraint(call: Call, context: AuditContext, kind: Attack) -> _Known
     return _KnownConstraint(None if k is None else int(k), alpha)
 
 
-def _has_person(call: Call, context: AuditContext) -> bool:
-    """Return whether the call names, or the policy declares, a column with the role person.
+def _has_person(call: Call, context: AuditContext, table: Source) -> bool:
+    """Return whether a person column, named in the call or declared, identifies the people of source and `table`.
 
-    Such a column identifies persons also in another table.
+    A declared column counts only if both tables have it. A named one that a table lacks is an error elsewhere.
     """
-    return call.options["person"] is not None or any(row.role.lower() == "person" for row in context.declared)
+    return call.options["person"] is not None or any(
+        row.role.lower() == "person"
+        and table.spelled(row.column) is not None
+        and context.source.spelled(row.column) is not None
+        for row in context.declared
+    )
 
 
 def _identity_text(call: Call, context: AuditContext, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
@@ -367,7 +375,8 @@ _PARAMETERS = (
     Parameter(
         "register",
         Text("a table's name"),
-        "linkage: the table of known people. prediction: other people, with their sensitive values, which are guessed.",
+        "linkage, membership: the table of known people. prediction: other people, with their sensitive values, which "
+        "are guessed.",
     ),
     Parameter(
         "threshold",

@@ -44,6 +44,7 @@ KINDS = {
         Attack("background", template=_CLASS_TEMPLATE, threshold=1.0, own_parameters=("known_negatives",)),
         Attack("majority", own_parameters=("sample",), weighs_people=True),
         Attack("linkage", target="person", own_parameters=("register", "sample"), weighs_people=True),
+        Attack("membership", target="person", own_parameters=("register",), weighs_people=True),
         Attack("prediction", own_parameters=("register", "seed", "train"), calls_python=True, weighs_people=True),
         Attack("reconstruction"),
         Attack("minimality", own_parameters=("k", "l", "alpha"), calls_python=True),

@@ -1,46 +1,12 @@
 {#- Linkage: which people of a register fit how many records of the release, and how many of the register fit these. -#}
-{%- from 'audit/query_error/column_readings.sql' import leaf_joins -%}
-{%- from 'audit/risk/published_cells.sql' import ends_of, inside, values_as_numbers with context -%}
+{%- from 'audit/attacks/register.sql' import register_relations with context -%}
 {%- from 'audit/attacks/sample.sql' import sample_of with context -%}
 {% set trial_cells = sql('sampled_cells' if sample else 'population_cells') %}
 {% set columns %}{% for c in others %}{{ c.column }}{% if not loop.last %}, {% endif %}{% endfor %}{% endset %}
 {% if sample %}
 {{ sample_of(sql('population_cells'), others, []) }}
 {% endif %}
--- One row per combination of values of the register, as numbers; equal ones have the same number.
-register_people AS MATERIALIZED (
-    SELECT
-        *,
-        dense_rank() OVER (ORDER BY {% for c in others %}{{ c.column }} ASC NULLS LAST{% if not loop.last %},
-            {% endif %}{% endfor %}) AS tuple_id
-    FROM (
-        SELECT
-            {{ values_as_numbers(others) }}
-
-            t.identity, t.records
-        FROM {{ trial_cells }} AS t
-        {{ leaf_joins(others) }}
-        WHERE true
-        {% for c in others if not c.is_number %}
-            AND (t.{{ c.column }} IS NULL OR {{ 'leaf'|of(c) }}.place IS NOT NULL)
-        {% endfor %}
-    )
-),
--- One row per class: the least and the greatest value that each column of the register may have.
-register_ends AS MATERIALIZED (
-    {{ ends_of(others) }}
-),
--- One row per such combination and class that it may be in.
-register_candidates AS MATERIALIZED (
-    SELECT t.tuple_id, k.class_id, t.people
-    FROM (
-        SELECT tuple_id, {{ columns }}, sum(records)::BIGINT AS people FROM register_people GROUP BY ALL
-    ) AS t
-    CROSS JOIN register_ends AS k
-    WHERE
-        {{ inside(others) }}
-
-),
+{{ register_relations(trial_cells) }}
 -- One row per combination: the number of records that may be its people's, and of people of the register who fit these,
 -- unless most of those were not drawn.
 register_links AS MATERIALIZED (
@@ -58,7 +24,7 @@ register_matches AS MATERIALIZED (
     SELECT
         e.identity, e.records AS people, l.class_id, coalesce(l.candidates, 0) AS candidates, l.rivals,
         1.0::DOUBLE / greatest(l.candidates, l.rivals) AS confidence,
-        {% if has_person %}e.identity IN (SELECT identity FROM people
+        {% if register_has_person %}e.identity IN (SELECT identity FROM people
             WHERE identity IS NOT NULL){% else %}NULL::BOOLEAN{% endif %} AS is_in_source
     FROM register_people AS e
     LEFT JOIN register_links AS l USING (tuple_id)
