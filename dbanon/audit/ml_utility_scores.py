@@ -101,6 +101,8 @@ class Score:
         accuracy: Share of test records whose label is predicted correctly.
         balanced_accuracy: Mean, over the labels that occur in the test, of the share of their records predicted
             correctly.
+        f_measure: Mean, over the same labels, of the harmonic mean of precision (share of the predictions of a label
+            that are right) and recall (share of its records predicted correctly).
         n_training: Number of records that the model was trained on.
         n_tested: Number of records that it was tested on.
     """
@@ -108,6 +110,7 @@ class Score:
     trained_on: str
     accuracy: float
     balanced_accuracy: float
+    f_measure: float
     n_training: int
     n_tested: int
 
@@ -192,9 +195,9 @@ def score_models(
 
 
 def _score(name: str, training_records: WeightedRecords, test_records: WeightedRecords, predicted: Ints) -> Score:
-    """Return accuracy and balanced accuracy of predicted labels, weighted by the counts of the test records.
+    """Return accuracy, balanced accuracy and F-measure of predicted labels, weighted by the counts of the test records.
 
-    `predicted` has one label per row of `test_records`. `training_records` are only counted.
+    `predicted` has one label per row of `test_records`, -1 for none. `training_records` are only counted.
     """
     n_correct = np.where(predicted == test_records.labels, test_records.counts, 0)
     label_totals = np.bincount(test_records.labels, weights=test_records.counts)
@@ -202,4 +205,10 @@ def _score(name: str, training_records: WeightedRecords, test_records: WeightedR
     occurs = label_totals > 0
     total = int(test_records.counts.sum())
     balanced = float((label_correct[occurs] / label_totals[occurs]).mean())
-    return Score(name, float(n_correct.sum() / total), balanced, int(training_records.counts.sum()), total)
+    is_guess = (predicted >= 0) & (predicted < len(label_totals))
+    n_predicted = np.bincount(
+        predicted[is_guess], weights=test_records.counts[is_guess], minlength=len(label_totals)
+    ).astype(np.float64)
+    f_measure = float((2 * label_correct[occurs] / (label_totals[occurs] + n_predicted[occurs])).mean())
+    accuracy = float(n_correct.sum() / total)
+    return Score(name, accuracy, balanced, f_measure, int(training_records.counts.sum()), total)

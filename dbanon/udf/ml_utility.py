@@ -23,6 +23,7 @@ SCORE_ROWS_TYPE = pa.list_(
             ("trained_on", pa.string()),
             ("accuracy", pa.float64()),
             ("balanced_accuracy", pa.float64()),
+            ("f_measure", pa.float64()),
             ("retained_gain", pa.float64()),
             ("n_train", pa.int64()),
             ("n_test", pa.int64()),
@@ -41,8 +42,8 @@ def dbanon_utility(requests: Any, inputs: Any) -> Any:
             and number of equal records; `box` has the lower ends, then the upper ends of the released features.
 
     Returns:
-        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, retained_gain, n_train, n_test)[], error VARCHAR);
-        no rows if source or release is empty.
+        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, f_measure, retained_gain, n_train, n_test)[],
+        error VARCHAR); no rows if source or release is empty.
     """
     inputs = as_array(inputs)
     return answer_requests(
@@ -100,6 +101,7 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
                 "trained_on": s.trained_on,
                 "accuracy": s.accuracy,
                 "balanced_accuracy": s.balanced_accuracy,
+                "f_measure": s.f_measure,
                 "retained_gain": None
                 if source_accuracy < baseline or math.isclose(source_accuracy, baseline)
                 else (s.accuracy - baseline) / (source_accuracy - baseline),

@@ -15,7 +15,7 @@ import dbanon
 from dbanon.audit import ml_utility_scores
 from dbanon.audit.ml_utility_scores import ReleasedRecords, Training, WeightedRecords
 
-COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "retained_gain", "n_train", "n_test"]
+COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "f_measure", "retained_gain", "n_train", "n_test"]
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
 
 
@@ -137,6 +137,18 @@ def test_scores_close_to_reference_forest(seed: int) -> None:
         assert abs(scores[name].accuracy - (right * weight).sum() / weight.sum()) < 0.05
 
 
+def plain_f_measure(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int]) -> float:
+    """Return the mean F-measure of the labels that occur, from counts of right and wrong guesses of each."""
+    pairs = [(label, guess) for label, guess, n in zip(labels, guesses, records, strict=True) for _ in range(n)]
+    measures = []
+    for one in {label for label, _ in pairs}:
+        right = sum(label == guess == one for label, guess in pairs)
+        precision = right / max(sum(guess == one for _, guess in pairs), 1)
+        recall = right / sum(label == one for label, _ in pairs)
+        measures.append(2 * precision * recall / (precision + recall) if right else 0.0)
+    return sum(measures) / len(measures)
+
+
 def plain_accuracy(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int]) -> tuple[float, float]:
     """Return accuracy and balanced accuracy, computed record by record."""
     all_values = [(label, guess) for label, guess, n in zip(labels, guesses, records, strict=True) for _ in range(n)]
@@ -201,6 +213,7 @@ def test_ml_utility_scores_are_weighted_by_records() -> None:
         weighted_records = WeightedRecords(np.zeros((number, 1)), np.array(labels), np.array(records))
         score = ml_utility_scores._score("x", weighted_records, weighted_records, np.array(guesses))
         assert (score.accuracy, score.balanced_accuracy) == pytest.approx(plain_accuracy(labels, guesses, records))
+        assert score.f_measure == pytest.approx(plain_f_measure(labels, guesses, records))
         assert score.n_tested == sum(records)
 
 

@@ -217,6 +217,8 @@ def measure_statements() -> Iterator[str]:
     yield "FROM attack('safe', kind := 'minimality', source := 'clinic', alpha := 0.5)"
     yield "FROM attack('safe', kind := 'linkage', source := 'clinic', register := 'clinic')"
     yield "FROM attack_summary('safe', kind := 'linkage', source := 'clinic', register := 'clinic', sample := 20)"
+    yield "FROM attack('safe', kind := 'membership', source := 'clinic', register := 'clinic', threshold := 0)"
+    yield "FROM attack_summary('safe', kind := 'membership', source := 'clinic', register := 'clinic')"
     yield "FROM attack('safe', kind := 'background', source := 'clinic', known_negatives := 2, threshold := 0.5)"
     yield "FROM query_error('safe', 'clinic', queries := 100)"
     yield "FROM inference('clinic', k := 4)"
