@@ -94,7 +94,7 @@ def test_modified_release_detected_by_file_check_alone(
         monkeypatch.setattr(Certificate, "problems", lambda self: iter(()))
     else:
         monkeypatch.setattr(hashes, "changed_tables", lambda cursor, entry, kept: [])
-    with pytest.raises(dbanon.DbanonError, match=r"is not what (?:the release gate passed|was released)"):
+    with pytest.raises(dbanon.DbanonError, match=r"differs from what (?:the release gate passed|was released)"):
         dbanon.publish(copy, "safe", f"{tmp_path}/{target}")
     assert list(tmp_path.iterdir()) == [copy]
 
