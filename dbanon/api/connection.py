@@ -73,7 +73,9 @@ def connect(
     with storage_version.translate_version_errors(database):
         duckdb_connection = duckdb.connect(str(database), config=config, **options)
     try:
-        return Connection(duckdb_connection, progress)
+        connection = Connection(duckdb_connection, progress)
+        connection._has_checked_macros = str(database) == ":memory:"  # a new database, without macros
+        return connection
     except BaseException:  # Ctrl-C, too, must not leave the file open
         duckdb_connection.close()
         raise
@@ -102,6 +104,7 @@ class Connection:
         self._session.on_progress = progress or self._session.on_progress
         self._frames: set[str] = set()
         self._source_reads: list[tuple[str, str]] = []
+        self._has_checked_macros = False
 
     @property
     def raw(self) -> Any:
@@ -310,9 +313,14 @@ class Connection:
         """Create the macros of the functions that a query mentions, by `run`, or of all functions if need be.
 
         All are created before a transaction, whose end could undo it, for a query that lists functions, and for one
-        that is no text.
+        that is no text. So are they before a macro of the user could be called in place of a function of dbanon, by a
+        view that the query reads.
         """
         words = set(_WORD.findall(query.lower())) if isinstance(query, str) else _ALL_MACRO_WORDS
+        if not self._has_checked_macros and "from" in words:
+            self._has_checked_macros = True
+            if install.has_shadowing_macros(self.duckdb_connection):
+                words = _ALL_MACRO_WORDS
         install.create_macros(self.duckdb_connection, words if words.isdisjoint(_ALL_MACRO_WORDS) else None, run)
 
     def _run(self, run: Callable[..., Any], query: Any, *arguments: Any, **options: Any) -> Any:
@@ -433,7 +441,9 @@ _BUILTIN_ATTRIBUTES = _FETCH_METHODS | {
 
 _WORD = re.compile(r"\w+")
 
-_ALL_MACRO_WORDS = frozenset(("begin", "start", "duckdb_functions", "pg_proc", "sql_auto_complete"))
+_ALL_MACRO_WORDS = frozenset(
+    ("attach", "begin", "duckdb_functions", "function", "import", "macro", "pg_proc", "sql_auto_complete", "start")
+)
 """Words of statements before which all macros are created."""
 
 

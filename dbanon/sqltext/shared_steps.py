@@ -58,7 +58,8 @@ def share_steps(statements: Sequence[str], last_step: str, number: int = 0) -> S
     if last_step not in [step.name for step in common]:
         return None
     names = {step.name: place for place, step in enumerate(common)}
-    references = [_references(step.sql, names) - {place} for place, step in enumerate(common)]
+    # A later name in a step is that of a column: a step reads only earlier steps.
+    references = [{p for p in _references(step.sql, names) if p < place} for place, step in enumerate(common)]
     rests = [
         "\n".join([*(step.sql for step in split.relations[len(common) :]), split.result]) for split in split_statements
     ]

@@ -94,6 +94,21 @@ def create_macros(
     return bool(statements)
 
 
+def has_shadowing_macros(connection: Any) -> bool:
+    """Return whether a database of the connection has macros with the names of functions of dbanon.
+
+    A view that calls such a function would call the macro, as long as the connection has no macro of the function.
+    """
+    if session.find_session(connection).has_all_macros:
+        return False
+    with closing(session.builtin_cursor(connection)) as cursor:
+        rows = cursor.execute(
+            "SELECT lower(function_name) FROM duckdb_functions() "
+            "WHERE function_type IN ('macro', 'table_macro') AND NOT internal AND database_name <> 'temp'"
+        ).fetchall()
+    return not _function_names().isdisjoint(name for (name,) in rows)
+
+
 _DEFAULT_CONNECTION: list[Any] = []
 """DuckDB's default connection, if it is attached: its Python object would be deleted after the call, and its session
 with it. DuckDB keeps the connection open anyway."""

@@ -45,7 +45,7 @@ def test_invalid_file_line_not_quoted_in_error(con: Any, tmp_path: Path) -> None
     assert SECRET not in str(caught.value)
     done = CliRunner().invoke(main, ["anonymize", str(file), "-k", "2", "--qi", "age", "-o", str(tmp_path / "out.csv")])
     assert done.exit_code != 0
-    assert "CSV Error on Line: 25002" in done.output
+    assert "1 line (25,002) cannot be read" in done.output
     assert SECRET not in done.output
 
 

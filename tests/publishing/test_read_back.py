@@ -94,7 +94,7 @@ def test_modified_release_detected_by_file_check_alone(
         monkeypatch.setattr(Certificate, "problems", lambda self: iter(()))
     else:
         monkeypatch.setattr(hashes, "changed_tables", lambda cursor, entry, kept: [])
-    with pytest.raises(dbanon.DbanonError, match=r"is not what (?:the release gate passed|was released)"):
+    with pytest.raises(dbanon.DbanonError, match=r"differs from what (?:the release gate passed|was released)"):
         dbanon.publish(copy, "safe", f"{tmp_path}/{target}")
     assert list(tmp_path.iterdir()) == [copy]
 
@@ -134,8 +134,8 @@ WRITTEN_FAULTS: dict[str, Callable[[str], str]] = {
 def test_release_table_with_different_rows_rolled_back(
     clinic: Path, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def faulty_sql(publication: Any) -> Any:
-        statement = PLANNED(publication)
+    def faulty_sql(publication: Any, **options: Any) -> Any:
+        statement = PLANNED(publication, **options)
         return Sql(WRITTEN_FAULTS[fault](statement)) if publication.kind == "release" else statement
 
     with dbanon.connect() as con:
@@ -154,8 +154,8 @@ def test_release_tables_with_custodian_metrics_rolled_back(con: Any, monkeypatch
     con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, 'a' AS disease FROM range(80) AS r (i)")
     dbanon.declare(con, "visits", age="quasi", disease="sensitive")
 
-    def faulty_sql(publication: Any) -> Any:
-        statement = PLANNED(publication)
+    def faulty_sql(publication: Any, **options: Any) -> Any:
+        statement = PLANNED(publication, **options)
         is_metrics = publication.kind == "metrics"
         return f"SELECT * REPLACE (true AS is_publishable) FROM ({statement})" if is_metrics else statement
 

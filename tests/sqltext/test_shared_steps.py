@@ -55,3 +55,16 @@ def test_expired_tables_are_read_by_nothing_later() -> None:
         'temp.main."dbanon step 0.1"': [],
         'temp.main."dbanon step 0.4"': ['temp.main."dbanon step 0.0"', 'temp.main."dbanon step 0.1"'],
     }
+
+
+def test_columns_named_like_a_later_step_are_no_references() -> None:
+    """A column `gate` of a source is read by steps before the step `gate`."""
+    steps = """WITH rows AS MATERIALIZED (SELECT unnest(range(3)) AS gate),
+sums AS (SELECT sum(gate) AS gate FROM rows),
+gate AS MATERIALIZED (SELECT gate > 0 AS passed FROM sums)"""
+    shared = share_steps([f"{steps} FROM gate", f"{steps} SELECT gate FROM sums, gate"], "gate")
+    assert shared is not None
+    with duckdb.connect() as con:
+        for table in shared.tables:
+            con.execute(f"CREATE TEMP TABLE {table.name} AS {table.query}")
+        assert con.execute(shared.statements[0]).fetchall() == [(True,)]

@@ -95,7 +95,7 @@ def test_composing_request_refused_and_attempts_limited(server: DbanonServer, cl
     for _ in range(2):
         error = client.error("FROM mondrian('visits', k=11)")
         assert "mondrian('visits', k=11) cannot be released" in error
-        assert "There are: kacpc('visits', k=20)." in error
+        assert "Existing releases: kacpc('visits', k=20)." in error
         assert "hour" not in error and "persons" not in error
     assert query_rows(server.database, ASKED)[-1] == ("mondrian", "visits", '{"k": 11}', "some_reader", None, True)
     ((why,),) = query_rows(server.database, "SELECT refusal FROM dbanon.release_request WHERE algorithm = 'mondrian'")

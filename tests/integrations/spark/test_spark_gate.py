@@ -168,7 +168,7 @@ def test_spark_recount_refuses_altered_class_rows(release_plan: Any) -> None:
         {"disease": [{**first, "size": first["size"] + 1}, *rows[0]["disease"][1:]]},
     ):
         wrong = [tuple({**rows[0], **change}.values()), *(tuple(row.values()) for row in rows[1:])]
-        with pytest.raises(errors.GateRefusedError, match="figures"):
+        with pytest.raises(errors.GateRefusedError, match="metrics that do not follow"):
             recount.check_classes(
                 release_plan,
                 release_plan.released,
@@ -192,5 +192,5 @@ def test_spark_recount_refuses_altered_metrics(release_plan: Any) -> None:
         wrong = stated.withColumn(
             "value", fn.when(fn.col("metric") == name, fn.col("value") + 1).otherwise(fn.col("value"))
         )
-        with pytest.raises(errors.GateRefusedError, match="figures"):
+        with pytest.raises(errors.GateRefusedError, match="metrics that do not follow"):
             recount.check_metrics(release_plan, release_plan.released, wrong, achieved)
