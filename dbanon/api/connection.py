@@ -313,14 +313,15 @@ class Connection:
         """Create the macros of the functions that a query mentions, by `run`, or of all functions if need be.
 
         All are created before a transaction, whose end could undo it, for a query that lists functions, and for one
-        that is no text. So are they before a macro of the user could be called in place of a function of dbanon, by a
-        view that the query reads.
+        that is no text. So are they if a database has views or macros of the user: these may call a function of dbanon
+        that the query does not mention, in place of which a macro of the same name would be called.
         """
         words = set(_WORD.findall(query.lower())) if isinstance(query, str) else _ALL_MACRO_WORDS
-        if not self._has_checked_macros and "from" in words:
-            self._has_checked_macros = True
-            if install.has_shadowing_macros(self.duckdb_connection):
-                words = _ALL_MACRO_WORDS
+        if words.isdisjoint(_ALL_MACRO_WORDS) and install.has_views_or_macros(
+            self.duckdb_connection, with_macros=not self._has_checked_macros
+        ):
+            words = _ALL_MACRO_WORDS
+        self._has_checked_macros = True
         install.create_macros(self.duckdb_connection, words if words.isdisjoint(_ALL_MACRO_WORDS) else None, run)
 
     def _run(self, run: Callable[..., Any], query: Any, *arguments: Any, **options: Any) -> Any:

@@ -447,7 +447,7 @@ class Recognition(Protocol):
 class PeopleNotRecognizedError(RefusedError):
     """Versions that are probably about the same people, who do not have the same keys."""
 
-    message_pattern = "are recognised by their keys|no key is in both versions"
+    message_pattern = "are recognized by their keys|no key is in both versions"
     example = Example(
         f"{_MAKE} by_size WITH (composition = 'refuse') AS FROM mondrian('staff', k = 5, qi = ['age', 'size']);",
         (

@@ -94,19 +94,25 @@ def create_macros(
     return bool(statements)
 
 
-def has_shadowing_macros(connection: Any) -> bool:
-    """Return whether a database of the connection has macros with the names of functions of dbanon.
+def has_views_or_macros(connection: Any, *, with_macros: bool = True) -> bool:
+    """Return whether a connection lacks macros, and a database of it has views or macros of users.
 
-    A view that calls such a function would call the macro, as long as the connection has no macro of the function.
+    Of macros, which are slow to list, other connections may create some after the first query of this one: they are
+    searched for only `with_macros`. Views are always searched for. O(views + macros).
     """
     if session.find_session(connection).has_all_macros:
         return False
+    queries = [
+        "SELECT 1 FROM duckdb_views() WHERE NOT internal AND "
+        "NOT (schema_name = 'dbanon' AND view_name IN ('hierarchy_node', 'hierarchy_path')) LIMIT 1"
+    ]
+    if with_macros:
+        queries.append(
+            "SELECT 1 FROM duckdb_functions() WHERE function_type IN ('macro', 'table_macro') AND NOT internal "
+            "AND database_name <> 'temp' LIMIT 1"
+        )
     with closing(session.builtin_cursor(connection)) as cursor:
-        rows = cursor.execute(
-            "SELECT lower(function_name) FROM duckdb_functions() "
-            "WHERE function_type IN ('macro', 'table_macro') AND NOT internal AND database_name <> 'temp'"
-        ).fetchall()
-    return not _function_names().isdisjoint(name for (name,) in rows)
+        return any(cursor.execute(query).fetchall() for query in queries)
 
 
 _DEFAULT_CONNECTION: list[Any] = []

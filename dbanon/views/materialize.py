@@ -317,6 +317,8 @@ def refresh_release(
             if if_stale and release_status.is_fresh(old, spec, cursor):
                 return current_release(cursor, old, with_deferred=mode == "hold")
             entry = _next_entry(cursor, old, spec, mode)
+            if entry.keeps_classes or erase:
+                release_status.check_roles(old, spec)
             is_recognizable = if_stale is None and entry.keeps_classes and composition == "warn" and not erase
             if is_recognizable and version_state.is_unchanged(cursor, old, entry, spec, library_versions()):
                 return current_release(cursor, old, with_deferred=mode == "hold")
@@ -361,8 +363,6 @@ def _refresh(
     Raises:
         ErasureEmptiesReleaseError: After an erasure no class would remain.
     """
-    if entry.keeps_classes or version_options.erase:
-        release_status.check_roles(old, spec)
     spec = resolve.with_person_key(spec, old.person_key).with_version_constraints(
         withheld_members=release_status.withheld_records(old, cursor)
     )

@@ -99,7 +99,7 @@ def _has_withheld_records(cursor: Any, old: LedgerEntry) -> bool:
 def _sum_of_hashes(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> Sequence[str]:
     """Return the number of rows of a relation and two sums of 64-bit hashes of its `columns` (types by name), as texts.
 
-    The sums are independent: that unequal rows have equal sums is as improbable as for a hash of 128 bits.
+    The second sum is of hashes of the hashes, so that changes of several rows that leave the first one equal change it.
     """
     values = join_sql(value for name, type_ in columns.items() for value in _hashed_values(identifier(name), type_))
     row = cursor.execute(

@@ -175,16 +175,16 @@ FRAME_FAULTS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.all_cases
 @pytest.mark.parametrize("fault", FRAME_FAULTS)
 def test_anonymized_frame_with_different_rows_not_returned(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows_of = frame.FrameCall.rows
+    shared_rows = frame.FrameCall.shared_rows
 
-    def rows(self: Any, con: Any, ending: str) -> Any:
-        result = rows_of(self, con, ending)
-        return result if ending else FRAME_FAULTS[fault](result)
+    def faulty_rows(self: Any, con: Any) -> Any:
+        release, *others = shared_rows(self, con)
+        return [FRAME_FAULTS[fault](release), *others]
 
     source = pd.DataFrame({"age": [20 + i % 20 for i in range(80)], "disease": ["a", "b"] * 40})
     call: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
     assert len(dbanon.anonymize(source, "mondrian", **call).release) == 80
-    monkeypatch.setattr(frame.FrameCall, "rows", rows)
+    monkeypatch.setattr(frame.FrameCall, "shared_rows", faulty_rows)
     with pytest.raises(OutputDiffersError, match="the release was read again after writing"):
         dbanon.anonymize(source, "mondrian", **call)
     monkeypatch.undo()

@@ -68,11 +68,11 @@ class DiverseFirst:
         labels, n_clusters, clock = np.full(self.space.rows, -1, np.int64), 0, progress.thread_seconds()
         while len(self.rows) >= self.k:
             progress_check()
-            taken = self._next_cluster()
-            if taken is None:
+            cluster = self._next_cluster()
+            if cluster is None:
                 break
-            labels[self.rows[taken]] = n_clusters
-            self.rows, self.codes = np.delete(self.rows, taken), np.delete(self.codes, taken, axis=0)
+            labels[self.rows[cluster]] = n_clusters
+            self.rows, self.codes = np.delete(self.rows, cluster), np.delete(self.codes, cluster, axis=0)
             n_clusters += 1
             fraction = 1 - len(self.rows) / self.space.rows
             progress_check.advance(fraction)
@@ -88,21 +88,21 @@ class DiverseFirst:
         """
         seed = int(np.argmax(distance.distances_to_tuples(self.tables, self.space.codes[self.reference], self.codes)))
         self.reference = int(np.searchsorted(self.space.starts, self.rows[seed], side="right")) - 1
-        taken, low, high = [seed], self.codes[seed].copy(), self.codes[seed].copy()
+        cluster, low, high = [seed], self.codes[seed].copy(), self.codes[seed].copy()
         is_free = np.ones(len(self.rows), bool)
         is_free[seed] = False
         losses = [self._joined_losses(j, low, high) for j in range(len(low))]
         total = sum((table[self.codes[:, j]] for j, table in enumerate(losses)), np.zeros(len(self.rows), np.int64))
-        while (lacking := self._lacking_column(taken)) >= 0 or len(taken) < self.k:
+        while (lacking := self._lacking_column(cluster)) >= 0 or len(cluster) < self.k:
             is_candidate = is_free
             if lacking >= 0:
                 own = self.values[lacking, self.rows]
-                is_candidate = is_free & (own >= 0) & ~np.isin(own, own[taken])
+                is_candidate = is_free & (own >= 0) & ~np.isin(own, own[cluster])
             candidates = np.flatnonzero(is_candidate)
             if not len(candidates):
                 return None
             best = int(candidates[np.argmin(total[candidates])])
-            taken.append(best)
+            cluster.append(best)
             is_free[best] = False
             code = self.codes[best]
             for j in np.flatnonzero((code < low) | (code > high)).tolist():
@@ -110,17 +110,17 @@ class DiverseFirst:
                 table = self._joined_losses(j, low, high)
                 total += (table - losses[j])[self.codes[:, j]]
                 losses[j] = table
-        return taken
+        return cluster
 
     def _joined_losses(self, j: int, low: Ints, high: Ints) -> Ints:
         """Return, for each code of attribute `j`, the loss on it of a cluster of these bounds with that code."""
         codes = np.arange(self.space.attributes[j].values + 1)
         return self.loss.terms[j].losses(np.minimum(codes, low[j]), np.maximum(codes, high[j]))
 
-    def _lacking_column(self, taken: list[int]) -> int:
+    def _lacking_column(self, cluster: list[int]) -> int:
         """Return the first sensitive column of which the cluster has too few different values; -1 if there is none."""
         for s, min_values in enumerate(self.min_values.tolist()):
-            own = self.values[s, self.rows[taken]]
+            own = self.values[s, self.rows[cluster]]
             if len(np.unique(own[own >= 0])) < min_values:
                 return s
         return -1

@@ -51,13 +51,13 @@ def isolation_losses(space: EncodedTable, tuples: Ints, min_records: int) -> Flo
         neighbours.sort(axis=1)
         is_repeated = np.zeros(neighbours.shape, bool)
         is_repeated[:, 1:] = neighbours[:, 1:] == neighbours[:, :-1]
-        own = pair_losses.between(np.broadcast_to(batch[:, None], neighbours.shape), neighbours)
+        pair_loss = pair_losses.between(np.broadcast_to(batch[:, None], neighbours.shape), neighbours)
         counts = np.where(is_repeated, 0, space.counts[neighbours])
-        nearest = np.argsort(own, axis=1, kind="stable")
+        nearest = np.argsort(pair_loss, axis=1, kind="stable")
         reached = np.cumsum(np.take_along_axis(counts, nearest, axis=1), axis=1) >= min_records
         place = np.where(reached.any(axis=1), np.argmax(reached, axis=1), neighbours.shape[1] - 1)
         losses[first : first + len(batch)] = np.take_along_axis(
-            own, np.take_along_axis(nearest, place[:, None], axis=1), axis=1
+            pair_loss, np.take_along_axis(nearest, place[:, None], axis=1), axis=1
         )[:, 0]
     return losses
 

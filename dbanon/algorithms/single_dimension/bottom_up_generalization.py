@@ -89,8 +89,8 @@ class SiblingUnions(Recoding):
 
     def best_generalization(self) -> tuple[int, int] | None:
         """Return the attribute and the node of the generalization of least cost; None if all nodes are roots."""
-        least = int(self.class_sizes.min())
-        smallest = np.flatnonzero(self.class_sizes == least)
+        least_size = int(self.class_sizes.min())
+        smallest = np.flatnonzero(self.class_sizes == least_size)
         costs: list[tuple[float, int, int]] = []
         for j, tree in enumerate(self.trees):
             node = int(np.argmin(self.losses[j]))
@@ -106,7 +106,7 @@ class SiblingUnions(Recoding):
                 rows, sizes = self._sizes_after(j, parent)
                 after = self.class_sizes.copy()
                 after[rows] = sizes
-                gain = int(after.min()) - least
+                gain = int(after.min()) - least_size
                 if gain > 0:
                     costs.append((int(self.losses[j][parent]) / gain, j, parent))
         if not costs:

@@ -110,8 +110,8 @@ class CutSearch:
 
     def _intervals(self, is_cut: Bools, j: int) -> Ints:
         """Return the number of the interval of each tuple on attribute `j`."""
-        own = is_cut[self.first_cut[j] : self.first_cut[j + 1]]
-        return np.cumsum(np.append(0, own))[self.ranks[j]]
+        attribute_cuts = is_cut[self.first_cut[j] : self.first_cut[j + 1]]
+        return np.cumsum(np.append(0, attribute_cuts))[self.ranks[j]]
 
     def costs(self, sizes: Ints) -> Ints:
         """Return the cost of classes of these sizes; one of fewer than k records is suppressed."""
@@ -134,8 +134,8 @@ class CutSearch:
         costs_after, suppressed_after = self._one_cut_more(group, sizes)
         tail = tail[suppressed_after[tail] + n_suppressed <= self.max_suppressed]
         all_group, n_all = self.classes(np.concatenate((cuts, tail)))
-        least = np.maximum(group_records(all_group, n_all, self.space.counts)[all_group], self.k)
-        bound = int((np.where(is_small[group], self.n_records, least) * self.space.counts).sum())
+        class_sizes = np.maximum(group_records(all_group, n_all, self.space.counts)[all_group], self.k)
+        bound = int((np.where(is_small[group], self.n_records, class_sizes) * self.space.counts).sum())
         if bound >= self.best_cost:
             return CutNode(head, tail[:0])
         return CutNode(head, tail[np.argsort(costs_after[tail], kind="stable")])
@@ -146,8 +146,8 @@ class CutSearch:
         if not self.constraint.counts_only_records(self.space):
             row_labels = np.repeat(labels, self.space.counts)
             rows = cluster_members(np.unique(row_labels[row_labels >= 0], return_inverse=True)[1].reshape(-1))
-            published = np.flatnonzero(row_labels >= 0)
-            if len(self.constraint.failing_clusters(self.space, [published[r] for r in rows])):
+            released_rows = np.flatnonzero(row_labels >= 0)
+            if len(self.constraint.failing_clusters(self.space, [released_rows[r] for r in rows])):
                 return
         self.best_labels, self.best_cost = labels, cost
 
@@ -164,20 +164,20 @@ class CutSearch:
                 continue
             order = np.lexsort((rank, group))
             of_class, of_rank, records = group[order], rank[order], self.space.counts[order]
-            left = np.cumsum(records)
+            n_below = np.cumsum(records)
             starts = np.flatnonzero(np.append(True, of_class[1:] != of_class[:-1]))
-            left = left - np.repeat(left[starts] - records[starts], np.diff(np.append(starts, len(order))))
-            whole = sizes[of_class]
+            n_below = n_below - np.repeat(n_below[starts] - records[starts], np.diff(np.append(starts, len(order))))
+            n_of_class = sizes[of_class]
             cost = np.where(
-                left < whole, self.costs(left) + self.costs(whole - left) - self.costs(whole), 0
+                n_below < n_of_class, self.costs(n_below) + self.costs(n_of_class - n_below) - self.costs(n_of_class), 0
             )  # 0 behind the last value
-            small = [np.where(part < self.k, part, 0) for part in (left, whole - left, whole)]
-            suppressed = np.where(left < whole, small[0] + small[1] - small[2], 0)
+            small = [np.where(part < self.k, part, 0) for part in (n_below, n_of_class - n_below, n_of_class)]
+            suppressed = np.where(n_below < n_of_class, small[0] + small[1] - small[2], 0)
             for added, values in ((added_cost, cost), (added_suppressed, suppressed)):
-                before = np.append(0, values[:-1])
-                before[starts] = 0
+                previous_values = np.append(0, values[:-1])
+                previous_values[starts] = 0
                 steps = np.zeros(n_own + 1, np.int64)
-                np.add.at(steps, of_rank, values - before)
+                np.add.at(steps, of_rank, values - previous_values)
                 added[self.first_cut[j] : self.first_cut[j + 1]] = np.cumsum(steps)[:-1]
         return added_cost, added_suppressed
 

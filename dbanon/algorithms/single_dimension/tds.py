@@ -117,10 +117,10 @@ class Specialization(Recoding):
 
     def _meets_after(self, node: int, j: int, nodes_before: Ints) -> bool:
         """Return whether the classes of the tuples that had `node` on attribute `j` before meet the constraint."""
-        changed = np.unique(self.class_of[nodes_before[:, j] == node])
+        changed_classes = np.unique(self.class_of[nodes_before[:, j] == node])
         order = np.argsort(self.class_of, kind="stable")
         starts = np.searchsorted(self.class_of[order], np.arange(self.n_classes + 1))
-        rows = [self.space.rows_of(np.sort(order[starts[c] : starts[c + 1]])) for c in changed.tolist()]
+        rows = [self.space.rows_of(np.sort(order[starts[c] : starts[c + 1]])) for c in changed_classes.tolist()]
         return len(self.constraint.failing_clusters(self.space, rows)) == 0
 
     def _best_specialization(self, is_refused: list[Ints]) -> tuple[int, int] | None:
@@ -137,17 +137,17 @@ class Specialization(Recoding):
             if not is_open.any():
                 continue
             group, n_groups = group_rows([self.class_of, child], [self.n_classes, len(tree.parent)])
-            sizes, least = group_records(group, n_groups, self.space.counts), np.full(len(tree.parent), smallest)
-            np.minimum.at(least, node, sizes[group])
+            sizes, least_sizes = group_records(group, n_groups, self.space.counts), np.full(len(tree.parent), smallest)
+            np.minimum.at(least_sizes, node, sizes[group])
             saved = np.zeros(len(tree.parent), np.int64)
             saving = self.space.counts * (tree.cost_to_root[child] - tree.cost_to_root[node])
             np.add.at(saved, node[is_open], saving[is_open])
             candidates = np.unique(node[is_open])
-            is_allowed = least[candidates] >= self.constraint.min_records
+            is_allowed = least_sizes[candidates] >= self.constraint.min_records
             is_refused[j][candidates[~is_allowed]] = True
             candidates = candidates[is_allowed]
             if len(candidates):
-                scores = saved[candidates] / (1 + smallest - least[candidates])
+                scores = saved[candidates] / (1 + smallest - least_sizes[candidates])
                 place = int(np.argmax(scores))
                 if best is None or scores[place] > best[0]:
                     best = float(scores[place]), j, int(candidates[place])
@@ -168,7 +168,7 @@ register(
         Parameter(
             "parts",
             Integer(1),
-            "Number of parts of the records that are specialized for themselves in a first phase; 1: a single phase.",
+            "Number of parts of the records that are specialized separately in a first phase; 1: a single phase.",
             1,
         ),
         LARGE,

@@ -1,6 +1,6 @@
 """Recognize the people of a version in another one in which they have different keys.
 
-People are first recognised by the canonical text of their keys. The remaining people of both versions are compared: by
+People are first recognized by the canonical text of their keys. The remaining people of both versions are compared: by
 keys that differ only in blanks, case and leading zeros, and by the values of their records. If their records agree far
 more often than chance explains, they are taken for the same people under other keys, and the versions are compared as
 if the keys were equal.
@@ -32,13 +32,13 @@ class Recognized:
     """The result of recognizing the people of a new version in another one.
 
     Attributes:
-        other: The other version; its people have the keys of the new one, as far as they are recognised.
+        other: The other version; its people have the keys of the new one, as far as they are recognized.
         people: Number of people of the smaller of both versions; of records, if no column identifies people.
         by_key: Number of people with the same key in both.
         by_spelling: Number of further people whose keys differ only by blanks, case or leading zeros.
         by_records: Number of further people recognized by their records; None if too few remain, or if their records
             agree no more than by chance.
-        unmatched: Number of people of the new version, and of the other one, who are not recognised.
+        unmatched: Number of people of the new version, and of the other one, who are not recognized.
         columns: The names, in lower case, of the columns by which records were recognized.
         is_comparable: Whether the other version has hashes of the present format.
         are_others: Whether no column identifies people and the records agree no more than those of different people.
@@ -58,7 +58,7 @@ class Recognized:
 
     @property
     def total(self) -> int:
-        """Number of people who are recognised in any way."""
+        """Number of people who are recognized in any way."""
         return self.by_key + self.by_spelling + (self.by_records or 0)
 
 

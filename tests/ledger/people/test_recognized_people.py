@@ -112,7 +112,7 @@ def test_ledger_and_warning_count_recognized_people(people: Any) -> None:
         warnings.simplefilter("always")
         dbanon.create_release(people, "b", "kacpc", "p", k=12, l=2)
     texts = [str(warning.message) for warning in caught]
-    assert any("100 of 132 people are recognised by their keys" in text and "32 of 132" in text for text in texts)
+    assert any("100 of 132 people are recognized by their keys" in text and "32 of 132" in text for text in texts)
     query = "SELECT recognized FROM releases() WHERE name = 'b'"
     assert people.execute(query).fetchall() == [({"a version 1": 132},)]
 
