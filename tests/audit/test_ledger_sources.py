@@ -274,7 +274,7 @@ def test_missing_source_of_release_refused_with_hint(own_clinic: Any) -> None:
     own_clinic.execute("ALTER TABLE visits RENAME TO archive")
     for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "query_error('safe')"):
         message = refusal_message(own_clinic, call)
-        assert "safe was released from visits, which is not there any more" in message and "source = '...'" in message
+        assert "safe was released from visits, which does not exist any more" in message and "source = '...'" in message
     for function in ("disclosure", "k_anonymity"):
         assert rows(own_clinic, f"{function}('safe')")
     assert rows(own_clinic, "distortion('safe', source = 'archive')") == old_rows, (
@@ -295,7 +295,7 @@ def test_ledger_source_may_be_view_or_file(con: Any, tmp_path: Path, monkeypatch
     expected = rows(con, "distortion('safe_file')")
     assert expected == rows(con, f"distortion('safe_file', source = '{tmp_path / 'visits.parquet'}')")
     (tmp_path / "visits.parquet").unlink()
-    assert "visits.parquet, which is not there any more" in refusal_message(con, "distortion('safe_file')")
+    assert "visits.parquet, which does not exist any more" in refusal_message(con, "distortion('safe_file')")
 
 
 @pytest.mark.not_everyday

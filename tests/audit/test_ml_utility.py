@@ -85,7 +85,7 @@ def test_source_worse_than_majority_has_null_retained_gain(con: Any) -> None:
     query = "FROM ml_utility('noise', 'noise', target = 'side', qi = ['age', 'ward'])"
     scores = {row[0]: row for row in con.execute(query).fetchall()}
     assert scores["source"][1] < scores["majority"][1]
-    assert all(row[3] is None for row in scores.values())
+    assert all(row[4] is None for row in scores.values())
 
 
 def test_ml_utility_depends_only_on_rows_and_seed(con: Any) -> None:
@@ -201,7 +201,7 @@ def test_unchanged_release_keeps_full_utility(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE noisy (age INTEGER, of VARCHAR)")
     con.executemany("INSERT INTO noisy VALUES (?, ?)", rows)
     actual_rows = con.execute("FROM ml_utility('noisy', 'noisy', qi = ['age'], target = 'of')").fetchall()
-    assert actual_rows[1][1:3] == actual_rows[2][1:3] and actual_rows[1][4:] == actual_rows[2][4:] == (2680, 1320)
+    assert actual_rows[1][1:4] == actual_rows[2][1:4] and actual_rows[1][5:] == actual_rows[2][5:] == (2680, 1320)
 
 
 def test_ml_utility_scores_are_weighted_by_records() -> None:

@@ -20,7 +20,7 @@ from dbanon.table_functions.registry import table_functions
 
 PLACES = ("memory", "main", "")
 GIVEN = {"k": 3, "qi": ["age", "workclass"], "sensitive": ["disease"], "hierarchies": {"workclass": "adult_workclass"}}
-HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "VARCHAR", "usable_records": "INTEGER"}
+HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "VARCHAR", "record_groups": "INTEGER"}
 
 
 def explained_statement(con: Any, function: str, *positional: object, **named: object) -> tuple[str, str]:
@@ -174,7 +174,7 @@ def test_explanation_separates_steps_of_hostile_names(con: Any) -> None:
     assert count == 12
     for previous, following in pairwise(names):
         assert previous != following
-    for name in ('a"b; --: domain', "usable_records", "usable_records (column): domain", "nodes", "categories"):
+    for name in ('a"b; --: domain', "record_groups", "record_groups (column): domain", "nodes"):
         assert con.execute("FROM explain_step('kacpc', 't', $1, k := 3, qi := $2)", [name, parameters["qi"]]).fetchall()
 
 

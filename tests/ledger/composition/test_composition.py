@@ -136,7 +136,7 @@ def test_composition_lists_people_in_one_version_only(con: Any) -> None:
     turned = con.execute(f"{shown_query} FROM composition('a', 'a', version_b=1) WHERE {alone}").fetchall()
     assert turned == [("100", False, True, 1, 5, 1), ("17", True, False, 1, 5, 1)]
     assert con.execute("FROM composition('a', 'a')").fetchall() == []
-    with pytest.raises(duckdb.Error, match=r"composition: a has no version 3; it has 1 \(replaced\), 2 \(published\)"):
+    with pytest.raises(duckdb.Error, match=r"composition: a has no version 3. It has 1 \(replaced\), 2 \(published\)"):
         con.execute("FROM composition('a', 'a', version_a=3)")
 
 
