@@ -195,7 +195,8 @@ def test_anonymize_stores_next_version_and_respects_options(tmp_path: Path) -> N
     file_only = run("anonymize", tmp_path / "visits.csv", "-k", 5)
     assert file_only.exit_code == 2
     assert "Missing option '-o'" in file_only.output
-    assert run("anonymize", tmp_path / "visits.csv", "-k", 5, "-o", "x.csv", "--replace").exit_code == 2
+    undeclared = run("anonymize", tmp_path / "visits.csv", "-k", 5, "-o", "x.csv", "--replace")
+    assert undeclared.exit_code == 1 and "no quasi-identifier is declared" in undeclared.output
     policy = tmp_path / "policy.csv"
     policy.write_text("table_name,column_name,role\nvisits,age,quasi\n")
     assert "follows the policy of the database" in run("anonymize", path, "-k", 5, "--policy", policy).output
