@@ -68,7 +68,7 @@ def test_overall_averages_improvements_of_group() -> None:
 
 def test_paper_results_are_those_of_its_tables() -> None:
     results = s1.paper_results()
-    assert len(results) == 2 * 2 * 16 + 2 * 3
+    assert len(results) == 2 * 2 * 16 + 2 * 4
     assert results["careplans", 2, "DM"] == {
         "proposed": 1.42, "l-diversity": 1.56, "MWCK": 1.51, "RKA": 1.47, "ELD": 1.53,
     }  # fmt: skip

@@ -64,7 +64,7 @@ METRICS = {
     "degree of privacy, data utility": ("R", None),
     "data distortion, compatibility": ("R", None),
     "clustering accuracy, diversity, anonymity": ("R", None),
-    "clustering validity indices": ("R", None),
+    "clustering validity indices": ("R", "davies_bouldin cluster_agreement ml_utility"),
 }
 """Metrics: the papers that name each, and what measures it here (None: nothing)."""
 
