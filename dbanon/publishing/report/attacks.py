@@ -93,8 +93,8 @@ def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
     sentences = [
         "These attackers read the release and know whom they look for. The source shows how often they are right. Do "
         "not publish this chapter: its numbers follow from values that are not published.",
-        "Linkage with tables of other people, and prediction by a random forest, need data that the report does not "
-        "have; attack_summary runs both.",
+        "Linkage with tables of other people, membership (who of a register is in the source), and prediction by a "
+        "random forest need data that the report does not have; attack_summary runs them.",
     ]
     return Section("attacks", "Attacks", sentences, parts)
 
