@@ -22,7 +22,7 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_row
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
-TOPICS = ("as it is", "generalized", "withheld", "unique", "flat", "problem")
+TOPICS = ("unchanged", "generalized", "withheld", "unique", "flat", "problem")
 """Topics of findings in their order; the first row of a review has the number of records and persons."""
 
 DETAILED_TOPICS = ("unique", "flat", "problem")
@@ -216,7 +216,7 @@ def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> t
     kind = family(column.type)[0]
     ends = [f"{sign}{end}" for sign, end in (("<=", settings.bottom), (">=", settings.top)) if end is not None]
     if settings.hierarchy is not None or kind is None:
-        parts = [f"hierarchy {settings.hierarchy}"] if settings.hierarchy else ["as it is or *"]
+        parts = [f"hierarchy {settings.hierarchy}"] if settings.hierarchy else ["unchanged or *"]
         min_level = settings.min_level or 0
         parts += [f"from level {min_level}"] if min_level else []
         parts += [f"up to level {settings.max_level}"] if settings.max_level is not None else []
