@@ -382,8 +382,8 @@ FUNCTIONS = (
         "policy_review",
         ("tbl",),
         (),
-        "Lists what a release of a table publishes, generalizes and withholds, who is unique by the columns that are "
-        "published unchanged, flat hierarchies and errors, each with the statement that changes it.",
+        "Lists what a release of a table publishes unchanged, generalizes and withholds, how many records and persons "
+        "are unique by its unchanged columns, flat hierarchies and errors, with statements that change these.",
         handler=policy_review_sql,
         example=Example("SELECT * FROM policy_review('patients');"),
     ),

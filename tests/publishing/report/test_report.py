@@ -147,11 +147,12 @@ def test_report_linkage_and_inference_by_hand(clinic: Any) -> None:
     assert inference["accuracy"] == [format_share(right[name] / number) for name in ("value", "mode", "raw")]
     assert inference["asked"][0] == str(number)
     message = Page(custodians).text
-    assert f"disease: {inference['accuracy'][0]} is guessed right" in message
-    assert f"fits at least {linkage['candidates least'][0]}, in the median" in message
+    assert f"disease: {inference['accuracy'][0]} of the guesses are right" in message
+    least, median = linkage["candidates least"][0], linkage["candidates median"][0]
+    assert f"fits at least {least} record{'' if least == '1' else 's'}, and {median} in the median" in message
     assert "numbers of linkage" not in outgoing and "numbers of inference" not in outgoing
-    assert "is guessed right" not in outgoing and "guesses from the class" not in outgoing
-    assert "that fit one record alone" not in outgoing and "guesses from the class" in custodians
+    assert "of the guesses are right" not in outgoing and "guesses from the class" not in outgoing
+    assert "that fit exactly one released record" not in outgoing and "guesses from the class" in custodians
 
 
 def test_report_samples_attacks_for_many_classes(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
