@@ -149,7 +149,7 @@ def _worst_table(reader: ReleaseReader, name: str, type_: str) -> ResultTable:
 
 def _worst_caption(name: str, n_classes: int) -> str:
     """Return the caption of a table of the classes in which one value of a sensitive column has the greatest share."""
-    return f"{format_cell(name)}: {count(n_classes, 'class', 'classes')} in which one value has the greatest share"
+    return f"{format_cell(name)}: {count(n_classes, 'class', 'classes')} with the greatest share of one value"
 
 
 def _leading_value_sql(reader: ReleaseReader, tables: TableLocations, name: str, type_: str, form: str) -> Sql:

@@ -55,7 +55,7 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
         arguments: dict[str, object] = {} if population is None else {"population": population}
         parts.append(
             _risk_table(
-                reader, "reidentification", "Risk of re-identification; `above` is the share above 20%", arguments
+                reader, "reidentification", "Risk of re-identification; above: share of records above 20%", arguments
             )
         )
         for name, caption in (
@@ -98,8 +98,8 @@ def query_error_section(reader: ReleaseReader) -> Section:
     columns = ("kind", "predicates", "queries", "median", "p95", "mean")
     sentences = [
         "Random counts and averages were computed on the release and on its source. The relative error is the "
-        "difference divided by the true answer. Half of the answers have at most the error `median`, and 95 of 100 "
-        "at most the error `p95`."
+        "difference divided by the true answer. Half of the answers have at most the error in the column median, "
+        "and 95 of 100 at most the error in the column p95."
     ]
     try:
         query = reader.function("query_error", columns, {})

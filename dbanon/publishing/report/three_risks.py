@@ -110,7 +110,7 @@ def _singling_out(writer: VerdictWriter) -> Iterator[RiskNumber]:
     value = writer.number("risk", "marketer, average")
     if value is not None:
         yield RiskNumber(
-            "records that a reader who names a person for each names correctly (marketer)",
+            "records that a reader names correctly by guessing a person for each (marketer)",
             percent(value),
             writer.queries(("risk", "marketer, average")),
         )

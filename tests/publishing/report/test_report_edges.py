@@ -165,4 +165,4 @@ def test_report_texts_count_one_in_the_singular() -> None:
     tight = [("age", "guesses", 0, ""), ("age", "known", 1, "")]
     expected = "No guess reaches the threshold. age: 1 record is certainly at an end, of an unknown person."
     assert attacks._result_sentences(tight) == expected
-    assert classes._worst_caption("age", 1) == "age: 1 class in which one value has the greatest share"
+    assert classes._worst_caption("age", 1) == "age: 1 class with the greatest share of one value"
