@@ -83,7 +83,8 @@ totals AS MATERIALIZED (
         (1, 'tried', (SELECT sum(records) FROM sampled_cells)::DOUBLE, (SELECT sum(records) FROM sampled_cells)::DOUBLE,
             'Of these, drawn and looked up.'),
         {% endif %}
-        (2, 'linked', fitting, raw_fitting, 'Of these, people who fit at least one record: these are their candidates.'),
+        (2, 'linked', fitting, raw_fitting,
+            'Of these, people who fit at least one record: these are their candidates.'),
         (3, 'candidates_least', min_candidates, raw_min_candidates, 'Least number of candidates of a linked person.'),
         (4, 'candidates_median', median_candidates, raw_median_candidates,
             'Median number of candidates of the linked people.'),
