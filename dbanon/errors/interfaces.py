@@ -185,8 +185,8 @@ class DbtModelChangedError(DbanonError):
     """A dbt model whose call differs from the call of its published version."""
 
     message = (
-        "{name}: the published version was created by another call, which differs in {differs:list}. A refresh keeps the "
-        "old call. Hint: dbt run --full-refresh creates the next version with the current call, clusters all records "
+        "{name}: the published version was created by another call, which differs in {differs:list}. A refresh keeps "
+        "the old call. Hint: dbt run --full-refresh creates the next version with the current call, clusters all records "
         "again, and checks it against every earlier version."
     )
     example = Situation(

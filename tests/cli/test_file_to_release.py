@@ -175,7 +175,7 @@ def test_dry_run_makes_nothing(tmp_path: Path) -> None:
     findings = {(row["topic"], row["column_name"], row["finding"]) for row in document["review"]}
     assert ("withheld", "name", "identifier") in findings
     of_file = successful("anonymize", file, "-k", 10, "--dry-run", "--qi", "age", "--sensitive", "disease")
-    assert "as it is    disease (sensitive, 3 values)" in of_file.output
+    assert "unchanged   disease (sensitive, 3 values)" in of_file.output
     assert sorted(p.name for p in tmp_path.iterdir()) == ["visits.csv", "visits.duckdb"]
     refused = run("anonymize", path, "-k", 10, "-p", "qi=nothing", "--dry-run")
     assert refused.exit_code != 0
