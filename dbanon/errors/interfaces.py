@@ -186,8 +186,8 @@ class DbtModelChangedError(DbanonError):
 
     message = (
         "{name}: the published version was created by another call, which differs in {differs:list}. A refresh keeps "
-        "the old call. Hint: dbt run --full-refresh creates the next version with the current call, clusters all records "
-        "again, and checks it against every earlier version."
+        "the old call. Hint: dbt run --full-refresh creates the next version with the current call, clusters all "
+        "records again, and checks it against every earlier version."
     )
     example = Situation(
         "dbt raises it if a model that is materialized as `anonymized` was changed since its last run.",
