@@ -8,9 +8,9 @@ could take its square; `planning`: the phases of a statement; `improve`: least l
 `steps` (`--rows`): stored releases as multiples of CREATE TABLE AS, next to their targets, and the share of each step;
 `streams`: every stream algorithm compared with FADS; `spark` (`--rows`): by Spark, which must be
 installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures`
-(`--plot`): the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`, `--hierarchies`, `--quasi`,
-`--sensitive`, `--numbers`, `--call`): the loss on a table of yours. Any other name is a table of tests/bench/speed.py:
-statement, clustering alone, and a plain loop.
+(`--plot`): the papers' figures; `claims`: the review's claims that one algorithm loses less than another; `guide`: the
+guide to all algorithms; `own` (`--file`, `--hierarchies`, `--quasi`, `--sensitive`, `--numbers`, `--call`): the loss on
+a table of yours. Any other name is a table of tests/bench/speed.py: statement, clustering alone, and a plain loop.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 from tests.bench import (
     bounded,
+    claims,
     data,
     figures,
     first,
@@ -72,6 +73,7 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     "spark": lambda given: spark.report(
         [SIZES[n] for n in given.rows or ("1m", "10m")], given.algorithm or ["kacpc"], given.json
     ),
+    "claims": lambda given: claims.report(given.json),
     "guide": lambda given: guide.report(),
     "own": lambda given: own.report(
         given.call or own.QUICK, given.k or [10], given.json, file=given.file, hierarchies=given.hierarchies,
@@ -157,7 +159,7 @@ def main() -> None:
             for algorithm in given_arguments.algorithm or ["kacpc"]:
                 speed.profile(case, given_arguments.k[0] if given_arguments.k else 10, given_arguments.runs, algorithm)
     else:
-        unasked = [group for group in GROUPS if group not in ("guide", "own", "spark")]
+        unasked = [group for group in GROUPS if group not in ("claims", "guide", "own", "spark")]
         for group in [case for case in given_arguments.cases or unasked if case in GROUPS]:
             GROUPS[group](given_arguments)
         if tables:
