@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.scale import sample_cases
 
 from tests.bench import claims, review
 from tests.bench.review import CLAIMS, UNMEASURED, Claim
@@ -151,3 +152,13 @@ def test_benchmark_measures_all_claims_on_few_records(data_folder: Path) -> None
     n_clusterings, counts = claims.traditional_counts(means)
     assert counts.keys() == {"mondrian", "incognito", "datafly"}
     assert all(0 <= count <= n_clusterings for count in counts.values())
+
+
+@pytest.mark.not_everyday
+def test_documented_figures_equal_measured(data_folder: Path) -> None:
+    pytest.importorskip("sklearn", reason="hierarchical clustering needs the extra learn")
+    rows = {tuple(row[:4]): row[4:6] for row in documented_rows(HEAD)}
+    for claim in sample_cases(CLAIMS, share=25):
+        (outcome,) = claims.outcomes(claims.measurements([claim]), [claim])
+        documented = [float(f) for cell in rows[claims.claim_cells(claim)] for f in cell.split(", ")]
+        assert [f for pair in outcome.results.values() for f in pair] == pytest.approx(documented, abs=5.1e-5), claim
