@@ -116,6 +116,7 @@ def merged_loss(numbers: np.ndarray, linkage: str, k: int) -> float:
     return sum(len(c) * float(np.ptp(points[c], axis=0).sum()) for c in clusters) / points.size
 
 
+@pytest.mark.not_everyday
 @pytest.mark.parametrize("linkage", claims.LINKAGES.values())
 def test_linkage_loss_equals_loops(linkage: str) -> None:
     pytest.importorskip("sklearn", reason="hierarchical clustering needs the extra learn")
@@ -124,6 +125,7 @@ def test_linkage_loss_equals_loops(linkage: str) -> None:
     assert losses == pytest.approx([merged_loss(numbers, linkage, k) for k in (2, 3, 5)])
 
 
+@pytest.mark.not_everyday
 def test_measured_loss_counts_suppressed_records(data_folder: Path) -> None:
     """The oracle reads the published intervals; suppressed records are not published."""
     con, columns = claims.prepare(0, 300), claims.TABLES["numbers"]
