@@ -125,7 +125,7 @@ NOT_REBUILT = {
     "T": (),
     "M": ("Table 1", "Table 2"),
     "S": ("Table 1", "Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5"),
-    "R": ("Table 1", "Table 2", "Table 3", "Table 4", "Figure 1", "Figure 2"),
+    "R": ("Table 1", "Table 2", "Table 3", "Figure 1", "Figure 2"),
 }
 """By paper: the tables and figures that are not rebuilt."""
 
