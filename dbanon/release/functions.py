@@ -168,3 +168,11 @@ def _release_functions() -> Iterator[TableFunction]:
 
 
 FUNCTIONS = _release_functions
+
+
+def find_function(name: str) -> TableFunction:
+    """Return the function of this name; of an algorithm's function, only the module of this algorithm is imported."""
+    if name in _GENERIC_FUNCTIONS:
+        return _generic_function(name, None)
+    algorithm = name.removesuffix("_classes").removesuffix("_metrics")
+    return next(function for function in _algorithm_functions(algorithm) if function.name == name)
