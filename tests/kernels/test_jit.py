@@ -84,7 +84,7 @@ KERNELS = textwrap.dedent(
         return doubled(values).sum()
 
     values = np.arange(5)
-    print(doubled(values).tolist(), "numba.np.arraymath" in sys.modules, sum(doubled.stats.cache_hits.values()))
+    print(doubled(values).tolist(), "numba.np.arrayobj" in sys.modules, sum(doubled.stats.cache_hits.values()))
     if sys.argv[1] == "second":
         print(doubled_total(values), doubled(values[::2]).tolist())
     """
