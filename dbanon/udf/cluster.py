@@ -17,7 +17,6 @@ from dbanon.runtime.version import __version__
 from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import to_arrow, typed_column
 from dbanon.udf.cluster_input import integer_field, list_array
-from dbanon.udf.influence import with_influence
 
 PARTS_TYPE = pa.list_(
     pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())])
@@ -79,6 +78,8 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
             _part_rows(integer_field(records, "gid")[order], integer_field(records, "size")[order], runs)
         )
     if request["forest"] is not None:
+        from dbanon.udf.influence import with_influence
+
         table = with_influence(table, request)
     runs = _find_clusters(request, table, constraint)
     noise, noise_rows = request["noise"], None
