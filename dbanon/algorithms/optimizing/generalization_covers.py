@@ -266,9 +266,13 @@ class CoverLattice:
         `node_items` have.
         """
         codes = self.columns[j][node_items.rows]
-        keys, losses = self.keys[j], self.losses[j]
-        new_losses = node_items.losses + losses[level][codes] - losses[old_level][codes]
-        return NodeItems(node_items.rows, node_items.keys ^ keys[old_level][codes] ^ keys[level][codes], new_losses)
+        arrays = (self.keys[j][old_level], self.keys[j][level], self.losses[j][old_level], self.losses[j][level])
+        is_by_code = len(codes) > len(arrays[0])  # fewer operations on all codes than on those of the items
+        old_keys, new_keys, old_losses, new_losses = arrays if is_by_code else (values[codes] for values in arrays)
+        key_change, loss_change = old_keys ^ new_keys, new_losses - old_losses
+        if is_by_code:
+            key_change, loss_change = key_change[codes], loss_change[codes]
+        return NodeItems(node_items.rows, node_items.keys ^ key_change, node_items.losses + loss_change)
 
     def with_levels(self, node_items: NodeItems, old_node: Node, node: Node) -> NodeItems:
         """Return the same items (sets of equal records) on `node`; `node_items` are on `old_node`."""
