@@ -1,37 +1,12 @@
 """The algorithms: one folder for each family, one file with its registration for each algorithm."""
 
-from dbanon.algorithms import (
-    agglomerative,
-    centroid,
-    diversity,
-    full_domain,
-    greedy,
-    hybrid,
-    nearest_neighbour,
-    optimizing,
-    partitioning,
-    single_dimension,
-)
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.noise import Noise, NoisyRecords, draw_noisy_records, shuffle_cluster_numbers
-from dbanon.algorithms.base.registry import Algorithm, PublishedEnds, algorithms, discover, find
+from dbanon.algorithms.base.registry import Algorithm, PublishedEnds, algorithms, find
 from dbanon.algorithms.postprocess.improve import SearchBudget
 from dbanon.algorithms.postprocess.multivalued_diversity import LinkedDiversity, LinkedValues, diversify_clusters
 from dbanon.algorithms.postprocess.widen import widen_clusters
 from dbanon.algorithms.runner import MessageNames, Refinement, clusterable_records, max_level_blocks, run_algorithm
-
-discover(
-    agglomerative,
-    centroid,
-    diversity,
-    full_domain,
-    greedy,
-    hybrid,
-    nearest_neighbour,
-    optimizing,
-    partitioning,
-    single_dimension,
-)
 
 __all__ = [
     "Algorithm",

@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dbanon.api import duckdb_relations
 
@@ -68,6 +67,8 @@ def _day_as_timestamp(days: Any, is_end: bool, type_: pa.DataType) -> Any:
     """
     if not pa.types.is_date(days.type):
         return days
+    import pyarrow.compute as pc  # slow to import
+
     unit = "ns" if type_.unit == "ns" else "us"
     try:
         moments = days.cast(pa.timestamp(unit))

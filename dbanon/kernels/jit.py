@@ -25,9 +25,14 @@ def kernel(function: Callable[..., Any]) -> Any:
     Compilation happens at the first call. Use as a decorator.
     """
     try:
-        return numba.njit(cache=True, **_OPTIONS)(function)
+        dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:
         return numba.njit(**_OPTIONS)(function)
+    if IS_KNOWN_NUMBA:
+        from dbanon.kernels.kernel_cache import KernelCache
+
+        dispatcher._cache = KernelCache(function)
+    return dispatcher
 
 
 def cache_folder() -> str | None:
@@ -39,9 +44,10 @@ def cache_folder() -> str | None:
 
 
 IS_KNOWN_NUMBA = numba.version_info.short == (0, 68)
-"""Whether this numba has the inner classes that `dbanon.kernels.numba_linking` is made for.
+"""Whether this numba has the inner classes that `numba_linking` and `kernel_cache` are made for.
 
-With other versions, kernel parts are ordinary numba functions: the first call takes longer, and nothing else changes.
+With other versions, kernel parts and the cache on disk are ordinary ones of numba: the first call of a process takes
+longer, and nothing else changes.
 """
 
 # --- what only kernels call ------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from dbanon.algorithms import algorithms, find
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.errors.example import Example
 from dbanon.release.plan import plan
-from dbanon.release.related import statement as related_tables
 from dbanon.release.spec import related_parameters, resolve
 from dbanon.sqltext.quote import Sql
 from dbanon.table_functions.parameter_types import Boolean, Integer, Text
@@ -72,6 +71,8 @@ def release_sql(call: Call) -> Sql:
         DbanonError: The policy, the roles, the hierarchies, the privacy models or the parameters are invalid.
     """
     if related_parameters.has_related_tables(call.options):
+        from dbanon.release.related import statement as related_tables
+
         return related_tables.related_tables_sql(call)
     spec = resolve.resolve_spec(call)
     if call.session.recorded.releases is not None and spec.kind == "release":
@@ -168,3 +169,11 @@ def _release_functions() -> Iterator[TableFunction]:
 
 
 FUNCTIONS = _release_functions
+
+
+def find_function(name: str) -> TableFunction:
+    """Return the function of this name; of an algorithm's function, only the module of this algorithm is imported."""
+    if name in _GENERIC_FUNCTIONS:
+        return _generic_function(name, None)
+    algorithm = name.removesuffix("_classes").removesuffix("_metrics")
+    return next(function for function in _algorithm_functions(algorithm) if function.name == name)

@@ -1,6 +1,7 @@
 """The registry of all table functions: those in the attribute `FUNCTIONS` of any module of the packages below.
 
-These packages import this one, so their modules are imported by name when the registry is first used.
+These packages import this one, so their modules are imported by name: each when one of its functions is first used, as
+`name_index` says where it is declared. Importing all of them would take a third of the first statement of a process.
 """
 
 import pkgutil
@@ -10,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from dbanon import errors
+from dbanon.table_functions import name_index
 from dbanon.table_functions.table_function import TableFunction
 
 PACKAGES = ("release", "algorithms", "policy", "audit", "ledger", "publishing", "views")
@@ -19,20 +21,49 @@ _DECLARATION = b"\nFUNCTIONS"
 """Source text by which a module that declares table functions is recognized."""
 
 
-@cache
-def table_functions() -> dict[str, TableFunction]:
-    """Return all table functions by name, in the order of PACKAGES and of the modules; found once and cached.
+class FunctionRegistry(Mapping[str, TableFunction]):
+    """All table functions by name, in the order of PACKAGES and of the modules.
 
-    ValueError if two declarations have one name.
+    A function's module is imported when the function is first looked up; `values` and `items` import all of them.
     """
-    functions: dict[str, TableFunction] = {}
-    for module in _declaring_modules():
-        declarations = module.FUNCTIONS
-        for function in declarations() if callable(declarations) else declarations:
-            if function.name in functions:
-                raise ValueError(f"{function.name} is declared twice, the second time in {module.__name__}")
-            functions[function.name] = function
-    return functions
+
+    def __init__(self, names_by_module: Mapping[str, str]) -> None:
+        """Take the names of the functions that each module of the package declares, separated by blanks."""
+        self._module_by_name = {name: module for module, names in names_by_module.items() for name in names.split()}
+        self._functions: dict[str, TableFunction] = {}
+
+    def __getitem__(self, name: str) -> TableFunction:
+        """Return the function of this name; KeyError if there is none."""
+        if name not in self._functions:
+            self._declare(import_module(f"dbanon.{self._module_by_name[name]}"), name)
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names; this imports nothing."""
+        return iter(self._module_by_name)
+
+    def __len__(self) -> int:
+        """Return the number of functions."""
+        return len(self._module_by_name)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a function of this name; this imports nothing."""
+        return name in self._module_by_name
+
+    def _declare(self, module: Any, name: str) -> None:
+        """Store the function `name` of a module, or all of its functions if it cannot declare one alone.
+
+        A module can, by a function `find_function`, if its declarations follow from registrations in other modules.
+        """
+        functions = (module.find_function(name),) if hasattr(module, "find_function") else _declared_functions(module)
+        for function in functions:
+            self._functions.setdefault(function.name, function)
+
+
+@cache
+def table_functions() -> FunctionRegistry:
+    """Return all table functions by name (cached)."""
+    return FunctionRegistry(name_index.FUNCTIONS_BY_MODULE)
 
 
 def resolve_function(name: str, arguments: Mapping[str, object]) -> TableFunction:
@@ -54,19 +85,47 @@ def check_algorithm(function: str, name: str) -> None:
         StreamAlgorithmNotAllowedError: It is a stream algorithm.
         UnknownAlgorithmError: It is no algorithm.
     """
-    algorithms = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
-    if name in algorithms:
+    if name in table_functions() and table_functions()[name].algorithm == name:
         return
     if name in {f.stream_algorithm for f in table_functions().values()}:
         raise errors.StreamAlgorithmNotAllowedError(function, name)
-    raise errors.UnknownAlgorithmError(name, algorithms)
+    raise errors.UnknownAlgorithmError(name, sorted({f.algorithm for f in table_functions().values() if f.algorithm}))
+
+
+# --- the index ---------------------------------------------------------------------------------------------
+
+
+def find_declarations() -> dict[str, str]:
+    """Import all modules that declare table functions, and return their names by module, as `name_index` has them.
+
+    Raises:
+        ValueError: Two declarations have one name.
+    """
+    names_by_module: dict[str, str] = {}
+    modules: dict[str, str] = {}
+    for module in _declaring_modules():
+        names = tuple(function.name for function in _declared_functions(module))
+        for name in names:
+            if name in modules:
+                raise ValueError(f"{name} is declared twice, the second time in {module.__name__}")
+            modules[name] = module.__name__
+        names_by_module[module.__name__.removeprefix("dbanon.")] = " ".join(names)
+    return names_by_module
+
+
+def _declared_functions(module: Any) -> tuple[TableFunction, ...]:
+    """Return the functions that a module declares in `FUNCTIONS`.
+
+    `FUNCTIONS` is a tuple, or a function that returns it where the declarations follow from other registrations.
+    """
+    declarations = module.FUNCTIONS
+    return tuple(declarations() if callable(declarations) else declarations)
 
 
 def _declaring_modules() -> Iterator[Any]:
     """Import and yield the modules of PACKAGES with an attribute `FUNCTIONS`, the declarations of table functions.
 
-    `FUNCTIONS` is a tuple, or a function that returns it where the declarations follow from other registrations.
-    Modules whose text has no such attribute are not imported, because importing them would slow down `attach`.
+    Modules whose text has no such attribute are not imported.
     """
     for package_name in PACKAGES:
         package = import_module(f"dbanon.{package_name}")

@@ -15,9 +15,8 @@ from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
 from dbanon.udf import cluster_input
-from dbanon.udf.arrow_columns import to_arrow
+from dbanon.udf.arrow_columns import to_arrow, typed_column
 from dbanon.udf.cluster_input import integer_field, list_array
-from dbanon.udf.influence import with_influence
 
 PARTS_TYPE = pa.list_(
     pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())])
@@ -69,7 +68,7 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
         domains: The domain (meaning of the codes) of each attribute, then of each sensitive column.
     """
     if records is None:  # a refresh to which nothing came
-        return pa.array([{"parts": []}], ANSWER_TYPE)
+        return typed_column([{"parts": []}], ANSWER_TYPE)
     table, order = cluster_input.encode_records(request, records, domains)
     algorithm = algorithms.find(request["algorithm"])
     constraint = request_constraint(request)
@@ -79,6 +78,8 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
             _part_rows(integer_field(records, "gid")[order], integer_field(records, "size")[order], runs)
         )
     if request["forest"] is not None:
+        from dbanon.udf.influence import with_influence
+
         table = with_influence(table, request)
     runs = _find_clusters(request, table, constraint)
     noise, noise_rows = request["noise"], None
@@ -101,7 +102,7 @@ def request_constraint(request: dict[str, Any]) -> Constraint:
     return Constraint(request["k"], models, request["joint"])
 
 
-def _answer_array(parts: Any, wide_rows: list[dict[str, object]] | None = None, noise_rows: Any = None) -> Any:
+def _answer_array(parts: Any, wide_rows: Any = None, noise_rows: Any = None) -> Any:
     """Put the clusters of one table into an Arrow array of ANSWER_TYPE with length one, without an error.
 
     Args:
@@ -112,7 +113,7 @@ def _answer_array(parts: Any, wide_rows: list[dict[str, object]] | None = None, 
     return pa.StructArray.from_arrays(
         [
             list_array(parts, PARTS_TYPE),
-            pa.array([wide_rows], WIDE_TYPE) if wide_rows else pa.nulls(1, WIDE_TYPE),
+            pa.nulls(1, WIDE_TYPE) if not wide_rows else list_array(wide_rows, WIDE_TYPE),
             pa.nulls(1, NOISE_TYPE) if noise_rows is None else list_array(noise_rows, NOISE_TYPE),
             pa.nulls(1, pa.string()),
         ],
@@ -125,12 +126,11 @@ def _noise_rows(noisy_records: algorithms.NoisyRecords) -> Any:
 
     Values that have no code (-1) or no position (NaN) are NULL.
     """
-    n_rows, n_attributes = noisy_records.code.shape
-    offsets = pa.array(np.arange(n_rows + 1, dtype=np.int32) * n_attributes)
+    shape = noisy_records.code.shape
     code, position = noisy_records.code.reshape(-1), noisy_records.position.reshape(-1)
-    list_values = (pa.array(code, mask=code < 0), pa.array(position, mask=np.isnan(position)))
-    arrays = [pa.array(noisy_records.cluster.astype(np.int32)), pa.array(noisy_records.seat.astype(np.int32))]
-    arrays += [pa.ListArray.from_arrays(offsets, values) for values in list_values]
+    list_values = (to_arrow(code, code < 0), to_arrow(position, np.isnan(position)))
+    arrays = [to_arrow(noisy_records.cluster.astype(np.int32)), to_arrow(noisy_records.seat.astype(np.int32))]
+    arrays += [_attribute_lists(values, *shape) for values in list_values]
     return pa.StructArray.from_arrays(arrays, fields=list(NOISE_TYPE.value_type))
 
 
@@ -151,10 +151,8 @@ def _noise_key(request: dict[str, Any], table: encoded_table.EncodedTable, ties:
     return digest.digest()
 
 
-def _wide_rows(
-    table: encoded_table.EncodedTable, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds
-) -> list[dict[str, object]]:
-    """Return the rows of `wide` (see WIDE_TYPE): the published ranges of clusters that publish more than they contain.
+def _wide_rows(table: encoded_table.EncodedTable, clusters: encoded_table.Ints, ends: algorithms.PublishedEnds) -> Any:
+    """Return a struct array of `wide`: the published ranges of clusters that publish more than they contain.
 
     Args:
         table: The encoded table.
@@ -162,13 +160,21 @@ def _wide_rows(
         ends: The least and greatest published code and the published node of each of these clusters in each attribute.
 
     Returns:
-        One dict per cluster, with the lists `low`, `high` and `raised` (nodes) by attribute. A node is replaced by -2
+        One row per cluster, with the lists `low`, `high` and `raised` (nodes) by attribute. A node is replaced by -2
         (`*`) where the codes reach from a value to NULL.
     """
     null_codes = np.array([a.values for a in table.attributes])
     raised_nodes = np.where((ends.low < null_codes) & (ends.high == null_codes), -2, ends.raised_nodes)
-    rows = zip(clusters.tolist(), ends.low.tolist(), ends.high.tolist(), raised_nodes.tolist(), strict=True)
-    return [{"cluster": c, "low": low, "high": high, "raised": node} for c, low, high, node in rows]
+    lists = [
+        _attribute_lists(to_arrow(a.reshape(-1).astype(np.int32)), *a.shape)
+        for a in (ends.low, ends.high, raised_nodes)
+    ]
+    return pa.StructArray.from_arrays([to_arrow(clusters.astype(np.int32)), *lists], fields=list(WIDE_TYPE.value_type))
+
+
+def _attribute_lists(values: Any, n_rows: int, n_attributes: int) -> Any:
+    """Return an Arrow array of `n_rows` lists of `n_attributes` values each, which `values` has one after the other."""
+    return pa.ListArray.from_arrays(to_arrow(np.arange(n_rows + 1, dtype=np.int32) * n_attributes), values)
 
 
 def _part_rows(group_ids: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.RunLengthLabels) -> Any:

@@ -13,7 +13,7 @@ from dbanon import errors
 from dbanon.encoding import encoded_table
 from dbanon.encoding.request_defaults import complete_request
 from dbanon.runtime import interrupts, session
-from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy
+from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy, typed_column
 
 
 def encode_records(
@@ -116,11 +116,11 @@ def answer_requests(requests: Any, answer_request: Callable[[dict[str, Any], int
             answer_arrays.append(answer_request(request, i))
         except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
             answer_arrays.append(
-                pa.array([{"error": str(errors.StatementInterruptedError(request["function"]))}], type_)
+                typed_column([{"error": str(errors.StatementInterruptedError(request["function"]))}], type_)
             )
         except errors.DbanonError as error:
-            answer_arrays.append(pa.array([{"error": str(error)}], type_))
-    return pa.concat_arrays(answer_arrays) if answer_arrays else pa.array([], type_)
+            answer_arrays.append(typed_column([{"error": str(error)}], type_))
+    return pa.concat_arrays(answer_arrays) if answer_arrays else pa.nulls(0, type_)
 
 
 def interrupt_check(request: dict[str, Any]) -> AbstractContextManager[Callable[[], None]]:

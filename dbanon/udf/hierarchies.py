@@ -18,7 +18,7 @@ import pyarrow as pa
 from dbanon.encoding.encoded_table import AnyInts
 from dbanon.encoding.preorder import Preorder, preorder_tree
 from dbanon.policy.hierarchies.messages import MALFORMED
-from dbanon.udf.arrow_columns import boolean_column, list_items, text_column, to_arrow, to_bitmap, to_numpy
+from dbanon.udf.arrow_columns import boolean_column, list_items, text_column, to_arrow, to_numpy, typed_column
 from dbanon.udf.cluster_input import as_array, list_array
 
 _INT, _TEXT, _INTS = pa.int32(), pa.string(), pa.list_(pa.int32())
@@ -70,7 +70,7 @@ def dbanon_trees(requests: Any, values: Any, stored: Any) -> Any:
         _read_trees(json.loads(requests[i].as_py()), values.slice(i, 1), stored.slice(i, 1))
         for i in range(len(requests))
     ]
-    return pa.concat_arrays(answers) if answers else pa.array([], TREES)
+    return pa.concat_arrays(answers) if answers else pa.nulls(0, TREES)
 
 
 def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
@@ -267,9 +267,7 @@ def _integer_column(values: AnyInts) -> Any:
 
 def _nullable_column(values: AnyInts) -> Any:
     """Return an array as an Arrow array of 32-bit integers, with NULL for negative numbers."""
-    return pa.Array.from_buffers(
-        _INT, len(values), [to_bitmap(values >= 0), pa.py_buffer(np.asarray(values, np.int32))]
-    )
+    return to_arrow(np.asarray(values, np.int32), values < 0)
 
 
 # --- values -----------------------------------------------------------------------------------------------
@@ -390,7 +388,7 @@ def _fact_row(number: int, tree: HierarchyTree, matched: MatchedValues, is_sensi
         "uncovered": matched.n_uncovered,
         "several_nodes": matched.n_several_nodes,
     }
-    return pa.array([row], FACT)
+    return typed_column([row], FACT)
 
 
 def _malformed_reason(tree: HierarchyTree, matched: MatchedValues, is_sensitive: bool) -> str | None:

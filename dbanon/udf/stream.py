@@ -84,7 +84,7 @@ def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
         is_old = (state.class_ids >= 0) & (state.class_ids < len(segment.classes))
         republished[is_old] = segment.classes[state.class_ids[is_old]]
     columns = [to_arrow(arrivals.arrived), to_arrow(state.class_ids.astype(np.int32)), to_arrow(state.published_at)]
-    columns.append(pa.array(republished, mask=republished < 0))
+    columns.append(to_arrow(republished, republished < 0))
     records = pa.StructArray.from_arrays(columns, fields=list(RECORDS_TYPE.value_type))
     return pa.StructArray.from_arrays(
         [cluster_input.list_array(records, RECORDS_TYPE), pa.nulls(1, pa.string())], fields=list(STREAM_TYPE)

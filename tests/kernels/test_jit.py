@@ -64,3 +64,42 @@ def test_other_numba_compiles_parts_consistently(is_known: bool, monkeypatch: py
     compiled = numba.njit(lambda x: twice(x) + twice(x + 1))
     assert compiled(3) == 14
     assert len(twice.dispatcher.signatures) == 1
+
+
+KERNELS = textwrap.dedent(
+    """
+    import sys
+    import numpy as np
+    from dbanon.kernels.jit import kernel
+
+    @kernel
+    def doubled(values):
+        result = np.empty(len(values), np.int64)
+        for i in range(len(values)):
+            result[i] = 2 * values[i]
+        return result
+
+    @kernel
+    def doubled_total(values):
+        return doubled(values).sum()
+
+    values = np.arange(5)
+    print(doubled(values).tolist(), "numba.np.arrayobj" in sys.modules, sum(doubled.stats.cache_hits.values()))
+    if sys.argv[1] == "second":
+        print(doubled_total(values), doubled(values[::2]).tolist())
+    """
+)
+
+
+@pytest.mark.skipif(not jit.IS_KNOWN_NUMBA, reason="the cache is for numba 0.68")
+def test_loading_kernel_skips_declarations_of_numba(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    outputs = [
+        subprocess.run(
+            [sys.executable, path, process], capture_output=True, text=True, env=environment, check=True
+        ).stdout.splitlines()
+        for process in ("first", "second")
+    ]
+    assert outputs == [["[0, 2, 4, 6, 8] True 0"], ["[0, 2, 4, 6, 8] False 1", "20 [0, 4, 8]"]]

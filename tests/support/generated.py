@@ -18,8 +18,9 @@ from pathlib import Path
 
 from dbanon import algorithms
 from dbanon.algorithms import streams
-from dbanon.algorithms.base.registry import FAMILIES, RECONSTRUCTED, Algorithm
+from dbanon.algorithms.base.registry import FAMILIES, RECONSTRUCTED, Algorithm, find_algorithm_modules
 from dbanon.cli.manual import bibliography, function_page
+from dbanon.table_functions import registry
 from dbanon.table_functions.registry import table_functions
 from tests.bench import guide
 from tests.support import picture
@@ -147,8 +148,42 @@ def write_manual() -> None:
             path.write_bytes(page)
 
 
+NAME_INDEX = ROOT / "dbanon" / "table_functions" / "name_index.py"
+_NAME_INDEX_TEXT = '''"""Where table functions and algorithms are declared, so that one of them can be imported alone.
+
+Generated: `python -m tests.support.generated` writes this module.
+"""
+
+from collections.abc import Mapping
+
+FUNCTIONS_BY_MODULE: Mapping[str, str] = {
+%s}
+"""The names of the table functions of each module, separated by blanks, in the order of the manual."""
+
+ALGORITHM_MODULES: Mapping[str, str] = {
+%s}
+"""The module of each algorithm for tables, in `dbanon.algorithms`, by name."""
+'''
+
+
+def name_index() -> str:
+    """Return the text of the module `name_index`: the names of table functions and algorithms by module."""
+    algorithm_modules = find_algorithm_modules()  # registers all algorithms, before their functions are declared
+    functions = []
+    for module, names in registry.find_declarations().items():
+        text = textwrap.indent(textwrap.fill(names, 112, break_on_hyphens=False), " " * 8)
+        functions.append(f'    "{module}": """\n{text}\n    """,\n')
+    entries = (f'    "{name}": "{module}",\n' for name, module in algorithm_modules.items())
+    return _NAME_INDEX_TEXT % ("".join(functions), "".join(entries))
+
+
 def main() -> None:
     """Write everything that is generated from the registry."""
+    index = name_index()
+    if index != NAME_INDEX.read_text(encoding="utf-8"):
+        NAME_INDEX.write_text(index, encoding="utf-8")
+        subprocess.run([sys.executable, "-m", "tests.support.generated"], check=True, cwd=ROOT)  # with the new index
+        return
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     picture.write()

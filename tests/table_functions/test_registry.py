@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ import dbanon
 import dbanon.audit
 from dbanon.api import frame_references
 from dbanon.cli.manual import function_page
-from dbanon.table_functions import registry
+from dbanon.release import functions
+from dbanon.table_functions import name_index, registry
 from dbanon.table_functions.registry import table_functions
+from tests.support import generated
 
 MODULE = '''"""How often a number is in a column."""
 
@@ -53,6 +57,7 @@ def feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     def add(name: str, text: str) -> None:
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        monkeypatch.setattr(name_index, "FUNCTIONS_BY_MODULE", registry.find_declarations())
         for cached in caches:
             cached.cache_clear()
 
@@ -90,11 +95,42 @@ def test_registry_does_not_import_module_without_functions(feature: Any) -> None
 
 def test_registry_refuses_function_name_declared_twice(feature: Any) -> None:
     feature("numbers_of_a_column", MODULE)
-    feature("numbers_too", MODULE)
     with pytest.raises(
         ValueError, match=r"occurrences is declared twice, the second time in dbanon\.audit\.numbers_too"
     ):
-        table_functions()
+        feature("numbers_too", MODULE)
+
+
+def test_name_index_is_that_of_declared_functions() -> None:
+    assert generated.name_index() == generated.NAME_INDEX.read_text("utf-8"), "python -m tests.support.generated"
+
+
+def test_lookup_of_function_equals_its_declaration() -> None:
+    declared = {f.name: f for f in functions.FUNCTIONS()}
+    for name in ("best", "kacpc_metrics", "kmeans_no2_classes", "anonymize_metrics", "inference"):
+        found = registry.FunctionRegistry(name_index.FUNCTIONS_BY_MODULE)[name]
+        assert replace(found, specialize=None) == replace(declared[name], specialize=None)
+        assert (found.specialize is None) == (declared[name].specialize is None)
+    with pytest.raises(KeyError):
+        table_functions()["best_mistakes"]
+
+
+CALL = """
+import sys
+import dbanon
+con = dbanon.connect()
+con.execute("CREATE TABLE t AS SELECT i % 7 AS a FROM range(60) r (i)")
+con.execute("FROM mondrian('t', k = 5, qi = ['a'])").fetchall()
+families = {name.split(".")[2] for name in sys.modules if name.startswith("dbanon.algorithms.") and name.count(".") > 2}
+packages = {name.split(".")[1] for name in sys.modules if name.startswith("dbanon.")}
+print(sorted(families & {"agglomerative", "diversity", "hybrid", "single_dimension", "streams"}))
+print(sorted(packages & {"audit", "ledger", "publishing"}))
+"""
+
+
+def test_call_imports_only_its_own_algorithm() -> None:
+    completed = subprocess.run([sys.executable, "-c", CALL], capture_output=True, text=True, check=True)
+    assert completed.stdout.splitlines()[-2:] == ["[]", "[]"]
 
 
 def test_registered_functions_belong_to_feature_packages() -> None:

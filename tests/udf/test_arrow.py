@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy
+from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy, typed_column
 
 
 @pytest.mark.parametrize("type_", [pa.int32(), pa.int64(), pa.uint64(), pa.float64(), pa.uint8()])
@@ -43,6 +43,37 @@ def test_packed_values_form_column() -> None:
         column = to_arrow(values)
         column.validate(full=True)
         assert column.null_count == 0 and column.to_pylist() == values.tolist()
+
+
+def test_nulls_of_packed_values_are_masked() -> None:
+    for values in (np.arange(10)[::2], np.arange(5, dtype=np.int32), np.arange(5.0)):
+        column = to_arrow(values, values > 3)
+        column.validate(full=True)
+        assert column.to_pylist() == [None if value > 3 else value for value in values.tolist()]
+
+
+_PERSON = pa.struct([("name", pa.string()), ("ages", pa.list_(pa.int32())), ("flag", pa.bool_())])
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        ([1, None, -3], pa.int64()),
+        ([None, 0.5], pa.float64()),
+        (["", None, "\u00e9\u4e2d", "x" * 9], pa.string()),
+        ([True, None, False] * 4, pa.bool_()),
+        ([[1, None], None, [], [4]], pa.list_(pa.int32())),
+        ([{"name": "a", "ages": [1], "flag": True}, None, {"ages": None}, {}], _PERSON),
+        ([[{"name": None}, None], None], pa.list_(_PERSON)),
+        ([{"inner": {"name": "a"}}, {"inner": None}], pa.struct([("inner", _PERSON)])),
+        ([], _PERSON),
+        ([], pa.string()),
+    ],
+)
+def test_typed_column_equals_column_of_pyarrow(values: list[Any], type_: Any) -> None:
+    column = typed_column(values, type_)
+    column.validate(full=True)
+    assert column.type == type_ and column.to_pylist() == pa.array(values, type_).to_pylist()
 
 
 CALL = textwrap.dedent(

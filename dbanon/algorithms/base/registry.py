@@ -20,6 +20,7 @@ from dbanon.algorithms.base.noise import Noise
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.constraint import Constraint
+from dbanon.table_functions import name_index
 from dbanon.table_functions.parameter_types import MAX_SEED, Boolean, Choice, Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -333,8 +334,7 @@ class Algorithm:
 
 _REGISTRY: dict[str, Algorithm] = {}
 
-REFERENCES: list[Mapping[str, str]] = []
-"""Papers that only one algorithm cites, with the fields of dbanon/cli/manual/references.toml."""
+_REFERENCES: list[Mapping[str, str]] = []
 
 
 _COMPLEXITY = re.compile(r"O\([^.]* memory")
@@ -346,7 +346,7 @@ def register(run: AlgorithmFunction, *, references: Iterable[Mapping[str, str]] 
 
     Args:
         run: The algorithm.
-        references: Entries of `REFERENCES`: papers that only this algorithm cites.
+        references: Papers that only this algorithm cites (see `references`).
         **fields: Fields of `Algorithm`. By default the name is that of the function, the family that of its folder,
             the complexity the last one that the docstring states (as "O(n^2) time, O(n) memory"), and the algorithm
             is deterministic unless it has the parameter `seed`.
@@ -364,7 +364,7 @@ def register(run: AlgorithmFunction, *, references: Iterable[Mapping[str, str]] 
     if algorithm.name in _REGISTRY:
         raise ValueError(f"{algorithm.name} is registered already")
     _REGISTRY[algorithm.name] = algorithm
-    REFERENCES.extend(references)
+    _REFERENCES.extend(references)
     return algorithm
 
 
@@ -375,17 +375,33 @@ def discover(*packages: ModuleType) -> None:
             importlib.import_module(module.name)
 
 
+def find_algorithm_modules() -> dict[str, str]:
+    """Import the modules of all families; return the module of each algorithm by name, as `name_index` has them."""
+    discover(*(importlib.import_module(f"dbanon.algorithms.{family}") for family in FAMILIES))
+    return {name: _REGISTRY[name].run.__module__.removeprefix("dbanon.algorithms.") for name in sorted(_REGISTRY)}
+
+
 def algorithms() -> tuple[Algorithm, ...]:
-    """Return all registered algorithms, sorted by name."""
+    """Return all algorithms, sorted by name; the modules of all of them are imported."""
+    for module in dict.fromkeys(name_index.ALGORITHM_MODULES.values()):
+        importlib.import_module(f"dbanon.algorithms.{module}")
     return tuple(_REGISTRY[name] for name in sorted(_REGISTRY))
 
 
 def find(name: str) -> Algorithm:
-    """Return the algorithm with this name.
+    """Return the algorithm with this name; its module is imported.
 
     Raises:
         UnknownAlgorithmError: There is none.
     """
+    if name not in _REGISTRY and name in name_index.ALGORITHM_MODULES:
+        importlib.import_module(f"dbanon.algorithms.{name_index.ALGORITHM_MODULES[name]}")
     if name not in _REGISTRY:
-        raise errors.UnknownAlgorithmError(name, sorted(_REGISTRY))
+        raise errors.UnknownAlgorithmError(name, sorted({*name_index.ALGORITHM_MODULES, *_REGISTRY}))
     return _REGISTRY[name]
+
+
+def references() -> list[Mapping[str, str]]:
+    """Return the papers that only one algorithm cites, with the fields of dbanon/cli/manual/references.toml."""
+    algorithms()
+    return _REFERENCES

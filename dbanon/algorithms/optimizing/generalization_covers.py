@@ -266,9 +266,20 @@ class CoverLattice:
         `node_items` have.
         """
         codes = self.columns[j][node_items.rows]
-        keys, losses = self.keys[j], self.losses[j]
-        new_losses = node_items.losses + losses[level][codes] - losses[old_level][codes]
-        return NodeItems(node_items.rows, node_items.keys ^ keys[old_level][codes] ^ keys[level][codes], new_losses)
+        arrays = (self.keys[j][old_level], self.keys[j][level], self.losses[j][old_level], self.losses[j][level])
+        is_by_code = len(codes) > len(arrays[0])  # fewer operations on all codes than on those of the items
+        old_keys, new_keys, old_losses, new_losses = arrays if is_by_code else (values[codes] for values in arrays)
+        key_change, loss_change = old_keys ^ new_keys, new_losses - old_losses
+        if is_by_code:
+            key_change, loss_change = key_change[codes], loss_change[codes]
+        return NodeItems(node_items.rows, node_items.keys ^ key_change, node_items.losses + loss_change)
+
+    def with_levels(self, node_items: NodeItems, old_node: Node, node: Node) -> NodeItems:
+        """Return the same items (sets of equal records) on `node`; `node_items` are on `old_node`."""
+        for j, (old_level, level) in enumerate(zip(old_node, node, strict=True)):
+            if level != old_level:
+                node_items = self.with_level(node_items, j, old_level, level)
+        return node_items
 
     def cover_gain(self, node_items: NodeItems, j: int, old_level: int, level: int, worth: int) -> tuple[int, int]:
         """Return the gain with attribute `j` on `level` instead of `old_level`, and a bound for lower nodes.
@@ -293,14 +304,18 @@ class CoverLattice:
         records, total = covered_records(node_items, change, self.counts, self.min_records, self.table, self.places)
         return int(records) * worth - int(total), int(records) * worth
 
-    def covered_items(self, node_items: NodeItems) -> NodeItems:
-        """Return those items (sets of equal records) that were in large groups in the last call of `cover_gain`.
+    def is_covered(self, node_items: NodeItems) -> Any:
+        """Return a mask of the items (sets of equal records) that the last call of `cover_gain` found in large groups.
 
         A group is large if it has at least `min_records` records. `node_items` must be the items of that call.
         """
         from dbanon.kernels.cover_gain import COUNT_MASK
 
-        return node_items.subset((self.table[self.places[: len(node_items.rows)]] & COUNT_MASK) >= self.min_records)
+        return (self.table[self.places[: len(node_items.rows)]] & COUNT_MASK) >= self.min_records
+
+    def covered_items(self, node_items: NodeItems) -> NodeItems:
+        """Return those items (sets of equal records) that `is_covered` selects."""
+        return node_items.subset(self.is_covered(node_items))
 
 
 def _by_code(n_values: int, present: Ints, present_values: Ints) -> Ints:
@@ -342,27 +357,28 @@ def _build_cover(lattice: CoverLattice, worth: int, worth_factor: float) -> tupl
         The turn in which each item is covered, and the key of its group (0 for the last group).
     """
     turn, key = np.zeros((2, len(lattice.counts)), np.int64)
-    uncovered, n_turns = np.arange(len(lattice.counts)), 0
+    uncovered, n_turns = lattice.items_on(lattice.top, np.arange(len(lattice.counts))), 0
     records, max_looks = int(lattice.counts.sum()), lattice.n_looks + 2 * lattice.max_looks
     while (
         records >= 2 * lattice.min_records
         and worth <= MAX_WORTH_SHARE * lattice.max_loss
         and lattice.n_looks <= max_looks
     ):
-        node, gained = _descend(lattice, lattice.top, lattice.items_on(lattice.top, uncovered), worth)
-        node, gained = _climb(lattice, node, gained, worth, uncovered)
-        node_items = lattice.items_on(node, uncovered)
+        node, gained = _descend(lattice, lattice.top, uncovered, worth)
+        node_items = lattice.with_levels(uncovered, lattice.top, node)
+        node, node_items, gained = _climb(lattice, node, node_items, gained, worth)
         lattice.cover_gain(node_items, 0, node[0], node[0], worth)
-        node_items = lattice.covered_items(node_items)
+        is_covered = lattice.is_covered(node_items)
+        node_items = node_items.subset(is_covered)
         n_covered = int(lattice.counts[node_items.rows].sum())
         if gained <= 0 or n_covered < MIN_COVERED_SHARE * records:
             worth = int(worth * worth_factor) + 1
             continue
         turn[node_items.rows], key[node_items.rows] = n_turns, node_items.keys
-        uncovered = np.setdiff1d(uncovered, node_items.rows, assume_unique=True)
+        uncovered = uncovered.subset(~is_covered)
         records -= n_covered
         n_turns += 1
-    turn[uncovered] = n_turns
+    turn[uncovered.rows] = n_turns
     return turn, key
 
 
@@ -388,16 +404,18 @@ def _descend(lattice: CoverLattice, node: Node, node_items: NodeItems, worth: in
         step_gain, max_gain, step = max(steps, default=(0, 0, 0))
         if max_gain <= gained:
             return best, gained
-        node_items = lattice.with_level(node_items, -step, node[-step], node[-step] - 1)
-        node = _with_level(node, -step, node[-step] - 1)
+        j, level = -step, node[-step]
+        lattice.cover_gain(node_items, j, level, level - 1, worth)
+        node_items = lattice.with_level(lattice.covered_items(node_items), j, level, level - 1)
+        node = _with_level(node, j, level - 1)
         if step_gain > gained:
             best, gained = node, step_gain
-        lattice.cover_gain(node_items, 0, node[0], node[0], worth)
-        node_items = lattice.covered_items(node_items)
 
 
-def _climb(lattice: CoverLattice, node: Node, gained: int, worth: int, uncovered: Ints) -> tuple[Node, int]:
-    """Improve a node by hill climbing, and return the final node and its gain.
+def _climb(
+    lattice: CoverLattice, node: Node, node_items: NodeItems, gained: int, worth: int
+) -> tuple[Node, NodeItems, int]:
+    """Improve a node by hill climbing, and return the final node, the items on it, and its gain.
 
     A node is a level for each attribute. Each round takes the step that gains most: it raises one attribute by a level,
     or raises one and lowers another. The search ends if no step gains more, or once the number of
@@ -407,24 +425,23 @@ def _climb(lattice: CoverLattice, node: Node, gained: int, worth: int, uncovered
     Args:
         lattice: The lattice.
         node: The node to begin with.
+        node_items: The items (sets of equal records) that are not covered yet, on this node.
         gained: Its gain; nothing is tried if it is 0.
         worth: Gain of a covered record before its loss is subtracted.
-        uncovered: The items (sets of equal records) that are not covered yet.
     """
     max_looks = lattice.n_looks + lattice.max_looks // 4
     while gained > 0 and lattice.n_looks <= max_looks:
-        node_items, best, best_node = lattice.items_on(node, uncovered), gained, node
+        best, best_node = gained, node
         for i in range(len(node)):
             if node[i] == lattice.top[i]:
                 continue
             above = _with_level(node, i, node[i] + 1)
-            raised_items = lattice.with_level(node_items, i, node[i], above[i])
-            step_gain, max_gain = lattice.cover_gain(raised_items, i, above[i], above[i], worth)
+            step_gain, max_gain = lattice.cover_gain(node_items, i, node[i], above[i], worth)
             if step_gain > best:
                 best, best_node = step_gain, above
             if max_gain <= best:
                 continue
-            raised_items = lattice.covered_items(raised_items)
+            raised_items = lattice.with_level(lattice.covered_items(node_items), i, node[i], above[i])
             for j in range(len(node)):
                 if j != i and above[j] > 0:
                     step_gain, _ = lattice.cover_gain(raised_items, j, above[j], above[j] - 1, worth)
@@ -432,8 +449,9 @@ def _climb(lattice: CoverLattice, node: Node, gained: int, worth: int, uncovered
                         best, best_node = step_gain, _with_level(above, j, above[j] - 1)
         if best == gained:
             break
+        node_items = lattice.with_levels(node_items, node, best_node)
         node, gained = best_node, best
-    return node, gained
+    return node, node_items, gained
 
 
 def _with_level(node: Node, j: int, level: int) -> Node:

@@ -5,7 +5,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from dbanon.algorithms.base.registry import REFERENCES
+from dbanon.algorithms.base.registry import references
 from dbanon.cli.manual.function_page import escape_markdown
 
 
@@ -42,7 +42,7 @@ class Reference:
 
 _REFERENCES_FILE = tomllib.loads(Path(__file__).with_name("references.toml").read_text(encoding="utf-8"))
 
-PAPERS = tuple(Reference(**paper) for paper in (*_REFERENCES_FILE["papers"], *REFERENCES))
+PAPERS = tuple(Reference(**paper) for paper in (*_REFERENCES_FILE["papers"], *references()))
 """The entries to which the pages link wherever they are cited."""
 
 WORKS = tuple(
