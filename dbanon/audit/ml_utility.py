@@ -47,6 +47,7 @@ def ml_utility_sql(call: Call) -> Sql:
         "seed": options["seed"],
         "train": options.number("train"),
         "most": options["records"],
+        "clusters": options["clusters"],
     }
     return Sql(
         fill(
@@ -129,7 +130,14 @@ FUNCTIONS = (
                 0.67,
             ),
             Parameter("records", Integer(2), "Greatest number of records from which a model learns.", 100_000),
-            Parameter("seed", Integer(0, MAX_SEED), "Seed of the split and of the forest.", 1),
+            Parameter("seed", Integer(0, MAX_SEED), "Seed of the split, of the forest and of k-means.", 1),
+            Parameter(
+                "clusters",
+                Integer(2),
+                "Number of clusters into which k-means divides the records, to compare those of the release with those "
+                "of the source; default: none.",
+                example="clusters = 5",
+            ),
         ),
         "Returns how well a model that learned from a release predicts a column of raw records, compared with a "
         "model that learned from the source and with the most frequent value.",

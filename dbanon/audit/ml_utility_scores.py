@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dbanon.audit import cluster_validity
 from dbanon.audit.prediction import N_TREES, Floats, Ints, forest_labels
 
 
@@ -105,6 +106,9 @@ class Score:
             that are right) and recall (share of its records predicted correctly).
         n_training: Number of records that the model was trained on.
         n_tested: Number of records that it was tested on.
+        davies_bouldin: Davies-Bouldin index of the clusters in which k-means on the training records divides the test
+            records; None without `Training.n_clusters`, for "majority", and if all are in one cluster.
+        cluster_agreement: Adjusted Rand index of these clusters and those by the training records of the source.
     """
 
     trained_on: str
@@ -113,15 +117,25 @@ class Score:
     f_measure: float
     n_training: int
     n_tested: int
+    davies_bouldin: float | None = None
+    cluster_agreement: float | None = None
 
 
 @dataclass(frozen=True)
 class Training:
-    """Settings of the training: the share of the source's records to train on, their maximum number, and the seed."""
+    """Settings of the training.
+
+    Attributes:
+        share: Share of the source's records to train on.
+        max_records: Maximum number of training records.
+        seed: Seed of the random numbers.
+        n_clusters: Number of clusters of k-means; None: none are made.
+    """
 
     share: float
     max_records: int
     seed: int
+    n_clusters: int | None = None
 
 
 MIN_LEAF_RECORDS = 10
@@ -157,7 +171,7 @@ def score_models(
         function: The calling function, for messages.
         source: The records of the source, at least two.
         release: The records of the release.
-        training: Share and maximum number of training records, and the seed.
+        training: Share and maximum number of training records, the seed, and the number of clusters.
         on_tree: Called before each tree; raises if the call is interrupted.
         check: Called often; raises if the call is interrupted.
 
@@ -191,6 +205,36 @@ def score_models(
         else:
             predicted = np.full(len(test_records.labels), -1)
         results.append(_score(name, rows, test_records, predicted))
+    if training.n_clusters is None:
+        return results
+    return [results[0], *_with_clusters(results[1:], training_sets, test_records, training, check)]
+
+
+def _with_clusters(
+    scores: Sequence[Score],
+    training_sets: Sequence[WeightedRecords],
+    test_records: WeightedRecords,
+    training: Training,
+    check: Callable[[], None],
+) -> list[Score]:
+    """Return the scores of source and release with those of the clusters that k-means finds in their training records.
+
+    Each test record is in the cluster of the nearest center. Scores of a training set without records are unchanged.
+    """
+    results, first = list(scores), None
+    for i, rows in enumerate(training_sets):
+        if not len(rows.labels):
+            continue
+        centers = cluster_validity.kmeans_centers(
+            rows.features, rows.counts, training.n_clusters or 1, np.random.default_rng(training.seed), check
+        )
+        clusters = cluster_validity.nearest_centers(test_records.features, centers)
+        first = clusters if first is None else first
+        results[i] = replace(
+            scores[i],
+            davies_bouldin=cluster_validity.davies_bouldin(test_records.features, test_records.counts, clusters),
+            cluster_agreement=cluster_validity.adjusted_rand(first, clusters, test_records.counts),
+        )
     return results
 
 

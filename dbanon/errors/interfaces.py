@@ -185,9 +185,9 @@ class DbtModelChangedError(DbanonError):
     """A dbt model whose call differs from the call of its published version."""
 
     message = (
-        "{name}: the published version was created by a call with other values of {differs:list}. A refresh keeps the "
-        "old call. Hint: dbt run --full-refresh creates the next version with the current call, clusters all records "
-        "again, and checks it against every earlier version."
+        "{name}: the published version was created by another call, which differs in {differs:list}. A refresh keeps "
+        "the old call. Hint: dbt run --full-refresh creates the next version with the current call, clusters all "
+        "records again, and checks it against every earlier version."
     )
     example = Situation(
         "dbt raises it if a model that is materialized as `anonymized` was changed since its last run.",

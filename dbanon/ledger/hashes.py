@@ -121,7 +121,7 @@ def stored_hash(cursor: Any, entry: LedgerEntry, key: str) -> str | None:
 def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
     """Return the hashes that were stored with a version; None if there are none.
 
-    The keys are the endings of table names, `ledger` for the ledger row, and `state` (see `views.version_state`).
+    The keys are the endings of table names, `ledger` for the ledger row, and `state` (see `version_state.py`).
     """
     if "hashes" not in catalog.columns_of(cursor, (entry.database, catalog.SCHEMA, "release")):
         return None

@@ -556,9 +556,12 @@ class Certificate:
                 for other, people in row["composition"].items()
                 if people
             ]
+            n_others = len(row["composition"])
             no_exposure = (
-                f"no one below k or l, together with {len(row['composition'])} other "
-                f"{plural_form(len(row['composition']), 'version', 'versions')} of the same people"
+                f"no one below k or l, together with {n_others} other {plural_form(n_others, 'version', 'versions')} "
+                "of the same people"
+                if n_others
+                else "no other version of the same people to compare with"
             )
             yield new_line(
                 "composition",
@@ -571,7 +574,9 @@ class Certificate:
         if row["version"] == 1:
             return
         kept_text = "records stayed in their classes"
-        origin = {"keep": kept_text, "hold": kept_text, "recluster": "clustered anew"}.get(row["refresh_mode"], "first")
+        origin = {"keep": kept_text, "hold": kept_text, "recluster": "clustered again"}.get(
+            row["refresh_mode"], "first"
+        )
         yield new_line("version before", f"{origin}; a reader who has both can subtract or intersect them")
         if not for_recipient:
             n_small_differences = row["small_differences"]

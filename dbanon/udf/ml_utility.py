@@ -27,6 +27,8 @@ SCORE_ROWS_TYPE = pa.list_(
             ("retained_gain", pa.float64()),
             ("n_train", pa.int64()),
             ("n_test", pa.int64()),
+            ("davies_bouldin", pa.float64()),
+            ("cluster_agreement", pa.float64()),
         ]
     )
 )
@@ -37,13 +39,14 @@ def dbanon_utility(requests: Any, inputs: Any) -> Any:
     """Train models on the source and on the release, and return their accuracies as an Arrow column of SCORES_TYPE.
 
     Args:
-        requests: JSON of each call: the share of training records, their greatest number, seed, session and function.
+        requests: JSON of each call: the share of training records, their greatest number, seed, number of clusters,
+            session and function.
         inputs: STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]): features, label
             and number of equal records; `box` has the lower ends, then the upper ends of the released features.
 
     Returns:
-        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, f_measure, retained_gain, n_train, n_test)[],
-        error VARCHAR); no rows if source or release is empty.
+        STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, f_measure, retained_gain, n_train, n_test,
+        davies_bouldin, cluster_agreement)[], error VARCHAR); no rows if source or release is empty.
     """
     inputs = as_array(inputs)
     return answer_requests(
@@ -82,7 +85,7 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
         """Train and test the models, with progress reports and a check for interrupts."""
         with interrupt_check(request) as check:
             on_step = progress.progress_steps(current_session, check, ml_utility_scores.N_STEPS)
-            train = ml_utility_scores.Training(request["train"], request["most"], request["seed"])
+            train = ml_utility_scores.Training(request["train"], request["most"], request["seed"], request["clusters"])
             return _CachedScores(
                 ml_utility_scores.score_models(request["function"], source, release, train, on_step, check)
             )
@@ -107,6 +110,8 @@ def _score_models(request: dict[str, Any], inputs: Any) -> dict[str, Any]:
                 else (s.accuracy - baseline) / (source_accuracy - baseline),
                 "n_train": s.n_training,
                 "n_test": s.n_tested,
+                "davies_bouldin": s.davies_bouldin,
+                "cluster_agreement": s.cluster_agreement,
             }
             for s in scores
         ]

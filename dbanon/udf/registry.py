@@ -75,7 +75,8 @@ ARROW_FUNCTIONS = (
     (
         _lazy_function("ml_utility", "dbanon_utility", "requests inputs"),
         "STRUCT(rows STRUCT(trained_on VARCHAR, accuracy DOUBLE, balanced_accuracy DOUBLE, f_measure DOUBLE, "
-        "retained_gain DOUBLE, n_train BIGINT, n_test BIGINT)[], error VARCHAR)",
+        "retained_gain DOUBLE, n_train BIGINT, n_test BIGINT, davies_bouldin DOUBLE, cluster_agreement DOUBLE)[], "
+        "error VARCHAR)",
     ),
     (
         _lazy_function("stream", "dbanon_stream", "requests rows *inputs"),

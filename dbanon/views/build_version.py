@@ -15,7 +15,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors.warnings import DisclosureWarning, warn
-from dbanon.ledger import hashes as ledger_hashes, same_source
+from dbanon.ledger import hashes as ledger_hashes, same_source, version_state
 from dbanon.ledger.composition import linked_versions, overlap, version_differences
 from dbanon.ledger.people import disjoint_sources, recognized_people, unknown_sources
 from dbanon.ledger.releases import LedgerEntry
@@ -29,7 +29,7 @@ from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
-from dbanon.views import compare_version, deferred_records, erasure, step_tables, version_state, warnings
+from dbanon.views import compare_version, deferred_records, erasure, step_tables, warnings
 from dbanon.views.compare_version import OLD_SUFFIX, VersionComparison, VersionOptions
 
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)

@@ -88,4 +88,7 @@ def review_lines(call: Call, spec: ReleaseSpec, target: tuple[str, str, str]) ->
     source_name = spec.source.shown
     name = target[2] if target[1] == "main" else f"{target[1]}.{target[2]}"
     lines = review.format_review(review_rows(call, spec), f"First release of {source_name} as {name}")
-    return [*lines, one_line(f"  FROM policy_review({text(source_name)}) has a statement that changes each.")]
+    return [
+        *lines,
+        one_line(f"  FROM policy_review({text(source_name)}) lists the statements that change these findings."),
+    ]

@@ -11,7 +11,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.algorithms import streams
 from dbanon.algorithms.streams.checkpoint import StreamSegment
-from dbanon.ledger import stream_marks, streams as stream_ledger
+from dbanon.ledger import stream_check, stream_marks, streams as stream_ledger
 from dbanon.ledger.stream_marks import ArrivalOrder, Mark
 from dbanon.ledger.streams import StreamEntry
 from dbanon.release.spec.published_columns import unused_name
@@ -22,7 +22,6 @@ from dbanon.source.catalog import Source
 from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, identifier, join_sql
 from dbanon.table_functions.options import Options
-from dbanon.views import stream_check
 
 _STEP = Sql('temp.main."dbanon step"')
 _NUMBER = Sql('"dbanon number of the row"')

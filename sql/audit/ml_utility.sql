@@ -177,7 +177,9 @@ scores AS MATERIALIZED (
 refusals AS MATERIALIZED (
     SELECT coalesce(p.message, s.scores.error) AS message FROM problems AS p CROSS JOIN scores AS s
 )
-SELECT s.trained_on, s.accuracy, s.balanced_accuracy, s.f_measure, s.retained_gain, s.n_train, s.n_test
+SELECT
+    s.trained_on, s.accuracy, s.balanced_accuracy, s.f_measure, s.retained_gain, s.n_train, s.n_test, s.davies_bouldin,
+    s.cluster_agreement
 FROM refusals AS p
 LEFT JOIN (SELECT unnest(scores.rows, recursive := true) FROM scores) AS s ON true
 WHERE CASE WHEN p.message IS NULL THEN true ELSE error(p.message) END

@@ -15,7 +15,10 @@ import dbanon
 from dbanon.audit import ml_utility_scores
 from dbanon.audit.ml_utility_scores import ReleasedRecords, Training, WeightedRecords
 
-COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "f_measure", "retained_gain", "n_train", "n_test"]
+COLUMNS = [
+    "trained_on", "accuracy", "balanced_accuracy", "f_measure", "retained_gain", "n_train", "n_test", "davies_bouldin",
+    "cluster_agreement",
+]  # fmt: skip
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
 
 
@@ -96,6 +99,16 @@ def test_ml_utility_depends_only_on_rows_and_seed(con: Any) -> None:
     assert metric_values(con, "safe", ", seed = 5") != first_scores
     subset = metric_values(con, "safe", ", records = 50, train = 0.5")
     assert subset["release"]["n_train"] == subset["source"]["n_train"] == 50 and subset["source"]["n_test"] == 1000
+
+
+def test_clusters_compared_if_requested(con: Any) -> None:
+    assert all(row["cluster_agreement"] is None for row in metric_values(con, "safe").values())
+    scores = metric_values(con, "safe", ", clusters = 4")
+    assert scores["majority"]["davies_bouldin"] is None
+    assert scores["source"]["cluster_agreement"] == 1 and scores["release"]["cluster_agreement"] > 0.7
+    blind = metric_values(con, "blind", ", clusters = 4")
+    assert blind["source"] == scores["source"]
+    assert blind["release"]["cluster_agreement"] < scores["release"]["cluster_agreement"]
 
 
 def test_ml_utility_accepts_bounds_and_missing_values(con: Any) -> None:
@@ -201,7 +214,7 @@ def test_unchanged_release_keeps_full_utility(con: Any) -> None:
     con.execute("CREATE OR REPLACE TABLE noisy (age INTEGER, of VARCHAR)")
     con.executemany("INSERT INTO noisy VALUES (?, ?)", rows)
     actual_rows = con.execute("FROM ml_utility('noisy', 'noisy', qi = ['age'], target = 'of')").fetchall()
-    assert actual_rows[1][1:4] == actual_rows[2][1:4] and actual_rows[1][5:] == actual_rows[2][5:] == (2680, 1320)
+    assert actual_rows[1][1:4] == actual_rows[2][1:4] and actual_rows[1][5:7] == actual_rows[2][5:7] == (2680, 1320)
 
 
 def test_ml_utility_scores_are_weighted_by_records() -> None:

@@ -233,7 +233,7 @@ def test_command_output_is_valid_json(shared_database: str, tmp_path: Path) -> N
     release_document = run_json(
         "create-release", database, "other", "patients", "--algorithm", "kacpc", "-k", "3", "-p", "allow_rare=ward"
     )
-    assert set(release_document) == {"name", "version", "records", "classes", "composition"}
+    assert set(release_document) == {"name", "version", "records", "classes", "composition", "is_new"}
 
 
 @pytest.mark.parametrize("call", [("nonsense",), ("releases",), ("releases", "missing.duckdb"), ("drop", "--nope")])

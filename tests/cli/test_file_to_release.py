@@ -175,7 +175,7 @@ def test_dry_run_makes_nothing(tmp_path: Path) -> None:
     findings = {(row["topic"], row["column_name"], row["finding"]) for row in document["review"]}
     assert ("withheld", "name", "identifier") in findings
     of_file = successful("anonymize", file, "-k", 10, "--dry-run", "--qi", "age", "--sensitive", "disease")
-    assert "as it is    disease (sensitive, 3 values)" in of_file.output
+    assert "unchanged   disease (sensitive, 3 values)" in of_file.output
     assert sorted(p.name for p in tmp_path.iterdir()) == ["visits.csv", "visits.duckdb"]
     refused = run("anonymize", path, "-k", 10, "-p", "qi=nothing", "--dry-run")
     assert refused.exit_code != 0
@@ -195,7 +195,8 @@ def test_anonymize_stores_next_version_and_respects_options(tmp_path: Path) -> N
     file_only = run("anonymize", tmp_path / "visits.csv", "-k", 5)
     assert file_only.exit_code == 2
     assert "Missing option '-o'" in file_only.output
-    assert run("anonymize", tmp_path / "visits.csv", "-k", 5, "-o", "x.csv", "--replace").exit_code == 2
+    undeclared = run("anonymize", tmp_path / "visits.csv", "-k", 5, "-o", "x.csv", "--replace")
+    assert undeclared.exit_code == 1 and "no quasi-identifier is declared" in undeclared.output
     policy = tmp_path / "policy.csv"
     policy.write_text("table_name,column_name,role\nvisits,age,quasi\n")
     assert "follows the policy of the database" in run("anonymize", path, "-k", 5, "--policy", policy).output

@@ -218,7 +218,7 @@ def test_stream_csv_escapes_formulas(tmp_path: Path) -> None:
     call = ("--from", source, "--output", target, "-k", "3", "-p", "delta=20", "--qi", "age")
     for choice, header, expected in (
         ((), "'=d", {"'=1+1", "'-x", "''=1", "Flu"}),
-        (("--csv-formulas", "keep"), "=d", set(cells)),
+        (("--csv-formulas", "keep", "--replace"), "=d", set(cells)),
     ):
         output = run(*call, "--sensitive", "=d", "--sensitive", "balance", *choice)
         assert output.exit_code == 0, output.output

@@ -164,8 +164,9 @@ def test_concurrent_readers_never_see_mixed_versions(tmp_path: Path) -> None:
     wrong: list[BaseException] = []
     seen_values = set()
 
+    reader = con.raw.cursor()
+
     def read() -> None:
-        reader = con.raw.cursor()
         try:
             while not done.is_set():
                 reader.execute("BEGIN")

@@ -102,7 +102,7 @@ def test_statements_ignore_case_comments_and_semicolons(con: Any) -> None:
         "-- make; it\n/* 'now */ create Materialized /* ; */ ANONYMIZED view -- here\n Safe as /* '(' */ select * from "
         "KACPC( /* the ; table */ 'patients', k=5 -- )\n ) ; -- done"
     )
-    con.execute("  refresh materialized anonymized view SAFE  ;; ")
+    con.execute("  refresh materialized anonymized view SAFE with (if_stale=false)  ;; ")
     assert releases(con) == [("Safe", 1, "replaced"), ("Safe", 2, "published")]
     con.execute('drop materialized anonymized view if exists main."safe";')
     assert releases(con)[-1] == ("Safe", 2, "dropped")
@@ -112,7 +112,8 @@ def test_statements_ignore_case_comments_and_semicolons(con: Any) -> None:
 def test_several_statements_in_single_call_run_in_order(con: Any) -> None:
     rows = con.execute(
         f"CREATE TABLE other AS FROM patients; {CREATE} a KEY (pid) AS FROM kacpc('other', k=5, {ROLES}); "
-        f"{REFRESH} a; INSERT INTO other SELECT 99, 1, 'F', 'a;b'; SELECT count(*), 'x;y' FROM a"
+        f"{REFRESH} a WITH (if_stale = false); INSERT INTO other SELECT 99, 1, 'F', 'a;b'; "
+        "SELECT count(*), 'x;y' FROM a"
     ).fetchall()
     assert rows == [(40, "x;y")]
     assert releases(con) == [("a", 1, "replaced"), ("a", 2, "published")]
@@ -127,7 +128,7 @@ def test_several_statements_in_single_call_run_in_order(con: Any) -> None:
 def test_sql_and_query_methods_run_statements(con: Any, method: str) -> None:
     run = getattr(con, method)
     assert run(f"{CREATE} safe AS FROM kacpc('patients', k=$1)", params=[5]).fetchall()[0][:3] == ("safe", 1, 40)
-    assert run(f"{REFRESH} safe").filter("version = 2").fetchall()[0][0] == "safe"
+    assert run(f"{REFRESH} safe WITH (if_stale = false)").filter("version = 2").fetchall()[0][0] == "safe"
     assert run(f"{DROP} safe").fetchall() == []
 
 
@@ -227,7 +228,7 @@ def test_statements_accept_odd_source_name(con: Any, name: str) -> None:
     con.execute(f"CREATE TABLE {quoted} AS FROM patients")
     source = quoted.replace("'", "''")
     con.execute(f"{CREATE} safe AS SELECT * FROM \"kacpc\"('{source}', k=5, {ROLES}); SELECT 1")
-    con.execute(f"{REFRESH} safe")
+    con.execute(f"{REFRESH} safe WITH (if_stale = false)")
     assert releases(con) == [("safe", 1, "replaced"), ("safe", 2, "published")]
 
 
@@ -238,7 +239,7 @@ def test_statement_schema_names_ignore_case(con: Any) -> None:
     assert con.execute("SELECT schema_name, name FROM releases()").fetchall() == [("odd s", "safe")]
     with pytest.raises(errors.ReleaseExistsError):
         con.execute(f"{CREATE} CLINIC.\"Odd S\".SAFE AS FROM kacpc('patients', k=5)")
-    con.execute(f'{REFRESH} clinic."odd S".Safe; {DROP} "Odd s".safe')
+    con.execute(f'{REFRESH} clinic."odd S".Safe WITH (if_stale = false); {DROP} "Odd s".safe')
     assert releases(con)[-1] == ("safe", 2, "dropped")
 
 
@@ -503,7 +504,7 @@ def test_statements_work_in_memory_and_on_cursors() -> None:
         patients(memory, "patients")
         with memory.cursor() as cursor:
             cursor.execute(f"{CREATE} safe AS FROM kacpc('patients', k=5, {ROLES})")
-        memory.execute(f"{REFRESH} safe; {REFRESH} memory.safe")
+        memory.execute(f"{REFRESH} safe WITH (if_stale = false); {REFRESH} memory.safe WITH (if_stale = false)")
         assert memory.execute("SELECT count(*) FROM safe").fetchall() == [(40,)]
         assert len(releases(memory)) == 3
 

@@ -7,8 +7,9 @@ import duckdb
 import pytest
 
 import dbanon
+from dbanon.ledger import version_state
 from dbanon.sqltext.quote import Sql
-from dbanon.views import materialize, version_state
+from dbanon.views import materialize
 
 
 class CreatesVersionError(Exception):

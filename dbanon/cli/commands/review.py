@@ -76,4 +76,4 @@ def print_review(rows: Iterable[review.ReviewRow], title: str, statements: bool 
     """
     shown_rows = [row for row in rows if row[0] != "problem"]
     click.echo("\n".join(review.format_review(shown_rows, title, text_width(), statements)))
-    click.echo(one_line(f"  FROM policy_review({text(title)}) has a statement that changes each."))
+    click.echo(one_line(f"  FROM policy_review({text(title)}) lists the statements that change these findings."))

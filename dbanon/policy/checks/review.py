@@ -22,7 +22,7 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_row
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
-TOPICS = ("as it is", "generalized", "withheld", "unique", "flat", "problem")
+TOPICS = ("unchanged", "generalized", "withheld", "unique", "flat", "problem")
 """Topics of findings in their order; the first row of a review has the number of records and persons."""
 
 DETAILED_TOPICS = ("unique", "flat", "problem")
@@ -216,7 +216,7 @@ def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> t
     kind = family(column.type)[0]
     ends = [f"{sign}{end}" for sign, end in (("<=", settings.bottom), (">=", settings.top)) if end is not None]
     if settings.hierarchy is not None or kind is None:
-        parts = [f"hierarchy {settings.hierarchy}"] if settings.hierarchy else ["as it is or *"]
+        parts = [f"hierarchy {settings.hierarchy}"] if settings.hierarchy else ["unchanged or *"]
         min_level = settings.min_level or 0
         parts += [f"from level {min_level}"] if min_level else []
         parts += [f"up to level {settings.max_level}"] if settings.max_level is not None else []
@@ -382,8 +382,8 @@ FUNCTIONS = (
         "policy_review",
         ("tbl",),
         (),
-        "Lists what a release of a table publishes, generalizes and withholds, who is unique by the columns that are "
-        "published unchanged, flat hierarchies and errors, each with the statement that changes it.",
+        "Lists what a release of a table publishes unchanged, generalizes and withholds, how many records and persons "
+        "are unique by its unchanged columns, flat hierarchies and errors, with statements that change these.",
         handler=policy_review_sql,
         example=Example("SELECT * FROM policy_review('patients');"),
     ),

@@ -143,7 +143,8 @@ def problem_values(
                 )
             ),
             "roles": _text_list(
-                "generalized" if column.declared.role.lower() == "quasi" else "as it is" for column in published_columns
+                "generalized" if column.declared.role.lower() == "quasi" else "unchanged"
+                for column in published_columns
             ),
             "limits": _text_list(_describe_limit(column) for column in published_columns),
             "statements": Sql(f"[{join_sql(text(withhold_statement(c.declared)) for c in published_columns)}]"),

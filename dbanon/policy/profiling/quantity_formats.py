@@ -80,6 +80,7 @@ def _age_format() -> TextFormat:
         f"(regexp_matches({_TEXT}, '^[0-9]') AND regexp_full_match(lower({_TEXT}), {text(pattern)}))",
         f"{_VALUE} / CASE {cases} ELSE 1 END",
         hint="numbers without a unit are read as years",
+        sign=f"regexp_matches({_TEXT}, '[a-zA-Z]')",
     )
 
 
@@ -93,6 +94,7 @@ def _open_end_format() -> TextFormat:
         f"{digits} + CASE WHEN regexp_matches({_TEXT}, '^> ?[0-9]') THEN 1 "
         f"WHEN regexp_matches({_TEXT}, '^< ?[0-9]') THEN -1 ELSE 0 END",
         hint="the end becomes its limit: declare it as top or bottom, so that it stays open",
+        sign=rf"NOT regexp_full_match({_TEXT}, '\d+')",
     )
 
 

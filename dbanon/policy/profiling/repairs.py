@@ -231,6 +231,7 @@ def repair_values() -> dict[str, object]:
         "reads": [
             {
                 "sql": Sql(form.is_readable.replace(_TEXT, "value")),
+                "sign": Sql(form.sign.replace(_TEXT, "value")),
                 "is_date": not form.is_plain and (form.is_date or form.is_partial_date),
             }
             for form in TEXT_FORMATS

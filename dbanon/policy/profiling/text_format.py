@@ -21,6 +21,7 @@ class TextFormat:
         hint: A remark that is shown with the format.
         is_plain: Whether texts of digits have it, which are not written like dates.
         is_partial_date: Whether the texts are written like dates, some without a day.
+        sign: SQL condition with `{}` for a text; a column has the format only if one of its texts meets it.
     """
 
     type: str
@@ -33,6 +34,7 @@ class TextFormat:
     hint: str = ""
     is_plain: bool = False
     is_partial_date: bool = False
+    sign: str = ""
 
     @property
     def is_date(self) -> bool:

@@ -14,6 +14,8 @@ from dbanon.publishing.report.blocks import (
 )
 from dbanon.publishing.report.columns import UnchangedSource
 from dbanon.publishing.report.queries import ReleaseReader, first_value_by_name
+from dbanon.publishing.report.wording import count
+from dbanon.sqltext.messages import plural_form
 
 _CLASS_ATTACKS = {
     "homogeneity": "An attacker who finds a person's class learns a sensitive value that all of its records share.",
@@ -25,8 +27,8 @@ _CLASS_ATTACKS = {
         "An attacker who finds a person's class learns that its sensitive values are all of one kind, according to "
         "their hierarchy."
     ),
-    "skewness": "An attacker who finds a person's class is surer of a sensitive value than without the release, by 20 "
-    "percentage points or more.",
+    "skewness": "An attacker who finds a person's class is more certain of a sensitive value than without the "
+    "release, by at least 20 percentage points.",
     "minimality": (
         "An attacker who knows the algorithm, and that it generalized only as far as necessary, concludes that a "
         "value was too frequent among some records."
@@ -35,8 +37,8 @@ _CLASS_ATTACKS = {
         "An attacker guesses the exact values behind the published ones, and with them the sensitive value."
     ),
     "downcoding": (
-        "An attacker who knows that ranges and nodes are as tight as possible concludes that some records lie at "
-        "their ends."
+        "An attacker who knows that ranges and nodes are as tight as possible concludes that some records are at "
+        "their ends (the first or last value of a range, or one child of a node)."
     ),
 }
 """Attacks on single classes that are tried, and what each does."""
@@ -93,8 +95,11 @@ def attack_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
     sentences = [
         "These attackers read the release and know whom they look for. The source shows how often they are right. Do "
         "not publish this chapter: its numbers follow from values that are not published.",
-        "Linkage with tables of other people, and prediction by a random forest, need data that the report does not "
-        "have; attack_summary runs both.",
+        "A guess is counted if its confidence reaches the threshold of the attack: 100% for homogeneity, background "
+        "and similarity, 20 percentage points more than without the release for skewness, alpha for minimality, and "
+        "50% for the others.",
+        "Linkage with tables of other people, membership (who of a register is in the source), and prediction by a "
+        "random forest need data that the report does not have; attack_summary runs them.",
     ]
     return Section("attacks", "Attacks", sentences, parts)
 
@@ -129,20 +134,21 @@ def linkage_parts(reader: ReleaseReader, source: UnchangedSource) -> list[Block]
         return [_not_run("linkage", problem)]
     rows = reader.rows(query)
     metrics, raw_values = first_value_by_name([row[1:3] for row in rows]), {row[1]: row[4] for row in rows}
+    n_tried = metrics.get("tried", metrics["registered"]) or 0
     sentences = [
         "An attacker who has a table of all people in the source, by name and with the exact quasi-identifiers, looks "
         f"up each of them in the release.{_sample_clause(metrics)}",
-        f"{format_cell(metrics['linked'])} of "
-        f"{format_cell(metrics.get('tried', metrics['registered']))} records of the source fit records of the "
-        "release.",
+        f"{format_cell(metrics['linked'])} of {count(n_tried, 'record', 'records')} of the source "
+        f"{plural_form(metrics['linked'] or 0, 'fits', 'fit')} at least one record of the release.",
     ]
     if metrics["linked"]:
         sentences.append(
-            f"Each of them fits at least {format_cell(metrics['candidates_least'])}, in the median "
-            f"{format_cell(metrics['candidates_median'])}; {format_cell(metrics['exact_matches'])} fit only one, and "
-            f"with the exact values of the source {format_cell(raw_values['exact_matches'])} would. Picking one of "
-            f"the records that a person fits is right with a probability of {format_share(metrics['confidence'])} on "
-            "average."
+            f"Each of these fits at least {count(metrics['candidates_least'], 'record', 'records')}, and "
+            f"{format_cell(metrics['candidates_median'])} in the median. "
+            f"{format_cell(metrics['exact_matches'])} {plural_form(metrics['exact_matches'] or 0, 'fits', 'fit')} "
+            f"exactly one; if the exact values were published, {format_cell(raw_values['exact_matches'])} would. An "
+            "attacker who picks one of the records that a person fits is right with a probability of "
+            f"{format_share(metrics['confidence'])} on average."
         )
     return [
         NoteBlock(" ".join(sentences), "Linkage"),
@@ -165,8 +171,8 @@ def majority_parts(reader: ReleaseReader) -> list[Block]:
         return [_not_run("inference", problem)]
     rows = reader.rows(query)
     sentences = [
-        "An attacker who knows that a person is in the release, and the person's quasi-identifiers, guesses the most "
-        f"frequent sensitive value among the records that fit.{_sample_clause(_sample_argument(reader))}",
+        "An attacker who knows that a person is in the release, and knows the person's quasi-identifiers, guesses the "
+        f"most frequent sensitive value among the records that fit.{_sample_clause(_sample_argument(reader))}",
     ]
     for column in dict.fromkeys(row[0] for row in rows):
         right = next(row for row in rows if row[:2] == (column, "accuracy"))
@@ -174,13 +180,14 @@ def majority_parts(reader: ReleaseReader) -> list[Block]:
             sentences.append(f"{format_cell(column)}: no person has a value that could be guessed.")
             continue
         sentences.append(
-            f"{format_cell(column)}: {format_share(right[2])} is guessed right. Always guessing the most frequent "
-            f"value of the release is right for {format_share(right[3])}, and an attacker who has the source would be "
-            f"right for {format_share(right[4])}."
+            f"{format_cell(column)}: {format_share(right[2])} of the guesses are right. Guessing the most frequent "
+            f"value of the release for everyone is right for {format_share(right[3])}, and an attacker who has the "
+            f"source would be right for {format_share(right[4])}."
         )
     sentences.append(
         "The gain over the most frequent value has two causes: what the quasi-identifiers reveal about a person, and "
-        "the person's own record, which is one of those that are counted; in small classes it alone causes a gain."
+        "the person's own record. That record is one of those that are counted, and in small classes it causes a gain "
+        "by itself."
     )
     return [
         NoteBlock(" ".join(sentences), "Inference"),
@@ -217,31 +224,31 @@ def _not_run(kind: str, problem: DbanonError) -> NoteBlock:
 def _result_sentences(rows: Sequence[Sequence[object]]) -> str:
     """Return the result of an attack on classes in sentences, column by column.
 
-    `rows` are (column, name of the number, value, ...). If no guess is sure, the first sentence says so.
+    `rows` are (column, name of the number, value, ...). If no guess reaches the threshold, the first sentence says so.
     """
     sentences = []
     for column in dict.fromkeys(row[0] for row in rows):
         metrics = first_value_by_name([row[1:] for row in rows if row[0] == column])
         if metrics.get("guesses"):
+            n_guesses, n_people = metrics["guesses"], metrics.get("exposed_people", 0)
             sentence = (
-                f"{format_cell(metrics['guesses'])} guesses are sure enough, about "
-                f"{format_cell(metrics.get('exposed_people', 0))} people"
+                f"{count(n_guesses, 'guess reaches', 'guesses reach')} the threshold, about "
+                f"{count(n_people, 'person', 'people')}"
             )
-            sentence += (
-                f", and {format_share(metrics['actual_accuracy'])} is right" if "actual_accuracy" in metrics else ""
-            )
+            if "actual_accuracy" in metrics:
+                sentence += f"; {format_share(metrics['actual_accuracy'])} of the guesses are right"
             sentences.append(f"{format_cell(column)}: {sentence}.")
         if metrics.get("success"):
             sentences.append(
-                f"{format_cell(column)}: {format_share(metrics['success'])} of the records is guessed exactly."
+                f"{format_cell(column)}: {format_share(metrics['success'])} of the records are guessed exactly."
             )
         if metrics.get("known"):
             sentences.append(
-                f"{format_cell(column)}: {format_cell(metrics['known'])} records are known to be there, but not to "
-                "whom they belong."
+                f"{format_cell(column)}: {count(metrics['known'], 'record is', 'records are')} certainly at an end, "
+                f"of {plural_form(metrics['known'], 'an unknown person', 'unknown persons')}."
             )
     return (
         " ".join(sentences)
-        if any("sure" in one for one in sentences)
-        else " ".join(["No guess is sure enough.", *sentences])
+        if any("the threshold" in one for one in sentences)
+        else " ".join(["No guess reaches the threshold.", *sentences])
     )

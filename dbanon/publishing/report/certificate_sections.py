@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dbanon.publishing.certificate import Line
 from dbanon.publishing.report.blocks import CertificateLines, Section, format_cell, format_share
+from dbanon.publishing.report.wording import count
 
 
 def release_section(lines: Sequence[Line]) -> Section:
@@ -18,8 +19,9 @@ def release_section(lines: Sequence[Line]) -> Section:
     sentences = [
         f"Version {release_values['version']} of {format_cell(release_values['name'])} was "
         f"released at {release_values['released at']} by the algorithm "
-        f"{release_values['algorithm']}: {_format_number(values['achieved', 'records'])} records "
-        f"with {n_published} columns.",
+        f"{release_values['algorithm']}: "
+        f"{count(float(values['achieved', 'records']), 'record', 'records')} "
+        f"with {count(n_published, 'column', 'columns')}.",
         "The ledger does not record who released it: a DuckDB database has no users.",
     ]
     return Section(
@@ -38,7 +40,8 @@ def protection_section(lines: Sequence[Line]) -> Section:
     ]
     sentences = [
         "Requirements: " + "; ".join(map(_format_text, constraints)) + ".",
-        f"Achieved: k = {values['achieved', 'k']} in {_format_number(values['achieved', 'classes'])} classes; "
+        f"Achieved: k = {values['achieved', 'k']} in "
+        f"{count(float(values['achieved', 'classes']), 'class', 'classes')}; "
         f"{format_share(float(values['achieved', 'precision']))} of the quasi-identifiers' detail is kept (precision).",
     ]
     return Section(

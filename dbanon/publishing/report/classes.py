@@ -7,6 +7,7 @@ from dbanon.publishing.recompute_queries import TableLocations, bytewise_column
 from dbanon.publishing.report import svg
 from dbanon.publishing.report.blocks import Block, PlotBlock, ReportQuery, ResultTable, Section, format_cell
 from dbanon.publishing.report.queries import ReleaseReader
+from dbanon.publishing.report.wording import count
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, identifier, join_sql
 from dbanon.sqltext.templates import fill
@@ -58,9 +59,8 @@ def worst_classes(reader: ReleaseReader) -> ResultTable | None:
     if not reader.shape.sensitive:
         return None
     table = _worst_table(reader, *reader.shape.sensitive[0])
-    name = format_cell(reader.shape.sensitive[0][0])
     rows = table.rows[:N_FIRST_PAGE_CLASSES]
-    return replace(table, caption=f"{name}: the {len(rows)} classes in which one value is most dominant", rows=rows)
+    return replace(table, caption=_worst_caption(reader.shape.sensitive[0][0], len(rows)), rows=rows)
 
 
 def class_size_section(reader: ReleaseReader) -> Section:
@@ -108,7 +108,7 @@ def homogeneity_section(reader: ReleaseReader) -> Section:
         return Section("values", "Sensitive values of the worst classes", sentences)
     sentences = [
         "A reader who finds a person's class learns the share of each sensitive value in it. The greater the share of "
-        "the most frequent value, the surer the guess: 100% is certainty. A missing value is not a guess."
+        "the most frequent value, the more certain a guess is: 100% is certainty. A missing value is not a guess."
     ]
     if reader.outgoing:
         sentences.append("The values and the classes are not named here.")
@@ -143,8 +143,13 @@ def _worst_table(reader: ReleaseReader, name: str, type_: str) -> ResultTable:
     if with_values:
         quasi = [column for column, _ in reader.shape.quasi]
         head = (*quasi, "records", "different values", "most frequent value", "its share")
-    caption = f"{format_cell(name)}: the {N_WORST_CLASSES} classes in which one value is most dominant"
-    return replace(reader.table(caption, head, worst), shares=(len(head) - 1,))
+    table = reader.table("", head, worst)
+    return replace(table, caption=_worst_caption(name, len(table.rows)), shares=(len(head) - 1,))
+
+
+def _worst_caption(name: str, n_classes: int) -> str:
+    """Return the caption of a table of the classes in which one value of a sensitive column has the greatest share."""
+    return f"{format_cell(name)}: {count(n_classes, 'class', 'classes')} with the greatest share of one value"
 
 
 def _leading_value_sql(reader: ReleaseReader, tables: TableLocations, name: str, type_: str, form: str) -> Sql:

@@ -72,18 +72,19 @@ def loss_section(reader: ReleaseReader, source: UnchangedSource | None) -> Secti
             metric_sql = recompute.metric(name, reader.certificate.stored_metrics[name])
             facts.append(Line("loss", f"{column}: share without information", format_number(value), metric_sql))
             nothing.append((column, value))
-    sentences = ["Generalization removes detail: this protects people, and limits an analysis."]
+    sentences = ["Generalization removes detail. This protects people, and makes analyses less exact."]
     if levels:
         sentences.append(
             "The average level is 0 if values are published unchanged, and 1 if they are fully generalized: the "
             "height of a published node in its hierarchy, or the width of a range over that of the column."
         )
     sentences.append(
-        "The share without information is that of the records whose published value represents all values."
+        "The share without information is the share of the records whose published value can be any value of the "
+        "column."
     )
     kind = "average level" if levels else "share of records without information"
     bars = svg.bar_plot(levels or nothing, kind)
-    sql = [line.sql for line in facts if line.sql and line.label.endswith(kind if levels else "nothing")]
+    sql = [line.sql for line in facts if line.sql and line.label.endswith(kind if levels else "without information")]
     return Section(
         "loss",
         "Loss by column",
@@ -107,7 +108,7 @@ def values_section(reader: ReleaseReader, source: UnchangedSource | None) -> Sec
         sentences.append("Their numbers in the source are not stated here.")
     else:
         sentences.append(
-            f"Values before are those of the source; of these, only values that at least {reader.entry.k} "
+            f"The values before are those of the source. Only values that at least {reader.entry.k} "
             f"{'persons' if source.person else 'records'} share are shown."
         )
     marks = [(row[0], *((row[1],) if source else ()), row[-2]) for row in rows]

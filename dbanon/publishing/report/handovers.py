@@ -30,4 +30,4 @@ def files_table(reader: ReleaseReader) -> ResultTable | None:
 
     files_query = ReportQuery(query(""), qualify_builtins(query(entry.database)))
     head = ("published at (UTC)", "file", "recipient", "purpose", "SHA-256 begins with")
-    return reader.table(f"Who got this version (the last {N_FILES})", head, files_query)
+    return reader.table(f"Published files of this version (at most {N_FILES}, the newest first)", head, files_query)

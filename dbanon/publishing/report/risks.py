@@ -41,17 +41,23 @@ def reidentification_section(reader: ReleaseReader, lines: Sequence[Line], popul
         "The prosecutor knows that a person is in the release, and the person's quasi-identifiers. This leads to a "
         f"class of at least {lines_by_item['achieved', 'k'].value} {people}: picking one of them is right with a "
         f"chance of at most {_brief(highest)}, on average {_brief(average)}.",
-        f"The marketer wants to name as many records as possible: drawing at random in each class, "
-        f"{_brief(lines_by_item['risk', 'marketer, average'].value)} of the records is expected to be named right.",
+        f"The marketer wants to name as many records as possible: if the marketer assigns the people of "
+        "each class to its records at random, "
+        f"{_brief(lines_by_item['risk', 'marketer, average'].value)} of the records are expected to be named right.",
         "The journalist knows a person of a wider population, but not whether that person is in the release. The "
         "population contains all released people, so this risk is never above the prosecutor's."
         + ("" if population else " To compute it, a table of the population is needed."),
-        "A reader who knows more than the quasi-identifiers, such as the unchanged columns, can be surer than that.",
+        "A reader who knows more than the quasi-identifiers, such as values of unchanged columns, can be more certain "
+        "than that.",
     ]
     parts: list[Block] = [CertificateLines([line for line in lines if line.section == "risk"])]
     if not reader.outgoing:
         arguments: dict[str, object] = {} if population is None else {"population": population}
-        parts.append(_risk_table(reader, "reidentification", "Risk of re-identification; above: above 20%", arguments))
+        parts.append(
+            _risk_table(
+                reader, "reidentification", "Risk of re-identification; above: share of records above 20%", arguments
+            )
+        )
         for name, caption in (
             ("disclosure", "Chance to guess a sensitive value from its class"),
             (
@@ -92,8 +98,8 @@ def query_error_section(reader: ReleaseReader) -> Section:
     columns = ("kind", "predicates", "queries", "median", "p95", "mean")
     sentences = [
         "Random counts and averages were computed on the release and on its source. The relative error is the "
-        "difference over the true answer: half of the answers are no worse than the median, 95 of 100 no worse than "
-        "p95."
+        "difference divided by the true answer. Half of the answers have at most the error in the column median, "
+        "and 95 of 100 at most the error in the column p95."
     ]
     try:
         query = reader.function("query_error", columns, {})
@@ -106,6 +112,6 @@ def query_error_section(reader: ReleaseReader) -> Section:
     if lines:
         svg_text = svg.range_plot(lines, "relative error, median and p95")
         parts.insert(
-            0, PlotBlock(svg_text, "Relative error of queries with 1 and more predicates.", [query.display_sql])
+            0, PlotBlock(svg_text, "Relative error of queries by their number of predicates.", [query.display_sql])
         )
     return Section("queries", "Error of queries", sentences, parts)

@@ -102,7 +102,7 @@ def _singling_out(writer: VerdictWriter) -> Iterator[RiskNumber]:
     )
     for label, item in (
         ("risk of one person, highest (prosecutor)", "prosecutor, highest"),
-        ("the same on average", "prosecutor, average"),
+        ("risk of one person, average", "prosecutor, average"),
     ):
         value = writer.number("risk", item)
         if value is not None:
@@ -110,7 +110,7 @@ def _singling_out(writer: VerdictWriter) -> Iterator[RiskNumber]:
     value = writer.number("risk", "marketer, average")
     if value is not None:
         yield RiskNumber(
-            "records that a reader names correctly who guesses all (marketer)",
+            "records that a reader names correctly by guessing a person for each (marketer)",
             percent(value),
             writer.queries(("risk", "marketer, average")),
         )
@@ -118,7 +118,7 @@ def _singling_out(writer: VerdictWriter) -> Iterator[RiskNumber]:
     number = writer.number(*unique)
     if number is not None:
         yield RiskNumber(
-            "records that are alone with their unchanged values",
+            "records that are unique by their unchanged values",
             count(number, "record", "records"),
             writer.queries(unique),
         )
@@ -136,13 +136,13 @@ def _linkability(reader: ReleaseReader, writer: VerdictWriter, source: Unchanged
             tried, linked = metrics.get("tried", metrics["registered"]), metrics["linked"] or 0
             alone = metrics["exact_matches"] or 0
             yield RiskNumber(
-                f"of {count(tried, 'record', 'records')} of the source, those that fit one record alone",
+                f"of {count(tried, 'record', 'records')} of the source, those that fit exactly one released record",
                 f"{int(alone):,} ({percent(alone / tried)})" if tried else "none",
                 [query.display_sql],
             )
             if linked:
                 yield RiskNumber(
-                    "records that each person fits, minimum and median",
+                    "released records that a person fits, minimum and median",
                     f"{int(metrics['candidates_least']):,} and {int(metrics['candidates_median']):,}",
                     [query.display_sql],
                 )
@@ -162,7 +162,7 @@ def _inference(reader: ReleaseReader, writer: VerdictWriter, source: UnchangedSo
     homogeneous = writer.number(*place)
     if homogeneous is not None:
         yield RiskNumber(
-            "records in classes that share one sensitive value", percent(homogeneous), writer.queries(place)
+            "records in classes in which all share a sensitive value", percent(homogeneous), writer.queries(place)
         )
     for name, _ in reader.shape.sensitive:
         for (section, label), line in writer.lines.items():
@@ -185,7 +185,7 @@ def _guesses(reader: ReleaseReader) -> Iterator[RiskNumber]:
     for column, name, value, baseline, *_ in rows:
         if name == "accuracy" and value is not None and baseline is not None:
             yield RiskNumber(
-                f"{format_cell(column)}: guesses from the class that are right (without the class)",
+                f"{format_cell(column)}: right guesses from the class (without the class)",
                 f"{percent(value)} ({percent(baseline)})",
                 [query.display_sql],
             )

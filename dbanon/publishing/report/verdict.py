@@ -160,11 +160,11 @@ class VerdictWriter:
         """Yield what the release does not protect from, by its models, its roles and its metrics."""
         yield from self._unchanged_limits()
         yield from self._inference_limits()
-        yield Statement("no model of this release limits what a reader learns about whether somebody is in the data.",
+        yield Statement("no model of this release limits what a reader learns about whether a person is in the data.",
                         title="Membership")  # fmt: skip
         yield Statement(
-            f"other releases and other data about the same people can narrow a class down. {self.composition()} Data "
-            "that others have cannot be compared.",
+            "other releases and other data about the same people can narrow a class down to fewer people. "
+            f"{self.composition()} Data that others have cannot be compared.",
             title="Combination",
         )
         yield Statement(
@@ -193,8 +193,10 @@ class VerdictWriter:
         unknown = [line.value for (_, label), line in self.lines.items() if label.startswith("not compared")]
         sentence = f"{count(len(compared), 'other version', 'other versions')} of the same people in this database"
         if narrowed:
-            people = listing([f"{number:,} with {format_cell(name)}" for name, number in narrowed.items()])
-            sentence = f"Compared with {sentence}, people fall below k or l: {people}."
+            people = listing(
+                [f"{count(n, 'person', 'people')} with {format_cell(name)}" for name, n in narrowed.items()]
+            )
+            sentence = f"Compared with {sentence}, these fall below k or l: {people}."
         elif compared:
             sentence = f"Compared with {sentence}, no one falls below k or l."
         else:
@@ -209,11 +211,11 @@ class VerdictWriter:
         if not self.shape.unchanged or smallest is None:
             return
         names = _column_list([name for name, _ in self.shape.unchanged])
-        text = f"a reader who also knows {names} of a person finds "
+        text = f"for a reader who also knows a person's {names}, "
         if smallest == 1:
-            text += f"some {self.unit[1]} alone"
+            text += f"some {self.unit[1]} are unique"
         else:
-            text += f"groups of at least {count(smallest, *self.unit)}"
+            text += f"at least {count(smallest, *self.unit)} fit"
         yield Statement(
             text + ".", self.queries(("risk", "smallest group by everything published")),
             "Knowledge of unchanged columns",
@@ -236,7 +238,7 @@ class VerdictWriter:
             yield Statement(f"no model limits what a class reveals about {_column_list(free)}.", title="Inference")
         if homogeneous:
             yield Statement(
-                f"{percent(homogeneous)} of the records are in classes where all share a sensitive value.",
+                f"{percent(homogeneous)} of the records are in classes in which all records share a sensitive value.",
                 self.queries(place), "Homogeneous classes",
             )  # fmt: skip
         skewed = [
@@ -247,7 +249,7 @@ class VerdictWriter:
         if self.shape.sensitive:
             names = _column_list([name for name, _ in self.shape.sensitive])
             yield Statement(
-                f"a reader who can rule out values of {names} for a person is left with fewer.",
+                f"a reader who can rule out values of {names} for a person has fewer values left to guess from.",
                 title="Background knowledge",
             )
         if skewed:

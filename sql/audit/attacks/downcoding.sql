@@ -116,11 +116,11 @@ totals AS MATERIALIZED (
     )
     CROSS JOIN LATERAL (VALUES
         (1, 'tight', tight,
-            '1: every published interval has its ends from records, every node has two occupied children; '
-            || 'else nothing is inferred.'),
+            '1: every published interval ends at values of records, and every node has two occupied children; '
+            || '0: this is not so, and nothing is inferred.'),
         (2, 'known', tight * n_known,
-            'Records of which such a reader knows the end, or the child, of one each: '
-            || 'certain, though not whose they are.')
+            'Records that are certainly at an end of an interval or in a child of a node, one per end or child; '
+            || 'whose they are is unknown.')
     ) AS v (place, name, value, description)
     UNION ALL
     {% endfor %}

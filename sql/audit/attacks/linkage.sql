@@ -83,12 +83,14 @@ totals AS MATERIALIZED (
         (1, 'tried', (SELECT sum(records) FROM sampled_cells)::DOUBLE, (SELECT sum(records) FROM sampled_cells)::DOUBLE,
             'Of these, drawn and looked up.'),
         {% endif %}
-        (2, 'linked', fitting, raw_fitting, 'Of these, who fit at least one record: their candidates.'),
-        (3, 'candidates_least', min_candidates, raw_min_candidates, 'Least number of candidates of anybody linked.'),
+        (2, 'linked', fitting, raw_fitting,
+            'Of these, people who fit at least one record: these are their candidates.'),
+        (3, 'candidates_least', min_candidates, raw_min_candidates, 'Least number of candidates of a linked person.'),
         (4, 'candidates_median', median_candidates, raw_median_candidates,
-            'Median number of candidates over those linked.'),
-        (5, 'exact_matches', exact, raw_exact, 'Who fit one record alone.'),
+            'Median number of candidates of the linked people.'),
+        (5, 'exact_matches', exact, raw_exact, 'People who fit exactly one record.'),
         (6, 'wrong_matches', CASE WHEN is_known THEN coalesce(wrong, 0) END, NULL::DOUBLE,
-            'Of these, who are not in the source: it is another person''s record. NULL where nothing names people.')
+            'Of these, people who are not in the source, so that the record is another person''s. '
+            || 'NULL if no column identifies people.')
     ) AS v (place, name, value, raw_baseline, description)
 )

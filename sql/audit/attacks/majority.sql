@@ -107,8 +107,10 @@ totals AS MATERIALIZED (
     )
     CROSS JOIN LATERAL (VALUES
         (1, 'accuracy', accuracy, majority_baseline, raw_baseline,
-            'Share of the people who are guessed right: by the release, by the most frequent value, by the raw data.'),
-        (2, 'asked', coalesce(n_guessed, 0), coalesce(n_guessed, 0), coalesce(n_guessed, 0), 'People who were guessed.')
+            'Share of the people whose value is guessed right: by the release, by the most frequent value, '
+            || 'by the raw data.'),
+        (2, 'asked', coalesce(n_guessed, 0), coalesce(n_guessed, 0), coalesce(n_guessed, 0),
+            'People whose value was guessed.')
     ) AS v (place, name, value, majority_baseline, raw_baseline, description)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}

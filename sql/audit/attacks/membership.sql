@@ -109,7 +109,7 @@ totals AS MATERIALIZED (
     CROSS JOIN LATERAL (VALUES
         (0, 'registered', b.registered, NULL::DOUBLE, b.registered, 'People of the register.'),
         (1, 'members', CASE WHEN a.is_known THEN a.members END, NULL::DOUBLE, CASE WHEN r.is_known THEN r.members END,
-            'Of these, who are in the source. NULL if nothing identifies people in both tables.'),
+            'Of these, people who are in the source. NULL if nothing identifies people in both tables.'),
         (2, 'accuracy', a.accuracy, a.majority, r.accuracy,
             'Share of the people for whom it is guessed right whether they are in the source: by the release, by the '
             || 'more frequent answer for all, by the raw data.'),

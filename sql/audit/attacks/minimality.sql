@@ -186,11 +186,11 @@ totals AS MATERIALIZED (
     )
     CROSS JOIN LATERAL (VALUES
         (1, 'n_decidable', n_decidable,
-            'Classes of which quasi-identifiers tell exactly who is in them; the others are left out.'),
+            'Classes whose members follow exactly from the quasi-identifiers; other classes are ignored.'),
         (2, 'judged', n_judged, 'Cuts of these that k allows and one sensitive value alone can forbid.'),
         (3, 'n_undecidable', n_undecidable, 'Cuts that several values can forbid: nothing is inferred from them.'),
         (4, 'n_contradictions', n_contradictions,
-            'Cuts that nothing forbids: the algorithm is not as it is assumed to be.')
+            'Cuts that nothing forbids, so the algorithm is not the assumed one.')
     ) AS v (place, name, value, description)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}

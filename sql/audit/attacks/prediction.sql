@@ -301,8 +301,9 @@ totals AS MATERIALIZED (
     )
     CROSS JOIN LATERAL (VALUES
         (1, 'accuracy', accuracy, common, raw_accuracy,
-            'Share of the people who were guessed right: by the release, by the most frequent value, by the raw data.'),
-        (2, 'asked', n_guessed, n_guessed, n_guessed, 'People who were guessed.'),
+            'Share of the people whose value is guessed right: by the release, by the most frequent value, '
+            || 'by the raw data.'),
+        (2, 'asked', n_guessed, n_guessed, n_guessed, 'People whose value was guessed.'),
         (3, 'learned', n_learned, n_learned, n_learned_raw, 'Records that were learned from.')
     ) AS v (place, name, value, majority_baseline, raw_baseline, description)
     {% if not loop.last %}UNION ALL{% endif %}

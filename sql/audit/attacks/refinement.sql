@@ -260,14 +260,15 @@ totals AS MATERIALIZED (
             'Classes that had a record to spare and were looked at, those that lose most: '
             || 'nothing is inferred of the others.'),
         (2, 'n_contradictions', n_contradictions,
-            'Of these, where no records could be as it is assumed: '
+            'Of these, classes whose records contradict the assumption: '
             || 'the algorithm is another one, and nothing is inferred.'),
         (3, 'n_ambiguous', n_ambiguous, 'People who fit more than one class by their quasi-identifiers.'),
-        (4, 'fewer', fewer, 'Of these, who would have left one of those classes for a cheaper one.'),
+        (4, 'fewer', fewer, 'Of these, people who would have left one of those classes for a cheaper one.'),
         (5, 'n_resolved', n_resolved,
-            'Of these, to whom one class alone is left: their sensitive values are among those of that class.'),
+            'Of these, people to whom exactly one class is left: '
+            || 'their sensitive values are among those of that class.'),
         (6, 'resolved_accuracy', resolved_accuracy,
-            'Share of these who are in that class, of those of whom the source tells; NULL where it tells of nobody.')
+            'Share of these people who are in that class, according to the source; NULL if it shows this for no one.')
     ) AS v (place, name, value, description)
     {% for c in attributes if c.is_number or c.has_hierarchy %}
     UNION ALL

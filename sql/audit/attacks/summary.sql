@@ -37,14 +37,14 @@ gains AS (
         GROUP BY number
     ) AS b ON b.number = t.number
     CROSS JOIN LATERAL (VALUES
-        (1, 'guesses', coalesce(a.guesses, 0), 'Rows of attack(): guesses that are sure enough.'),
+        (1, 'guesses', coalesce(a.guesses, 0), 'Rows of attack(): guesses that reach the threshold.'),
         (2, 'exposed_people', coalesce(b.exposed_people, 0),
-            'Different people (quasi-identifiers, where nothing names them) whom they are about.'),
-        (3, 'confidence', coalesce(a.confidence, 0), 'How sure the attacker is of them, on average.'),
+            'Different people whom the guesses are about (quasi-identifiers, if no column identifies people).'),
+        (3, 'confidence', coalesce(a.confidence, 0), 'Average confidence of the attacker in the guesses.'),
         (4, 'baseline_confidence', coalesce(a.baseline_confidence, 0),
-            'How sure the attacker would be without the release.'),
+            'Average confidence of the attacker without the release.'),
         (5, 'actual_accuracy', a.actual_accuracy,
-            'Share of them that is right, by the source; NULL where nobody can tell.')
+            'Share of the guesses that are right according to the source; NULL if the source does not show it.')
     ) AS v (place, name, value, description)
 )
 SELECT s.name, s.attribute, s.value, s.majority_baseline, s.raw_baseline, s.description

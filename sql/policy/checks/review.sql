@@ -94,7 +94,7 @@ findings AS (
             || {{ counted(sql('c.persons'), sql("' person'"), sql("' persons'")) }}
             || CASE WHEN c.persons > 0 THEN ' (' || round(100 * u.persons / c.persons, 1) || ' %)' ELSE '' END
             {% endif %}
-            || ' are alone with what is published as it is: '
+            || ' are unique by the columns published unchanged: '
             {% for u in unchanged %}
             || {{ u.shown }}{{ sql(" || ', '") if not loop.last }}
             {% endfor %}

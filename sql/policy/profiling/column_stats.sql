@@ -286,8 +286,8 @@ column_counts AS MATERIALIZED (
 column_facts AS MATERIALIZED (
     SELECT
         p.*, h.* EXCLUDE (place), c.* EXCLUDE (place, spread),
-        c.spread.middle_percent AS middle_percent, c.spread.n_not_finite AS n_not_finite,
-        c.spread.n_outliers AS n_outliers,
+        (c.spread).middle_percent AS middle_percent, (c.spread).n_not_finite AS n_not_finite,
+        (c.spread).n_outliers AS n_outliers,
         coalesce(m.n_code_values, 0) AS n_code_values, coalesce(m.n_coded, 0) AS n_coded, m.codes,
         t.diagnoses, t.numbers, coalesce(t.dates, CASE WHEN p.is_time THEN 1 ELSE 0 END) AS dates,
         coalesce(t.names, 0) AS names, coalesce(t.capitalised, 0) AS capitalised,

@@ -1,7 +1,7 @@
 {#- Problems of the cells: codes for missing values, and texts that are dates or numbers. -#}
 -- One row per column of numbers or dates and value of it that can mean a missing value: how many records have it.
 number_code_counts AS MATERIALIZED (
-    SELECT place, hit.number AS number, hit.is_listed AS is_listed, hit.records AS records
+    SELECT place, (hit).number AS number, (hit).is_listed AS is_listed, (hit).records AS records
     FROM (SELECT place, unnest(code_counts) AS hit FROM number_facts)
 ),
 -- One row per column and pattern of which the column has two or more numbers: the first and the last of them, how many
@@ -128,7 +128,8 @@ unreadable_counts AS MATERIALIZED (
         count(*) AS texts,
         [
             {% for r in mend.reads %}
-            CASE WHEN any_value(is_candidate[{{ loop.index }}]) THEN count(*) FILTER (
+            CASE WHEN any_value(is_candidate[{{ loop.index }}]){% if r.sign %} AND bool_or({{ r.sign }}){% endif %} \
+                THEN count(*) FILTER (
                 WHERE CASE WHEN is_candidate[{{ loop.index }}]
                     THEN NOT {{ r.sql }}
                     ELSE false END

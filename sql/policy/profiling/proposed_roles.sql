@@ -297,8 +297,8 @@ proposed_roles AS MATERIALIZED (
             WHEN numbers = 1 AND regexp_matches(named_quasi, {{ postal }})
             THEN '; build a hierarchy with hierarchy_prefix'
             WHEN numbers = 1
-            THEN '; its texts are numbers: if they are quantities, they are published as ranges once they are mended'
-            WHEN is_date THEN '; its texts are dates, which are published as ranges once they are mended'
+            THEN '; its texts are numbers: if they are quantities, they are published as ranges once they are repaired'
+            WHEN is_date THEN '; its texts are dates, which are published as ranges once they are repaired'
             ELSE '; no known hierarchy covers it'
         END AS reason
     FROM distinct_proposals

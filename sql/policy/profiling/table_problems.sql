@@ -93,7 +93,7 @@ late_births AS MATERIALIZED (
         SELECT
             CAST({{ c.column }} AS TIMESTAMP) AS born,
             least(
-                get_current_timestamp()::TIMESTAMP
+                get_current_timestamp() AT TIME ZONE 'UTC'
                 {% for o in columns if o.is_other_date %}
                 , CAST({{ o.column }} AS TIMESTAMP)
                 {% endfor %}

@@ -436,7 +436,7 @@ def test_downcoding_confidence_equals_hit_rate(con: Any, size: int) -> None:
 def test_attack_rows_independent_of_order(clinic: Any) -> None:
     create_people_and_release(clinic, random_people(1, 80, VALUES, [5, 2, 2, 1]))
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
-    extra_parameters = {"linkage": "register='register', threshold=0"}
+    extra_parameters = dict.fromkeys(("linkage", "membership"), "register='register', threshold=0")
     for kind in KINDS:
         first = attack(clinic, kind, extra_arguments=extra_parameters.get(kind, "threshold=0"))
         assert first or kind in ("downcoding", "refinement")
@@ -464,7 +464,7 @@ def test_attack_accepts_hostile_names(con: Any, name: str) -> None:
     for kind in KINDS:
         if kind == "similarity":
             continue
-        register = f", register={quoted}" if kind == "linkage" else ""
+        register = f", register={quoted}" if kind in ("linkage", "membership") else ""
         for function in ("attack", "attack_summary"):
             call = f"{function}({quoted}, kind='{kind}', source={quoted}, qi=[{names[0]}, {names[1]}], "
             call += f"sensitive=[{names[3]}], person={names[2]}, threshold=0{register})"
@@ -497,8 +497,8 @@ def test_attack_result_independent_of_interval_form(clinic: Any) -> None:
         values.append([
             {k: v for k, v in row.items() if k != "class"}
             for kind in KINDS
-            for extra_text in ["threshold=0.4, person='id'" + ", register='register'" * (kind == "linkage")]
-            for row in attack(clinic, kind, extra_arguments=extra_text)
+            for register in [", register='register'" if kind in ("linkage", "membership") else ""]
+            for row in attack(clinic, kind, extra_arguments=f"threshold=0.4, person='id'{register}")
         ])  # fmt: skip
     assert Counter(map(str, values[0])) == Counter(map(str, values[1])) == Counter(map(str, values[2]))
     assert {row["attribute"] for row in values[0]} == {"disease", "age", None}

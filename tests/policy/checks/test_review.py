@@ -52,9 +52,9 @@ def clinic(con: Any) -> Any:
 def test_review_lists_every_column_with_treatment(clinic: Any) -> None:
     rows = review_rows(clinic)
     assert rows[0] == ("source", None, "200 records of 50 persons", None)
-    assert findings_by_column(rows, "as it is") == {"disease": "sensitive, 2 values", "ward": "insensitive, 21 values"}
+    assert findings_by_column(rows, "unchanged") == {"disease": "sensitive, 2 values", "ward": "insensitive, 21 values"}
     assert findings_by_column(rows, "generalized") == {
-        "age": "ranges, >=60", "born": "ranges by month", "zip": "as it is or *", "colour": "hierarchy colours",
+        "age": "ranges, >=60", "born": "ranges by month", "zip": "unchanged or *", "colour": "hierarchy colours",
         "sex": "hierarchy sex",
     }  # fmt: skip
     assert findings_by_column(rows, "withheld") == {"patient": "person", "visit": "identifier", "extra": "no role"}
@@ -69,7 +69,7 @@ def test_unique_unchanged_counted_in_records_and_persons(clinic: Any) -> None:
     assert alone == (20, 20)
     rows = review_rows(clinic)
     assert findings_by_column(rows, "unique") == {
-        None: "20 of 200 records (10.0 %) and 20 of 50 persons (40.0 %) are alone with what is published as it is: "
+        None: "20 of 200 records (10.0 %) and 20 of 50 persons (40.0 %) are unique by the columns published unchanged: "
         "disease, ward"
     }
     clinic.execute(change_statement(rows, "unique"))
@@ -105,11 +105,11 @@ def test_review_lists_policy_problems_of_its_table_only(clinic: Any) -> None:
 @pytest.mark.parametrize(
     ("topic", "column", "expected_findings"),
     [
-        ("as it is", "ward", {"withheld": "no role"}),
+        ("unchanged", "ward", {"withheld": "no role"}),
         ("generalized", "born", {"generalized": "ranges by quarter"}),
         ("generalized", "age", {"generalized": "ranges by 5, >=60"}),
         ("generalized", "sex", {"generalized": "hierarchy sex, from level 1"}),
-        ("withheld", "extra", {"generalized": "as it is or *"}),
+        ("withheld", "extra", {"generalized": "unchanged or *"}),
     ],
 )
 def test_review_statement_changes_its_finding(
@@ -128,7 +128,7 @@ def test_review_statements_valid_for_odd_names(con: Any, odd: str) -> None:
     con.execute(f"CREATE TABLE ward.{identifier(odd)} AS SELECT {actual_text} FROM range(80) r (i)")
     source = f"ward.{identifier(odd)}"
     dbanon.declare(con, source, **{odd: "quasi", "o": "insensitive", "z": "quasi"})
-    for topic, column in (("generalized", odd), ("as it is", "o"), ("flat", "z")):
+    for topic, column in (("generalized", odd), ("unchanged", "o"), ("flat", "z")):
         con.execute(change_statement(review_rows(con, source), topic, column))
     rows = review_rows(con, source)
     assert findings_by_column(rows, "generalized") == {odd: "ranges by 5", "z": "hierarchy z"}
@@ -173,7 +173,7 @@ def test_review_printed_for_first_release_only(path: Path) -> None:
     lines = first.stderr.splitlines()
     assert lines[:4] == [
         "First release of t as safe: 80 records of 80 persons",
-        "  as it is    d (sensitive, 2 values)",
+        "  unchanged   d (sensitive, 2 values)",
         "  generalized age (ranges)",
         "  withheld    pid (person)",
     ]
@@ -190,7 +190,7 @@ def test_review_uses_roles_of_call(path: Path) -> None:
     stderr = run_command(
         "create-release", path, "safe", "t", "--algorithm", "mondrian", "-p", "k=4", "-p", "withhold=['d']"
     ).stderr
-    assert "as it is    nothing" in stderr and "d (by the call)" in stderr
+    assert "unchanged   nothing" in stderr and "d (by the call)" in stderr
 
 
 def test_review_printed_before_first_file_is_written(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_policy_and_doctor_commands_print_review(path: Path) -> None:
     for command in ("policy", "doctor"):
         result = run_command(command, path)
         assert result.exit_code == 0, result.output
-        assert result.stdout.startswith("t: 80 records of 80 persons\n  as it is    d (sensitive, 2 values)\n")
+        assert result.stdout.startswith("t: 80 records of 80 persons\n  unchanged   d (sensitive, 2 values)\n")
         assert len(result.stdout.splitlines()) <= 24
     document = json.loads(run_command("doctor", path, "--json").stdout)
     assert document["problems"] == []

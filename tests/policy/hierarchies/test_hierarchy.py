@@ -811,7 +811,7 @@ def test_hierarchy_problems_covers_every_referring_error() -> None:
 def test_ambiguous_inner_node_value_is_no_hierarchy_problem(store: Any) -> None:
     dbanon.load_hierarchy(store, "h", [("a", "other", "north", "*"), ("b", "other", "south", "*")])
     table(store, ["a", "a", "b", "other"])
-    with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct value is not a leaf .* labels of several inner nodes"):
+    with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct value is not a leaf .* label of several inner nodes"):
         published_rows(store, 2, "hierarchies := {'v': 'h'}, escape_labels := true")
     assert store.execute("FROM hierarchy_problems()").fetchall() == []
 

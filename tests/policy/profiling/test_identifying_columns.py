@@ -88,7 +88,7 @@ def test_column_with_value_per_person_is_withheld(con: Any, name: str) -> None:
 CONTROLS = {
     "zip": ("(10000 + i * 37 % 900)::VARCHAR", "quasi"), "postcode": ("10000 + i % 90", "quasi"),
     "zipcode": ("lpad((i * 37)::VARCHAR, 5, '0')", "quasi"), "Postnummer": ("1000 + i % 90", "quasi"),
-    "郵便番号": ("1000 + i % 90", "quasi"), "codigo_postal": ("1000 + i % 90", "quasi"),
+    "郵便番号": ("1000 + i % 83", "quasi"), "codigo_postal": ("1000 + i % 90", "quasi"),
     "house number": ("i % 80", "identifier"), "number_of_children": ("i % 5", "quasi"),
     "num_children": ("i % 5", "quasi"), "no of dependents": ("i % 4", "quasi"), "numero de hijos": ("i % 6", "quasi"),
     "number_diagnoses": ("1 + i % 9", "sensitive"), "Kinderzahl": ("i % 6", "quasi"),
@@ -97,7 +97,7 @@ CONTROLS = {
     "income": ("10000 + i % 60 * 500", "sensitive"), "Geschlecht": ("['m', 'w'][i % 2 + 1]", "quasi"),
     "admission_type_id": ("1 + i % 8", "quasi"), "job": ("['nurse', 'teacher', 'cook'][i % 3 + 1]", "quasi"),
     "hospital": ("['North', 'South'][i % 2 + 1]", "quasi"),
-    "policy_start_date": ("DATE '2020-01-01' + (i % 90)::INTEGER", "quasi"),
+    "policy_start_date": ("DATE '2020-01-01' + (i % 97)::INTEGER", "quasi"),
     "marital_status": ("['single', 'married'][i % 2 + 1]", "quasi"), "thyroid": ("i % 3", "withheld"),
     "calendar": ("i % 3", "withheld"), "learning_style": ("i % 3", "withheld"), "balloon": ("i % 3", "withheld"),
 }  # fmt: skip
@@ -137,6 +137,7 @@ POSITIONS = (
 def test_geographic_positions_proposed_only_allowed_roles(con: Any, value: str, allowed_roles: set[str]) -> None:
     table(con, POSITIONS, value)
     actual_roles = roles(con)
+    allowed_roles = allowed_roles | {"withheld"}  # columns of the same content, which all but the first are
     assert {n: r for n, r in actual_roles.items() if r not in allowed_roles} == {}
     unchanged = {name for name, role in actual_roles.items() if role in ("sensitive", "insensitive")}
     assert unchanged <= {"payment_lon", "lon"} and (not unchanged or value.startswith("389912"))
@@ -150,8 +151,9 @@ def test_geographic_positions_proposed_only_allowed_roles(con: Any, value: str, 
     ],
 )  # fmt: skip
 def test_lon_column_role_depends_on_values(con: Any, value: str, role: str) -> None:
-    table(con, ("lon", "Lön"), value)
-    assert set(roles(con).values()) == {role}
+    for name in ("lon", "Lön"):
+        table(con, (name,), value)
+        assert roles(con) == {name: role}
 
 
 def test_position_columns_of_empty_table_not_proposed(con: Any) -> None:

@@ -93,7 +93,7 @@ def test_null_pseudonym_row_counts_as_person_for_rare_values(con: Any) -> None:
     con.execute("UPDATE patients SET patient = NULL WHERE patient = 1000")
     assert len(con.sql("SELECT * FROM mondrian('patients', k=10)").fetchall()) == 300
     con.execute("INSERT INTO patients SELECT * REPLACE ('M' AS sex) FROM patients WHERE sex = 'F'")
-    assert_refused(con, "SELECT * FROM mondrian('patients', k=10)", "persons of patients")
+    assert_refused(con, "SELECT * FROM mondrian('patients', k=10)", "the linked rows of 1 person of patients")
 
 
 def test_l_diversity_checked_over_linked_rows(visits: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,11 @@ def test_unknown_person_column_refuses_release(stays: Any) -> None:
     for call in (CALL, "FROM mondrian('stays', k=10, withhold=['stay'])", "FROM anonymity('stays')"):
         assert_refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and none is declared")
     dbanon.declare(stays, "stays", patient=PERSON, stay=PERSON)
-    assert_refused(stays, CALL, "'patient', 'stay' of stays have the role pseudonym, and several say that they are")
+    assert_refused(
+        stays,
+        CALL,
+        "'patient', 'stay' of stays have the role pseudonym, and several are declared",
+    )
     with pytest.raises(errors.InvalidTransformSettingError, match="person must be true, or omitted, got 'no'"):
         dbanon.declare(stays, "stays", stay={"role": "pseudonym", "settings": {"person": "no"}})
 
@@ -226,7 +231,7 @@ def test_gate_refuses_rows_every_overlay_distinguishes(empty_con: Any, seed: int
     try:
         rows = empty_con.sql("SELECT patient, visit, house FROM mondrian('calls', k=3)").fetchall()
     except Exception as error:
-        assert alone and "are singled out by their linked rows" in str(error)
+        assert alone and re.search("(is|are) singled out by their linked rows", str(error))
     else:
         assert not alone
         (row,) = empty_con.sql(

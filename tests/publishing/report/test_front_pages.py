@@ -54,7 +54,7 @@ def test_verdict_numbers_by_hand(clinic: Any) -> None:
             and not any(row[3] is None for row in rows if row[:3] == key)
         ]  # fmt: skip
         share = sum(sizes[key] for key in uniform) / len(rows)
-        assert facts["records in classes that share one sensitive value"] == percent(share)
+        assert facts["records in classes in which all share a sensitive value"] == percent(share)
 
 
 def test_verdict_counts_people_only_with_person_column(clinic: Any, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_limits_follow_from_models(models: Any, present: list[str], absent: list
             assert sentence in text, sentence
         for sentence in absent:
             assert sentence not in text, sentence
-        assert "no model of this release limits what a reader learns about whether somebody is in the data" in text
+        assert "no model of this release limits what a reader learns about whether a person is in the data" in text
 
 
 def test_verdict_states_comparison_with_other_releases(tmp_path: Path) -> None:
@@ -160,4 +160,8 @@ def test_report_of_database_without_published_file_table(tmp_path: Path) -> None
         old.execute("UPDATE dbanon.schema_version SET version = 5")
     with dbanon.connect(path, read_only=True) as con:
         page = text_of(con)
-        assert "Who got this version" not in page and "lists no published file" not in page and "Verdict" in page
+        assert (
+            "Published files of this version" not in page
+            and "lists no published file" not in page
+            and "Verdict" in page
+        )

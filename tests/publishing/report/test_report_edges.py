@@ -13,7 +13,7 @@ from support.report_pages import SOURCE, Page, build, check_numbers, without_dat
 
 import dbanon
 from dbanon import errors
-from dbanon.publishing.report import attacks
+from dbanon.publishing.report import attacks, classes
 from dbanon.sqltext.quote import qualified
 
 HOSTILE = """x'); DROP TABLE t; --<script>alert(1)</script>"""
@@ -156,4 +156,13 @@ def test_report_states_guesses_about_zero_people() -> None:
     result_sentences = attacks._result_sentences(
         [("age", "guesses", 17, "how many"), ("age", "actual_accuracy", 0.5, "how many of them are right")]
     )
-    assert "17 guesses are sure enough, about 0 people, and 50% is right" in result_sentences
+    assert "17 guesses reach the threshold, about 0 people; 50% of the guesses are right" in result_sentences
+
+
+def test_report_texts_count_one_in_the_singular() -> None:
+    guess = [("age", "guesses", 1, ""), ("age", "exposed_people", 1, ""), ("age", "actual_accuracy", 1.0, "")]
+    assert attacks._result_sentences(guess).startswith("age: 1 guess reaches the threshold, about 1 person; 100% of")
+    tight = [("age", "guesses", 0, ""), ("age", "known", 1, "")]
+    expected = "No guess reaches the threshold. age: 1 record is certainly at an end, of an unknown person."
+    assert attacks._result_sentences(tight) == expected
+    assert classes._worst_caption("age", 1) == "age: 1 class with the greatest share of one value"
