@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from dbanon import errors
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import RunLengthLabels
-from dbanon.algorithms.base.common_parameters import OBJECTIVES
+from dbanon.algorithms.base.loss import Heights, leaf_heights
 from dbanon.algorithms.base.progress import OnEstimate, ProgressCheck
 from dbanon.algorithms.base.registry import MAX_SUPPRESSED, Algorithm, Check, Options, OwnSearch, Suppression
 from dbanon.algorithms.microaggregation.annealing import anneal_clusters
@@ -46,22 +47,28 @@ class Refinement:
         heights: How the height of hierarchy nodes is measured in the loss: top or edges.
         budget: Limit of the search; None for that of the algorithm.
         on_progress: Called by the search and by algorithms that can estimate their progress.
-        objective: The metric that the search lowers.
+        objective: The loss that the search lowers: precision, ncp or sse, or weights of precision and ncp.
+        leaves: The leaves that ncp counts: all or used.
     """
 
     max_suppressed_share: float = 0.0
     heights: str = "top"
     budget: SearchBudget | None = None
     on_progress: OnSearchProgress | None = None
-    objective: str = "precision"
+    objective: str | Mapping[str, float] = "precision"
+    leaves: str = "all"
 
     @property
-    def search_heights(self) -> str:
-        """The measure of the height of hierarchy nodes in the loss that the search lowers.
+    def search_heights(self) -> Heights:
+        """How the height of hierarchy nodes is measured in the loss that the search lowers.
 
-        It is 'leaves' for the objective ncp, otherwise `heights`.
+        By leaves for the objective ncp, by `heights` for others, and by both with their weights for weights.
         """
-        return OBJECTIVES[self.objective] or self.heights
+        kinds = {"ncp": leaf_heights(self.leaves)}
+        if isinstance(self.objective, str):
+            return kinds.get(self.objective, self.heights)
+        total = math.fsum(self.objective.values())
+        return tuple((kinds.get(word, self.heights), weight / total) for word, weight in self.objective.items())
 
 
 _PartCheck = Callable[[EncodedTable, int], Check]
@@ -214,7 +221,7 @@ class _Run:
         search = LocalSearch(
             refinement.search_heights, budget, int(str(self.options.get("seed", 0))), _block_numbers(space, blocks)
         )
-        return OBJECTIVE_SEARCHES.get(refinement.objective, improve_clusters)(
+        return OBJECTIVE_SEARCHES.get(str(refinement.objective), improve_clusters)(
             space, self.constraint, runs, search, _make_repair(self.constraint, blocks, check), check
         )
 

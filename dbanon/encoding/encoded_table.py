@@ -164,6 +164,12 @@ class CategoricalAttribute:
         return np.asarray(leaves_until[self.last] - leaves_until + ~self.is_inner, np.int64)
 
     @cached_property
+    def used_leaves(self) -> Ints:
+        """Number of values at or below each node."""
+        values_before = np.concatenate([[0], np.cumsum(np.bincount(self.node, minlength=len(self.parent)))])
+        return np.asarray(values_before[self.last + 1] - values_before[:-1], np.int64)
+
+    @cached_property
     def height(self) -> Ints:
         """Number of edges from each node down to the deepest leaf below it, by node."""
         height = np.zeros(len(self.parent), np.int64)

@@ -22,6 +22,7 @@ REQUEST_DEFAULTS: dict[str, object] = {
     "cell": None,
     "improve": None,
     "objective": "precision",
+    "leaves": "all",
     "heights": "top",
     "sensitive": [],
     "forest": None,

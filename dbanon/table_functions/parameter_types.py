@@ -141,6 +141,46 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Objective:
+    """The loss that a search lowers: a word, or a struct or map with weights of precision and ncp."""
+
+    words: tuple[str, ...] = ("precision", "ncp", "sse")
+    invalid: tuple[object, ...] = (
+        "no such word",
+        1,
+        {},
+        {"sse": 1},
+        {"ncp": -1},
+        {"ncp": 0},
+        {"ncp": "1"},
+        {"ncp": True},
+        {"ncp": math.inf},
+        {"ncp": math.nan},
+        {"ncp": None},
+    )
+
+    def check(self, value: object) -> str | dict[str, float]:
+        """Return the word in lower case, or the weights above 0 by word.
+
+        A single weight above 0 is the same as its word. Raises ValueError for other words, and for weights that are no
+        finite numbers of at least 0 or all 0.
+        """
+        if not isinstance(value, Mapping):
+            return Choice(self.words).check(value)
+        weights = {
+            Choice(("precision", "ncp")).check(word): Float(0, 1e6).check(weight) for word, weight in value.items()
+        }
+        positive = {word: weights[word] for word in ("precision", "ncp") if weights.get(word)}
+        if not positive:
+            raise ValueError("a struct or map with at least one weight above 0")
+        return next(iter(positive)) if len(positive) == 1 else positive
+
+    def __str__(self) -> str:
+        """Return what is accepted, as the end of a message such as "k must be ..."."""
+        return f"{Choice(self.words)}, or weights such as {{'precision': 1, 'ncp': 2}}"
+
+
+@dataclass(frozen=True)
 class Boolean:
     """The value true or false."""
 

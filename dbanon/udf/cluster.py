@@ -229,7 +229,12 @@ def _find_clusters(
                     tuple(a["name"] for a in request["attributes"]), request["sensitive"], request["function"]
                 ),
                 algorithms.Refinement(
-                    request["suppress"], request["heights"], budget, current_session.on_progress, request["objective"]
+                    request["suppress"],
+                    request["heights"],
+                    budget,
+                    current_session.on_progress,
+                    request["objective"],
+                    request["leaves"],
                 ),
                 check,
                 max_cell_tuples=request["cell"],
@@ -248,9 +253,9 @@ def clustering_hash(request: dict[str, Any], table: encoded_table.EncodedTable) 
     """Return a 128-bit hash of all that determines the clusters.
 
     These are the version of dbanon; the settings of the request (algorithm, k, options except `allow_slow`, attributes,
-    models and whether they are joint, suppression, number of moves, heights, objective, partition size, number of
-    records); and of the table the codes, counts, persons, sensitive values, positions, interval ends, magnitudes,
-    hierarchies, influence and weights.
+    models and whether they are joint, suppression, number of moves, heights, objective and its leaves, partition size,
+    number of records); and of the table the codes, counts, persons, sensitive values, positions, interval ends,
+    magnitudes, hierarchies, influence and weights.
     """
     settings = {
         key: request[key]
@@ -270,6 +275,8 @@ def clustering_hash(request: dict[str, Any], table: encoded_table.EncodedTable) 
     settings["options"] = {name: value for name, value in request["options"].items() if name != "allow_slow"}
     if request["objective"] != "precision":  # else as above
         settings["objective"] = request["objective"]
+        if request["leaves"] != "all":
+            settings["leaves"] = request["leaves"]
     if request["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
         settings["cell"] = request["cell"]
     if "records" in request:

@@ -188,7 +188,7 @@ class _AlgorithmRun:
         )
         budget = None if request["improve"] is None else algorithms.SearchBudget(request["improve"])
         refinement = algorithms.Refinement(
-            request["suppress"], request["heights"], budget, on_progress, request["objective"]
+            request["suppress"], request["heights"], budget, on_progress, request["objective"], request["leaves"]
         )
         algorithm = algorithms.find(request["algorithm"])
 

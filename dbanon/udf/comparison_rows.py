@@ -14,6 +14,7 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.algorithms import PublishedEnds, RunLengthLabels
 from dbanon.algorithms.base.cluster_query_error import RangeQueries
+from dbanon.algorithms.base.loss import leaf_heights
 from dbanon.algorithms.base.published_clusters import PublishedClusters, PublishedIntervals, ValueGaps
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.runtime import session
@@ -102,9 +103,16 @@ class ComparedTable:
             runs: The cluster of every record.
             widened: The clusters that publish more than their records span, with their codes; None if there are none.
         """
-        heights = request["heights"]
         return PublishedClusters(
-            self.table, request["k"], runs, widened, self.intervals, heights, self.n_source_records, self.queries
+            self.table,
+            request["k"],
+            runs,
+            widened,
+            self.intervals,
+            request["heights"],
+            self.n_source_records,
+            self.queries,
+            leaf_heights(request["leaves"]),
         )
 
 

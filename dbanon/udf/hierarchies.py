@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon.encoding.encoded_table import AnyInts
+from dbanon.encoding.encoded_table import AnyInts, Bools
 from dbanon.encoding.preorder import Preorder, preorder_tree
 from dbanon.policy.hierarchies.messages import MALFORMED
 from dbanon.udf.arrow_columns import boolean_column, list_items, text_column, to_arrow, to_numpy, typed_column
@@ -80,7 +80,8 @@ def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
 
     Args:
         request: The decoded request of `dbanon_trees`: `trees` (number, whether it has stored rows, min_level, whether
-            its column is sensitive), `names` (whether nodes need names) and `escape` (whether labels are escaped).
+            its column is sensitive), `names` (whether nodes need names), `escape` (whether labels are escaped), and
+            `used` (whether only leaves with values count; false if omitted).
         values: The distinct values of the columns: a list column of length one, see `dbanon_trees`.
         stored: The rows of the hierarchies: a list column of length one, which may be NULL.
     """
@@ -95,7 +96,7 @@ def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
         )
         tree = HierarchyTree(rows, preorder_tree(rows.parent), request["escape"], not has_rows)
         matched = _match_values(tree, tree_values, min_level)
-        tables[0].append(_node_rows(number, tree, matched))
+        tables[0].append(_node_rows(number, tree, matched, request.get("used", False)))
         tables[1].append(_code_rows(number, matched))
         tables[2].append(_domain_row(tree, matched, request["names"]))
         tables[3].append(_fact_row(number, tree, matched, is_sensitive))
@@ -244,20 +245,33 @@ class HierarchyTree:
         return f"\\{label}" if label.startswith("\\") or self.may_denote_inner_node(label) else label
 
 
-def _node_rows(number: int, tree: HierarchyTree, matched: MatchedValues) -> Any:
-    """Return an Arrow array of NODES with one row per node of tree number `number`."""
+def _node_rows(number: int, tree: HierarchyTree, matched: MatchedValues, only_used: bool) -> Any:
+    """Return an Arrow array of NODES with one row per node of tree number `number`.
+
+    With `only_used`, the leaves of a node are those with values: the codes at or below it.
+    """
     order, n_nodes = tree.order, len(tree.order.source_row)
     node_codes = np.full(n_nodes, -1)
     node_codes[matched.code_nodes] = np.arange(len(matched.code_nodes))
     path_nodes, path_ends = order.root_paths()
+    leaves = _codes_below(order, node_codes >= 0) if only_used else order.leaves
     lines = pa.ListArray.from_arrays(_integer_column(np.concatenate([[0], path_ends])), _integer_column(path_nodes))
     arrays = [
         _integer_column(np.full(n_nodes, number)), _integer_column(np.arange(n_nodes)), _nullable_column(order.parent),
-        _integer_column(order.depth), _integer_column(order.height), _integer_column(order.leaves),
+        _integer_column(order.depth), _integer_column(order.height), _integer_column(leaves),
         boolean_column(tree.is_leaf), _nullable_column(node_codes), text_column(tree.labels),
         text_column(tree.published_labels), lines,
     ]  # fmt: skip
     return pa.StructArray.from_arrays(arrays, fields=list(NODES))
+
+
+def _codes_below(order: Preorder, has_code: Bools) -> AnyInts:
+    """Return the (nodes,) number of nodes with a code at or below each node."""
+    counts = has_code.astype(np.int64)
+    for depth in range(int(order.depth.max(initial=0)), 0, -1):
+        nodes = np.flatnonzero(order.depth == depth)
+        np.add.at(counts, order.parent[nodes], counts[nodes])
+    return counts
 
 
 def _integer_column(values: AnyInts) -> Any:

@@ -33,8 +33,8 @@ def _n_cells(published: PublishedClusters) -> int:
 
 CLUSTER_METRICS: dict[str, Callable[[PublishedClusters], float]] = {
     "precision": lambda of: 1 - of.total_loss(of.heights) / _n_cells(of),
-    "ncp": lambda of: of.total_loss("leaves"),
-    "gcp": lambda of: of.total_loss("leaves") / _n_cells(of),
+    "ncp": lambda of: of.total_loss(of.leaf_heights),
+    "gcp": lambda of: of.total_loss(of.leaf_heights) / _n_cells(of),
     "information_loss": lambda of: of.total_loss(of.heights),
     "total_information_loss": lambda of: of.total_loss("edges"),
     "numeric_information_loss": lambda of: of.total_loss("edges", categories=False),
@@ -62,7 +62,7 @@ CLUSTER_METRICS: dict[str, Callable[[PublishedClusters], float]] = {
 """Metrics of clusters under the names of NAME_metrics; query_error is the mean of query_error()'s medians of counts."""
 
 STREAM_METRICS: dict[str, Callable[[PublishedClusters], float]] = {
-    "average_loss": lambda of: (of.total_loss("leaves") / of.n_attributes + of.n_suppressed) / of.space.rows,
+    "average_loss": lambda of: (of.total_loss(of.leaf_heights) / of.n_attributes + of.n_suppressed) / of.space.rows,
     "suppression": lambda of: of.n_suppressed / of.space.rows,
     **dict.fromkeys(("average_delay", "delay", "reuse"), lambda of: math.nan),
 }

@@ -11,15 +11,12 @@ from dbanon.table_functions.parameter_types import (
     Integer,
     MoveCount,
     NumberOrDate,
+    Objective,
     PerColumn,
     Text,
     Weight,
 )
 from dbanon.table_functions.parameters import Parameter
-
-OBJECTIVES = {"precision": None, "ncp": "leaves", "sse": None}
-"""Metrics that a search can lower, and how the height of hierarchy nodes is then measured (None: as `loss_height`
-says). For sse, which is of numbers only, see dbanon.algorithms.microaggregation.annealing."""
 
 K = Parameter(
     "k",
@@ -125,11 +122,18 @@ COMMON: tuple[Parameter, ...] = (
     ),
     Parameter(
         "objective",
-        Choice(tuple(OBJECTIVES)),
+        Objective(),
         "The loss that a search (`best`, improve) lowers: precision, the loss that the metric precision counts; ncp, "
-        "by shares of leaves, as in ARX; or sse, the squared distances of microaggregation, if all quasi-identifiers "
-        "are numbers or dates (metric sse_share).",
+        "by shares of leaves; or sse, the squared distances of microaggregation, if all quasi-identifiers "
+        "are numbers or dates (metric sse_share). A struct or map lowers a weighted mean of precision and ncp.",
         "precision",
+    ),
+    Parameter(
+        "leaves",
+        Choice(("all", "used")),
+        "Leaves of hierarchies that the metrics ncp and gcp and the objective ncp count: all, so that the metrics "
+        "follow from the release and its hierarchies; or used, those with values in the table, as in ARX.",
+        "all",
     ),
     Parameter(
         "escape_labels", Boolean(), "Accept values that equal '*' or an inner label; publish them as \\value.", False

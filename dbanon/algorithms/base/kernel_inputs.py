@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.algorithms.base.assignments import RunLengthLabels
-from dbanon.algorithms.base.loss import Loss, LossTerm
+from dbanon.algorithms.base.loss import Heights, Loss, LossTerm
 from dbanon.algorithms.base.model_arrays import model_rules, model_scratch
 from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
 from dbanon.kernels.arrays import LossArrays, ModelScratch
@@ -124,7 +124,7 @@ class KernelInputs:
         return 2 * self.min_records - 1 if self.mode == 0 else MAX_SIZE_FACTOR * self.min_records
 
 
-def build_kernel_inputs(space: EncodedTable, constraint: Constraint, heights: str) -> KernelInputs:
+def build_kernel_inputs(space: EncodedTable, constraint: Constraint, heights: Heights) -> KernelInputs:
     """Return the arrays of an encoded table and a constraint; `heights` is the kind of loss (see `Loss`).
 
     O(tuples) memory if k records are enough, else O(rows).
@@ -165,7 +165,7 @@ def _distinct_keys(key: Any) -> tuple[Ints, Ints]:
 # --- losses ----------------------------------------------------------------------------------------------
 
 
-def _loss_terms(space: EncodedTable, heights: str) -> tuple[Ints, Ints]:
+def _loss_terms(space: EncodedTable, heights: Heights) -> tuple[Ints, Ints]:
     """Pack the loss functions of all attributes into two arrays for kernels; `heights` is the kind of loss.
 
     Returns:

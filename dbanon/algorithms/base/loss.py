@@ -3,8 +3,9 @@
 The loss of a record is a sum over attributes. A number loses the range of the cluster over the range of the whole
 table. A category loses the height of the published node (the lowest common ancestor, raised where `coarsen` asks) over
 that of the root. The heights are those of k-member ("edges": down to the deepest leaf), shares of leaves ("leaves":
-NCP), or those of KACPC ("top": levels from the root down, 0 for a leaf). A cluster that mixes NULL and values loses all
-of an attribute, one of NULLs nothing. Every term is rounded once to a multiple of 2^-s, so that equal losses are equal.
+NCP) or of the values that occur ("used"), those of KACPC ("top": levels from the root down, 0 for a leaf), or a
+weighted mean of several. A cluster that mixes NULL and values loses all of an attribute, one of NULLs nothing. Every
+term is rounded once to a multiple of 2^-s, so that equal losses are equal.
 """
 
 import math
@@ -24,7 +25,14 @@ from dbanon.encoding.encoded_table import (
     NumericAttribute,
 )
 
-HEIGHTS = ("edges", "leaves", "top")
+Heights = str | tuple[tuple[str, float], ...]
+"""How the height of a hierarchy node is measured: "edges", "leaves", "used" or "top", or several of them with weights
+that sum to 1."""
+
+
+def leaf_heights(leaves: str) -> str:
+    """Return how NCP measures the height of hierarchy nodes; `leaves` is the parameter: all or used."""
+    return "used" if leaves == "used" else "leaves"
 
 
 @dataclass(frozen=True)
@@ -64,17 +72,17 @@ class LossTerm:
 class Loss:
     """The information loss of the records of an encoded table, as integers.
 
-    `heights` says how the height of a hierarchy node is measured: "edges", "leaves" or "top". `unit` is the greatest
-    loss on an attribute of weight 1. Sums of 2k + 1 losses, and of n / k losses, stay below 2^62.
+    `heights` says how the height of a hierarchy node is measured (see `Heights`). `unit` is the greatest loss on an
+    attribute of weight 1. Sums of 2k + 1 losses, and of n / k losses, stay below 2^62.
     """
 
-    def __init__(self, space: EncodedTable, k: int, heights: str) -> None:
+    def __init__(self, space: EncodedTable, k: int, heights: Heights) -> None:
         """Scale the losses so that sums of 2k + 1 of them, and of n / k, stay below 2^62.
 
         Args:
             space: The encoded table.
             k: Least number of records of a cluster.
-            heights: How the height of a hierarchy node is measured: "edges", "leaves" or "top".
+            heights: How the height of a hierarchy node is measured.
         """
         total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
         shift = 62 - math.frexp(total)[1] if total > 0 else 0
@@ -134,10 +142,10 @@ class PairLosses:
         return row
 
 
-def _loss_term(attribute: Attribute, scale: float, heights: str) -> LossTerm:
+def _loss_term(attribute: Attribute, scale: float, heights: Heights) -> LossTerm:
     """Return the loss on one attribute, whose greatest loss is its weight times `scale`, rounded.
 
-    `heights` says how the height of a hierarchy node is measured: "edges", "leaves" or "top".
+    `heights` says how the height of a hierarchy node is measured.
     """
     unit = attribute.weight * scale
     nothing = np.zeros(0, np.int64)
@@ -148,14 +156,18 @@ def _loss_term(attribute: Attribute, scale: float, heights: str) -> LossTerm:
     return LossTerm(attribute, round(unit), nothing, height, subtree_end_codes(attribute))
 
 
-def height_shares(tree: CategoricalAttribute, heights: str) -> Floats:
+def height_shares(tree: CategoricalAttribute, heights: Heights) -> Floats:
     """Return the height of each node over that of the root, by node; leaves have 0.
 
-    `heights` is "leaves" (share of all leaves below), "top" (1 - depth / greatest depth) or "edges" (edges down to the
-    deepest leaf; also for any other text).
+    `heights` is "leaves" (share of all leaves below), "used" (share of the values below), "top" (1 - depth / greatest
+    depth) or "edges" (edges down to the deepest leaf; also for any other text), or some of these with their weights.
     """
+    if not isinstance(heights, str):
+        return np.asarray(sum(weight * height_shares(tree, kind) for kind, weight in heights))
     if heights == "leaves":
         return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)
+    if heights == "used":
+        return np.where(tree.is_inner, tree.used_leaves / max(int(tree.used_leaves[0]), 1), 0.0)
     if heights == "top":
         return np.where(tree.is_inner, 1 - tree.depth / max(int(tree.depth.max()), 1), 0.0)
     return np.asarray(tree.height / max(int(tree.height[0]), 1))

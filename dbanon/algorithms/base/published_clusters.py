@@ -12,7 +12,7 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.class_bounds import ClassBounds, class_numbers, published_nodes
-from dbanon.algorithms.base.loss import height_shares
+from dbanon.algorithms.base.loss import Heights, height_shares
 from dbanon.algorithms.base.registry import PublishedEnds
 from dbanon.algorithms.base.standardize import has_several_values, sum_of_squares_within, z_scores
 from dbanon.encoding.encoded_table import Bools, CategoricalAttribute, EncodedTable, Floats, Ints, NumericAttribute
@@ -88,6 +88,7 @@ class PublishedClusters:
         heights: How the height of hierarchy nodes is measured in the loss: edges, leaves or top.
         n_input_records: Number of records of the input, with those that were not to be clustered.
         queries: The queries of query_error() about the release, if they are computed.
+        leaf_heights: How NCP measures the height of hierarchy nodes: leaves or used.
     """
 
     space: EncodedTable
@@ -98,6 +99,7 @@ class PublishedClusters:
     heights: str
     n_input_records: int
     queries: ReleaseQueries | None = None
+    leaf_heights: str = "leaves"
 
     @property
     def n_attributes(self) -> int:
@@ -191,7 +193,7 @@ class PublishedClusters:
         """Number of suppressed records of the encoded table."""
         return self.space.rows - self.n_published
 
-    def total_loss(self, heights: str, *, categories: bool = True) -> float:
+    def total_loss(self, heights: Heights, *, categories: bool = True) -> float:
         """Return the loss summed over all published records and all quasi-identifiers, without weights.
 
         A number loses the width of the published interval over that of all published intervals. A cluster of NULLs
@@ -199,7 +201,7 @@ class PublishedClusters:
         1.
 
         Args:
-            heights: How the height of hierarchy nodes is measured: edges, leaves or top.
+            heights: How the height of hierarchy nodes is measured.
             categories: Whether categorical attributes count.
         """
         total = np.zeros(len(self.sizes))

@@ -11,6 +11,7 @@ import numpy as np
 from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
+from dbanon.algorithms.base.loss import Heights
 from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.algorithms.base.registry import SEED, Check, Options, OwnSearch, register
 from dbanon.algorithms.microaggregation import annealing_schedule
@@ -84,7 +85,7 @@ def _least_loss_clusters(
     space: EncodedTable, constraint: Constraint, options: Options, check: Check
 ) -> RunLengthLabels:
     """Return the clusters with the least loss among all starts; the arguments are those of `best`."""
-    effort, heights = str(options["effort"]), str(options.get("heights", "top"))
+    effort, heights = str(options["effort"]), _search_heights(options)
     kernel_inputs = build_kernel_inputs(space, constraint, heights)
     progress_check = progress.as_progress_check(check)
     fine_numbers = [
@@ -172,6 +173,12 @@ def _neighbour_lines(line: Line, fine_numbers: list[int]) -> Iterator[Line]:
         for other in (bits - 1, bits + 1):
             if j in fine_numbers and other >= 0:
                 yield (*line[:i], (j, other), *line[i + 1 :])
+
+
+def _search_heights(options: Options) -> Heights:
+    """Return how the loss that the search lowers measures the height of hierarchy nodes."""
+    heights = options.get("heights", "top")
+    return heights if isinstance(heights, tuple) else str(heights)
 
 
 def _search_moves(space: EncodedTable, constraint: Constraint, options: Options) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dbanon.algorithms.base.kernel_inputs import KernelInputs
-from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.loss import Heights, Loss
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.full_domain.levels import AttributeLevels, Node
 from dbanon.algorithms.optimizing.orderings import items_along
@@ -80,7 +80,7 @@ FIRST_COVER = CoverSettings(WORTH_SHARES.index(0.1), WORTH_FACTORS.index(1.15), 
 
 
 def try_covers(
-    try_order: TryOrder, space: EncodedTable, kernel_inputs: KernelInputs, effort: str, heights: str, check: Check
+    try_order: TryOrder, space: EncodedTable, kernel_inputs: KernelInputs, effort: str, heights: Heights, check: Check
 ) -> None:
     """Try orders of the items (records that no model distinguishes) in which the groups of a cover are contiguous.
 
@@ -209,7 +209,7 @@ class CoverLattice:
 
     @classmethod
     def from_inputs(
-        cls, space: EncodedTable, kernel_inputs: KernelInputs, heights: str, max_looks: int, check: Check
+        cls, space: EncodedTable, kernel_inputs: KernelInputs, heights: Heights, max_looks: int, check: Check
     ) -> CoverLattice:
         """Return the lattice of the levels of all attributes, with the blocks and losses on each level.
 

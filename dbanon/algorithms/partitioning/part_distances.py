@@ -3,7 +3,7 @@
 import numpy as np
 
 from dbanon.algorithms.base.kernel_inputs import MAX_TABLE_VALUES
-from dbanon.algorithms.base.loss import Loss, LossTerm, PairLosses
+from dbanon.algorithms.base.loss import Heights, Loss, LossTerm, PairLosses
 from dbanon.encoding.distance import MAX_CACHED_ENTRIES
 from dbanon.encoding.encoded_table import AnyInts, Codes, EncodedTable, Ints, NumericAttribute
 
@@ -19,7 +19,7 @@ class PartDistances:
     code of a category.
     """
 
-    def __init__(self, space: EncodedTable, heights: str) -> None:
+    def __init__(self, space: EncodedTable, heights: Heights) -> None:
         """Prepare the distances of each attribute; `heights` is the kind of loss: "edges" or "leaves"."""
         loss = Loss(space, 1, heights)
         self.unit = loss.unit

@@ -15,6 +15,7 @@ from dbanon import errors
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
+from dbanon.algorithms.base.loss import Heights
 from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.postprocess.search_focus import focus_classes, reunite_classes
@@ -84,13 +85,13 @@ class LocalSearch:
     """The settings of a local search; the same moves and seed give the same clusters.
 
     Attributes:
-        heights: The kind of loss: 'top' or 'edges'.
+        heights: How the height of hierarchy nodes is measured in the loss.
         budget: The limit of the search.
         seed: Seed of the random choices.
         blocks: (tuples,) block of each tuple; records of different blocks are never in one class. None: no blocks.
     """
 
-    heights: str
+    heights: Heights
     budget: SearchBudget
     seed: int
     blocks: Ints | None = None

@@ -39,6 +39,7 @@ SHARED_PARAMETERS = (
         "suppress",
         "improve",
         "objective",
+        "leaves",
         "escape_labels",
         "loss_height",
     ),
@@ -75,7 +76,7 @@ class AlgorithmRun:
         if self.spec is None:
             return {"algorithm": self.algorithm, "k": self.k, "problem": self.problem}
         request_fields = cluster_request(self.spec)
-        names = ("algorithm", "k", "options", "models", "joint", "suppress", "improve", "objective", "forest")
+        names = ("algorithm", "k", "options", "models", "joint", "suppress", "improve", "objective", "leaves", "forest")
         run = self.spec.run
         requirements = {"looks": self.spec.uses_sensitive, "magnitudes": run.reads_magnitudes}
         return {name: request_fields[name] for name in names} | requirements | {"repeat": self.n_repeats}

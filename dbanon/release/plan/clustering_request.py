@@ -34,6 +34,7 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
         "cell": spec.options["max_partition"],
         "improve": spec.options["improve"],
         "objective": spec.options["objective"],
+        "leaves": spec.options["leaves"],
         "heights": "edges" if spec.options["loss_height"] == "sub" else "top",
         "sensitive": list(spec.roles.sensitive) if spec.uses_sensitive else [],
         "forest": None if spec.run.forest is None else asdict(spec.run.forest),

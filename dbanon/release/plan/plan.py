@@ -213,6 +213,7 @@ class ReleaseOptions:
         typed: Intervals are published as bounds or structs, not as text.
         escape: Labels of leaves are escaped.
         sub_heights: Losses are relative to the edges below a node.
+        counts_used_leaves: NCP counts the leaves with values in the table, not all.
         magnitudes: The algorithm reads the values of numbers.
         widens: Classes are published wider than their records span.
         maybe: NULL may occur among the values of a class.
@@ -230,6 +231,7 @@ class ReleaseOptions:
     typed: bool
     escape: bool
     sub_heights: bool
+    counts_used_leaves: bool
     magnitudes: bool
     widens: bool
     maybe: bool
@@ -572,6 +574,7 @@ def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
         typed=spec.interval_format != "text",
         escape=bool(spec.options["escape_labels"]),
         sub_heights=spec.options["loss_height"] == "sub",
+        counts_used_leaves=spec.options["leaves"] == "used",
         magnitudes=spec.run.reads_magnitudes,
         widens=spec.run.widens_classes,
         maybe=spec.run.maybe_match,

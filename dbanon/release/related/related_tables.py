@@ -19,6 +19,7 @@ _SHARED_PARAMETERS = {
     "k",
     "improve",
     "objective",
+    "leaves",
     "max_partition",
     "escape_labels",
     "loss_height",
