@@ -22,6 +22,7 @@ from dbanon.ledger import (
     releases,
     same_source,
     transactions,
+    version_state,
 )
 from dbanon.ledger.people import disjoint_sources, rehash
 from dbanon.ledger.releases import TABLES, LedgerEntry
@@ -44,7 +45,6 @@ from dbanon.views import (
     pre_release_review,
     related_release,
     target as release_target,
-    version_state,
 )
 from dbanon.views.build_version import INTERRUPTED, Release, create_version, current_release, library_versions
 from dbanon.views.compare_version import OLD_SUFFIX, VersionOptions

@@ -1,135 +1,97 @@
-"""The parameters `objective` and `leaves`, compared with sums over the released rows and all partitions."""
+"""objective = 'ncp': the least loss by shares of leaves, compared with all partitions of small tables."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-from itertools import combinations
+import random
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
 import pytest
+from oracle.partitions import partitions
 
 import dbanon
 
-TREE = {"a": "x", "b": "x", "c": "x", "d": "y", "e": "y", "f": "y", "g": "z"}
-HIERARCHY = "\n".join(f"{leaf};{node};*" for leaf, node in TREE.items())
-CALL = "'t', k = 2, qi = ['v'], hierarchies = {'v': '" + HIERARCHY + "'}"
+# Levels and shares of leaves disagree: A is one level above two leaves, C above eight, below E.
+LINES = [
+    *(["a1", "A", "D", "*"], ["a2", "A", "D", "*"], ["b1", "B", "D", "*"], ["b2", "B", "D", "*"]),
+    *([f"c{i}", "C", "E", "*"] for i in range(8)),
+]
+LEAVES = {"*": 12, "D": 4, "E": 8, "C": 8, "A": 2, "B": 2} | {line[0]: 1 for line in LINES}
+Row = tuple[int, str]
 
 
-def node_shares(values: list[str], leaves: str) -> dict[str, Fraction]:
-    """Return the share of the leaves below each published node, 0 for a leaf."""
-    counted = set(TREE) if leaves == "all" else set(values)
-    shares = {leaf: Fraction(0) for leaf in TREE} | {"*": Fraction(1)}
-    for node in set(TREE.values()):
-        shares[node] = Fraction(sum(TREE[leaf] == node for leaf in counted), len(counted))
-    return shares
+@pytest.fixture(scope="module")
+def con() -> Iterator[Any]:
+    connection = dbanon.attach(duckdb.connect())
+    dbanon.load_hierarchy(connection, "wards", LINES)
+    connection.execute("CREATE TABLE t (age INTEGER, ward VARCHAR)")
+    dbanon.declare(connection, "t", age="quasi", ward=("quasi", "wards"))
+    yield connection
+    connection.close()
 
 
-def common_node(values: list[str]) -> str:
-    """Return the lowest node that covers all values."""
-    if len(set(values)) == 1:
-        return values[0]
-    nodes = {TREE[value] for value in values}
-    return nodes.pop() if len(nodes) == 1 else "*"
+def fill(con: Any, rows: Sequence[Row]) -> None:
+    con.execute("DELETE FROM t")
+    con.executemany("INSERT INTO t VALUES (?, ?)", list(rows))
 
 
-def create_table(con: Any, values: list[str]) -> None:
-    con.execute("CREATE OR REPLACE TABLE t (v VARCHAR)")
-    con.executemany("INSERT INTO t VALUES (?)", [(value,) for value in values])
+def metric_values(con: Any, call: str) -> dict[str, float]:
+    return dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
 
 
-def least_loss(values: list[str], losses: dict[str, Fraction]) -> Fraction:
-    """Return the least loss of all partitions of the values into classes of two and more."""
-    if not values:
-        return Fraction(0)
-    first, rest = values[0], values[1:]
-    found = []
-    for size in range(1, len(rest) + 1):
-        if size != len(rest) - 1:
-            for chosen in combinations(range(len(rest)), size):
-                members = [first, *(rest[i] for i in chosen)]
-                others = [value for i, value in enumerate(rest) if i not in chosen]
-                found.append(len(members) * losses[common_node(members)] + least_loss(others, losses))
-    return min(found)
+def ncp(rows: Sequence[Row], groups: Sequence[Sequence[int]]) -> float:
+    """Return the NCP of the classes: shares of the range and of all leaves, 0 for one value."""
+    ages = [age for age, _ in rows]
+    reach = max(ages) - min(ages)
+    total = 0.0
+    for group in groups:
+        own_rows = [rows[i] for i in group]
+        width = max(a for a, _ in own_rows) - min(a for a, _ in own_rows)
+        paths = [line for line in LINES if line[0] in {w for _, w in own_rows}]
+        above = next(node for node in paths[0] if all(node in path for path in paths))
+        share = 0.0 if LEAVES[above] == 1 else LEAVES[above] / 12
+        total += len(group) * ((width / reach if reach else 0.0) + share)
+    return total
 
 
-VALUES = ["a", "a", "b", "d", "d", "e", "f", "g"]
+@pytest.mark.parametrize("seed", range(6))
+def test_best_finds_minimal_ncp_of_small_tables(con: Any, seed: int) -> None:
+    draw = random.Random(seed)
+    rows = [(draw.randrange(10), draw.choice(LINES)[0]) for _ in range(9)]
+    fill(con, rows)
+    result = metric_values(con, "best_metrics('t', k = 2, objective = 'ncp')")
+    minimum = min(ncp(rows, groups) for groups in partitions(range(len(rows)), 2))
+    assert result["ncp"] == pytest.approx(minimum, abs=1e-9)
+    assert metric_values(con, "best_metrics('t', k = 2)")["ncp"] >= result["ncp"] - 1e-9
 
 
-@pytest.mark.parametrize("leaves", ["all", "used"])
-@pytest.mark.parametrize("values", [VALUES, ["a", "b", "d", "g"], ["a", "a", "b", "b"], ["g", "g", "a", "b", "d", "d"]])
-def test_ncp_counts_all_or_used_leaves(con: Any, values: list[str], leaves: str) -> None:
-    create_table(con, values)
-    shares = node_shares(values, leaves)
-    published = [row[0] for row in con.execute(f"SELECT v FROM kacpc({CALL}, leaves = '{leaves}')").fetchall()]
-    expected = float(sum(shares[node] for node in published))
-    metrics = dict(con.execute(f"SELECT metric, value FROM kacpc_metrics({CALL}, leaves = '{leaves}')").fetchall())
-    assert metrics["ncp"] == pytest.approx(expected, abs=1e-9)
-    assert metrics["gcp"] == pytest.approx(expected / len(values), abs=1e-9)
-    compared = f"FROM compare({CALL.replace('k = 2', 'k = [2]')}, algorithms = ['kacpc'], metrics = ['ncp'], leaves = "
-    assert con.execute(f"SELECT mean {compared}'{leaves}')").fetchone()[0] == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    "objective",
-    ["{'ncp': 1}", "{'precision': 1, 'ncp': 1}", "{'precision': 3, 'ncp': 0.5}", "MAP {'ncp': 2.0, 'precision': 1}"],
-)
-@pytest.mark.parametrize("leaves", ["all", "used"])
-def test_best_reaches_least_weighted_loss(con: Any, objective: str, leaves: str) -> None:
-    values = ["a", "a", "b", "d", "e", "g", "g", "c"]
-    create_table(con, values)
-    weights = {
-        "{'ncp': 1}": (0, 1),
-        "{'precision': 1, 'ncp': 1}": (1, 1),
-        "{'precision': 3, 'ncp': 0.5}": (6, 1),
-        "MAP {'ncp': 2.0, 'precision': 1}": (1, 2),
-    }[objective]
-    by_leaves = node_shares(values, leaves)
-    by_levels = {
-        node: Fraction(1 if node == "*" else node in TREE.values(), 1 if node == "*" else 2) for node in by_leaves
+def test_ncp_objective_lowers_ncp_and_precision(con: Any) -> None:
+    draw = random.Random(7)
+    fill(con, [(draw.randrange(40), draw.choice(LINES)[0]) for _ in range(300)])
+    values_by_name = {
+        name: metric_values(con, f"best_metrics('t', k = 10, objective = '{name}')") for name in ("precision", "ncp")
     }
-    losses = {
-        node: (weights[0] * by_levels[node] + weights[1] * share) / sum(weights) for node, share in by_leaves.items()
-    }
-    rows = con.execute(f"SELECT v FROM best({CALL}, objective = {objective}, leaves = '{leaves}')").fetchall()
-    assert sum(losses[row[0]] for row in rows) == least_loss(values, losses)
+    assert (
+        values_by_name["ncp"]["ncp"] < values_by_name["precision"]["ncp"]
+        and values_by_name["ncp"]["precision"] < values_by_name["precision"]["precision"]
+    )
 
 
-def test_used_leaves_change_least_loss_classes(con: Any) -> None:
-    """Of two records that join x or y, all leaves prefer x (3 of 9), used ones y (2 of 6 instead of 3)."""
-    tree = "a;x;*\nb;x;*\nc;x;*\nd;y;*\ne;y;*\nf;y;*\nh;y;*\ni;y;*\nm;z;*\nn;z;*"
-    con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest(['a', 'b', 'c', 'd', 'e', 'm', 'm']) AS v")
-    call = f"'t', k = 2, qi = ['v'], hierarchies = {{'v': '{tree}'}}, objective = 'ncp', leaves = "
-    losses = {
-        leaves: dict(con.execute(f"SELECT metric, value FROM best_metrics({call}'{leaves}')").fetchall())["ncp"]
-        for leaves in ("all", "used")
-    }
-    assert losses["all"] == pytest.approx(3 * 0.3 + 2 * 0.5)
-    assert losses["used"] == pytest.approx(3 * 3 / 6 + 2 * 2 / 6)
+@pytest.mark.parametrize("algorithm", ["kacpc", "mdav", "mondrian", "kmember"])
+def test_ncp_search_never_raises_ncp(con: Any, algorithm: str) -> None:
+    draw = random.Random(len(algorithm))
+    fill(con, [(draw.randrange(60), draw.choice(LINES)[0]) for _ in range(150)])
+    previous = metric_values(con, f"{algorithm}_metrics('t', k = 4)")
+    following = metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'ncp')")
+    repeated = metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective => 'ncp')")
+    assert following["ncp"] <= previous["ncp"] + 1e-9 and following["k"] >= 4 and following == repeated
+    by_levels = metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000)")
+    assert by_levels == metric_values(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'precision')")
 
 
-@pytest.mark.parametrize(
-    "objective", ["{}", "{'sse': 1}", "{'ncp': -1}", "{'ncp': 0}", "{'ncp': 'x'}", "{'ncp': NULL}"]
-)
-def test_invalid_weights_of_objective_refused(con: Any, objective: str) -> None:
-    create_table(con, VALUES)
-    with pytest.raises(duckdb.Error, match=r"best: objective must be .*weight"):
-        con.execute(f"FROM best({CALL}, objective = {objective})")
-
-
-def test_weights_refused_without_search(con: Any) -> None:
-    create_table(con, VALUES)
-    with pytest.raises(duckdb.Error, match=r"does not search without improve"):
-        con.execute(f"FROM kacpc({CALL}, objective = {{'precision': 1, 'ncp': 1}})")
-
-
-def test_view_keeps_weighted_objective(con: Any) -> None:
-    create_table(con, VALUES * 3)
-    weights = {"precision": 1, "ncp": 1}
-    options = {"qi": ["v"], "hierarchies": {"v": HIERARCHY}, "objective": weights, "leaves": "used"}
-    dbanon.create_release(con, "safe", "best", "t", k=2, **options)
-    con.execute("INSERT INTO t VALUES ('a'), ('a'), ('a')")
-    dbanon.refresh_release(con, "safe")
-    assert con.execute("SELECT count(*) FROM safe").fetchone() == (27,)
-    options = con.execute("SELECT options FROM releases() WHERE name = 'safe'").fetchall()
-    assert all('"leaves": "used"' in row[0] and '"ncp": 1' in row[0] for row in options)
+def test_objective_without_search_refused(con: Any) -> None:
+    with pytest.raises(duckdb.Error, match=r"kacpc: objective has no effect.*improve = 20000 .best always"):
+        con.execute("FROM kacpc('t', k = 2, objective = 'ncp')")
+    with pytest.raises(duckdb.Error, match="objective must be one of 'precision', 'ncp', 'sse'"):
+        con.execute("FROM best('t', k = 2, objective = 'gcp')")

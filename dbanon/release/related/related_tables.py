@@ -127,7 +127,7 @@ def resolve_related_tables(call: Call) -> RelatedTables:
         _refuse_unequal_key_types(call, tables[0], child)
     if min_diversity is not None and not any(table.spec.roles.sensitive for table in tables):
         raise errors.SensitiveColumnMissingError(
-            call.function.name, "l", " and of ".join(table.display_name for table in tables)
+            call.function.name, "l", f"the release of {' and '.join(table.display_name for table in tables)}"
         )
     cap = int(call.options["max_children"] or DEFAULT_MAX_CHILDREN)
     return RelatedTables(tuple(tables), table_sqls.index(called_sql), cap, algorithm, tuple(stored), min_diversity)

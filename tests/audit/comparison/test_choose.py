@@ -153,7 +153,7 @@ def test_tradeoffs_accept_temporary_tables_and_odd_names(people: Any) -> None:
     [
         ("k := [5], l := [1, 2]", "l needs a sensitive column, and people has none"),
         ("k := [5], t := [0.5, 0.2]", "t must be a list of different numbers from 0 to 1, ascending"),
-        ("k := [5], attacks := ['prediction']", "no column of people is sensitive"),
+        ("k := [5], attacks := ['prediction']", "needs a sensitive column, and people has none"),
         ("k := [5], algorithms := ['nix']", "there is no algorithm 'nix'"),
         ("k := [5], cost := 'time'", "cost must be one of"),
         ("k := [5], cost := 'query_error', queries := 0", "queries must be an integer of at least 1 where cost ="),

@@ -180,7 +180,10 @@ def test_k_above_stream_row_states_reason(events: Any) -> None:
     ("call", "message"),
     [
         ("algorithms := 'castle', order_by := 'ts'", "delta is missing"),
-        ("algorithms := 'castle', delta := 9, order_by := 'ts', l := 2", "no column of events is sensitive"),
+        (
+            "algorithms := 'castle', delta := 9, order_by := 'ts', l := 2",
+            "needs a sensitive column, and events has none",
+        ),
         ("algorithms := 'castle', delta := 9", "order_by is missing"),
         ("algorithms := 'mdav', delta := 9", "delta has no effect, because no stream system is among the algorithms"),
         ("algorithms := 'castle', delta := 9, order_by := 'nope'", "events has no column 'nope' (named in order_by)"),

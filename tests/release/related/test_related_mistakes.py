@@ -59,7 +59,7 @@ RAISED = [
     (f"kacpc('p', k := 3, children := 'keyless', {BY_ID})", r"keyless has rows about no person in p .*: 1"),
     (
         f"kacpc('texts', k := 3, entity := 'p', {BY_ID})",
-        "texts.id is VARCHAR and p.id is BIGINT, and cannot",
+        "texts.id is VARCHAR and p.id is BIGINT, so they cannot",
     ),
     ("kacpc('lists', k := 3, entity := 'p', key := 'id')", r"lists.id has the type BIGINT\[\]"),
     (f"kacpc('hollow', k := 3, entity := 'p', {BY_ID})", "hollow has no rows"),
@@ -102,7 +102,10 @@ RAISED = [
         f"kacpc('v', k := 3, l := 2, entity := 'p', {BY_ID})",
         "do not meet l = 2 on p.s; the most that they allow is no l",
     ),
-    (f"kacpc('bare', k := 3, l := 2, entity := 'homely', {BY_ID})", "no column of homely and of bare is sensitive"),
+    (
+        f"kacpc('bare', k := 3, l := 2, entity := 'homely', {BY_ID})",
+        "needs a sensitive column, and the release of homely and bare has none",
+    ),
     (f"eld('v', k := 3, entity := 'p', {BY_ID})", "eld, which asks for l by default, is for one table only"),
     (f"datafly('v', k := 3, entity := 'p', {BY_ID})", "the algorithm datafly is for one table only"),
     (f"best('v', k := 3, objective := 'sse', entity := 'p', {BY_ID})", None),
