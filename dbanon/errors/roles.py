@@ -80,15 +80,29 @@ class BoundOffGridError(RefusedError):
     )
 
 
+QUERY_LABEL = "the query"
+"""How messages name a query that is no table, such as a `select()` of SQLAlchemy."""
+
+
 class UndeclaredColumnError(RefusedError):
     """A call that publishes a column without a role in the table's policy."""
 
     message_pattern = "has no role, so it is withheld, but the call asks for"
     message = (
-        "{function}: {table} has a policy in which {column} has no role, so it is withheld, but the call asks for "
-        "{asked}, which would loosen the policy. Hint: a call may only tighten the policy; to publish the column, "
-        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ({table:sql}, {column:sql}, {asked:sql})."
+        "{function}: {subject} has no role, so it is withheld, but the call asks for {asked}, which would loosen the "
+        "policy. Hint: a call may only tighten the policy; to publish the column, {remedy}."
     )
+
+    def __init__(self, function: str, table: str, column: str, asked: str) -> None:
+        """Build the message; `asked` is the role. The columns of a query have the roles of their tables' columns."""
+        if table == QUERY_LABEL:
+            subject = f"{column} of {table}"
+            remedy = f"select it unchanged from a table in whose policy and mapped class it has the role {asked}"
+        else:
+            subject, row = f"{table} has a policy in which {column}", ", ".join(map(text, (table, column, asked)))
+            remedy = f"INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ({row})"
+        super().__init__(function, subject, asked, remedy)
+
     example = Example(
         "FROM kacpc('few', k = 10, insensitive = ['zip']);",
         (FEW, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi');"),

@@ -19,6 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, Table
 
 from dbanon import errors
+from dbanon.errors.roles import QUERY_LABEL
 from dbanon.integrations.sqlalchemy.connection import raw_connection, resolve_table
 from dbanon.integrations.sqlalchemy.constructs import QueryModel
 from dbanon.integrations.sqlalchemy.literal_query import LiteralQuery
@@ -44,7 +45,7 @@ from dbanon.sqltext import names
 from dbanon.sqltext.qualify_builtins import SYSTEM_SCHEMA
 from dbanon.sqltext.quote import Sql, join_sql, qualified
 
-SOURCE_LABEL = "the query"
+SOURCE_LABEL = QUERY_LABEL
 """Name of the source in messages."""
 
 

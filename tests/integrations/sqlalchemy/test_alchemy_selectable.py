@@ -265,6 +265,12 @@ def test_query_tightens_but_never_loosens_roles() -> None:
             anonymized(query, k=5, **loose)
 
 
+def test_expression_without_role_refused_with_remedy(session: Session) -> None:
+    query = sa.select(Patient.age, Patient.disease, sa.func.upper(Patient.zip).label("region"))
+    with pytest.raises(errors.DbanonError, match=r"region of the query has no role.* Hint: .*select it unchanged"):
+        session.execute(sa.select(anonymized(query, k=5, qi=["age", "region"]))).all()
+
+
 def test_coarsen_replaces_model_grid_never_loosens(session: Session) -> None:
     for source in (Patient, sa.select(Patient.born)):
         result = anonymized(source, k=5, coarsen={"born": "decade"})
