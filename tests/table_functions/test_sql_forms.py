@@ -106,6 +106,8 @@ CASES = [
     ParameterCase("improve", "500"),
     case_without_policy("objective", "'ncp'", "improve := 500, qi := ['age', 'sex', 'ward'], hierarchies := {'ward': "
          "E'a1;a;*\\na2;a;*\\nb1;b;*\\nb2;b;*\\nc1;c;d;e;*\\nc2;c;d;e;*'}", k=4),
+    case_without_policy("leaves", "'used'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\na3;a;*\\n"
+         "b1;b;*\\nb2;b;*\\nc1;c;*\\nc2;c;*'}", "kacpc_metrics", k=8),
     case_without_policy("escape_labels", "true", "qi := ['age', 'mark']"),
     case_without_policy("loss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
          "b1;b;B;*\\nb2;b;B;*'}", "kacpc_metrics", k=8),

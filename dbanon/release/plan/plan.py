@@ -143,6 +143,7 @@ class PlannedColumns:
         pseudonym_columns: The unchanged columns that are pseudonyms.
         n_flat: The number of quasi-identifiers of categories without a hierarchy.
         n_built: The number of hierarchies built for numbers.
+        counts_used_leaves: NCP counts the leaves with values in the table, not all.
     """
 
     quasi: tuple[QuasiColumn, ...]
@@ -158,6 +159,7 @@ class PlannedColumns:
     pseudonym_columns: tuple[PassthroughColumn, ...]
     n_flat: int
     n_built: int
+    counts_used_leaves: bool
 
     def select(self, names: Container[str]) -> PlannedColumns:
         """Return a copy without those unchanged and sensitive columns that `names` does not contain.
@@ -213,7 +215,6 @@ class ReleaseOptions:
         typed: Intervals are published as bounds or structs, not as text.
         escape: Labels of leaves are escaped.
         sub_heights: Losses are relative to the edges below a node.
-        counts_used_leaves: NCP counts the leaves with values in the table, not all.
         magnitudes: The algorithm reads the values of numbers.
         widens: Classes are published wider than their records span.
         maybe: NULL may occur among the values of a class.
@@ -231,7 +232,6 @@ class ReleaseOptions:
     typed: bool
     escape: bool
     sub_heights: bool
-    counts_used_leaves: bool
     magnitudes: bool
     widens: bool
     maybe: bool
@@ -471,6 +471,7 @@ def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
         pseudonym_columns=tuple(u for u in unchanged if u.is_link),
         n_flat=sum(not a.is_number and a.hierarchy is None for a in spec.attributes),
         n_built=sum(a.is_number for a in spec.attributes) if spec.run.builds_levels else 0,
+        counts_used_leaves=spec.options["leaves"] == "used",
     )
     return columns, AddedColumnNames.from_schema(schema)
 
@@ -574,7 +575,6 @@ def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
         typed=spec.interval_format != "text",
         escape=bool(spec.options["escape_labels"]),
         sub_heights=spec.options["loss_height"] == "sub",
-        counts_used_leaves=spec.options["leaves"] == "used",
         magnitudes=spec.run.reads_magnitudes,
         widens=spec.run.widens_classes,
         maybe=spec.run.maybe_match,

@@ -13,7 +13,8 @@
 trees AS MATERIALIZED (
     SELECT dbanon_trees(
         '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined \
-            else sql('false') }}, {% if counts_used_leaves is defined and counts_used_leaves %}"used": true, {% endif %}\
+            else sql('false') }}, \
+            {% if counts_used_leaves is defined and counts_used_leaves %}"used": true, {% endif %}\
             "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else \
             sql('false') }}, {{ q.min_level or 0 }}, {{ sql('true') if q.is_sensitive else sql('false') }}]{{ sql(', \
             ') if not loop.last }}{% endfor %}]}',
