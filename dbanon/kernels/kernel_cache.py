@@ -39,8 +39,15 @@ class _KernelFile(IndexDataCacheFile):
     """The files of one kernel in the cache."""
 
     def _load_data(self, name: str) -> Any:
-        """Return the unpickled contents of a file."""
-        return _KernelUnpickler(io.BytesIO(Path(self._data_path(name)).read_bytes())).load()
+        """Return the unpickled contents of a file.
+
+        Raises:
+            OSError: The file is damaged; numba then compiles the kernel again.
+        """
+        try:
+            return _KernelUnpickler(io.BytesIO(Path(self._data_path(name)).read_bytes())).load()
+        except (pickle.UnpicklingError, EOFError) as error:
+            raise OSError(f"the cached kernel {name} is damaged") from error
 
 
 class _KernelUnpickler(pickle.Unpickler):

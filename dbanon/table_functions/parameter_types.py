@@ -170,6 +170,8 @@ class Objective:
         weights = {
             Choice(("precision", "ncp")).check(word): Float(0, 1e6).check(weight) for word, weight in value.items()
         }
+        if len(weights) < len(value):
+            raise ValueError("a struct or map with at most one weight each of precision and ncp")
         positive = {word: weights[word] for word in ("precision", "ncp") if weights.get(word)}
         if not positive:
             raise ValueError("a struct or map with at least one weight above 0")
@@ -177,7 +179,8 @@ class Objective:
 
     def __str__(self) -> str:
         """Return what is accepted, as the end of a message such as "k must be ..."."""
-        return f"{Choice(self.words)}, or weights such as {{'precision': 1, 'ncp': 2}}"
+        weights = "weights from 0 to 1000000 of precision and ncp, such as {'precision': 1, 'ncp': 2}"
+        return f"{Choice(self.words)}, or {weights}"
 
 
 @dataclass(frozen=True)

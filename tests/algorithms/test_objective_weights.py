@@ -109,12 +109,30 @@ def test_used_leaves_change_least_loss_classes(con: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "objective", ["{}", "{'sse': 1}", "{'ncp': -1}", "{'ncp': 0}", "{'ncp': 'x'}", "{'ncp': NULL}"]
+    "objective",
+    ["{}", "{'sse': 1}", "{'ncp': -1}", "{'ncp': 0}", "{'ncp': 'x'}", "{'ncp': NULL}", "MAP {'ncp': 1, 'NCP': 0}"],
 )
 def test_invalid_weights_of_objective_refused(con: Any, objective: str) -> None:
     create_table(con, VALUES)
     with pytest.raises(duckdb.Error, match=r"best: objective must be .*weight"):
         con.execute(f"FROM best({CALL}, objective = {objective})")
+
+
+def test_metrics_of_used_leaves_are_not_published(con: Any) -> None:
+    create_table(con, VALUES * 3)
+    options = {"qi": ["v"], "hierarchies": {"v": HIERARCHY}, "leaves": "used"}
+    dbanon.create_release(con, "safe", "best", "t", k=2, **options)
+    assert con.execute("SELECT count(*) FROM safe_metrics WHERE metric IN ('ncp', 'gcp')").fetchone() == (0,)
+    publishable = "SELECT metric FROM best_metrics({}, leaves = '{}') WHERE is_publishable AND metric IN ('ncp', 'gcp')"
+    assert con.execute(publishable.format(CALL, "used")).fetchall() == []
+    assert len(con.execute(publishable.format(CALL, "all")).fetchall()) == 2
+
+
+def test_inner_node_over_all_values_is_not_fully_generalized(con: Any) -> None:
+    create_table(con, ["a", "b", "c", "b"])
+    call = CALL.replace("k = 2", "k = 4")
+    query = f"SELECT value FROM kacpc_metrics({call}, leaves = 'used') WHERE metric = 'fully_generalized:v'"
+    assert con.execute(query).fetchall() == [(0.0,)]
 
 
 def test_weights_refused_without_search(con: Any) -> None:

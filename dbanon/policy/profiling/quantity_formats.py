@@ -3,8 +3,11 @@
 from dbanon.policy.profiling.text_format import TEXT_PLACEHOLDER as _TEXT, TextFormat
 from dbanon.sqltext.quote import text
 
-_NUMBER = r"(\d+(\.\d+)?|[1-9]\d{0,2}(,\d{3})+(\.\d+)?|\d+,\d{1,2})"
-"""A number with a decimal point and commas between thousands, or with a comma before one or two decimals."""
+_NUMBER = r"((0|[1-9]\d{0,14})(\.\d+)?|[1-9]\d{0,2}(,\d{3}){1,4}(\.\d+)?|(0|[1-9]\d{0,14}),\d{1,2})"
+"""A number with a decimal point and commas between thousands, or with a comma before one or two decimals.
+
+A code with leading zeros is no number, nor are more than 15 digits.
+"""
 
 _DIGITS = f"regexp_extract({_TEXT}, '[+-]?[0-9][0-9.,]*')"
 """SQL of such a number in a text."""
@@ -90,7 +93,7 @@ def _open_end_format() -> TextFormat:
     return TextFormat(
         "BIGINT",
         "whole numbers with an open end, such as 90+ or >89",
-        rf"regexp_full_match({_TEXT}, '\d{{1,9}} ?\+?|(<|>|<=|>=|≤|≥) ?\d{{1,9}}')",
+        rf"regexp_full_match({_TEXT}, '(0|[1-9]\d{{0,8}}) ?\+?|(<|>|<=|>=|≤|≥) ?(0|[1-9]\d{{0,8}})')",
         f"{digits} + CASE WHEN regexp_matches({_TEXT}, '^> ?[0-9]') THEN 1 "
         f"WHEN regexp_matches({_TEXT}, '^< ?[0-9]') THEN -1 ELSE 0 END",
         hint="the end becomes its limit: declare it as top or bottom, so that it stays open",

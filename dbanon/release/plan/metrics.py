@@ -11,6 +11,9 @@ from dbanon.sqltext import resources
 _MODEL_ORDER = 41
 """The position of the metrics of privacy models in the order of metrics."""
 
+LEAF_METRICS = ("ncp", "gcp")
+"""Metrics that count leaves of hierarchies; with `leaves = 'used'` they depend on values that are not published."""
+
 _HEADER = re.compile(r"^-- (description|better|source|order|requires|applies_to|custodian|value): (.*)$", re.MULTILINE)
 
 

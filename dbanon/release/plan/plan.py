@@ -633,7 +633,9 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
             better=text(m.better),
             description=text(m.describe(person)),
             position=position,
-            is_publishable=literal(kind not in m.custodian),
+            is_publishable=literal(
+                kind not in m.custodian and not (columns.counts_used_leaves and m.name in metrics.LEAF_METRICS)
+            ),
             value=templates.fill_text(m.value, values),
             sql=templates.fill_text(m.sql, {**values, "metric": m.name}),
         )

@@ -118,8 +118,15 @@ def test_ambiguous_numbers_are_reported(con: Any) -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [["02138", "02139", "10001"], ["1", "2"], ["E11", "I10", "12"], ["2020-13-45", "2020-00-00", "2020-99-99"]],
-    ids=["leading zeros", "two values", "words", "no dates"],
+    [
+        ["02138", "02139", "10001"],
+        ["007", "008", "009+"],
+        ["0101", "0102", "0103D"],
+        ["1", "2"],
+        ["E11", "I10", "12"],
+        ["2020-13-45", "2020-00-00", "2020-99-99"],
+    ],
+    ids=["leading zeros", "zeros and a sign", "zeros and a letter", "two values", "words", "no dates"],
 )
 def test_text_codes_not_repaired_to_numbers(con: Any, values: list[str | None]) -> None:
     assert column_problem(con, values) is None
