@@ -60,7 +60,7 @@ class Refinement:
 
     @property
     def search_heights(self) -> Heights:
-        """How the height of hierarchy nodes is measured in the loss that the search lowers.
+        """The measure of the height of hierarchy nodes in the loss that the search lowers.
 
         By leaves for the objective ncp, by `heights` for others, and by both with their weights for weights.
         """

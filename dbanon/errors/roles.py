@@ -93,15 +93,18 @@ class UndeclaredColumnError(RefusedError):
         "policy. Hint: a call may only tighten the policy; to publish the column, {remedy}."
     )
 
-    def __init__(self, function: str, table: str, column: str, asked: str) -> None:
-        """Build the message; `asked` is the role. The columns of a query have the roles of their tables' columns."""
+    def __init__(self, function: str, table: str, column: str, role: str) -> None:
+        """Build the message; `role` is the one that the call asks for.
+
+        The columns of a query have the roles of the columns of its tables.
+        """
         if table == QUERY_LABEL:
             subject = f"{column} of {table}"
-            remedy = f"select it unchanged from a table in whose policy and mapped class it has the role {asked}"
+            remedy = f"select it unchanged from a table in whose policy and mapped class it has the role {role}"
         else:
-            subject, row = f"{table} has a policy in which {column}", ", ".join(map(text, (table, column, asked)))
+            subject, row = f"{table} has a policy in which {column}", ", ".join(map(text, (table, column, role)))
             remedy = f"INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ({row})"
-        super().__init__(function, subject, asked, remedy)
+        super().__init__(function, subject, role, remedy)
 
     example = Example(
         "FROM kacpc('few', k = 10, insensitive = ['zip']);",

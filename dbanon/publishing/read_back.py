@@ -99,9 +99,12 @@ class WrittenTable:
             return f"it has {rows} {plural_form(rows, 'row', 'rows')}, and the release has {released_rows}"
         return "its values or their order differ from those of the release"
 
-    def withheld_metrics(self) -> str | None:
-        """Return words for a message that name written metrics that only the custodian may see; None without any."""
-        return withheld_metrics(self.connection, self.relation)
+    def withheld_metrics(self, leaves: object) -> str | None:
+        """Return words for a message that name written metrics that only the custodian may see; None without any.
+
+        `leaves` is the parameter of the release.
+        """
+        return withheld_metrics(self.connection, self.relation, leaves)
 
     def other_lines(self, lines: Sequence[certificates.Line]) -> str | None:
         """Return a message if the written certificate differs from `lines` or their order; None otherwise."""

@@ -334,7 +334,7 @@ class _ReleaseWriter:
             for ending in self._endings():
                 reader.check(reader.table(name + ending).difference(released_tables[ending]))
             reader.check(
-                reader.table(name + "_metrics").withheld_metrics(),
+                reader.table(name + "_metrics").withheld_metrics(self.entry.options.get("leaves")),
                 reader.table(name + "_certificate").other_lines(lines),
                 *verify.written_database_problems(reader.connection, "handout"),
             )
@@ -369,7 +369,9 @@ class _ReleaseWriter:
                         read_table(drafts[ending], released_tables[ending]).difference(released_tables[ending])
                     )
                 reader.check(
-                    read_table(drafts["_metrics"], released_tables["_metrics"]).withheld_metrics(),
+                    read_table(drafts["_metrics"], released_tables["_metrics"]).withheld_metrics(
+                        self.entry.options.get("leaves")
+                    ),
                     read_table(drafts["_certificate"]).other_lines(lines),
                 )
 

@@ -44,16 +44,16 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSp
             entry.display_name,
             f"{other_classes} {plural_form(other_classes, 'class has', 'classes have')} other published values",
         )
-    withheld = withheld_metrics(cursor, entry.table("_metrics"))
+    withheld = withheld_metrics(cursor, entry.table("_metrics"), entry.options.get("leaves"))
     if withheld is not None:
         raise errors.OutputDiffersError(function, entry.display_name, withheld)
 
 
-def withheld_metrics(cursor: Any, relation: Sql) -> str | None:
+def withheld_metrics(cursor: Any, relation: Sql, leaves: object) -> str | None:
     """Return words for a message that name the metrics in a relation that are for the custodian only.
 
-    Returns None if there are none. `relation` has the column `metric`.
+    Returns None if there are none. `relation` has the column `metric`; `leaves` is the parameter of the release.
     """
     metric_names = [str(row[0]) for row in cursor.execute(f"SELECT metric FROM {relation}").fetchall()]
-    withheld = [name for name in metric_names if not metrics.is_published(name)]
+    withheld = [name for name in metric_names if not metrics.is_published(name, leaves)]
     return f"it has metrics that are for the custodian only ({', '.join(withheld)})" if withheld else None

@@ -1,4 +1,4 @@
-"""Where table functions and algorithms are declared, so that one of them can be imported alone.
+"""The modules of all table functions and algorithms, so that one of them can be imported alone.
 
 Generated: `python -m tests.support.generated` writes this module.
 """

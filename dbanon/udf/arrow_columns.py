@@ -67,8 +67,8 @@ def typed_column(values: Sequence[Any], type_: Any) -> Any:
         return pa.Array.from_buffers(type_, len(values), [validity], children=fields)
     if pa.types.is_list(type_):
         offsets = np.cumsum([0, *(len(value or ()) for value in values)], dtype=np.int32)
-        items = typed_column([item for value in values for item in value or ()], type_.value_type)
-        return pa.Array.from_buffers(type_, len(values), [validity, pa.py_buffer(offsets)], children=[items])
+        elements = typed_column([element for value in values for element in value or ()], type_.value_type)
+        return pa.Array.from_buffers(type_, len(values), [validity, pa.py_buffer(offsets)], children=[elements])
     if pa.types.is_string(type_):
         return pa.Array.from_buffers(
             type_, len(values), [validity, *text_column([value or "" for value in values]).buffers()[1:]]

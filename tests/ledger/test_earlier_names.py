@@ -225,8 +225,8 @@ def test_ledger_stores_the_algorithm_of_anonymize(given: str, algorithm: str) ->
 
 
 def test_earlier_metric_names_keep_publication_status() -> None:
-    assert not metrics.is_published("missing:town") and not metrics.is_published("built_levels")
-    assert metrics.is_published("k_all")
+    assert not metrics.is_published("missing:town", "all") and not metrics.is_published("built_levels", "all")
+    assert metrics.is_published("k_all", "all")
 
 
 def test_call_of_removed_function_is_unchanged() -> None:

@@ -18,6 +18,7 @@ from dbanon.errors import OutputDiffersError
 from dbanon.ledger import hashes, text_hash
 from dbanon.publishing import certificate as certificates, release_files as handouts
 from dbanon.publishing.certificate import Certificate
+from dbanon.publishing.written_tables import withheld_metrics
 from dbanon.release.plan import plan
 from dbanon.sqltext.quote import Sql
 
@@ -196,3 +197,10 @@ def test_anonymized_frame_with_different_rows_not_returned(fault: str, monkeypat
     )
     with pytest.raises(OutputDiffersError, match="it has 79 rows, and the release has 80"):
         dbanon.anonymize(source, "mondrian", **call)
+
+
+def test_metrics_of_used_leaves_are_for_custodian(con: Any) -> None:
+    con.execute("CREATE TABLE written_metrics AS SELECT unnest(['ncp', 'k', 'gcp']) AS metric")
+    relation = Sql("written_metrics")
+    assert withheld_metrics(con, relation, "all") is None and withheld_metrics(con, relation, None) is None
+    assert "for the custodian only (ncp, gcp)" in str(withheld_metrics(con, relation, "used"))

@@ -149,7 +149,7 @@ def write_manual() -> None:
 
 
 NAME_INDEX = ROOT / "dbanon" / "table_functions" / "name_index.py"
-_NAME_INDEX_TEXT = '''"""Where table functions and algorithms are declared, so that one of them can be imported alone.
+_NAME_INDEX_TEXT = '''"""The modules of all table functions and algorithms, so that one of them can be imported alone.
 
 Generated: `python -m tests.support.generated` writes this module.
 """

@@ -120,8 +120,8 @@ class DiverseFirst:
     def _lacking_column(self, cluster: list[int]) -> int:
         """Return the first sensitive column of which the cluster has too few different values; -1 if there is none."""
         for s, min_values in enumerate(self.min_values.tolist()):
-            own = self.values[s, self.rows[cluster]]
-            if len(np.unique(own[own >= 0])) < min_values:
+            values = self.values[s, self.rows[cluster]]
+            if len(np.unique(values[values >= 0])) < min_values:
                 return s
         return -1
 

@@ -51,14 +51,14 @@ def metrics(release: UncheckedRelease, achieved: Mapping[int, float]) -> DataFra
     """
     values_by_metric = {name: list(values) for name, values in _metric_values(release, achieved)}
     persons = release.planner.spec.roles.person is not None
-    counts_used_leaves = release.planner.spec.options["leaves"] == "used"
+    leaves = release.planner.spec.options["leaves"]
     rows = [
         (
             f"{m.name}:{column}" if column else m.name,
             float(value),
             m.better,
             m.describe(persons),
-            "classes" not in m.custodian and not (counts_used_leaves and m.name in plan_metrics.LEAF_METRICS),
+            plan_metrics.is_published(m.name, leaves),
         )
         for m in plan_metrics.all_metrics()
         for column, value in values_by_metric.get(m.name, ())

@@ -78,13 +78,18 @@ def _model_metrics() -> list[Metric]:
     ]
 
 
-def is_published(name: str) -> bool:
+def is_published(name: str, leaves: object) -> bool:
     """Return whether a metric of a release of classes (without noise) follows from published values.
 
-    False for metrics that are for the custodian only; True for an unknown name. `name` may be an earlier name, and may
-    have a detail after a colon.
+    False for metrics that are for the custodian only; True for an unknown name.
+
+    Args:
+        name: The metric, also by an earlier name or with a detail after a colon.
+        leaves: The parameter `leaves` of the release.
     """
     base = renamed_names.current_metric(name).partition(":")[0]
+    if base in LEAF_METRICS and leaves == "used":
+        return False
     return not any(m.name == base and "classes" in m.custodian for m in all_metrics())
 
 
