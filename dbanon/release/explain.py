@@ -217,7 +217,7 @@ def _functions() -> tuple[TableFunction, ...]:
             ("function", "tbl", "step"),
             _STEP_PARAMETERS,
             "Returns the first rows of one step of explain_release. For the custodian: it shows raw values.",
-            "FROM explain_step('kacpc', 'patients', 'encoded_records', k = 10, follow = [0, 1]);",
+            "FROM explain_step('kacpc', 'patients', 'code_groups', k = 10, follow = [0, 1]);",
         ),
     )
 

@@ -146,11 +146,15 @@ def _split_literals(tokens: Sequence[tuple[str, str]], width: int) -> list[tuple
 
 
 def _literal_pieces(value: str, size: int) -> list[str]:
-    """Cut a text into pieces of at most about `size` characters, after a line break, or else a blank or comma."""
+    """Cut a text into pieces of which a literal has at most `size` characters between its quotes.
+
+    A piece ends after a line break, or else after a blank or comma. A quote counts twice, because literals double it.
+    """
     pieces = []
     for line in value.splitlines(keepends=True):
-        while len(line) > size:
-            end = max(line.rfind(" ", 1, size), line.rfind(",", 1, size)) + 1 or size
+        while len(line) + line.count("'") > size:
+            longest = size - line.count("'", 0, size)
+            end = max(line.rfind(" ", 1, longest), line.rfind(",", 1, longest)) + 1 or longest
             pieces.append(line[:end])
             line = line[end:]
         pieces.append(line)

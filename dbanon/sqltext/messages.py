@@ -14,8 +14,12 @@ _PLACEHOLDER_KEY = secrets.token_hex(16)
 
 _PLACEHOLDER = re.compile(f"<{_PLACEHOLDER_KEY}>(.*?)</{_PLACEHOLDER_KEY}>", re.DOTALL)
 
-_SIMPLE = re.compile(r"[\w.]+(\([^()]*\))?")
+_SIMPLE = re.compile(r"[\w.]+(\([^()]*\))?|\"[^\"]+\"")
 """A name, or a call of a function without nested calls: it can be cast without parentheses."""
+
+
+_CHOICE = re.compile(r"CASE WHEN [^']* THEN '[^']*' ELSE '[^']*' END")
+"""One of two words, by `plural_form`."""
 
 
 def sql_placeholder(expression: str) -> str:
@@ -37,7 +41,7 @@ def plural_form(count: object, singular: str, plural: str) -> str:
     """
     expression = _PLACEHOLDER.fullmatch(str(count))
     if expression:
-        return sql_placeholder(f"CASE WHEN ({expression[1]}) = 1 THEN {text(singular)} ELSE {text(plural)} END")
+        return sql_placeholder(f"CASE WHEN {_operand(expression[1])} = 1 THEN {text(singular)} ELSE {text(plural)} END")
     return singular if str(count) == "1" else plural
 
 
@@ -50,10 +54,15 @@ def error_sql(error: Exception) -> Message:
 
 
 def _text_value(expression: str) -> str:
-    """Return SQL of the text of an expression's value; a string literal stays as it is."""
-    if expression.startswith("'"):
+    """Return SQL of the text of an expression's value; a string literal, or a choice of two, stays as it is."""
+    if expression.startswith("'") or _CHOICE.fullmatch(expression):
         return expression
-    return f"{expression if _SIMPLE.fullmatch(expression) else f'({expression})'}::VARCHAR"
+    return f"{_operand(expression)}::VARCHAR"
+
+
+def _operand(expression: str) -> str:
+    """Return an expression, in parentheses unless it is a name or a simple call."""
+    return expression if _SIMPLE.fullmatch(expression) else f"({expression})"
 
 
 class Message(Fragment):

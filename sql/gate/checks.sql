@@ -2,10 +2,10 @@
     of the models. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
-{# A sum that identifies the unchanged values of a row. #}
-{% macro checksum() -%}
-    {% if unchanged %}hash({% for u in unchanged %}\
-        {% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %})::HUGEINT{% else %}0{% endif %}
+{# A number that identifies the unchanged values of a row; `named` if columns have the names of the release. #}
+{% macro checksum(named=false) -%}
+    {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}\
+        {{ u.name if named else u.column }}{% endfor %})::HUGEINT{% else %}0{% endif %}
 {%- endmacro %}
 {#- The number of records that are to be released, suppressed or dropped. -#}
 {% macro records_due() -%}
@@ -15,16 +15,16 @@
                     {% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}{% endif %}
             )
 {%- endmacro %}
-{#- Classes whose records are not those of the source, or have other unchanged values. -#}
-{% macro untrue() -%}
-(
-        SELECT count(*) AS classes
-        FROM (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM class_originals GROUP BY class_id) AS r
-        FULL JOIN (SELECT class_id, sum(size) AS size, sum(size * {{ checksum() }}) AS checksum FROM released_values \
-            GROUP BY class_id) AS p
-            ON p.class_id = r.class_id
-        WHERE p.size IS DISTINCT FROM r.size OR p.checksum IS DISTINCT FROM r.checksum
-    ) AS untrue
+{#- Each class with its records in the source (s) and as they are released (p): their numbers, and the checksums of
+    their unchanged values. `released`: rows with class_id, size and checksum. -#}
+{% macro compared_classes(released) -%}
+(SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM class_originals GROUP BY class_id) AS s
+        FULL JOIN (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM {{ released }} \
+            GROUP BY class_id) AS p USING (class_id)
+{%- endmacro %}
+{#- Whether the records of such a class, or their unchanged values, differ from those of the source. -#}
+{% macro is_untrue() -%}
+p.size IS DISTINCT FROM s.size OR p.checksum IS DISTINCT FROM s.checksum
 {%- endmacro %}
 {#- Records (persons) by class. -#}
 {% macro sizes() -%}

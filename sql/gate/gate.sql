@@ -5,18 +5,20 @@
     the records are those of the source, and that each may be in its class. `passed` is read where rows are returned, so
     no row is returned before all have been checked. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
-{%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, \
-    refuse_models, refuse_rows, sizes, untrue with context -%}
+{%- from 'gate/checks.sql' import checksum, compared_classes, is_untrue, left_out_and_judged, out_of_order, \
+    records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes with context -%}
 {%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
-{%- from 'shared/messages.sql' import message_text, named_messages with context -%}
+{%- from 'shared/messages.sql' import message_text, messages_by_name with context -%}
 {%- from 'gate/reread_check.sql' import reread with context -%}
 {% include 'gate/source_by_class.sql' %}
 {% include 'gate/allowed_ancestors.sql' %}
--- One row per class: its published values and number of records, according to the published rows.
+-- One row per class: its published values, its number of records and the checksum of their unchanged values, according
+-- to the published rows.
 regrouped_classes AS MATERIALIZED (
     SELECT
-        {{ class_id }} AS class_id, sum(len({{ copies }})) AS size
+        {{ class_id }} AS class_id, sum(len({{ copies }})) AS size,
+        sum(len({{ copies }}) * {{ checksum(named=true) }}) AS checksum
         {% for r in rules %}
         {% if r.is_number and typed %}, {{ r.ends.low }} AS {{ 'low'|of(r) }}, \
             {{ r.ends.high }} AS {{ 'high'|of(r) }}{% else %}, {{ r.text }} AS {{ 'published'|of(r) }}{% endif %}
@@ -25,6 +27,9 @@ regrouped_classes AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% include 'gate/parsed_intervals.sql' %}
+{% if without_losses is not defined or model_columns or (follows is defined and follows) %}
+{% include 'gate/released_values.sql' %}
+{% endif %}
 {% if follows is defined and follows %}
 {% include 'gate/linked_rows.sql' %}
 {% endif %}
@@ -37,7 +42,7 @@ checks AS MATERIALIZED (
         WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in \
             THEN {{ messages.failure('missing records', gate_say.lost) }}
         {{ refuse_left_out() }}
-        WHEN untrue.classes > 0 THEN {{ messages.failure('records of the source', gate_say.untrue) }}
+        WHEN counted.untrue > 0 THEN {{ messages.failure('records of the source', gate_say.untrue) }}
         WHEN classes.small > 0 THEN {{ messages.failure('classes below k', gate_say.small) }}
         {{ refuse_links() }}
         WHEN classes.confused > 0 THEN {{ messages.failure('equal classes', gate_say.confused) }}
@@ -50,10 +55,10 @@ checks AS MATERIALIZED (
         SELECT
             {# The left joins keep every record, so as many as there are means each of them once. #}
             {{ records_due() }} AS rows_in,
-            coalesce(sum(r.size), 0) AS rows_out,
-            coalesce(sum(r.size) FILTER (WHERE c.class_id IS NULL), 0) AS unknown
-        FROM class_originals AS r
-        LEFT JOIN regrouped_classes AS c ON c.class_id = r.class_id
+            coalesce(sum(s.size), 0) AS rows_out,
+            coalesce(sum(s.size) FILTER (WHERE p.class_id IS NULL), 0) AS unknown,
+            count(*) FILTER (WHERE {{ is_untrue() }}) AS untrue
+        FROM {{ compared_classes(sql('regrouped_classes')) }}
     ) AS counted,
     (
         {{ uncovered_values(sql('class_originals AS r LEFT JOIN regrouped_classes AS c USING (class_id)'), \
@@ -61,7 +66,6 @@ checks AS MATERIALIZED (
     ) AS covered,
     {{ reread() }},
     {{ out_of_order() }},
-    {{ untrue() }},
     (
         SELECT
             count(*) FILTER (WHERE coalesce(size, 0) < {{ k }}) AS small,
@@ -73,15 +77,18 @@ checks AS MATERIALIZED (
                 WHERE NOT keeps){% endif %}{% endfor %}{% endif %} AS finer
         FROM (
             SELECT
-                sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high
+                sum({% if person %}r{% else %}c{% endif %}.size) AS size, \
+                min(c.class_id) AS low, max(c.class_id) AS high
                 {% if typed %}{% for r in rules if r.is_number %}, \
                     bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} \
                     AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, \
                     false)) AS {{ 'conforms'|of(r) }}{% endfor %}{% endif %}
             FROM regrouped_classes AS c
+            {% if person %}
             LEFT JOIN (
                 {{ sizes() }}
             ) AS r ON r.class_id = c.class_id
+            {% endif %}
             GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}\
                 {% if q.is_number and typed %}c.{{ 'low'|of(q) }}, \
                 c.{{ 'high'|of(q) }}{% else %}c.{{ 'published'|of(q) }}{% endif %}{% endfor %}
@@ -89,10 +96,9 @@ checks AS MATERIALIZED (
     ) AS classes
     {{ left_out_and_judged() }}
 ),
-{{ named_messages('gate_messages') }}
 -- One row: true, or an error. No row is published before this is read.
 gate AS MATERIALIZED (
     SELECT CASE WHEN failure IS NULL THEN has_rows ELSE error({{ message_text() }}) END AS passed
     FROM checks
-    LEFT JOIN gate_messages AS m ON m.name = (failure).name
+    LEFT JOIN {{ messages_by_name() }}
 )

@@ -2,12 +2,13 @@
     necessary conditions can be checked. A class has k records (persons) and their unchanged values; a category is a
     text with which a record of the class may be published; a number is within top, bottom and (if noise keeps to it)
     the column, and on its grid; each class has its NULLs. It shares no step with the code that drew the values. -#}
-{%- from 'gate/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, \
-    refuse_rows, sizes, untrue with context -%}
+{%- from 'gate/checks.sql' import checksum, compared_classes, is_untrue, left_out_and_judged, out_of_order, \
+    records_due, refuse_left_out, refuse_models, refuse_rows, sizes with context -%}
 {%- from 'gate/policy_conformance.sql' import at_edge with context -%}
-{%- from 'shared/messages.sql' import message_text, named_messages with context -%}
+{%- from 'shared/messages.sql' import message_text, messages_by_name with context -%}
 {%- from 'gate/reread_check.sql' import reread with context -%}
 {% include 'gate/source_by_class.sql' %}
+{% include 'gate/released_values.sql' %}
 {% include 'gate/allowed_ancestors.sql' %}
 {% for q in quasi %}
 -- One row per class and value published in it: how many records have it.
@@ -41,7 +42,11 @@ checks AS MATERIALIZED (
     ) AS counted,
     {{ reread() }},
     {{ out_of_order() }},
-    {{ untrue() }},
+    (
+        SELECT count(*) FILTER (WHERE {{ is_untrue() }}) AS classes
+        FROM {{ compared_classes( \
+            sql('(SELECT class_id, size, size * ', checksum(), ' AS checksum FROM released_values)')) }}
+    ) AS untrue,
     (SELECT count(*) FILTER (WHERE size < {{ k }}) AS small FROM ({{ sizes() }})) AS classes
     {{ left_out_and_judged() }}
     {% for q in quasi %}
@@ -104,10 +109,9 @@ checks AS MATERIALIZED (
     ) AS {{ 'outside'|of(q) }}
     {% endfor %}
 ),
-{{ named_messages('gate_messages') }}
 -- One row: true, or an error. No row is published before this is read.
 gate AS MATERIALIZED (
     SELECT CASE WHEN failure IS NULL THEN has_rows ELSE error({{ message_text() }}) END AS passed
     FROM checks
-    LEFT JOIN gate_messages AS m ON m.name = (failure).name
+    LEFT JOIN {{ messages_by_name() }}
 )

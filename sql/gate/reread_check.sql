@@ -17,13 +17,15 @@
         SELECT first.records <> second.records OR first.seal IS DISTINCT FROM second.seal AS differs, first.records
         FROM (
             SELECT coalesce(sum(size), 0) AS records, sum(seal) AS seal
+            {% if nulls == 'drop' or suppress %}
             FROM (
                 SELECT size, seal FROM class_originals
-                {% if nulls == 'drop' or suppress %}
                 UNION ALL
                 SELECT {{ dealt() }}, {{ seal(false) }}::HUGEINT * {{ dealt() }} FROM {{ unreleased() }}
-                {% endif %}
             )
+            {% else %}
+            FROM class_originals
+            {% endif %}
         ) AS first,
         (
             SELECT {% if weight %}coalesce(sum(weight), 0){% else %}count(*){% endif %} AS records, \

@@ -7,6 +7,8 @@ source AS s LEFT JOIN record_classes AS l ON l.rid = s.rid\
         IS NOT NULL{% endfor %}{% endif %}\
     {% if suppress %}{% if nulls == 'drop' %} AND {% else %} WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif +%}
 {%- endmacro %}
+{#- Every kind of record that is clustered and its group: gid, rid, size. -#}
+{% macro record_groups() -%} (SELECT gid, unnest(members, max_depth := 2) FROM code_groups) {%- endmacro %}
 {#- The number of records: in the class, or all if there is no class. -#}
 {% macro dealt() -%} coalesce(l.size, s.size) {%- endmacro %}
 {#- The others. -#}

@@ -5,7 +5,6 @@
 {%- from 'shared/record_assignment.sql' import usable with context -%}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash, cells, quasi_cells with context -%}
-{%- from 'shared/messages.sql' import message_text with context -%}
 {% macro rare(columns) -%}
 EXISTS (
             FROM (
@@ -28,8 +27,7 @@ EXISTS (
 -- One row: what the clustering answers about the records that were added.
 clustering AS MATERIALIZED (
     SELECT dbanon_cluster(
-        (SELECT CASE WHEN failure IS NULL THEN {{ request }} ELSE error({{ message_text() }}) END
-            FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
+        (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),
         (SELECT list({{ group() }}) FROM new_groups)
         {{ domains() }}
     ) AS answer

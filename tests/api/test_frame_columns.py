@@ -85,7 +85,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "unknown column": ({"qi": ["agee"]}, r"the DataFrame has no column 'agee'.*Did you mean 'age'"),
     "no roles": ({}, r"declared for the DataFrame\. Hint: name the columns in the call, qi=\['age', \.\.\.\]; dbanon"),
     "k": ({"k": 99, "qi": ["age"]}, r"\(the DataFrame has 30 rows\)"),
-    "type": ({"qi": ["pair"]}, r"the DataFrame\.pair has the type .*convert such a column"),
+    "type": ({"qi": ["pair"]}, r"the DataFrame\.pair has the type .*extract a column of numbers"),
     "hierarchy": (
         {"qi": ["city"], "hierarchies": {"city": [["q", "*"]]}},
         r"the DataFrame\.city: 2 distinct values .*compare the values of the column 'city'",

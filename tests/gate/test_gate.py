@@ -368,7 +368,8 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def choose(*swaps: tuple[str, str]) -> None:
         def spoiled(request: plan.ReleaseSpec) -> str:
             text = real(request)
-            start, end = text.index("published_classes AS MATERIALIZED ("), text.index("gate AS MATERIALIZED (")
+            first_steps = [text.find(f"published_{name} AS MATERIALIZED (") for name in ("classes", "rows")]
+            start, end = min(i for i in first_steps if i >= 0), text.index("gate AS MATERIALIZED (")
             part = text[start:end]
             for old, new in swaps:
                 part, count = re.subn(rf"(?<![\w.]){re.escape(old)}(?!\w)", lambda _, new=new: new, part, count=1)

@@ -110,23 +110,23 @@ SOURCE = {
 LEAVING = {
     "another class": (
         "release/plan/output_rows.sql",
-        "JOIN published_classes AS c",
-        "JOIN (SELECT * REPLACE (class_id % max(class_id) OVER () + 1 AS class_id) FROM published_classes) AS c",
+        " AS c USING (class_id)",
+        " AS c ON c.class_id = p.class_id % (SELECT max(class_id) FROM generalized_spans) + 1",
     ),
     "every class": (
         "release/plan/output_rows.sql",
-        "JOIN published_classes AS c USING (class_id)",
-        "CROSS JOIN published_classes AS c",
+        " AS c USING (class_id)",
+        " AS c ON true",
     ),
     "one class less": (
         "release/plan/output_rows.sql",
-        "FROM distinct_rows AS p",
-        "FROM (FROM distinct_rows WHERE class_id > 1) AS p",
+        "GROUP BY ALL\n",
+        "GROUP BY ALL HAVING l.class_id > 1\n",
     ),
     "a sample": (
         "release/plan/output_rows.sql",
-        "FROM distinct_rows AS p",
-        "FROM (FROM distinct_rows USING SAMPLE 9 ROWS) AS p",
+        "GROUP BY ALL\n",
+        "GROUP BY ALL USING SAMPLE 9 ROWS\n",
     ),
     "a copy more": ("release/plan/output_rows.sql", "[], r.size)", "[], r.size + 1)"),
     "a copy less": ("release/plan/output_rows.sql", "[], r.size)", "[], r.size - 1)"),
@@ -159,7 +159,7 @@ LEAVING = {
         "r.class_id AS {{ class_id }}, 1 AS pid",
     ),
     "a sensitive value of another row": (
-        "release/plan/pipeline.sql",
+        "release/plan/output_rows.sql",
         "s.{{ u.column }}{% if",
         "coalesce(NULL, 'Flu') AS {{ u.column }}{% if",
     ),

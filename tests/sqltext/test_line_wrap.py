@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dbanon.sqltext.line_wrap import wrap_lines
+from dbanon.sqltext.line_wrap import MAX_WIDTH, wrap_lines
+from dbanon.sqltext.quote import text
 
 STATEMENTS = {
     "columns": "SELECT " + ", ".join(f'{i} AS "column number {i}"' for i in range(40)),
@@ -68,3 +69,10 @@ def test_comments_and_long_brackets_keep_their_lines() -> None:
     for expression in ("(\n        -- One.\n        1\n    )", f"least(\n            {values}\n        )"):
         statement = f"WITH a AS (\n    SELECT\n        {expression}\n)\nFROM a"
         assert wrap_lines(statement) == statement
+
+
+def test_pieces_of_literal_with_many_quotes_fit_into_lines() -> None:
+    value = "'a' 'b', " * 60
+    wrapped = wrap_lines(f"SELECT {text(value)} AS quoted")
+    assert max(map(len, wrapped.splitlines())) <= MAX_WIDTH
+    assert duckdb.sql(wrapped).fetchall() == [(value,)]

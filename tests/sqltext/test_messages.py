@@ -10,17 +10,16 @@ from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.templates import fill_text
 
 TEMPLATE = """
-{%- from 'shared/messages.sql' import message_text, named_messages with context -%}
+{%- from 'shared/messages.sql' import message_text, messages_by_name with context -%}
 WITH counted AS (SELECT {{ size }} AS size),
 checks AS (
     SELECT CASE WHEN size < 3 THEN {{ messages.failure('classes below k', small) }}
         WHEN size = 7 THEN {'name': 'unnamed', 'values': ['7']} END AS failure
     FROM counted
 ),
-{{ named_messages('check_messages') }}
 gate AS (
     SELECT CASE WHEN failure IS NULL THEN true ELSE error({{ message_text() }}) END AS passed
-    FROM checks LEFT JOIN check_messages AS m ON m.name = (failure).name
+    FROM checks LEFT JOIN {{ messages_by_name() }}
 )
 FROM gate
 """
@@ -55,19 +54,18 @@ def test_texts_are_inserted_as_they_are() -> None:
         }
 
     template = """
-    {%- from 'shared/messages.sql' import message_text, named_messages with context -%}
+    {%- from 'shared/messages.sql' import message_text, messages_by_name with context -%}
     WITH checks AS (
         SELECT [
             {% for name, error in errors.items() %}
             {{ messages.failure(name, error) }}{{ sql(', ') if not loop.last }}
             {% endfor %}
         ] AS failures
-    ),
-    {{ named_messages('check_messages') }}
+    )
     FROM (
         SELECT {{ message_text() }} AS message
         FROM (SELECT unnest(failures) AS failure FROM checks)
-        LEFT JOIN check_messages AS m ON m.name = (failure).name
+        LEFT JOIN {{ messages_by_name() }}
     )
     """
     values = {"errors": {name: error_sql(error) for name, error in errors_by_name(table, count).items()}}

@@ -19,8 +19,7 @@ def input_error_messages(spec: ReleaseSpec, unchanged: Sequence[PassthroughColum
     selection_text = spec.run.preprocessing.description
     selected_table = f"{table}, {selection_text}," if selection_text else table
     table_without_outliers = f"{table} without its outliers"
-    usable = "(SELECT {} FROM usable_records)" if spec.options["nulls"] == "drop" else "{}"
-    records, persons = (sql_placeholder(usable.format(count)) for count in ("sum(size)", "count(DISTINCT person)"))
+    records, persons = sql_placeholder("records"), sql_placeholder("persons")
     rare = [u.raw_name for u in unchanged if u.check_rare]
     has_transformed = any(name in spec.transformed for name in rare)
     error_by_name = {

@@ -250,11 +250,9 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
     column, settings = attribute.quasi.column, attribute.quasi.settings
     counted_name = column if statement_name is None else statement_name
     function, table = spec.function, spec.source.shown
-    column_sql = column_reference(counted_name)
     table_name, column_name = sql_placeholder(text(table)), sql_placeholder(text(column))
     n_nulls, n_infinite = (
-        sql_placeholder(f"sum(size) FILTER (WHERE {condition})")
-        for condition in (f"{column_sql} IS NULL", f"NOT isfinite({column_sql})")
+        sql_placeholder(str(derived_reference(problem, counted_name))) for problem in ("nulls", "infinite")
     )
     is_stream = bool(spec.reading.order_columns)
     messages = {

@@ -1,4 +1,5 @@
 {#- One encoding of the source, as a table or as a stream (`order`), and the metrics of all runs on it. -#}
+{%- from 'shared/record_assignment.sql' import record_groups with context -%}
 {%- from 'release/plan/domains.sql' import domains, group, ends_of with context -%}
 {%- from 'release/streams/request.sql' import asked with context -%}
 (
@@ -9,7 +10,7 @@ answers AS MATERIALIZED (
         {{ asked(runs) }},
         (SELECT list({{ group() }}) FROM code_groups)
         {% if order %}
-        , (SELECT list(struct_pack(rid := rid, gid := gid)) FROM record_groups)
+        , (SELECT list(struct_pack(rid := rid, gid := gid)) FROM {{ record_groups() }})
         {% endif %}
         {{ domains() }}
         {% for q in quasi if q.is_number %}

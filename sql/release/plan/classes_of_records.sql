@@ -1,4 +1,5 @@
 {#- The class of every record, from those of the parts of its group (part_classes). -#}
+{%- from 'shared/record_assignment.sql' import record_groups with context -%}
 {%- from 'release/plan/row_identity.sql' import tie with context -%}
 -- One row per group: its class, or NULL if its records are in several classes.
 group_classes AS MATERIALIZED (
@@ -10,7 +11,7 @@ group_classes AS MATERIALIZED (
 -- records are assigned in the order of a hash of their unchanged values.
 record_classes AS MATERIALIZED (
     SELECT r.rid, g.class_id, r.size
-    FROM record_groups AS r
+    FROM {{ record_groups() }} AS r
     JOIN group_classes AS g ON g.gid = r.gid AND g.class_id IS NOT NULL
     UNION ALL
     SELECT d.rid, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
@@ -19,7 +20,7 @@ record_classes AS MATERIALIZED (
             rid ASC ROWS UNBOUNDED PRECEDING) AS last
         FROM (
             SELECT r.*, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie
-            FROM record_groups AS r
+            FROM {{ record_groups() }} AS r
             JOIN group_classes AS g ON g.gid = r.gid AND g.class_id IS NULL
             JOIN source AS s ON s.rid = r.rid
         )

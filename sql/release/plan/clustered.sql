@@ -1,32 +1,40 @@
 {#- From the source to clusters: source -> kept -> tuples -> encoded -> grouped -> answer -> parts, the cluster of the
     records first to last of a group. -#}
 {%- from 'release/plan/domains.sql' import domains, group, number_positions with context -%}
-{%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 {% if kept_members %}
 {% include 'release/plan/kept_classes.sql' %}
 {% endif %}
-{% set clustered = sql('new_groups') if kept_members else sql('code_groups') %}
--- Chapter 2, cluster: the algorithm forms clusters of records. Only dbanon_trees (above) and dbanon_cluster are not \
-    SQL.
--- One row: the clusters, from the one call of the clustering function. Its first argument is an error if the input has
--- a problem.
-clustering AS MATERIALIZED (
-    SELECT dbanon_cluster(
-        (SELECT CASE WHEN failure IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, \
+{#- The call of the clustering function, and the relations that its arguments read. -#}
+{% macro clustering_answer() -%}
+SELECT dbanon_cluster(
+        (SELECT CASE WHEN message IS NULL THEN {% if kept_members and suppress %}json_merge_patch({{ request }}, \
             json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR\
-            {% else %}{{ request }}{% endif %} ELSE error({{ message_text() }}) END
-            FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
-        (SELECT list({{ group() }}) FROM {{ clustered }})
+            {% else %}{{ request }}{% endif %} ELSE error(message) END FROM problem),
+        (SELECT list({{ group() }}) FROM {{ sql('new_groups') if kept_members else sql('code_groups') }})
         {{ domains() }}
     ) AS answer
     {% if trees %}FROM trees{% endif %}{% if is_wide and number_blocks %}\
         {% if trees %}, {% else %}FROM {% endif %}{{ number_positions() }}{% endif +%}
+{%- endmacro %}
+-- Chapter 2, cluster: the algorithm forms clusters of records. Only dbanon_trees (above) and dbanon_cluster are not \
+    SQL.
+{% if widens or noise %}
+-- One row: the clusters and what they are published as, from the one call of the clustering function. Its first
+-- argument is an error if the input has a problem.
+clustering AS MATERIALIZED (
+    {{ clustering_answer() }}
 ),
 -- One row per part of a group of equal records: the cluster of its records number `first` to `last`.
+{% else %}
+-- One row per part of a group of equal records: the cluster of its records number `first` to `last`, from the one call
+-- of the clustering function. Its first argument is an error if the input has a problem.
+{% endif %}
 {{ sql('new_parts') if kept_members else sql('cluster_parts') }} AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
-    FROM clustering
+    FROM {% if widens or noise %}clustering{% else %}(
+        {{ clustering_answer() }}
+    ){% endif +%}
 ),
 {% if kept_members %}
 -- One row per part of a group: its cluster, for records that stay in their class, new ones, and deferred ones (-1).

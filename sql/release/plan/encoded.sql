@@ -1,7 +1,7 @@
 {#- From the source to codes, and groups of records with equal codes. -#}
 {%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {%- from 'release/plan/number_column.sql' import gap, coded with context -%}
-{%- from 'release/plan/row_identity.sql' import same_group, tie with context -%}
+{%- from 'release/plan/row_identity.sql' import tie with context -%}
 {%- from 'shared/record_assignment.sql' import usable with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {%- from 'release/plan/column_rows.sql' import column_numbers, column_list -%}
@@ -106,74 +106,64 @@ ties AS MATERIALIZED (
         {% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %} FROM {{ usable() }})
 ),
 {% endif %}
--- One row per kind of record: the codes of its quasi-identifiers\
-    {% if model_columns %} and sensitive values{% endif %}, and what breaks ties.
-encoded_records AS MATERIALIZED (
-    SELECT
-        s.rid, s.size, {% if tie_break_mode == 'value' %}h.tie\
-            {% elif tie_break_mode == 'row' %}{{ tie(sql('s.'), tie_break_columns, person) }} AS tie\
-            {% else %}0::UBIGINT AS tie{% endif %}
-        {% for q in quasi %}, {% if is_wide %}k.codes[{{ q.i + 1 }}]\
-            {% else %}{{ 'domain'|of(q) }}.code{% endif %} AS {{ 'code'|of(q) }}{% endfor %}
-        {% for s in model_columns %}, {{ 'sensitive codes'|of(s) }}.code AS {{ 'code'|of(s) }}{% endfor %}
-        {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) \
-            END AS person{% endif %}
-    FROM {{ usable() }} AS s
-    {% if is_wide %}
-    JOIN (
-        SELECT rid, list(code ORDER BY attribute ASC) AS codes
-        FROM (
-            {% for block in number_blocks %}
-            SELECT v.rid, v.attribute, d.code
-            FROM (
-                SELECT rid, {{ column_numbers(block) }} AS attribute, unnest({{ column_list(block, sql('')) }}) AS value
-                FROM {{ usable() }}
-            ) AS v
-            LEFT JOIN {{ 'domain'|of(block[0]) }} AS d ON d.attribute = v.attribute \
-                AND d.value = {{ coded(block[0], sql('v.value')) }}
-            {% if not loop.last or tree_block %}UNION ALL{% endif +%}
-            {% endfor %}
-            {% if tree_block %}
-            SELECT v.rid, v.attribute, d.code
-            FROM (
-                SELECT rid, {{ column_numbers(tree_block) }} AS attribute, \
-                    unnest({{ column_list(tree_block, sql('')) }}) COLLATE POSIX AS value
-                FROM {{ usable() }}
-            ) AS v
-            LEFT JOIN value_codes AS d ON d.tree = v.attribute AND d.value = v.value
-            {% endif %}
-        )
-        GROUP BY rid
-    ) AS k ON k.rid = s.rid
-    {% else %}
-    {% for q in quasi %}
-    LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value \
-        = {{ coded(q, sql('s.', q.column)) }}{% else %}(FROM value_codes \
-        WHERE tree = {{ q.tree }}) AS {{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value = s.{{ q.column }}{% endif %}
-    {% endfor %}
-    {% endif %}
-    {% for f in model_columns %}
-    LEFT JOIN {{ 'sensitive codes'|of(f) }} AS {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value \
-        = s.{{ f.column }}
-    {% endfor %}
-    {% if tie_break_mode == 'value' %}
-    JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.{{ u.column }} \
-        IS NOT DISTINCT FROM s.{{ u.column }}{% endfor %}
-    {% endif %}
-),
--- One row per group of records with equal codes, which the clustering cannot distinguish: its number of records.
+-- One row per group of records with equal codes\
+    {% if model_columns %} of quasi-identifiers and sensitive values{% endif %}, which the clustering cannot \
+    distinguish: its number of records (size), and its kinds of record (members).
 code_groups AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (
-        SELECT tie{% for q in quasi %}, {{ 'code'|of(q) }}{% endfor %}{% for s in model_columns %}, \
-            {{ 'code'|of(s) }}{% endfor %}{% if person %}, person{% endif %}, sum(size)::BIGINT AS size
-        FROM encoded_records
+        SELECT
+            {% if tie_break_mode == 'value' %}h.tie\
+                {% elif tie_break_mode == 'row' %}{{ tie(sql('s.'), tie_break_columns, person) }} AS tie\
+                {% else %}0::UBIGINT AS tie{% endif %}
+            {% for q in quasi %}, {% if is_wide %}k.codes[{{ q.i + 1 }}]\
+                {% else %}{{ 'domain'|of(q) }}.code{% endif %} AS {{ 'code'|of(q) }}{% endfor %}
+            {% for s in model_columns %}, {{ 'sensitive codes'|of(s) }}.code AS {{ 'code'|of(s) }}{% endfor %}
+            {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) \
+                END AS person{% endif %}
+            , sum(s.size)::BIGINT AS size, list(struct_pack(rid := s.rid, size := s.size)) AS members
+        FROM {{ usable() }} AS s
+        {% if is_wide %}
+        JOIN (
+            SELECT rid, list(code ORDER BY attribute ASC) AS codes
+            FROM (
+                {% for block in number_blocks %}
+                SELECT v.rid, v.attribute, d.code
+                FROM (
+                    SELECT rid, {{ column_numbers(block) }} AS attribute, \
+                        unnest({{ column_list(block, sql('')) }}) AS value
+                    FROM {{ usable() }}
+                ) AS v
+                LEFT JOIN {{ 'domain'|of(block[0]) }} AS d ON d.attribute = v.attribute \
+                    AND d.value = {{ coded(block[0], sql('v.value')) }}
+                {% if not loop.last or tree_block %}UNION ALL{% endif +%}
+                {% endfor %}
+                {% if tree_block %}
+                SELECT v.rid, v.attribute, d.code
+                FROM (
+                    SELECT rid, {{ column_numbers(tree_block) }} AS attribute, \
+                        unnest({{ column_list(tree_block, sql('')) }}) COLLATE POSIX AS value
+                    FROM {{ usable() }}
+                ) AS v
+                LEFT JOIN value_codes AS d ON d.tree = v.attribute AND d.value = v.value
+                {% endif %}
+            )
+            GROUP BY rid
+        ) AS k ON k.rid = s.rid
+        {% else %}
+        {% for q in quasi %}
+        LEFT JOIN {% if q.is_number %}{{ 'domain'|of(q) }} ON {{ 'domain'|of(q) }}.value \
+            = {{ coded(q, sql('s.', q.column)) }}{% else %}value_codes AS {{ 'domain'|of(q) }} \
+            ON {{ 'domain'|of(q) }}.tree = {{ q.tree }} AND {{ 'domain'|of(q) }}.value = s.{{ q.column }}{% endif %}
+        {% endfor %}
+        {% endif %}
+        {% for f in model_columns %}
+        LEFT JOIN {{ 'sensitive codes'|of(f) }} ON {{ 'sensitive codes'|of(f) }}.value = s.{{ f.column }}
+        {% endfor %}
+        {% if tie_break_mode == 'value' %}
+        JOIN ties AS h ON {% for u in tie_break_columns %}{% if not loop.first %} AND {% endif %}h.{{ u.column }} \
+            IS NOT DISTINCT FROM s.{{ u.column }}{% endfor %}
+        {% endif %}
         GROUP BY ALL
     )
-),
--- One row per kind of record: its group.
-record_groups AS MATERIALIZED (
-    SELECT e.rid, e.size, g.gid
-    FROM encoded_records AS e
-    JOIN code_groups AS g ON {{ same_group() }}
 ),

@@ -1,12 +1,10 @@
 {#- influence('table', ...): what each quasi-identifier reveals about each sensitive column, by a random forest. -#}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
-{%- from 'shared/messages.sql' import message_text with context -%}
 {% include 'release/plan/encoded.sql' %}
 -- One row: the scores of the random forests.
 clustering AS MATERIALIZED (
     SELECT dbanon_influence(
-        (SELECT CASE WHEN failure IS NULL THEN {{ request }} ELSE error({{ message_text() }}) END
-            FROM problem LEFT JOIN input_messages AS m ON m.name = (failure).name),
+        (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),
         (SELECT list({{ group() }}) FROM code_groups)
         {{ domains() }}
     ) AS answer

@@ -1,5 +1,6 @@
 {#- A refresh that keeps classes: records that were published before stay in their clusters, only the others (fresh) are
     clustered. Records of a group are interchangeable, so it is enough to count them. -#}
+{%- from 'shared/record_assignment.sql' import record_groups with context -%}
 {%- from 'release/plan/row_identity.sql' import row_hash with context -%}
 -- One row per cluster of the previous version and hash of its records: how many records it had.
 before AS MATERIALIZED (
@@ -12,7 +13,7 @@ before AS MATERIALIZED (
 hash_of AS MATERIALIZED (
     SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, sum(s.size)::BIGINT AS size
     FROM source AS s
-    JOIN record_groups AS g ON g.rid = s.rid
+    JOIN {{ record_groups() }} AS g ON g.rid = s.rid
     GROUP BY ALL
 ),
 -- One row per group and cluster in which records of the group stay: how many, and the number of the last.
@@ -52,7 +53,7 @@ arrival AS MATERIALIZED (
     ) AS n
     CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size))\
         {% if max_suppressed is not none %}, {{ max_suppressed }}{% endif %})\
-        {% else %}0 * sum(size){% endif %} AS budget FROM record_groups) AS b
+        {% else %}0 * sum(size){% endif %} AS budget FROM {{ record_groups() }}) AS b
 ),
 -- One row per group of added records that are not deferred: only these are clustered.
 new_groups AS MATERIALIZED (SELECT * FROM arrivals WHERE NOT (SELECT waits FROM arrival)),

@@ -1,6 +1,7 @@
 {#- The cluster and class of each record of a release: NULL for suppressed and dropped records. Never published.
     Records with equal published values are interchangeable; if classes are kept, people stay where they were. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
+{%- from 'shared/record_assignment.sql' import record_groups with context -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, value_hash, cells, quasi_cells, person_key, \
     tie, upper_half with context -%}
 {% if with_losses is not defined %}
@@ -21,7 +22,7 @@ cluster_members AS MATERIALIZED (
                 {% else %}0{% endif %} AS tie{% if key %}, s.key{% if kept_members %}, \
                 b.cluster_id{% endif %}{% endif +%}
             FROM source AS s
-            JOIN record_groups AS g ON g.rid = s.rid
+            JOIN {{ record_groups() }} AS g ON g.rid = s.rid
             {% if key and kept_members %}
             LEFT JOIN (
                 SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ kept_members }} \

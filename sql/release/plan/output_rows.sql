@@ -17,18 +17,14 @@ published_rows AS MATERIALIZED (
         {% else %}
         SELECT c.*, {% for u in unchanged %}p.{{ u.column }}, \
             {% if not u.text_is_value %}p.{{ 'text'|of(u) }}, {% endif %}{% endfor %}p.size
-        FROM distinct_rows AS p
-        JOIN published_classes AS c USING (class_id)
+        FROM (
+            SELECT l.class_id{% for u in unchanged %}, s.{{ u.column }}{% if not u.text_is_value %}, \
+                s.{{ 'text'|of(u) }}{% endif %}{% endfor %}, sum({{ dealt() }})::BIGINT AS size
+            FROM {{ records() }}
+            GROUP BY ALL
+        ) AS p
+        JOIN {% if without_losses is not defined %}published_classes\
+            {% else %}({{ class_values() }}){% endif %} AS c USING (class_id)
         {% endif %}
     ) AS r
-),
--- One row per distinct published row: its class and unchanged values under the names of this statement.
-released_values AS (
-    SELECT
-        {{ class_id }} AS class_id
-        {% if noise %}{% for q in quasi %}, {{ q.name }} AS {{ 'published'|of(q) }}{% endfor %}{% endif %}
-        {% for u in unchanged %}, {{ u.name }} AS {{ u.column }}{% if not u.text_is_value %}, \
-            {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}{% endif %}{% endfor %}
-        , len({{ copies }}) AS size
-    FROM published_rows
 ),

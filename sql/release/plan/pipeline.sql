@@ -1,6 +1,6 @@
 {#- The path of a published query, shared by NAME, NAME_classes and NAME_metrics:
     from source to gate. No relation has a row per record: all count equal records. -#}
-{%- from 'release/plan/span_values.sql' import span_values with context -%}
+{%- from 'release/plan/span_values.sql' import class_values, span_values with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {% include 'release/plan/clustered.sql' %}
 {% include 'release/plan/generalize.sql' %}
@@ -27,8 +27,8 @@ part_classes AS MATERIALIZED (
     {% if suppress %}LEFT {% endif %}JOIN generalized_spans AS g USING (span)
 ),
 {% include 'release/plan/classes_of_records.sql' %}
--- One row per equivalence class: its published values{% if without_losses is not defined %}, and the loss of a \
-    record{% endif %}.
+{% if without_losses is not defined %}
+-- One row per equivalence class: its published values, and the loss of a record.
 published_classes AS MATERIALIZED (
     SELECT
         g.class_id
@@ -36,19 +36,10 @@ published_classes AS MATERIALIZED (
         {% if q.is_number and typed %}, g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}{% else %}, \
             g.{{ 'published'|of(q) }}{% endif %}
         {% endfor %}
-        {% if without_losses is not defined %}
         , any_value({% for q in quasi %}{% if not loop.first %} + {% endif %}g.{{ 'loss'|of(q) }}{% endfor %}) AS loss
-        {% endif %}
     FROM generalized_spans AS g
     GROUP BY ALL
 ),
--- One row per distinct published row: its class, its unchanged values, and the number of records. Equal values with
--- different texts (0.0 and -0.0, a month and 30 days) are distinguished by their text.
-distinct_rows AS MATERIALIZED (
-    SELECT l.class_id{% for u in unchanged %}, s.{{ u.column }}{% if not u.text_is_value %}, \
-        s.{{ 'text'|of(u) }}{% endif %}{% endfor %}, sum({{ dealt() }})::BIGINT AS size
-    FROM {{ records() }}
-    GROUP BY ALL
-),
+{% endif %}
 {% include 'release/plan/output_rows.sql' %}
 {% include 'gate/gate.sql' %}

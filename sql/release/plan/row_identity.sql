@@ -54,9 +54,3 @@
         {{ from }}person{% endif %})::VARCHAR) \
         {{ upper_half() }}
 {%- endmacro %}
-{#- Encoded records e of a group g. -#}
-{% macro same_group() -%}
-    e.tie = g.tie{% for q in quasi %} AND e.{{ 'code'|of(q) }} IS NOT DISTINCT FROM g.{{ 'code'|of(q) }}{% endfor %}\
-        {% for s in model_columns %} AND e.{{ 'code'|of(s) }} IS NOT DISTINCT FROM g.{{ 'code'|of(s) }}{% endfor %}\
-        {% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
-{%- endmacro %}

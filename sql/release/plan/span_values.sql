@@ -87,12 +87,18 @@ SELECT
             {% endfor %}
         FROM span_ranges AS x
         {% for q in generalized %}
-        LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM range_nodes \
-            WHERE tree = {{ q.tree }}){% endif %} AS {{ 'range'|of(q) }}
-            ON {{ 'range'|of(q) }}.low = x.{{ 'low'|of(q) }} \
+        LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}range_nodes{% endif %} AS {{ 'range'|of(q) }}
+            ON {% if not q.is_number %}{{ 'range'|of(q) }}.tree = {{ q.tree }} AND {% endif %}\
+                {{ 'range'|of(q) }}.low = x.{{ 'low'|of(q) }} \
                 AND {{ 'range'|of(q) }}.high = x.{{ 'high'|of(q) }}\
                 {% if widens and not q.is_number %} AND {{ 'range'|of(q) }}.raised = x.{{ 'raised'|of(q) }}{% endif +%}
         {% endfor %}
+{%- endmacro %}
+{#- The published values of each class. -#}
+{% macro class_values() -%}
+SELECT DISTINCT g.class_id\
+            {% for q in quasi %}, {% if q.is_number and typed %}g.{{ 'low'|of(q) }}, g.{{ 'high'|of(q) }}\
+            {% else %}g.{{ 'published'|of(q) }}{% endif %}{% endfor %} FROM generalized_spans AS g
 {%- endmacro %}
 {% macro span_values_relation() %}
 -- One row per span: its published values and the loss of a record.

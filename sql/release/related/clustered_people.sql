@@ -1,4 +1,5 @@
 {#- People and the clusters that they were put in, of related tables: rid is the number of the person. -#}
+{%- from 'shared/record_assignment.sql' import record_groups with context -%}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {% include 'release/plan/clustered.sql' %}
 -- One row per part of a group: its cluster, in the place of a class.
@@ -7,7 +8,7 @@ part_classes AS MATERIALIZED (SELECT gid, first, last, cluster AS class_id FROM 
 {% if l %}
 -- One row per person: the group of equal persons, and the cluster.
 dealt AS MATERIALIZED (
-    SELECT rid, g.gid, p.class_id AS cluster FROM record_classes AS p JOIN record_groups AS g USING (rid)
+    SELECT rid, g.gid, p.class_id AS cluster FROM record_classes AS p JOIN {{ record_groups() }} AS g USING (rid)
 ),
 -- One row: the clusters, merged until no sensitive value is too frequent in one of them.
 diverse AS MATERIALIZED (

@@ -1,6 +1,7 @@
 {#- The path of a stream, shared by NAME, NAME_classes and NAME_metrics: source -> kept -> tuples -> encoded -> grouped
     -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed -> leaving -> gate. A row of `leaving`
     is a record. -#}
+{%- from 'shared/record_assignment.sql' import record_groups with context -%}
 {%- from 'release/plan/span_values.sql' import span_values_relation with context -%}
 {%- from 'release/plan/domains.sql' import domains, group, tree_domain with context -%}
 {%- from 'release/plan/number_column.sql' import exact_text with context -%}
@@ -14,7 +15,7 @@ clustering AS MATERIALIZED (
     SELECT dbanon_stream(
         {{ asked(request) }},
         (SELECT list({{ group() }}) FROM code_groups),
-        (SELECT list(struct_pack(rid := rid, gid := gid)) FROM record_groups)
+        (SELECT list(struct_pack(rid := rid, gid := gid)) FROM {{ record_groups() }})
         {{ domains() }}
         {% if continuation is defined %}
         {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) \
@@ -36,7 +37,7 @@ departures AS MATERIALIZED (
 cluster_parts AS MATERIALIZED (
     SELECT a.gid, l.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM departures AS l
-    JOIN record_groups AS a USING (rid)
+    JOIN {{ record_groups() }} AS a USING (rid)
     {% if continuation is defined %}WHERE l.cluster <> -2 AND l.again IS NULL{% endif +%}
     GROUP BY a.gid, l.cluster
 ),
