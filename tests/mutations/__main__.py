@@ -95,7 +95,9 @@ def run_fault(name: str, fault: Fault, tree: Path, with_all_tests: bool) -> tupl
 def main() -> int:
     """Plant the chosen faults and print the outcomes."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[[], *FAULTS], help="faults to plant (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", choices=[[], *FAULTS], help="faults to plant (default: all)"
+    )
     parser.add_argument("--whole", action="store_true", help="run all everyday tests, not those named with the fault")
     parser.add_argument("--jobs", type=int, default=2, help="try this many faults at a time (default: 2)")
     args = parser.parse_args()
