@@ -1,5 +1,5 @@
-{#- Checks of every release, whatever it publishes; computed from leaving, original, released, placed and the measures
-    of the models. -#}
+{#- Checks of every release, whatever it publishes; computed from the steps published_rows, class_originals,
+    regrouped_classes and record_classes, and the measures of the models. -#}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
 {# A number that identifies the unchanged values of a row; `named` if columns have the names of the release. #}

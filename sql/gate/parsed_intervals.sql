@@ -1,4 +1,4 @@
-{#- The gate reads published texts of numbers back, from relation visible. -#}
+{#- The gate reads published texts of numbers back, from the step regrouped_classes. -#}
 {%- from 'gate/policy_conformance.sql' import keeps_text with context -%}
 {%- from 'gate/column_rows.sql' import derived_list -%}
 {%- set numbers_by_one = rules|selectattr('is_number')|batch(1)|list -%}

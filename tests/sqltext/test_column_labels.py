@@ -65,3 +65,15 @@ def test_labels_of_unequal_columns_unequal() -> None:
 )
 def test_column_reference_quotes_label(name: str, label: str) -> None:
     assert column_reference(name) == label
+
+
+def test_chains_of_steps_in_comments_name_existing_steps() -> None:
+    templates = {path: path.read_text("utf-8") for path in sorted(resources.folder("sql").rglob("*.sql"))}
+    existing = {name for template in templates.values() for name in _CTE.findall(_COMMENT.sub("", template))}
+    derived_name = re.compile(r'"\w+: [\w ]+"')
+    for path, template in templates.items():
+        for comment in re.findall(r"\{#-?(.*?)-?#\}", template, re.DOTALL):
+            sentences = re.split(r"[:.,;](?:\s|$)", derived_name.sub("", comment))
+            for chain in (sentence for sentence in sentences if "->" in sentence and "->>" not in sentence):
+                steps = {step.split()[-1] for step in chain.split("->") if len(step.split()) == 1}
+                assert steps <= existing, f"{path.name}: no step has the name {', '.join(sorted(steps - existing))}"

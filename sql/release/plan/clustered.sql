@@ -1,5 +1,5 @@
-{#- From the source to clusters: source -> kept -> tuples -> encoded -> grouped -> answer -> parts, the cluster of the
-    records first to last of a group. -#}
+{#- From the source to clusters: source -> code_groups -> cluster_parts, the cluster of the records first to last of a
+    group. -#}
 {%- from 'release/plan/domains.sql' import domains, group, number_positions with context -%}
 {% include 'release/plan/encoded.sql' %}
 {% if kept_members %}

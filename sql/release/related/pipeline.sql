@@ -1,5 +1,6 @@
 {#- The path of related tables, shared by NAME, NAME_classes and NAME_metrics of a call with `entity` or `children`:
-    rows -> values -> persons -> clusters -> assigned -> made -> numbered -> leaving -> gate.
+    for each table "visits: rows" -> "visits: values" -> persons -> clusters -> "visits: assigned" -> "visits: made" ->
+    numbered -> "visits: published rows" -> gate.
     The first of `tables` has one row per person, the others are about these. `clustered`, and `clusters_sql` and
     `measures_sql` of a table, are statements of their own, whose steps are named as in a release of one table. -#}
 {%- from 'release/plan/row_identity.sql' import tie with context -%}

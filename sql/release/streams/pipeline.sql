@@ -1,6 +1,6 @@
-{#- The path of a stream, shared by NAME, NAME_classes and NAME_metrics: source -> kept -> tuples -> encoded -> grouped
-    -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed -> leaving -> gate. A row of `leaving`
-    is a record. -#}
+{#- The path of a stream, shared by NAME, NAME_classes and NAME_metrics: source -> code_groups -> clustering ->
+    departures -> cluster_parts -> cluster_spans -> span_ranges -> generalized_spans -> record_classes -> published_rows
+    -> gate. A row of `published_rows` is a record. -#}
 {%- from 'shared/record_assignment.sql' import record_groups with context -%}
 {%- from 'release/plan/span_values.sql' import span_values_relation with context -%}
 {%- from 'release/plan/domains.sql' import domains, group, tree_domain with context -%}
