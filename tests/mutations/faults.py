@@ -15,7 +15,7 @@ __all__ = ["FAULTS", "ROOT", "Fault"]
 
 _FAULTS = {
     # Published values of a class
-    "an interval of a grid ends one too late": Fault(
+    "the interval of a grid ends one value too late": Fault(
         "dbanon/source/type_families.py",
         "({grid} - 1 - {rest})",
         "({grid} - {rest})",
@@ -27,91 +27,91 @@ _FAULTS = {
         "7000000004",
         ("tests/policy/test_coarsening.py", "tests/policy/test_missing_codes_profile.py"),
     ),
-    "months are counted from the next one": Fault(
+    "months are numbered from a year later": Fault(
         "sql/release/plan/number_column.sql", "95999999", "96000000", ("tests/policy/test_missing_codes_profile.py",)
     ),
-    "NULL counts as a value of its class": Fault(
+    "NULLs count as values of their class": Fault(
         "sql/release/plan/generalize.sql",
         " FILTER (WHERE e.{{ 'code'|of(q) }} IS NOT NULL))::BIGINT AS {{ 'filled'|of(q) }}",
         ")::BIGINT AS {{ 'filled'|of(q) }}",
         ("tests/table_functions/test_sql_forms.py", "tests/release/plan/test_metrics.py"),
     ),
-    "a row of each class is dropped": Fault(
+    "one row of each class is missing": Fault(
         "sql/release/plan/output_rows.sql",
         "[], r.size)",
         "[], r.size - 1)",
         ("tests/table_functions/test_sql_forms.py",),
     ),
-    "classes are mixed up within a group": Fault(
+    "records of a group are in each other's classes": Fault(
         "sql/release/plan/classes_of_records.sql",
         "greatest(p.first, d.last - d.size + 1)",
         "greatest(p.first, d.last - d.size)",
         ("tests/release/test_row_order.py",),
     ),
     # The gate
-    "the gate lets a class of k - 1 pass": Fault(
+    "the gate accepts classes of k - 1 records": Fault(
         "sql/gate/gate.sql",
         "coalesce(size, 0) < {{ k }}",
         "coalesce(size, 0) < {{ k }} - 1",
         ("tests/gate/test_gate.py",),
     ),
-    "the gate does not ask whether values are covered": Fault(
+    "the gate does not check that values are covered": Fault(
         "sql/gate/gate.sql",
         "WHEN covered.uncovered > 0 THEN "
         "{{ messages.failure('values that do not cover the original', gate_say.uncovered) }}",
         "",
         ("tests/gate/test_gate.py", "tests/gate/test_mutants.py"),
     ),
-    "the gate counts every class as one that meets the model": Fault(
+    "the gate accepts every class that misses a privacy model": Fault(
         "sql/gate/checks.sql",
         "(SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }})",
         "(SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*)",
         ("tests/gate/test_model_gate.py",),
     ),
-    "the gate lets ends through that the policy's top forbids": Fault(
+    "the gate accepts ends of intervals above top": Fault(
         "sql/gate/policy_conformance.sql",
         "{%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}",
         "",
         ("tests/policy/test_missing_codes_profile.py", "tests/gate/test_mutants.py", "tests/gate/test_gate.py"),
     ),
-    "nobody counts who is alone by the rows that a pseudonym links": Fault(
+    "the gate does not count persons with unique linked rows": Fault(
         "sql/gate/linked_rows.sql",
         "FROM followed_records GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}",
         "FROM followed_records GROUP BY ALL HAVING count(DISTINCT person) < 0",
         ("tests/policy/transforms/test_linked.py",),
     ),
-    "of pseudonyms of several columns the gate forgets who shares what": Fault(
+    "the gate ignores which persons share several pseudonyms": Fault(
         "dbanon/gate/linked_patterns.py",
         '("component", tuple(normalized_rows))',
         '("component", tuple(line[:2] for line in normalized_rows))',
         ("tests/policy/transforms/test_linked_patterns.py", "tests/policy/transforms/test_multiple_pseudonyms.py"),
     ),
-    "k counts the values of any pseudonym": Fault(
+    "k counts the values of every pseudonym column": Fault(
         "dbanon/policy/column_roles.py",
         "if name == pseudonym and roles[name] in",
         'if declared == "pseudonym" and roles[name] in',
         ("tests/policy/transforms/test_multiple_pseudonyms.py",),
     ),
-    "groups are followed by a pseudonym that is no person's": Fault(
+    "versions are linked by pseudonyms that identify no persons": Fault(
         "dbanon/ledger/composition/linked_versions.py",
         "if not _are_pseudonyms_of_persons(cursor, spec):",
         "if False:",
         ("tests/policy/transforms/test_linked_versions.py",),
     ),
-    "a mask keeps all": Fault(
+    "a mask keeps all characters": Fault(
         "dbanon/release/spec/transformed_columns.py",
         """repeat({character}, {length} - {n_shown})""",
         """repeat({character}, 0)""",
         ("tests/policy/transforms/test_roles.py",),
     ),
     # Privacy models
-    "every class is diverse enough": Fault(
+    "every class is l-diverse": Fault(
         "sql/privacy_models/is_satisfied.sql",
         ">= {{ m.bound }} - 1e-9",
         ">= {{ m.bound }} - 9",
         ("tests/gate/test_model_gate.py",),
     ),
-    "algorithms take too few values for enough": Fault(
+    "algorithms accept classes one below the model's bound": Fault(
         "dbanon/privacy_models/model.py",
         "measures >= bound - SLACK",
         "measures >= bound - 1",
@@ -123,7 +123,7 @@ _FAULTS = {
         "    if failing:\n",
         ("tests/privacy_models/test_model_contract.py", "tests/algorithms/test_algorithms.py"),
     ),
-    "more is suppressed than allowed": Fault(
+    "more records are suppressed than the call allows": Fault(
         "dbanon/algorithms/runner.py",
         "max_by_share = int(share * space.rows)",
         "max_by_share = int(share * space.rows) + 1",
@@ -136,7 +136,7 @@ _FAULTS = {
         ("tests/privacy_models/test_constraint.py",),
     ),
     # Algorithms
-    "the nearest record is the one after it": Fault(
+    "the second nearest record is taken as the nearest": Fault(
         "dbanon/encoding/distance.py",
         "np.abs(self.positions - self.positions[code], out=row[:-1])",
         "np.abs(self.positions - self.positions[code] - 1, out=row[:-1])",
@@ -148,81 +148,81 @@ _FAULTS = {
         "if n_held >= records - 1 and (bound > sums[0]",
         ("tests/encoding/test_index.py", "tests/algorithms/test_kacpc.py"),
     ),
-    "a cut along a line ends its search too early": Fault(
+    "the search for a cut along a line ends too early": Fault(
         "dbanon/kernels/optimal_cut.py",
         "total[promising] + loss * (i - promising) >= lowest",
         "total[promising] + loss * (i - first_start) >= lowest",
         ("tests/algorithms/test_path.py",),
     ),
-    "a cut joins another run than it looks at": Fault(
+    "a cut joins another run than the one that was measured": Fault(
         "dbanon/kernels/optimal_cut.py",
         "(promising - edge + min_size - 1) // step",
         "(promising - edge + min_size) // step",
         ("tests/algorithms/test_path.py",),
     ),
-    "labels of another k come from the cache": Fault(
+    "the cache returns clusters of another k": Fault(
         "dbanon/udf/cluster.py",
         '            "k",\n            "options",\n',
         '            "options",\n',
         ("tests/table_functions/test_sql_forms.py", "tests/release/plan/test_metrics.py"),
     ),
-    "noise is drawn without the table's key": Fault(
+    "noise is drawn without the key of the table": Fault(
         "dbanon/algorithms/base/noise.py",
         "hashlib.shake_256(key + name.encode())",
         "hashlib.shake_256(name.encode())",
         ("tests/gate/test_noise.py",),
     ),
     # The policy
-    "a call may publish a quasi-identifier as it is": Fault(
+    "a call can publish a quasi-identifier unchanged": Fault(
         "dbanon/policy/column_roles.py",
         '"quasi": ("quasi", "identifier", "person", WITHHELD)',
         '"quasi": ("quasi", "other", "identifier", "person", WITHHELD)',
         ("tests/policy/test_policy.py",),
     ),
-    "what has no role is published": Fault(
+    "columns without a role are published": Fault(
         "dbanon/policy/column_roles.py",
         "return call_role or WITHHELD",
         'return call_role or "other"',
         ("tests/policy/test_policy.py", "tests/table_functions/test_sql_forms.py"),
     ),
-    "a call may narrow the declared grid": Fault(
+    "a call can use finer intervals than the declared grid": Fault(
         "dbanon/policy/attribute.py",
         'return declared_grid != "none" and not',
         'return declared_grid == "none" and not',
         ("tests/policy/test_policy.py",),
     ),
-    "a masked prefix keeps one character more": Fault(
+    "a masked prefix keeps one more character": Fault(
         "sql/policy/hierarchies/prefix.sql",
         "left(value, n_kept)",
         "left(value, n_kept + 1)",
         ("tests/policy/hierarchies/test_hierarchy.py",),
     ),
     # Metrics
-    "precision is the loss": Fault(
+    "precision is the loss of precision": Fault(
         "sql/release/metrics/precision.sql", "value: 1 - ", "value: ", ("tests/release/plan/test_metrics.py",)
     ),
-    "the least class is the greatest": Fault(
+    "the size of the smallest class is that of the largest": Fault(
         "sql/release/metrics/k.sql", "value: smallest", "value: largest", ("tests/release/plan/test_metrics.py",)
     ),
-    "the certificate computes k from the greatest class": Fault(
+    "the certificate computes k from the largest class": Fault(
         "dbanon/publishing/recompute_queries.py",
         '"k": self._class_size_metric("min(size)")',
         '"k": self._class_size_metric("max(size)")',
         ("tests/publishing/test_certificate.py",),
     ),
-    "linkage forgets rivals": Fault(
+    "linkage ignores other candidates": Fault(
         "sql/audit/attacks/linkage.sql",
         "greatest(l.candidates, l.rivals)",
         "l.candidates",
         ("tests/audit/attacks/test_attack.py",),
     ),
-    "membership forgets the people who share a class": Fault(
+    "membership ignores the other people of a class": Fault(
         "sql/audit/attacks/membership.sql",
         "any_value(k.records)::DOUBLE / sum(p.people) AS presence",
         "1.0::DOUBLE AS presence",
         ("tests/audit/attacks/test_attack_membership.py",),
     ),
-    "clusters of release and source agree by chance": Fault(
+    "the agreement of clusters is not corrected for chance": Fault(
         "dbanon/audit/cluster_validity.py",
         "expected = in_first * in_second / (n_records * (n_records - 1) / 2) if n_records > 1 else 0.0",
         "expected = 0.0",
@@ -234,26 +234,26 @@ _FAULTS = {
         "(PARTITION BY place ORDER BY size ASC,",
         ("tests/audit/attacks/test_attack.py",),
     ),
-    "a sample of an attack is the whole table": Fault(
+    "an attack with a sample uses the whole table": Fault(
         "sql/audit/attacks/sample.sql",
         "        LIMIT {{ sample }}\n",
         "",
         ("tests/audit/attacks/test_attack.py", "tests/publishing/report/test_report.py"),
     ),
-    "refinement takes a record of a class that has none to spare": Fault(
+    "refinement takes a record from a class of k records": Fault(
         "dbanon/audit/attacks/refinement.py",
         "self.records - self.k, MAX_MOVED",
         "self.records - self.k + 1, MAX_MOVED",
         ("tests/audit/attacks/test_attack_refinement.py",),
     ),
-    "refinement grows classes too far": Fault(
+    "refinement adds too many records to a class": Fault(
         "dbanon/audit/attacks/refinement_columns.py",
         "self.scale - (last - first)",
         "self.scale",
         ("tests/audit/attacks/test_attack_refinement.py",),
     ),
     # Versions and files
-    "a version is held against no other": Fault(
+    "a version is not compared with other versions": Fault(
         "dbanon/views/build_version.py",
         """    n_small_differences += _count_differences_from_old(cursor, entry, spec, version_options, others)
     same_name = version_differences.versions_of_release(entry, others)
@@ -266,32 +266,32 @@ _FAULTS = {
 """,
         ("tests/views/test_refresh.py", "tests/ledger/composition/test_version_differences.py"),
     ),
-    "a renamed table is another one": Fault(
+    "a renamed table is taken for another table": Fault(
         "dbanon/ledger/same_source.py",
         "    places_found |= {other.place for other in same_content(entry, rest, cursor)}\n",
         "",
         ("tests/ledger/people/test_source_identity.py",),
     ),
-    "an unknown source is an unrelated one": Fault(
+    "an unknown source is taken for an unrelated one": Fault(
         "dbanon/ledger/people/unknown_sources.py",
         "        if base_reasons := unknown_bases or _unknown_bases(other):",
         "        if why := []:",
         ("tests/ledger/people/test_source_identity.py",),
     ),
-    "a row of the ledger that another connection holds is no reason to wait": Fault(
+    "a row of the ledger that another connection locks is not waited for": Fault(
         "dbanon/ledger/publishing_lock.py",
         '        if cursor.execute(f"UPDATE {table} SET turns = turns + 1 WHERE id = 1").fetchall() == [(1,)]:',
         '        if cursor.execute(f"SELECT id FROM {table}").fetchall() == [(1,)]:',
         ("tests/ledger/test_publishing_lock.py",),
     ),
     # Streaming views
-    "a row that was read may be gone": Fault(
+    "rows that a stream has read can be missing from its table": Fault(
         "dbanon/views/stream_refresh.py",
         "    if n_lost:",
         "    if False:",
         ("tests/views/test_streaming.py",),
     ),
-    "who waits too long goes on waiting": Fault(
+    "records that are pending too long stay pending": Fault(
         "sql/gate/stream_gate.sql",
         "n.arrived - l.rid + 1 >= {{ stream.delta }}",
         "n.arrived - l.rid + 1 >= 100 * {{ stream.delta }}",
@@ -303,34 +303,34 @@ _FAULTS = {
         "WHERE false",
         ("tests/algorithms/streams/test_stream_trigger.py",),
     ),
-    "a value that nobody has stands for NULLs": Fault(
+    "published values that the source lacks are accepted for NULLs": Fault(
         "sql/gate/stream_gate.sql", " + invented.records", "", ("tests/algorithms/streams/test_incomplete.py",)
     ),
-    "one of those who wait goes out": Fault(
+    "one deferred record is published": Fault(
         "sql/release/plan/withheld_records.sql",
         "> coalesce(w.records, 0)",
         ">= coalesce(w.records, 0)",
         ("tests/views/test_refresh_hold.py",),
     ),
-    "who came back is not held against earlier classes": Fault(
+    "people who return are not compared with earlier classes": Fault(
         "dbanon/views/build_version.py",
         "    if entry.keeps_classes:\n        differences += version_differences.returned_people(",
         "    if False:\n        differences += version_differences.returned_people(",
         ("tests/views/test_refresh_hold.py",),
     ),
-    "other releases of the same people are not looked at": Fault(
+    "other releases of the same people are not compared": Fault(
         "sql/ledger/composition/composition.sql",
         "WHERE candidates < k OR",
         "WHERE candidates < 0 OR",
         ("tests/ledger/composition/test_composition.py",),
     ),
-    "the latest version is the first": Fault(
+    "the first version is taken as the latest": Fault(
         "dbanon/ledger/releases.py",
         "return max(versions, key=lambda e: e.version)",
         "return min(versions, key=lambda e: e.version)",
         ("tests/publishing/test_certificate.py", "tests/views/test_refresh.py"),
     ),
-    "a file that was changed is verified": Fault(
+    "a changed file passes the verification": Fault(
         "dbanon/publishing/verify.py",
         "elif _file_hash(file) != expected:",
         "elif not expected:",
@@ -349,7 +349,7 @@ _FAULTS = {
         "piece",
         ("tests/table_functions/test_arguments.py", "tests/sqltext/test_injection.py"),
     ),
-    "the last of two equal arguments counts": Fault(
+    "an argument that is given twice is accepted": Fault(
         "dbanon/table_functions/arguments.py",
         "        if name in values:\n            raise errors.RepeatedArgumentError",
         "        if False:\n            raise errors.RepeatedArgumentError",
@@ -361,7 +361,7 @@ _FAULTS = {
         '    "k",\n    Integer(1),',
         ("tests/errors/test_errors.py", "tests/table_functions/test_arguments.py"),
     ),
-    "an error quotes a cell": Fault(
+    "an error contains a value of the source": Fault(
         "dbanon/errors/redaction.py",
         "        if redacted is None or not source_names:\n",
         "        if redacted is not None or not source_names:\n",
@@ -386,38 +386,38 @@ _FAULTS = {
         "    if False:\n",
         ("tests/audit/test_ledger_sources.py",),
     ),
-    "hierarchies that have changed are read by": Fault(
+    "a release is read with changed hierarchies": Fault(
         "dbanon/audit/release_lookup.py",
         "_hierarchy_fingerprint(call, entry, hierarchies) != entry.hierarchy_fingerprint",
         "False",
         ("tests/audit/test_ledger_sources.py",),
     ),
-    "files go out in the newest storage version": Fault(
+    "files are written in the newest storage version": Fault(
         "dbanon/publishing/release_files.py",
         "storage_version or runtime_storage_version.DEFAULT_VERSION",
         'storage_version or "latest"',
         ("tests/runtime/test_storage.py", "tests/publishing/test_publish.py"),
     ),
     # Related tables
-    "nobody counts who is alone over several tables": Fault(
+    "persons who are unique over several tables are not counted": Fault(
         "sql/gate/related_gate.sql",
         "count(*) FILTER (WHERE size < {{ k }}) AS small",
         "0 AS small",
         ("tests/release/related/test_related_mutants.py",),
     ),
-    "nobody counts how many hold a sensitive value of their rows": Fault(
+    "sensitive values of related rows are not counted": Fault(
         "sql/gate/related_person_values.sql",
         "count(DISTINCT {{ t.names.key }}) AS holders",
         "1 AS holders",
         ("tests/release/related/test_related_mutants.py",),
     ),
-    "people who hold a sensitive value are not counted": Fault(
+    "people with a sensitive value are not counted": Fault(
         "dbanon/algorithms/postprocess/multivalued_diversity.py",
         "len(people) // int(holders.max())",
         "len(people)",
         ("tests/release/related/test_related_attack.py", "tests/release/related/test_related_mutants.py"),
     ),
-    "another key than that of dbanon.relation is taken": Fault(
+    "a key that differs from dbanon.relation is accepted": Fault(
         "dbanon/release/related/person_keys.py",
         "if call_key is not None and _folded_pairs(call_key) != _folded_pairs(stored_key):",
         "if call_key is not None and len(call_key) != len(stored_key):",
@@ -429,7 +429,7 @@ _FAULTS = {
         "overlapping = [other for other in _all_related_releases(cursor) if bases < _related_bases(cursor, other)]",
         ("tests/views/test_related_views.py",),
     ),
-    "rows are published that only some of a class have": Fault(
+    "a class publishes one more related row than all its people have": Fault(
         "sql/release/related/pipeline.sql",
         "WHERE place <= size",
         "WHERE place <= size + 1",

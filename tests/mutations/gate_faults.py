@@ -6,13 +6,13 @@ from __future__ import annotations
 from .fault import Fault
 
 GATE_FAULTS: dict[str, Fault] = {
-    "persons are told apart by rows": Fault(
+    "persons are distinguished by row numbers": Fault(
         "sql/release/plan/source.sql",
         "{% if person %}{{ person }} AS person, {% endif %}",
         "{% if person %}({{ person }} || '/' || (length({{ person }}) % 2)::VARCHAR || '/' || {% if has_rowid %}rowid{% else %}0{% endif %} % 2) AS person, {% endif %}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "kinds of records lose one": Fault(
+    "each kind of record has one record less": Fault(
         "sql/release/plan/source.sql",
         "{% if weight %}sum(weight)::BIGINT{% else %}count(*){% endif %} AS size",
         "{% if weight %}sum(weight)::BIGINT{% else %}greatest(count(*) - 1, 1){% endif %} AS size",
@@ -24,43 +24,43 @@ GATE_FAULTS: dict[str, Fault] = {
         "THEN -1 - min(gid) % 4 ELSE cluster END{% endif %} AS span",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "the interval of the middle": Fault(
+    "an interval ends at the 90th percentile": Fault(
         "sql/release/plan/generalize.sql",
         ", min(e.{{ 'code'|of(q) }}) AS {{ 'low'|of(q) }}, max(e.{{ 'code'|of(q) }}) AS {{ 'high'|of(q) }}",
         ", min(e.{{ 'code'|of(q) }}) AS {{ 'low'|of(q) }}, quantile_disc(e.{{ 'code'|of(q) }}, 0.9) AS {{ 'high'|of(q) }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "NULL beside values is NULL": Fault(
+    "a class with NULLs and values publishes NULL": Fault(
         "sql/release/plan/span_values.sql",
         "WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS {{ 'published'|of(q) }}",
         "WHEN {{ is_star(sql('x.'), q) }} THEN NULL END AS {{ 'published'|of(q) }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "an ancestor of codes that are not greater": Fault(
+    "the common ancestor is that of smaller nodes": Fault(
         "sql/release/plan/hierarchy_columns.sql",
         "lambda z: z[1] = z[2]",
         "lambda z: z[1] <= z[2]",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "round one step down": Fault(
+    "nodes are rounded one level too deep": Fault(
         "sql/release/plan/hierarchy_columns.sql",
         "t.line[t.depth - t.depth % {{ setting(trees, 'round', 1, sql('c.tree')) }} + 1]",
         "t.line[least(t.depth, t.depth - t.depth % {{ setting(trees, 'round', 1, sql('c.tree')) }} + 2) + 1]",
         ("tests/policy/test_coarsening.py",),
     ),
-    "codes of a tree are those of its neighbour": Fault(
+    "values have codes of another hierarchy": Fault(
         "sql/release/plan/encoded.sql",
         "{% else %}{{ 'domain'|of(q) }}.code{% endif %} AS {{ 'code'|of(q) }}",
         "{% else %}coalesce({{ 'domain'|of(q) }}.code, 0){% endif %} AS {{ 'code'|of(q) }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "top does not hold for upper ends": Fault(
+    "top is not applied to upper ends": Fault(
         "sql/release/plan/number_column.sql",
         "least({{ snapped_high(q, value) }}, {{ q.top }})",
         "{{ snapped_high(q, value) }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "bottom does not hold for codes": Fault(
+    "bottom is not applied to codes": Fault(
         "sql/release/plan/number_column.sql",
         "greatest({{ value }}, {{ q.bottom }})",
         "{{ value }}",
@@ -72,55 +72,55 @@ GATE_FAULTS: dict[str, Fault] = {
         "' + ', q.grid.months, ')')) }} - 2",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "a month is named as the next": Fault(
+    "a month is published as the next one": Fault(
         "sql/release/plan/number_column.sql",
         "{%- else -%} left({{ end }}::VARCHAR, 7) {%- endif -%}",
         "{%- else -%} left(({{ end }} + 20)::VARCHAR, 7) {%- endif -%}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "ends of intervals change places": Fault(
+    "the ends of intervals are exchanged": Fault(
         "sql/release/plan/number_column.sql",
         "ELSE '[' || {{ from_text }} || ', ' || {{ to_text }} || ']'",
         "ELSE '[' || {{ to_text }} || ', ' || {{ from_text }} || ']'",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "records of equal codes go by rows": Fault(
+    "records with equal codes are ordered by row number": Fault(
         "sql/release/plan/classes_of_records.sql",
         "ORDER BY tie ASC, rid ASC ROWS",
         "ORDER BY rid ASC ROWS",
         ("tests/release/test_row_order.py",),
     ),
-    "one less of each group in several classes": Fault(
+    "groups in several classes lose a record in each": Fault(
         "sql/release/plan/classes_of_records.sql",
         "greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size",
         "greatest(p.first, d.last - d.size + 1))::BIGINT AS size",
         ("tests/release/test_row_order.py",),
     ),
-    "rows leave in reverse": Fault(
+    "rows are published in reverse order": Fault(
         "sql/release/plan/output_rows.sql",
         "ORDER BY r.class_id ASC",
         "ORDER BY r.class_id DESC",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "rows of a class in no order": Fault(
+    "rows of a class are not ordered": Fault(
         "sql/release/plan/output_rows.sql",
         "{% for u in unchanged %}, {{ sql(u.sort_key(sql('r.', u.column))) }} ASC NULLS LAST{% if not u.text_is_value %}, r.{{ 'text'|of(u) }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}",
         ") AS {{ place }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "persons of the clustering are groups": Fault(
+    "the clustering takes each record for a person": Fault(
         "sql/release/plan/encoded.sql",
         "THEN md5_number_lower(s.person::VARCHAR) END AS person",
         "THEN md5_number_lower(s.rid::VARCHAR) END AS person",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "classes are spans": Fault(
+    "equal published values are several classes": Fault(
         "sql/release/plan/pipeline.sql",
         "        dense_rank() OVER (ORDER BY\n",
         "        dense_rank() OVER (ORDER BY span ASC,\n",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "kinds of rows count once": Fault(
+    "each distinct row is published once": Fault(
         "sql/release/plan/output_rows.sql",
         "sum({{ dealt() }})::BIGINT AS size",
         "least(sum({{ dealt() }})::BIGINT, 1) AS size",
@@ -147,13 +147,13 @@ GATE_FAULTS: dict[str, Fault] = {
         "THEN 'null' ELSE 'outlier' END",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "a value without a node is no problem (shared)": Fault(
+    "values without a node are accepted (shared)": Fault(
         "sql/release/plan/input_errors.sql",
         "                    WHEN uncovered > 0 THEN {{ messages.failure('values without a leaf', say.uncovered) }}\n",
         "",
         ("tests/policy/hierarchies/test_hierarchy.py",),
     ),
-    "nodes of values are raised not at all": Fault(
+    "min_level is not applied to values": Fault(
         "dbanon/udf/hierarchies.py",
         "clustered_nodes = tree.order.ancestors(value_nodes, min_level)",
         "clustered_nodes = tree.order.ancestors(value_nodes, 0)",
@@ -165,7 +165,7 @@ GATE_FAULTS: dict[str, Fault] = {
         '"uncovered": 0',
         ("tests/policy/hierarchies/test_hierarchy.py",),
     ),
-    "a leaf is shown as its neighbour": Fault(
+    "a leaf is published with another label": Fault(
         "dbanon/udf/hierarchies.py",
         'label.startswith("\\\\") or self.may_denote_inner_node(label) else label',
         'label.startswith("\\\\") or self.may_denote_inner_node(label) else label[::-1]',
@@ -177,13 +177,13 @@ GATE_FAULTS: dict[str, Fault] = {
         "c.size AS {{ names.persons }}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "classes say one more of each value": Fault(
+    "the table of classes counts one more of each sensitive value": Fault(
         "sql/release/plan/classes.sql",
         "struct_pack(value := v.value, size := v.size)",
         "struct_pack(value := v.value, size := v.size + 1)",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "the achieved model is that of the best class": Fault(
+    "the achieved model is that of the best class, not of the worst": Fault(
         "sql/privacy_models/achieved_value.sql",
         "{% if m.higher %}min{% else %}max{% endif %}",
         "{% if m.higher %}max{% else %}min{% endif %}",
@@ -201,25 +201,25 @@ GATE_FAULTS: dict[str, Fault] = {
         "names = {*self.roles.sensitive, *self.roles.insensitive, *self.transformed, self.roles.person}",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "min_level of the policy is forgotten": Fault(
+    "min_level of the policy is ignored": Fault(
         "dbanon/release/plan/template_columns.py",
         "min_level=settings.min_level or 0",
         "min_level=0",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "top of the policy is forgotten": Fault(
+    "top of the policy is ignored": Fault(
         "dbanon/release/plan/number_column.py",
         "top=coding_limit(settings.top)",
         "top=None",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "the grid of dates is days": Fault(
+    "every grid of dates is days": Fault(
         "dbanon/release/plan/number_column.py",
         'months=_GRID_MONTHS.get(attribute.grid or "") if is_calendar else None',
         "months=None",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "texts are read without their last character": Fault(
+    "texts are read without their first character": Fault(
         "dbanon/release/plan/template_columns.py",
         'return Sql(f"{value_label(self.source_value, self.source_type, self.leaf_shapes)} COLLATE POSIX")',
         'return Sql(f"substr({value_label(self.source_value, self.source_type, self.leaf_shapes)}, 2) COLLATE POSIX")',
@@ -243,19 +243,19 @@ GATE_FAULTS: dict[str, Fault] = {
         "()\n        )\n\n",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "all calls share one scope (shared)": Fault(
+    "pseudonyms of all calls share one scope (shared)": Fault(
         "dbanon/release/spec/resolve.py",
         'return f"call {json.dumps(call, default=str)}"',
         'return "call"',
         ("tests/policy/transforms/test_roles.py::test_one_pseudonym_per_person_without_identifier",),
     ),
-    "any reference is DBANON_KEY (shared)": Fault(
+    "every reference to a key means DBANON_KEY (shared)": Fault(
         "dbanon/runtime/secret_keys.py",
         'key_text = os.environ.get(name) if kind == "env" else _read_key_file(name)',
         'key_text = os.environ.get("DBANON_KEY") if kind == "env" else _read_key_file(name)',
         ("tests/policy/transforms/test_gate_key.py",),
     ),
-    "pseudonyms do without the key": Fault(
+    "pseudonyms are computed without the key": Fault(
         "dbanon/policy/transforms/pseudonymize.py",
         "base_mac = hmac.new(key, purpose, hashlib.sha256)",
         'base_mac = hmac.new(b"", purpose, hashlib.sha256)',
@@ -273,16 +273,16 @@ GATE_FAULTS: dict[str, Fault] = {
         '"DATE": f"{value} + {days} % 3"',
         ("tests/policy/transforms/test_roles.py",),
     ),
-    "a mask keeps one more": Fault(
+    "a mask keeps one more character": Fault(
         "dbanon/release/spec/transformed_columns.py",
         "left_grapheme({value_text}, {transform.first})",
         "left_grapheme({value_text}, {transform.first} + 1)",
         ("tests/policy/transforms/test_roles.py",),
     ),
-    "labels of other models come from the cache": Fault(
+    "the cache returns clusters of other privacy models": Fault(
         "dbanon/udf/cluster.py", '            "models",\n', "", ("tests/gate/test_recomputed_rows.py",)
     ),
-    "parts end one later": Fault(
+    "parts of groups end one record too late": Fault(
         "dbanon/udf/cluster.py",
         "        last_records.astype(np.int32),\n    ]",
         "        (last_records + 1).astype(np.int32),\n    ]",
@@ -294,19 +294,19 @@ GATE_FAULTS: dict[str, Fault] = {
         'return np.asarray(to_numpy(records.field("codes").field(number), attribute.values - 1), np.int32)',
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "k is one less in the clustering": Fault(
+    "the clustering uses k - 1": Fault(
         "dbanon/udf/cluster.py",
         'return Constraint(request["k"],',
         'return Constraint(request["k"] - 1,',
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "streams: hidden rows keep their values": Fault(
+    "streams: suppressed rows keep their values": Fault(
         "sql/release/streams/pipeline.sql",
         "CASE WHEN l.class_id <> -1 THEN s.{{ u.column }} END AS {{ u.column }}",
         "s.{{ u.column }} AS {{ u.column }}",
         ("tests/algorithms/streams/test_stream_functions.py",),
     ),
-    "streams: a class that is reused is the next one": Fault(
+    "streams: a reused class has the number of the next one": Fault(
         "sql/release/streams/pipeline.sql",
         "coalesce(l.again, c.class_id) END AS class_id",
         "coalesce(l.again + 1, c.class_id) END AS class_id",
@@ -315,7 +315,7 @@ GATE_FAULTS: dict[str, Fault] = {
             "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
-    "streams: k is one less": Fault(
+    "streams: k - 1 is used": Fault(
         "dbanon/udf/stream.py",
         'Model(request["k"],',
         'Model(request["k"] - 1,',
@@ -330,7 +330,7 @@ GATE_FAULTS: dict[str, Fault] = {
             "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
-    "streaming view: who left goes on waiting (shared)": Fault(
+    "streaming view: published records stay pending (shared)": Fault(
         "dbanon/views/stream_refresh.py",
         'WHERE {reading.cluster} <> -2)"',
         'WHERE {reading.cluster} < -2)"',
@@ -339,7 +339,7 @@ GATE_FAULTS: dict[str, Fault] = {
             "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
-    "streaming view: arrivals are counted anew (shared)": Fault(
+    "streaming view: arrivals are counted from zero again (shared)": Fault(
         "dbanon/views/stream_refresh.py",
         '"arrived": entry.arrived + result.read',
         '"arrived": result.read',
@@ -348,7 +348,7 @@ GATE_FAULTS: dict[str, Fault] = {
             "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
-    "related: as many rows as the one with most": Fault(
+    "related: people publish as many rows as the one with the most": Fault(
         "sql/release/related/pipeline.sql",
         "least(min({{ 'row count'|of(t) }}), {{ cap }})",
         "least(max({{ 'row count'|of(t) }}), {{ cap }})",
@@ -360,31 +360,31 @@ GATE_FAULTS: dict[str, Fault] = {
         "row_number() OVER (ORDER BY person ASC, {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}",
         ("tests/release/related/test_related_rows.py",),
     ),
-    "related: rows of a place are those of the next cluster": Fault(
+    "related: rows have the values of the next cluster": Fault(
         "sql/release/related/pipeline.sql",
         "cluster * {{ cap }} + place - 1 AS cluster",
         "cluster * {{ cap }} + 1 AS cluster",
         ("tests/release/related/test_related_rows.py",),
     ),
-    "related: people of another person": Fault(
+    "related: rows have the number of another person": Fault(
         "sql/release/related/pipeline.sql",
         "JOIN numbered AS n ON n.person = v.person",
         "JOIN (SELECT * REPLACE (lag(person, 1, person) OVER (ORDER BY person) AS person) FROM numbered) AS n ON n.person = v.person",
         ("tests/release/related/test_related_rows.py",),
     ),
-    "related: l is asked of nobody": Fault(
+    "related: l-diversity is not checked": Fault(
         "sql/release/related/pipeline.sql",
         "WHERE r.{{ h.column }} IS NOT NULL{% if h.table.i %}",
         "WHERE false AND r.{{ h.column }} IS NOT NULL{% if h.table.i %}",
         ("tests/release/related/test_related_rows.py",),
     ),
-    "hold: nobody waits": Fault(
+    "deferral: no record is deferred": Fault(
         "dbanon/views/deferred_records.py",
         "spec = spec.with_version_constraints(deferred_members=entry.deferred_members)",
         "spec = spec.with_version_constraints(deferred_members=None)",
         ("tests/views/test_refresh_hold.py",),
     ),
-    "erase: other classes go": Fault(
+    "erasure: the classes of other people are deleted": Fault(
         "dbanon/views/erasure.py",
         "WHERE class_id NOT IN ({ids}))",
         "WHERE class_id IN ({ids}))",
@@ -396,31 +396,31 @@ GATE_FAULTS: dict[str, Fault] = {
         "count = 0",
         ("tests/ledger/test_delta_count.py",),
     ),
-    "versions: sets of one version more": Fault(
+    "versions: people who stayed are taken for new ones": Fault(
         "dbanon/ledger/composition/version_differences.py",
         "if (o in with_records) != is_new)",
         "if (o in with_records) == is_new)",
         ("tests/ledger/test_delta_count.py",),
     ),
-    "out: every row once more (after the gate)": Fault(
+    "output: every row once more (after the gate)": Fault(
         "sql/release/plan/result.sql",
         "unnest({{ copies }})",
         "unnest(list_append({{ copies }}, 0::TINYINT))",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "out: rows of one place less (after the gate)": Fault(
+    "output: at most 30 distinct rows (after the gate)": Fault(
         "sql/release/plan/result.sql",
         "FROM (FROM published_rows WHERE",
         "FROM (FROM (FROM published_rows LIMIT 30) WHERE",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "out: rows in no order (after the gate)": Fault(
+    "output: rows in no order (after the gate)": Fault(
         "sql/release/plan/result.sql",
         "ORDER BY {{ place }} ASC",
         "ORDER BY hash({{ place }}) ASC",
         ("tests/gate/test_recomputed_rows.py",),
     ),
-    "grown: hidden rows of who waits": Fault(
+    "appended rows: without the gate": Fault(
         "sql/release/streams/appended.sql",
         "WHERE (SELECT passed FROM gate)",
         "WHERE true OR (SELECT passed FROM gate)",
@@ -429,13 +429,13 @@ GATE_FAULTS: dict[str, Fault] = {
             "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
-    "stream release: arrival order of classes": Fault(
+    "stream release: rows in no order": Fault(
         "sql/release/streams/release.sql",
         "ORDER BY {{ stream.published_at }} ASC, {{ class_id }} ASC NULLS LAST, {{ stream.arrived_at }} ASC",
         "",
         ("tests/algorithms/streams/test_stream_functions.py",),
     ),
-    "streaming view: waiting rows are published too": Fault(
+    "streaming view: pending rows are published too": Fault(
         "dbanon/views/stream_refresh.py",
         "WHERE {reserved['suppressed']} IS NOT NULL ORDER BY",
         "WHERE true ORDER BY",
@@ -453,22 +453,22 @@ GATE_FAULTS: dict[str, Fault] = {
             "tests/views/test_streaming.py::test_class_rows_not_in_arrival_order",
         ),
     ),
-    "related out": Fault(
+    "related: without the gate": Fault(
         "sql/release/related/release.sql", "WHERE", "WHERE true OR", ("tests/release/related/test_related_rows.py",)
     ),
-    "composition: candidate sets are one more": Fault(
+    "composition: sets of candidates have one more person": Fault(
         "sql/ledger/composition/composition.sql",
         "count(DISTINCT person_key) AS candidates FROM class_pairs",
         "count(DISTINCT person_key) + 1 AS candidates FROM class_pairs",
         ("tests/ledger/composition/test_composition.py",),
     ),
-    "related bases: none": Fault(
+    "releases of the same source: none are found": Fault(
         "dbanon/ledger/same_source.py",
         "for e in releases.entries(cursor, database))\n    return [e for e in versions if bases & comparable_bases(e)]",
         "for e in releases.entries(cursor, database))\n    return [e for e in versions if bases < comparable_bases(e)]",
         ("tests/views/test_related_views.py",),
     ),
-    "related bases: no stream": Fault(
+    "releases of the same source: no stream is found": Fault(
         "dbanon/ledger/same_source.py",
         "for e in streams.entries(cursor, database))\n    return [e for e in all_streams if bases & comparable_bases(e)]",
         "for e in streams.entries(cursor, database))\n    return [e for e in all_streams if bases < comparable_bases(e)]",

@@ -13,13 +13,13 @@ OUTPUT_FAULTS: dict[str, Fault] = {
         "for ending, current_hash in stored_hashes.items()",
         ("tests/ledger/test_seal.py",),
     ),
-    "materialized: metrics that are not for others go out": Fault(
+    "materialized: metrics for the custodian are published": Fault(
         "dbanon/views/build_version.py",
         "[row[:4] for row in rows if row[4]]",
         "[row[:4] for row in rows]",
         ("tests/views/test_materialized.py",),
     ),
-    "publish: problems are not asked": Fault(
+    "publish: problems are not looked up": Fault(
         "dbanon/publishing/release_files.py",
         "for problem in certificate.problems():",
         "for problem in ():",
@@ -34,7 +34,7 @@ OUTPUT_FAULTS: dict[str, Fault] = {
     "read back: differences do not raise": Fault(
         "dbanon/publishing/read_back.py", "if difference is not None:", "if difference == '':", (_READ_BACK,)
     ),
-    "written tables: the order of rows is not asked": Fault(
+    "written tables: the order of rows is not checked": Fault(
         "dbanon/publishing/written_tables.py", "if misplaced:", "if misplaced is None:", (_READ_BACK,)
     ),
     "written tables: published values are not compared": Fault(
@@ -49,13 +49,13 @@ OUTPUT_FAULTS: dict[str, Fault] = {
         "if name:",
         ("tests/publishing/test_csv_files.py",),
     ),
-    "csv: an escaped text is escaped no further": Fault(
+    "csv: a text that begins with an apostrophe is not escaped": Fault(
         "dbanon/runtime/csv_formulas.py",
         "return f\"'*[{ranges}]",
         'return f"[{ranges}]',
         ("tests/runtime/test_csv_formulas.py",),
     ),
-    "linked: a NULL is linked to a single row of too few": Fault(
+    "linked: single rows of fewer than k persons may have NULL pseudonyms": Fault(
         "sql/gate/linked_rows.sql",
         "GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}",
         "GROUP BY single_in HAVING count(DISTINCT person) > 0",

@@ -8,23 +8,23 @@ _FILE = "dbanon/integrations/quack/statement_checker.py"
 _TESTS = ("tests/integrations/quack/test_recorded_trees.py", "tests/integrations/quack/test_plan_checker.py")
 
 SERVE_FAULTS: dict[str, Fault] = {
-    "readers: casts are not looked into": Fault(
-        _FILE, 'return ("cast_type",)', 'return ("cast_type", "child")', _TESTS
-    ),
-    "readers: every name is a CTE": Fault(
+    "readers: casts are not checked": Fault(_FILE, 'return ("cast_type",)', 'return ("cast_type", "child")', _TESTS),
+    "readers: every name is taken for a CTE": Fault(
         _FILE, "(not schema and name in ctes)", "(not schema and name not in self.tables)", _TESTS
     ),
-    "readers: samples": Fault(_FILE, '_NULL_FIELDS = ("sample", "at_clause")', '_NULL_FIELDS = ("at_clause",)', _TESTS),
-    "readers: a subquery has the fields of a constant": Fault(
+    "readers: samples are allowed": Fault(
+        _FILE, '_NULL_FIELDS = ("sample", "at_clause")', '_NULL_FIELDS = ("at_clause",)', _TESTS
+    ),
+    "readers: a subquery is checked like a constant": Fault(
         _FILE,
         'return ("value",) if kind == "CONSTANT" else ()',
         'return ("value", "subquery") if kind in ("CONSTANT", "SUBQUERY") else ()',
         _TESTS,
     ),
-    "readers: several statements": Fault(
+    "readers: several statements are allowed": Fault(
         _FILE, 'if len(tree["statements"]) != 1:', 'if len(tree["statements"]) < 1:', _TESTS
     ),
-    "readers: what a table function contains is not looked into": Fault(
+    "readers: arguments of table functions are not checked": Fault(
         _FILE, 'self._visit(function["children"], ctes, depth + 1)', "pass", _TESTS
     ),
     "readers: a table function may have ORDER BY": Fault(

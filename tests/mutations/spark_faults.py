@@ -7,14 +7,14 @@ from .fault import Fault
 _GATE = ("tests/integrations/spark/test_spark_gate.py",)
 
 SPARK_FAULTS: dict[str, Fault] = {
-    "spark: quasi-identifiers are published as they are": Fault(
+    "spark: quasi-identifiers are published unchanged": Fault(
         "dbanon/integrations/spark/release.py",
         'struct_field("published" if name in quasi else "own", name).alias(name)',
         'struct_field("own", name).alias(name)',
         _GATE,
         needs="pyspark",
     ),
-    "spark: each combination has one row more": Fault(
+    "spark: each combination has one more row": Fault(
         "dbanon/integrations/spark/release.py",
         'fn.array_repeat(fn.lit(0), fn.col("size").cast("int"))',
         'fn.array_repeat(fn.lit(0), fn.col("size").cast("int") + 1)',
@@ -41,21 +41,21 @@ SPARK_FAULTS: dict[str, Fault] = {
         ") AS c ON c.class_id = p.class_id % 3 + 1",
         ("tests/integrations/spark/test_executor_tasks.py",),
     ),
-    "spark: the gate does not look for rare values": Fault(
+    "spark: the gate does not check rare values": Fault(
         "dbanon/integrations/spark/gate.py",
         "if count := count_rare([name]):",
         "if False and (count := count_rare([name])):",
         _GATE,
         needs="pyspark",
     ),
-    "spark: the gate judges neither models nor persons": Fault(
+    "spark: the gate checks neither models nor persons": Fault(
         "dbanon/integrations/spark/gate.py",
         "if not models and publication.roles.person is None:",
         "if True:",
         _GATE,
         needs="pyspark",
     ),
-    "spark: the gate lets classes of k - 1 pass": Fault(
+    "spark: the gate accepts classes of k - 1 records": Fault(
         "dbanon/integrations/spark/gate.py",
         '(fn.col("size") < release.planner.spec.k)',
         '(fn.col("size") < release.planner.spec.k - 1)',
@@ -83,7 +83,7 @@ SPARK_FAULTS: dict[str, Fault] = {
         _GATE,
         needs="pyspark",
     ),
-    "spark: a policy without the table is no policy": Fault(
+    "spark: a policy without the table is ignored": Fault(
         "dbanon/integrations/spark/database_policy.py",
         "        if not declared:",
         "        if False:",
@@ -95,7 +95,7 @@ SPARK_FAULTS: dict[str, Fault] = {
         "if key in declared:",
         ("tests/integrations/spark/test_spark_policy_attempts.py",),
     ),
-    "spark: rows of a policy are those of all tables": Fault(
+    "spark: the policy of a table includes rows of other tables": Fault(
         "dbanon/integrations/spark/given_policy.py",
         "if _is_about(source, *key)]",
         "if _is_about(source, *key) or True]",
