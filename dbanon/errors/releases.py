@@ -338,12 +338,14 @@ class LinkedVersionsNotAnonymousError(RefusedError):
     message_pattern = "with equal pseudonyms, readers can follow people through"
     message = (
         "{release}: with equal pseudonyms, readers can follow people through {others:list} and this version, and "
-        "{why}. Nothing was changed. Hint: keep the classes (mode = 'keep', or 'hold' if too few records were added), "
-        "publish under another name, which has different pseudonyms, or withhold the pseudonym."
+        "{why}. Nothing was changed. Hint: {remedy}publish under another name, which has different pseudonyms, or "
+        "withhold the pseudonym."
     )
+    keep_classes = "keep the classes (mode = 'keep', or 'hold' if too few records were added), "
+    """The remedy where other classes would pass."""
     example = Situation(
         "It is raised if a refresh would let readers follow people by their pseudonyms into groups that are too small.",
-        ("safe", ["safe version 1"], "12 persons then miss k"),
+        ("safe", ["safe version 1"], "12 persons then miss k", keep_classes),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbanon.policy.checks import review
+from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.release import search_budget
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
@@ -39,6 +40,8 @@ def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
         role_text = role if role != "withheld" else row.declared.role.lower() if row is not None else None
         if role == "withheld" and role_text not in (None, "identifier"):
             role_text = "by the call"
+        if role in TRANSFORM_SETTINGS and row is not None:
+            settings[name] = row.declared.settings
         is_calls = row is None and role not in ("withheld", "person")
         columns.append(
             review.ReviewedColumn(

@@ -47,18 +47,18 @@ def check_linked_versions(
     names = [o.version_name for o in linked_versions]
     if any(len(e.pseudonym_keys) > 1 for e in (entry, *linked_versions)):
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.display_name, names, "they have pseudonyms of several columns"
+            entry.display_name, names, "they have pseudonyms of several columns", ""
         )
     if not _are_pseudonyms_of_persons(cursor, spec):
         column = spec.pseudonym_columns[0]
         reason = f"a pseudonym of {column} can belong to several persons, so readers can follow groups"
-        raise errors.LinkedVersionsNotAnonymousError(entry.display_name, names, reason)
+        raise errors.LinkedVersionsNotAnonymousError(entry.display_name, names, reason, "")
     if any(
         not version_differences.are_comparable(entry, o) or not version_differences.same_values(entry, o)
         for o in linked_versions
     ):
         raise errors.LinkedVersionsNotAnonymousError(
-            entry.display_name, names, "they publish other columns, or identify people by another column"
+            entry.display_name, names, "they publish other columns, or identify people by another column", ""
         )
     misses = _missed_models(cursor, entry, spec, linked_versions, old_suffix)
     if misses:
@@ -68,6 +68,7 @@ def check_linked_versions(
             entry.display_name,
             names,
             f"{people} {plural_form(people, 'person then misses', 'persons then miss')} {missed_parameters}",
+            errors.LinkedVersionsNotAnonymousError.keep_classes,
         )
 
 

@@ -16,13 +16,14 @@ from dbanon.policy.attribute import DEFAULT_DATE_GRID
 from dbanon.policy.checks import policy_problems
 from dbanon.policy.hierarchies import lookup
 from dbanon.policy.hierarchies.storage import StoredHierarchy
+from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.source import catalog, missing_codes, stored_policy
 from dbanon.source.column_types import family, person_value
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows, one_line, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
 
-TOPICS = ("unchanged", "generalized", "withheld", "unique", "flat", "problem")
+TOPICS = ("unchanged", "transformed", "generalized", "withheld", "unique", "flat", "problem")
 """Topics of findings in their order; the first row of a review has the number of records and persons."""
 
 DETAILED_TOPICS = ("unique", "flat", "problem")
@@ -137,7 +138,7 @@ def review_sql(
             "policy/checks/review.sql",
             source=source.rows,
             person=person,
-            topics=[text(topic) for topic in TOPICS],
+            topics={topic: {"rank": rank, "name": text(topic)} for rank, topic in enumerate(TOPICS)},
             fixed=literal_rows({"rank": "INTEGER", "place": "INTEGER"} | types, literals),
             columns=counted_columns,
             unchanged=[c for c in counted_columns if c["is_unchanged"]],
@@ -166,8 +167,8 @@ def _is_category(column: ReviewedColumn) -> bool:
 def _static_findings(call: Call, tables: _PolicyTables, position: int, column: ReviewedColumn) -> list[list[object]]:
     """Return the findings about a column that need no values of the table.
 
-    They are how it is generalized, that its hierarchy is flat (values directly below the root), or that it is withheld.
-    [] for unchanged columns.
+    They are how it is transformed or generalized, that its hierarchy is flat (values directly below the root), or that
+    it is withheld. [] for unchanged columns.
 
     Args:
         call: The call.
@@ -180,6 +181,17 @@ def _static_findings(call: Call, tables: _PolicyTables, position: int, column: R
     """
     if column.is_unchanged:
         return []
+    if column.role in TRANSFORM_SETTINGS:
+        return [
+            [
+                TOPICS.index("transformed"),
+                position,
+                "transformed",
+                column.name,
+                _describe_transform(column),
+                _withhold_statement(tables, column),
+            ]
+        ]
     if column.role != "quasi":
         return [
             [
@@ -204,6 +216,15 @@ def _static_findings(call: Call, tables: _PolicyTables, position: int, column: R
         )
         rows.append([TOPICS.index("flat"), position, "flat", column.name, finding, None])
     return rows
+
+
+def _describe_transform(column: ReviewedColumn) -> str:
+    """Return how a column is transformed: its role, and its settings except the reference of the key.
+
+    For example, `mask, first 3` or `shift, days 30`.
+    """
+    settings = (f"{name} {value}" for name, value in sorted(column.settings.settings) if name != "key")
+    return ", ".join([str(column.role), *settings])
 
 
 def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> tuple[str, str | None]:
@@ -325,8 +346,8 @@ def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -
 def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_statements: bool = True) -> list[str]:
     """Return the review of a table's policy as lines of text: a title with the number of records, then the findings.
 
-    The findings are in the order of TOPICS. The columns that are unchanged, generalized or withheld are one paragraph
-    per topic. Each other finding is its own paragraph, with all columns that have it, followed by the statements that
+    The findings are in the order of TOPICS. The columns that are unchanged, transformed, generalized or withheld are
+    one paragraph per topic; there is none for transformed columns if there are none. Each other finding is its own paragraph, with all columns that have it, followed by the statements that
     would resolve it, if any.
 
     Args:
@@ -341,6 +362,8 @@ def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_s
     by_topic = {topic: list(group) for topic, group in groupby(review_rows, key=lambda row: row[0])}
     for topic in TOPICS:
         topic_rows = by_topic.get(topic, [])
+        if topic == "transformed" and not topic_rows:
+            continue
         if topic not in DETAILED_TOPICS:
             findings = "; ".join(one_line(f"{column} ({finding})") for _, column, finding, _ in topic_rows)
             lines += _wrap(topic, findings or "nothing", width)
@@ -382,8 +405,9 @@ FUNCTIONS = (
         "policy_review",
         ("tbl",),
         (),
-        "Lists what a release of a table publishes unchanged, generalizes and withholds, how many records and persons "
-        "are unique by its unchanged columns, flat hierarchies and errors, with statements that change these.",
+        "Lists what a release of a table publishes unchanged, transforms, generalizes and withholds, how many records "
+        "and persons are unique by its unchanged columns, flat hierarchies and errors, with statements that change "
+        "these.",
         handler=policy_review_sql,
         example=Example("SELECT * FROM policy_review('patients');"),
     ),

@@ -64,13 +64,13 @@ findings AS (
     UNION ALL
     {% if c.is_unchanged %}
     SELECT
-        0, {{ c.place }}, {{ topics[0] }}, {{ c.name }},
+        {{ topics.unchanged.rank }}, {{ c.place }}, {{ topics.unchanged.name }}, {{ c.name }},
         {{ c.role }} || ', ' || {{ counted('values'|of(c), sql("' value'"), sql("' values'")) }},
         {{ c.statement }}
     FROM counts
     {% else %}
     SELECT
-        4, {{ c.place }}, {{ topics[4] }}, {{ c.name }},
+        {{ topics.flat.rank }}, {{ c.place }}, {{ topics.flat.name }}, {{ c.name }},
         'no hierarchy; ' || format('{:,}', {{ 'values'|of(c) }}) \
             || ' values are directly below *: they are published unchanged or as *'
             || CASE
@@ -86,7 +86,7 @@ findings AS (
     {% if unchanged %}
     UNION ALL
     SELECT
-        3, 0, {{ topics[3] }}, NULL,
+        {{ topics.unique.rank }}, 0, {{ topics.unique.name }}, NULL,
         format('{:,}', u.records) || ' of ' || {{ counted(sql('c.records'), sql("' record'"), sql("' records'")) }}
             || CASE WHEN c.records > 0 THEN ' (' || round(100 * u.records / c.records, 1) || ' %)' ELSE '' END
             {% if person %}
@@ -113,7 +113,8 @@ findings AS (
     {% if known %}
     UNION ALL
     SELECT
-        5, (row_number() OVER (ORDER BY column_name ASC, problem ASC))::INTEGER, {{ topics[5] }},
+        {{ topics.problem.rank }}, (row_number() OVER (ORDER BY column_name ASC, problem ASC))::INTEGER, \
+            {{ topics.problem.name }},
         column_name, problem, statement
     FROM ({{ known }})
     {% endif %}

@@ -61,6 +61,21 @@ def test_review_lists_every_column_with_treatment(clinic: Any) -> None:
     assert [row[0] for row in rows] == sorted((row[0] for row in rows), key=("source", *review.TOPICS).index)
 
 
+def test_review_lists_transformed_columns_as_published(clinic: Any) -> None:
+    dbanon.declare(
+        clinic, "t", patient={"role": "pseudonym", "settings": {"key": "env:SECRET", "format": "hex"}},
+        ward={"role": "mask", "settings": {"first": "3"}},
+    )  # fmt: skip
+    rows = review_rows(clinic)
+    assert findings_by_column(rows, "transformed") == {"patient": "pseudonym, format hex", "ward": "mask, first 3"}
+    assert set(findings_by_column(rows, "withheld")) == {"visit", "extra"}
+    lines = review.format_review(rows, "t")
+    assert "  transformed patient (pseudonym, format hex); ward (mask, first 3)" in lines
+    clinic.execute(change_statement(rows, "transformed", "ward"))
+    assert findings_by_column(review_rows(clinic), "withheld")["ward"] == "no role"
+    assert not any(line.startswith("  transformed") for line in review.format_review(review_rows(clinic)[:1], "t"))
+
+
 def test_unique_unchanged_counted_in_records_and_persons(clinic: Any) -> None:
     alone = clinic.execute(
         "SELECT count(*), count(DISTINCT p) FROM (SELECT any_value(patient) AS p FROM t GROUP BY disease, ward "
