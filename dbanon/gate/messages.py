@@ -13,9 +13,10 @@ from dbanon.sqltext.quote import Sql
 
 RELEASE_CHECKS = {
     "unknown": ("records in no class", "counted.unknown"),
-    "lost": ("records are missing or too many, released records", "counted.rows_out"),
+    "misassigned": ("records that are less than once in a class, kinds of records", "counted.misassigned"),
+    "lost": ("records are missing or too many, released records", "counted.records_assigned"),
     "outliers": ("records were suppressed in addition to those that suppress allows", "left_out.records"),
-    "untrue": ("records differ from those of the source, among", "counted.rows_out"),
+    "untrue": ("records differ from those of the source, among", "counted.records_assigned"),
     "small": ("classes below k", "classes.small"),
     "finer": ("values that the policy does not publish unchanged", "classes.finer"),
     "columns": ("other columns than the policy publishes, or in another order, of records", "reread.records"),

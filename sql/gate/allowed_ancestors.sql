@@ -12,6 +12,7 @@
 {% set lowest %}{{ setting(own_rows, 'min_level', 0, sql('tree')) }}{% endset %}
 {% set highest %}{{ setting(own_rows, 'max_level', sql('len(labels)'), sql('tree')) }}{% endset %}
 {% set rounded %}{{ setting(own_rows, 'round', 1, sql('tree')) }}{% endset %}
+{% set allows_all = lowest == '0' and highest == 'len(labels)' and rounded == '1' %}
 {#- The original values of these columns. -#}
 {% macro originals_of(columns) -%}
 SELECT DISTINCT tree, value
@@ -23,11 +24,11 @@ SELECT DISTINCT tree, value
         WHERE value IS NOT NULL
 {%- endmacro %}
 {% if own_rows %}
--- One row per value and node above it in the stored hierarchy, with the labels from the value to the node.
+-- One row per value and node on its path to the root of the stored hierarchy: the labels from the value to the node.
 ancestor_paths AS (
-    SELECT v.tree, v.value, r.parent, [r.label] AS labels, \
-        {% if escape %}NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node)\
-        {% else %}true{% endif %} AS is_leaf
+    SELECT v.tree, v.value, r.parent, [r.label] AS labels\
+        {% if escape %}, NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node) \
+        AS is_leaf{% elif not allows_all %}, true AS is_leaf{% endif +%}
     FROM (
         {{ originals_of(own_rows) }}
     ) AS v
@@ -39,7 +40,8 @@ ancestor_paths AS (
             AND NOT EXISTS (FROM hierarchy AS below WHERE below.tree = leaf.tree AND below.parent = leaf.node)
     ){% endif %}
     UNION ALL
-    SELECT c.tree, c.value, r.parent, list_append(c.labels, r.label), c.is_leaf
+    SELECT c.tree, c.value, r.parent, list_append(c.labels, r.label)\
+        {% if escape or not allows_all %}, c.is_leaf{% endif +%}
     FROM ancestor_paths AS c
     JOIN hierarchy AS r ON r.tree = c.tree AND r.node = c.parent
     {# A hierarchy that is not a tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
@@ -56,7 +58,7 @@ allowed_values AS MATERIALIZED (
         ['*']{% if escape %}, CASE WHEN list_contains(steps, 0) THEN ['\' || value] ELSE [] END{% endif %}
     )) COLLATE POSIX AS published
     FROM (
-        {% if lowest == '0' and highest == 'len(labels)' and rounded == '1' %}
+        {% if allows_all %}
         SELECT *, range(0, len(labels)) AS steps FROM ancestor_paths WHERE parent IS NULL
         {% else %}
         SELECT *, list_filter(range(0, len(labels)), lambda n: n >= least(lowest, len(labels) - 1) AND n <= highest \

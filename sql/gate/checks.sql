@@ -15,16 +15,18 @@
                     {% if not loop.first %} AND {% endif %}{{ q.column }} IS NOT NULL{% endfor %}{% endif %}
             )
 {%- endmacro %}
-{#- Each class with its records in the source (s) and as they are released (p): their numbers, and the checksums of
-    their unchanged values. `released`: rows with class_id, size and checksum. -#}
-{% macro compared_classes(released) -%}
-(SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM class_originals GROUP BY class_id) AS s
-        FULL JOIN (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM {{ released }} \
-            GROUP BY class_id) AS p USING (class_id)
+{#- The number of kinds of records with a class in which none of their records is: their persons would count there. -#}
+{% macro n_misassigned() -%} (SELECT count(*) FROM record_classes WHERE size < 1) {%- endmacro %}
+{#- Each class with its records in the source (originals) and as they are released (released): their numbers, and the
+    checksums of their unchanged values. `relation`: rows with class_id, size and checksum. -#}
+{% macro compared_classes(relation) -%}
+(SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM class_originals GROUP BY class_id) AS originals
+        FULL JOIN (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM {{ relation }} \
+            GROUP BY class_id) AS released USING (class_id)
 {%- endmacro %}
 {#- Whether the records of such a class, or their unchanged values, differ from those of the source. -#}
 {% macro is_untrue() -%}
-p.size IS DISTINCT FROM s.size OR p.checksum IS DISTINCT FROM s.checksum
+released.size IS DISTINCT FROM originals.size OR released.checksum IS DISTINCT FROM originals.checksum
 {%- endmacro %}
 {#- Records (persons) by class. -#}
 {% macro sizes() -%}
@@ -62,7 +64,7 @@ WHEN (SELECT struct_keys({{ row_alias }}) \
 {%- endmacro %}
 {% macro refuse_left_out() -%}
 {% if suppress %}
-        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in\
+        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.records_due\
             {% if max_suppressed is not none %} OR left_out.records \
             > {{ max_suppressed }}{% endif %} THEN {{ messages.failure('suppressed records', gate_say.outliers) }}
         {% for u in unchanged if u.check_rare %}

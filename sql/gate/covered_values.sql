@@ -3,7 +3,7 @@
     with the number of columns and not with its square. `maybe`: NULL is covered by texts that cover values. -#}
 {%- from 'gate/column_rows.sql' import column_list, column_numbers, derived_list -%}
 {% macro uncovered_values(records, size, maybe) -%}
-{% if not rules %}SELECT 0 AS uncovered{% else %}
+{% if not rules %}SELECT 0 AS uncovered{% else -%}
 SELECT coalesce(sum(size) FILTER (WHERE NOT coalesce(is_covered, false)), 0) AS uncovered
         FROM (
             {% set climbing = rules|rejectattr('is_number')|list %}

@@ -5,12 +5,28 @@
     the records are those of the source, and that each may be in its class. `passed` is read where rows are returned, so
     no row is returned before all have been checked. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
-{%- from 'gate/checks.sql' import checksum, compared_classes, is_untrue, left_out_and_judged, out_of_order, \
-    records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes with context -%}
+{%- from 'gate/checks.sql' import checksum, compared_classes, is_untrue, left_out_and_judged, n_misassigned, \
+    out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes with context -%}
 {%- from 'gate/covered_values.sql' import uncovered_values with context -%}
 {%- from 'gate/policy_conformance.sql' import keeps_typed with context -%}
 {%- from 'shared/messages.sql' import message_text, messages_by_name with context -%}
 {%- from 'gate/reread_check.sql' import reread with context -%}
+{#- The number of published values that are finer than the policy allows. -#}
+{% macro n_finer() -%}
+    {%- set counts = [] -%}
+    {%- if is_wide and not typed -%}
+        {%- for block in rule_blocks %}{% set _ = counts.append('parsed'|of(block[0])) %}{% endfor -%}
+    {%- else -%}
+        {%- for r in rules if r.is_number %}{% set _ = counts.append(('conforms' if typed else 'parsed')|of(r)) %}\
+            {% endfor -%}
+    {%- endif -%}
+    {%- for count in counts -%}
+        {%- if not typed -%} (SELECT count(*) FROM {{ count }} WHERE NOT keeps)
+        {%- else -%} count(*) FILTER (WHERE NOT {{ count }}) {%- endif -%}
+        {%- if not loop.last %} + {% endif -%}
+    {%- endfor -%}
+    {%- if not counts %}0{% endif -%}
+{%- endmacro %}
 {% include 'gate/source_by_class.sql' %}
 {% include 'gate/allowed_ancestors.sql' %}
 -- One row per class: its published values, its number of records and the checksum of their unchanged values, according
@@ -34,12 +50,15 @@ regrouped_classes AS MATERIALIZED (
 {% include 'gate/linked_rows.sql' %}
 {% endif %}
 {% include 'gate/model_measures.sql' %}
--- One row: the first check that fails, or NULL. The published rows are compared with the source and the policy.
+-- One row: the first check that fails, or NULL. The published rows are compared with the source and the policy. Their
+-- order is checked, too: that of the source, for example, would reveal more than the rows.
 checks AS MATERIALIZED (
-    SELECT counted.rows_out > 0 AS has_rows, CASE
+    SELECT counted.records_assigned > 0 AS has_rows, CASE
         {{ refuse_rows() }}
         WHEN counted.unknown > 0 THEN {{ messages.failure('records without a class', gate_say.unknown) }}
-        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in \
+        WHEN counted.misassigned > 0 \
+            THEN {{ messages.failure('records less than once in a class', gate_say.misassigned) }}
+        WHEN counted.records_assigned{% if suppress %} + left_out.records{% endif %} <> counted.records_due \
             THEN {{ messages.failure('missing records', gate_say.lost) }}
         {{ refuse_left_out() }}
         WHEN counted.untrue > 0 THEN {{ messages.failure('records of the source', gate_say.untrue) }}
@@ -54,9 +73,10 @@ checks AS MATERIALIZED (
     FROM (
         SELECT
             {# The left joins keep every record, so as many as there are means each of them once. #}
-            {{ records_due() }} AS rows_in,
-            coalesce(sum(s.size), 0) AS rows_out,
-            coalesce(sum(s.size) FILTER (WHERE p.class_id IS NULL), 0) AS unknown,
+            {{ records_due() }} AS records_due,
+            {{ n_misassigned() }} AS misassigned,
+            coalesce(sum(originals.size), 0) AS records_assigned,
+            coalesce(sum(originals.size) FILTER (WHERE released.class_id IS NULL), 0) AS unknown,
             count(*) FILTER (WHERE {{ is_untrue() }}) AS untrue
         FROM {{ compared_classes(sql('regrouped_classes')) }}
     ) AS counted,
@@ -68,17 +88,14 @@ checks AS MATERIALIZED (
     {{ out_of_order() }},
     (
         SELECT
-            count(*) FILTER (WHERE coalesce(size, 0) < {{ k }}) AS small,
-            count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) AS confused,
-            0{% if is_wide and not typed %}{% for block in rule_blocks %} + (SELECT count(*) \
-                FROM {{ 'parsed'|of(block[0]) }} WHERE NOT keeps){% endfor %}{% else %}\
-                {% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT {{ 'conforms'|of(r) }})\
-                {% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} \
-                WHERE NOT keeps){% endif %}{% endfor %}{% endif %} AS finer
+            count(*) FILTER (WHERE coalesce({% if person %}persons{% else %}size{% endif %}, 0) < {{ k }}) AS small,
+            count(*) FILTER (WHERE least_class <> greatest_class) + count(*) - count(DISTINCT least_class) AS confused,
+            {{ n_finer() }} AS finer
         FROM (
             SELECT
-                sum({% if person %}r{% else %}c{% endif %}.size) AS size, \
-                min(c.class_id) AS low, max(c.class_id) AS high
+                sum({% if person %}people.size{% else %}c.size{% endif %}) \
+                AS {% if person %}persons{% else %}size{% endif %}, \
+                min(c.class_id) AS least_class, max(c.class_id) AS greatest_class
                 {% if typed %}{% for r in rules if r.is_number %}, \
                     bool_and(coalesce({{ keeps_typed(r, sql('c.', 'low'|of(r)), true) }} \
                     AND {{ keeps_typed(r, sql('c.', 'high'|of(r)), false) }}, \
@@ -87,7 +104,7 @@ checks AS MATERIALIZED (
             {% if person %}
             LEFT JOIN (
                 {{ sizes() }}
-            ) AS r ON r.class_id = c.class_id
+            ) AS people ON people.class_id = c.class_id
             {% endif %}
             GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}\
                 {% if q.is_number and typed %}c.{{ 'low'|of(q) }}, \
@@ -96,7 +113,7 @@ checks AS MATERIALIZED (
     ) AS classes
     {{ left_out_and_judged() }}
 ),
--- One row: true, or an error. No row is published before this is read.
+-- One row: whether there are rows, or an error. No row is published before this is read.
 gate AS MATERIALIZED (
     SELECT CASE WHEN failure IS NULL THEN has_rows ELSE error({{ message_text() }}) END AS passed
     FROM checks

@@ -2,8 +2,8 @@
     necessary conditions can be checked. A class has k records (persons) and their unchanged values; a category is a
     text with which a record of the class may be published; a number is within top, bottom and (if noise keeps to it)
     the column, and on its grid; each class has its NULLs. It shares no step with the code that drew the values. -#}
-{%- from 'gate/checks.sql' import checksum, compared_classes, is_untrue, left_out_and_judged, out_of_order, \
-    records_due, refuse_left_out, refuse_models, refuse_rows, sizes with context -%}
+{%- from 'gate/checks.sql' import checksum, compared_classes, is_untrue, left_out_and_judged, n_misassigned, \
+    out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes with context -%}
 {%- from 'gate/policy_conformance.sql' import at_edge with context -%}
 {%- from 'shared/messages.sql' import message_text, messages_by_name with context -%}
 {%- from 'gate/reread_check.sql' import reread with context -%}
@@ -19,10 +19,12 @@
 {% include 'gate/model_measures.sql' %}
 -- One row: the first check that fails, or NULL. The published rows are compared with the source and the policy.
 checks AS MATERIALIZED (
-    SELECT counted.rows_out > 0 AS has_rows, CASE
+    SELECT counted.records_assigned > 0 AS has_rows, CASE
         {{ refuse_rows() }}
         WHEN counted.unknown > 0 THEN {{ messages.failure('records without a class', gate_say.unknown) }}
-        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in \
+        WHEN counted.misassigned > 0 \
+            THEN {{ messages.failure('records less than once in a class', gate_say.misassigned) }}
+        WHEN counted.records_assigned{% if suppress %} + left_out.records{% endif %} <> counted.records_due \
             THEN {{ messages.failure('missing records', gate_say.lost) }}
         {{ refuse_left_out() }}
         WHEN untrue.classes > 0 THEN {{ messages.failure('records of the source', gate_say.untrue) }}
@@ -35,8 +37,9 @@ checks AS MATERIALIZED (
     END AS failure
     FROM (
         SELECT
-            {{ records_due() }} AS rows_in,
-            coalesce(sum(size), 0) AS rows_out,
+            {{ records_due() }} AS records_due,
+            {{ n_misassigned() }} AS misassigned,
+            coalesce(sum(size), 0) AS records_assigned,
             coalesce(sum(size) FILTER (WHERE class_id IS NULL), 0) AS unknown
         FROM released_values
     ) AS counted,

@@ -39,15 +39,16 @@
             * {{ grid.step }} + {{ r.relative_error }} * abs({{ end }}::DOUBLE)
     {%- endif -%}
 {%- endmacro %}
-{#- For an end in text: `<=18` and `>=90` are open, and may represent more than bottom and top. -#}
+{#- For an end in text: `<=18` and `>=90` are open, and may represent more than bottom and top. Without bottom or top,
+    an open end lies on the grid like any other. -#}
 {% macro keeps_text(r, words, end, is_low) -%}
     {%- if r.bottom or r.top -%}
     CASE
-        WHEN starts_with({{ words }}, '<=') THEN {% if r.bottom %}{{ end }} >= {{ r.bottom }}{% else %}true{% endif %}
-        WHEN starts_with({{ words }}, '>=') THEN {% if r.top %}{{ end }} <= {{ r.top }}{% else %}true{% endif %}
+        {% if r.bottom %}WHEN starts_with({{ words }}, '<=') THEN {{ end }} >= {{ r.bottom }}{% endif %}
+        {% if r.top %}WHEN starts_with({{ words }}, '>=') THEN {{ end }} <= {{ r.top }}{% endif %}
         ELSE {{ keeps(r, end, is_low) }}
     END
-    {%- else -%} (regexp_matches({{ words }}, '^[<>]=') OR {{ keeps(r, end, is_low) }}) {%- endif -%}
+    {%- else -%} {{ keeps(r, end, is_low) }} {%- endif -%}
     {{ keeps_cells(r) }}
 {%- endmacro %}
 {% macro keeps_typed(r, end, is_low) -%}

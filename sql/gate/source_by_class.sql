@@ -2,10 +2,11 @@
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'gate/checks.sql' import checksum with context -%}
 {%- from 'gate/reread_check.sql' import seal with context -%}
--- Chapter 4, check: the release gate checks the published rows against the policy, the stored hierarchies and the
--- source, which it reads a second time. No row is published if a check fails.
--- One row per class and combination of original values: how many records have it, a checksum of their unchanged values,
--- and a checksum (seal) of all values that were read.
+-- Chapter 4, check: the release gate checks the published rows against the policy (as it was when this statement was
+-- written, see problem), the stored hierarchies, and the source, which it reads a second time. If a check fails, it
+-- raises an error, and no row is published.
+-- One row per class and combination of original values: how many records have it, a checksum of their values in columns
+-- that are published unchanged, and a checksum (seal) of all values that were read.
 class_originals AS MATERIALIZED (
     SELECT
         l.class_id{% for q in quasi %}, s.{{ q.column }}{% endfor %},

@@ -598,6 +598,25 @@ def test_gate_refuses_k_rows_of_too_few_persons(people: Any, spoil: Any) -> None
         assert SMALL in assert_refused(people, shaped_query("*", function, call))
 
 
+@pytest.mark.parametrize("last", [1, 0], ids=["no record", "less than none"])
+def test_gate_refuses_persons_without_record_in_class(people: Any, spoil: Any, last: int) -> None:
+    """Check that a person does not count in a class where the clustering put none of the person's records."""
+    people.execute("CREATE TABLE stays AS SELECT i // 3 AS pid, i // 3 AS age FROM range(27) AS r (i)")
+    call = "('stays', k := 3, person := 'pid', qi := ['age'])"
+    assert len(people.execute(f"FROM kacpc{call}").fetchall()) == 27
+
+    def one_class_of_two_persons(parts: Parts) -> Parts:
+        """Put two persons in cluster 1, and a third one with an empty part."""
+        gids = sorted(part["gid"] for part in parts)
+        moved = [dict(part, cluster=1 if part["gid"] in gids[:2] else 0) for part in parts]
+        third = next(part for part in moved if part["gid"] == gids[2])
+        return [*moved, dict(third, cluster=1, first=2, last=last)]
+
+    spoil(one_class_of_two_persons)
+    for function in KINDS:
+        assert_refused(people, shaped_query("*", function, call))
+
+
 # --- accepted releases ---------------------------------------------------------------------------------------
 
 

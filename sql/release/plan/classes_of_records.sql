@@ -8,7 +8,8 @@ group_classes AS MATERIALIZED (
     GROUP BY gid
 ),
 -- One row per kind of record and class: how many of its records are in the class. If a group is in several classes, its
--- records are assigned in the order of a hash of their unchanged values.
+-- records are assigned in the order of a hash (tie) of their unchanged values. Parts that follow each other in one
+-- class are joined first, because a group may be cut into very many.
 record_classes AS MATERIALIZED (
     SELECT r.rid, g.class_id, r.size
     FROM {{ record_groups() }} AS r
@@ -26,7 +27,6 @@ record_classes AS MATERIALIZED (
         )
     ) AS d
     JOIN (
-        {# Parts that follow each other in one class are one: a group may be cut into very many. #}
         SELECT gid, class_id, min(first) AS first, max(last) AS last
         FROM (
             SELECT *, sum(begins) OVER (PARTITION BY gid ORDER BY first ASC ROWS UNBOUNDED PRECEDING) AS run

@@ -25,9 +25,9 @@ SELECT dbanon_cluster(
 clustering AS MATERIALIZED (
     {{ clustering_answer() }}
 ),
--- One row per part of a group of equal records: the cluster of its records number `first` to `last`.
+-- One row per part of a group of records: the cluster of its records number `first` to `last`.
 {% else %}
--- One row per part of a group of equal records: the cluster of its records number `first` to `last`, from the one call
+-- One row per part of a group of records: the cluster of its records number `first` to `last`, from the one call
 -- of the clustering function. Its first argument is an error if the input has a problem.
 {% endif %}
 {{ sql('new_parts') if kept_members else sql('cluster_parts') }} AS MATERIALIZED (

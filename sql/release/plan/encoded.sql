@@ -54,7 +54,8 @@ usable_records AS (
 {% endfor %}
 {% else %}
 {% for q in quasi if q.is_number %}
--- One row per value after top and bottom coding: its code, which is its rank, and its distance from the least value.
+-- One row per value{% if q.top or q.bottom %} after top and bottom coding{% endif %}: its code, which is its rank, \
+    and its distance from the least value.
 {{ 'domain'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT
@@ -107,8 +108,9 @@ ties AS MATERIALIZED (
 ),
 {% endif %}
 -- One row per group of records with equal codes\
-    {% if model_columns %} of quasi-identifiers and sensitive values{% endif %}, which the clustering cannot \
-    distinguish: its number of records (size), and its kinds of record (members).
+    {% if model_columns %} of quasi-identifiers and sensitive values{% endif %}\
+    {% if person %} of one person{% endif %}, which the clustering cannot distinguish: its number \
+    of records (size), and its kinds of record (members).
 code_groups AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (

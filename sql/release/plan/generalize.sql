@@ -11,7 +11,8 @@
 -- column is raised to: a node, `*` (-2), or what covers the codes (-1).
 wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM clustering),
 {% endif %}
--- One row per cluster: its size and its span. Clusters that contain records of one group only share a span.
+-- One row per cluster: its size and its span. If all records of a cluster are of one group, its span is that of the
+-- group, so that such clusters publish the same values; otherwise it is a span of its own.
 cluster_spans AS MATERIALIZED (
     SELECT
         cluster, {% if widens %}cluster::BIGINT{% else %}CASE WHEN min(gid) = max(gid) THEN -1 - min(gid) \
@@ -21,7 +22,8 @@ cluster_spans AS MATERIALIZED (
     {% if suppress %}WHERE cluster <> -1{% endif +%}
     GROUP BY cluster
 ),
--- One row per span: its number of records, and for each column the least and greatest code and the number of values.
+-- One row per span: its number of records, for each column the least and greatest code and the number of records with
+-- a value.
 span_ranges AS MATERIALIZED (
     SELECT
         c.span, sum(p.records)::BIGINT AS size

@@ -9,7 +9,8 @@
 {% if stored %}
 {{ hierarchies(stored) }}
 {% endif %}
--- One row: the hierarchies, from the one call of the function that reads them: nodes, codes of values, and problems.
+-- One row: the hierarchies, from the one call of the function that reads them: nodes, codes of values, facts about \
+    problems, and what the clustering needs (domains).
 trees AS MATERIALIZED (
     SELECT dbanon_trees(
         '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if continuation is defined \
@@ -52,13 +53,11 @@ nodes AS MATERIALIZED (
         published COLLATE POSIX AS published, line
     FROM (SELECT unnest((read).nodes, max_depth := 2) FROM trees)
 ),
--- One row per value: its code, in the order of the leaves, the node as which it is clustered (raised to min_level), and
--- its own node.
+-- One row per value: its code, in the order of the leaves, the node as which it is clustered\
+    {% if trees|selectattr('min_level')|list %} (raised to min_level){% endif %}, and its own node.
 value_codes AS MATERIALIZED (
-    {{ few() }}
     SELECT tree, value COLLATE POSIX AS value, code, node, own
     FROM (SELECT unnest((read).codes, max_depth := 2) FROM trees)
-    {{ end_few() }}
 ),
 {% endmacro %}
 {#- The published node of codes between low and high, for pairs (tree, low, high) of a relation: their least common

@@ -166,7 +166,8 @@
 -- One row per quasi-identifier and pair of least and greatest code, of all columns with the type and settings of
 -- {{ q.raw_name|comment }}: the bounds of the published interval, and its text.
 {% else %}
--- One row per pair of least and greatest code: the bounds of the published interval, and its text.
+-- One row per pair of least and greatest code: the bounds of the published interval, which the policy may widen, and
+-- its text.
 {% endif %}
 {{ 'published'|of(q) }} AS MATERIALIZED (
     {{ few() }}

@@ -1,7 +1,8 @@
 {#- The final rows: the gate checks this relation, and after the gate nothing is joined, computed or filtered. Equal
     rows are one row with a list of as many copies. `place` is their order, by the published values alone, so that the
     order reveals nothing that the rows do not. -#}
--- One row per distinct published row: its number of copies, and its position in the order.
+-- One row per distinct published row: its number of copies (as the length of a list), and its position in the order,
+-- which is that of the published values alone.
 published_rows AS MATERIALIZED (
     SELECT
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}

@@ -4,7 +4,8 @@
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {% include 'release/plan/clustered.sql' %}
 {% include 'release/plan/generalize.sql' %}
--- One row per span: its published values and its class. Spans with equal published values are one equivalence class.
+-- One row per span: its published values and its class. Spans with equal published values are one equivalence class. A
+-- column publishes NULL if the span has no values in it, and * if it has NULLs and values.
 generalized_spans AS MATERIALIZED (
     SELECT
         *,

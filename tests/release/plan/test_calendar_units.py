@@ -215,6 +215,8 @@ UNCOVERED, FINER = (messages.RELEASE_CHECKS[name][0] for name in ("uncovered", "
             ("year", "1930", "[1930-01-01, 1930-06-30]", FINER),
             ("year", "1930", "[1930, 1929]", UNCOVERED),
             ("year", "1930", "1930-03-01", FINER),
+            ("year", "1930", "[1930-01-01, >=1930-02-03]", FINER),
+            ("year", "1930", "<=1930-04-05", FINER),
             ("decade", "[1930, 1939]", "[1930, 1934]", FINER),
             ("quarter", "1930-Q1", "1930-Q2", UNCOVERED),
             ("quarter", "1930-Q1", "1930-03", UNCOVERED),
