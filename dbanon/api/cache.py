@@ -12,7 +12,7 @@ def clear_cache(connection: Any) -> None:
         connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied.
 
     Raises:
-        KeyError: dbanon is not attached to the connection.
+        ConnectionNotAttachedError: dbanon is not attached to the connection.
 
     Examples:
         >>> from dbanon.api.connection import connect

@@ -50,7 +50,8 @@ def connect(
     Args:
         database: The path of the database; by default it is in memory.
         progress: Called during long computations (`best`, `mondrian`, `improve`, and the forests of `influence` and
-            `attack`) with `fraction_done` and `loss_removed` (see `Progress`). It runs during a statement and must not
+            `attack`) with `fraction_done` and `loss_removed`, numbers from 0 to 1: the
+            fraction of the work that is done, and of the loss that the search has removed. It runs during a statement and must not
             use the connection.
         memory: The memory limit of DuckDB, such as '2GB'. What needs more, raw rows included, is written temporarily to
             `temp_directory`. Memory of Python is not included.
@@ -292,8 +293,8 @@ class Connection:
     def wrap_attached(cls, raw: Any) -> Iterator[Connection]:
         """Yield a connection for the statements of a block on an attached DuckDB connection, `raw`.
 
-        After the block, DataFrames that were registered for it and what its session knew of temporary relations are
-        gone; `raw` stays open and attached.
+        After the block, DataFrames that were registered for it are gone, and the session has forgotten which temporary
+        relations it saw; these relations stay, and `raw` stays open and attached.
 
         Raises:
             ConnectionNotAttachedError: dbanon is not attached to `raw`.

@@ -16,8 +16,8 @@ def load_extension(connection: Any, name: str) -> None:
     """Load the extension of DuckDB with which ATTACH reads PostgreSQL, SQLite or MySQL.
 
     The extension comes with `pip install -e '.[postgres]'` (or `[sqlite]`, `[mysql]`); otherwise one that DuckDB
-    installed is loaded. It remains loaded in the database instance of the connection. For MySQL, DuckDB filters, counts
-    and sorts itself in all sessions of the instance: nothing of that is pushed down to MySQL. SQLite is read on one
+    installed is loaded. It remains loaded in the database instance of the connection. Tables of MySQL are filtered,
+    counted and sorted by DuckDB in all sessions of the instance, not by MySQL. SQLite is read on one
     thread in all sessions, so that a statement reads one state of a table.
 
     Args:

@@ -72,7 +72,10 @@ def message_fields(message: str) -> tuple[str, ...]:
 
 
 class DbanonError(Exception):
-    """Base of all errors of this package. Nothing was released and nothing was changed."""
+    """Base of all errors of this package. Nothing was released and nothing was changed, unless the message says so.
+
+    The subclasses are in `dbanon.errors`; the manual has a page about them (`dbanon docs errors`).
+    """
 
     outcome: ClassVar[Outcome] = "failed"
 

@@ -124,21 +124,56 @@ def _skipped_lines(path: str, form: CsvForm, cursor: Any) -> list[str]:
 
 
 def _merged_columns(path: str, form: CsvForm, cursor: Any) -> list[str]:
-    """Return a sentence about a file whose lines are read as one column, although its header has several names."""
+    """Return a sentence about a file whose lines are read as one column, although its header or lines have several."""
     if len(form.columns) != 1:
         return []
     (header,) = form.columns
     separator = max(_SEPARATORS, key=header.count)
     if separator not in header:
-        return []
+        return _uneven_lines(path, cursor)
     n_records, lines = _rejected_lines(path, separator, cursor, "all_varchar = true, header = true")
     if not lines or not n_records:  # no line but the first has such a sign
         return []
-    return [
+    return [_one_column_note(lines, "the first line")]
+
+
+def _uneven_lines(path: str, cursor: Any) -> list[str]:
+    """Return a sentence about a file that is read as one column, although most of its lines have the same separators.
+
+    A line such as a title comes first. Separators in quotes are counted, too: this is only a note.
+    """
+    counts = ", ".join(
+        f"system.main.length(line) - system.main.length(system.main.replace(line, {text(separator)}, ''))"
+        for separator in _SEPARATORS
+    )
+    numbered = f"SELECT system.main.row_number() OVER () AS number, [{counts}] AS counts FROM {_lines(path)}"
+    for place in range(1, len(_SEPARATORS) + 1):
+        n_separators, n_lines, n_usual = cursor.execute(
+            f"SELECT system.main.mode(counts[{place}]), system.main.count(*), system.main.count(*) FILTER "
+            f"(WHERE counts[{place}] = usual) FROM (SELECT *, system.main.mode(counts[{place}]) OVER () AS usual "
+            f"FROM ({numbered}))"
+        ).fetchall()[0]
+        if not n_separators or 2 * n_usual <= n_lines:
+            continue
+        lines = cursor.execute(
+            f"SELECT number FROM ({numbered}) WHERE counts[{place}] <> {n_separators} ORDER BY number ASC"
+        ).fetchall()
+        return [_one_column_note([line for (line,) in lines], "most lines")]
+    return []
+
+
+def _one_column_note(lines: Sequence[int], others: str) -> str:
+    """Return a sentence that each line is read as one column, because of some lines.
+
+    Args:
+        lines: The numbers of these lines.
+        others: The lines whose number of fields differs from theirs, such as `the first line`.
+    """
+    return (
         f"each line is read as one column, because {_count_lines(lines)} {'has' if len(lines) == 1 else 'have'} "
-        "another number of fields than the first line. Hint: correct them, or load the file into a table with read_csv "
-        "and null_padding = true."
-    ]
+        f"another number of fields than {others}. Hint: correct them, or load the file into a table with read_csv and "
+        "null_padding = true."
+    )
 
 
 def _two_digit_years(form: CsvForm) -> list[str]:

@@ -101,7 +101,7 @@ def create_release(
         The release that was created.
 
     Raises:
-        MissingArgumentError, RepeatedArgumentError: There is not one algorithm at most and one table.
+        MissingArgumentError, RepeatedArgumentError: The call names no table, several tables, or several algorithms.
         ReleaseExistsError: A table has the name, and `replace` is false.
         CompositionRefusedError: People are narrowed, and `composition` is "refuse".
         SmallDifferencesRefusedError: The version differs from an earlier one by too few records.
@@ -280,10 +280,10 @@ def refresh_release(
         composition: The reaction if this release and others of the same source together narrow people: "warn" or
             "refuse".
         if_stale: True: create no version if source, policy and hierarchies have not changed (see `release_status`).
-            None: create none if, in addition, definition, software and tables are those of the published version, the
+            None: the same, but only if also definition, software and tables are those of the published version, the
             mode is "keep" or "hold" and `composition` is "warn". False: create one even if nothing has changed.
         erase: Honour an erasure that would be refused otherwise. Classes that lost a person are removed as a whole; the
-            people who remain of them are withheld until the versions that show them are forgotten. No new records are
+            other people of these classes are withheld until the versions that show these classes are forgotten. No new records are
             added. DisclosureWarning states how many people are withheld, and what readers of earlier versions can still
             distinguish.
 

@@ -1,4 +1,5 @@
-{#- The rows leave: nothing but those of `published_rows`, each as often as it has copies, in the order of their places. -#}
+{#- The rows that are returned: those of `published_rows` and no others, each as often as it has copies, in the order
+    of their places. -#}
 SELECT * EXCLUDE ({{ copies }}, {{ place }}, {{ copy }})
 FROM (
     SELECT *, unnest({{ copies }}) AS {{ copy }}
