@@ -50,9 +50,9 @@ def connect(
     Args:
         database: The path of the database; by default it is in memory.
         progress: Called during long computations (`best`, `mondrian`, `improve`, and the forests of `influence` and
-            `attack`) with `fraction_done` and `loss_removed`, numbers from 0 to 1: the
-            fraction of the work that is done, and of the loss that the search has removed. It runs during a statement and must not
-            use the connection.
+            `attack`) with `fraction_done` and `loss_removed`, numbers from 0 to 1: the fraction of the work that is
+            done, and of the loss that the search has removed. It runs during a statement and must not use the
+            connection.
         memory: The memory limit of DuckDB, such as '2GB'. What needs more, raw rows included, is written temporarily to
             `temp_directory`. Memory of Python is not included.
         temp_directory: The folder for temporary files of DuckDB.

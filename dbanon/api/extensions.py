@@ -17,8 +17,8 @@ def load_extension(connection: Any, name: str) -> None:
 
     The extension comes with `pip install -e '.[postgres]'` (or `[sqlite]`, `[mysql]`); otherwise one that DuckDB
     installed is loaded. It remains loaded in the database instance of the connection. Tables of MySQL are filtered,
-    counted and sorted by DuckDB in all sessions of the instance, not by MySQL. SQLite is read on one
-    thread in all sessions, so that a statement reads one state of a table.
+    counted and sorted by DuckDB in all sessions of the instance, not by MySQL. SQLite is read on one thread in all
+    sessions, so that a statement reads one state of a table.
 
     Args:
         connection: A connection.

@@ -283,9 +283,9 @@ def refresh_release(
             None: the same, but only if also definition, software and tables are those of the published version, the
             mode is "keep" or "hold" and `composition` is "warn". False: create one even if nothing has changed.
         erase: Honour an erasure that would be refused otherwise. Classes that lost a person are removed as a whole; the
-            other people of these classes are withheld until the versions that show these classes are forgotten. No new records are
-            added. DisclosureWarning states how many people are withheld, and what readers of earlier versions can still
-            distinguish.
+            other people of these classes are withheld until the versions that show these classes are forgotten. No new
+            records are added. DisclosureWarning states how many people are withheld, and what readers of earlier
+            versions can still distinguish.
 
     Returns:
         The new version; the published one if nothing is to be changed.

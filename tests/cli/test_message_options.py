@@ -82,7 +82,8 @@ def test_suggested_commands_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mon
     assert result.exit_code == 1 and "Hint: --replace replaces it; or choose another name" in result.output
     assert CliRunner().invoke(main, [*order, "--replace"]).exit_code == 0
     result = CliRunner().invoke(main, ["anonymize", "raw.csv", "-k", "2", "-o", "other.csv"])
-    assert result.exit_code == 1 and "qi = " not in result.output and "--qi age" in result.output
+    assert result.exit_code == 1 and "qi = " not in result.output
+    assert "is declared for raw.csv. Hint: name the columns, --qi age, or see what dbanon init raw.csv" in result.output
 
 
 # --- pointers ----------------------------------------------------------------------------------------------------

@@ -76,8 +76,16 @@ POLICY_FILE = "dbanon policy file"
 _POLICY_PHRASE = re.compile(r"(?:is declared|asks for) $")
 """Before a setting of a policy, which is no option of the command."""
 
-_INPUT_NAME = re.compile(r"""\"main\"\.\"input\"|(?<![\w./-])input(?=\.[\w"]|'| has )""")
+_INPUT_NAME = re.compile(
+    r"""\"main\"\.\"input\"|(?<![\w./-])input(?=\.[\w"]|'| has )|(?<=is declared for )input(?=\. )"""
+)
 """The table that a command makes of what it reads, as messages name it."""
+
+
+_DECLARE_IN_DATABASE = re.compile(
+    r"declare its policy, INSERT INTO .*? proposes a policy\); or name the columns in the call, (.*?)\.?$", re.DOTALL
+)
+"""A hint for a table of a database: to declare the policy there, or name the columns."""
 
 
 def _with_input_names(message: str, context: click.Context) -> str:
@@ -90,6 +98,11 @@ def _with_input_names(message: str, context: click.Context) -> str:
     if name is not None and "policy" in context.params:
         input_name = str(name) if context.params.get("table") else Path(str(name)).name
         message = _INPUT_NAME.sub(lambda _: "the lines" if input_name == "-" else input_name, message)
+        if not context.params.get("table") and input_name != "-":
+            file_name = shlex.quote(str(name))
+            message = _DECLARE_IN_DATABASE.sub(
+                lambda match: f"name the columns, {match[1]}, or see what dbanon init {file_name} proposes.", message
+            )
     file = context.meta.get(POLICY_FILE)
     if file is not None:
         message = message.replace("UPDATE dbanon.policy to change it", f"change it in {file}")

@@ -4,6 +4,7 @@ A policy determines what a call may publish, and options are parameters of the c
 or, if that has none for the table, the file; a file in addition to a stored policy is read as parameters.
 """
 
+import csv
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -27,23 +28,31 @@ _OPTIONS = (
     click.option(
         "--qi",
         multiple=True,
-        metavar="COLUMN[=HIERARCHY]",
-        help="Name a quasi-identifier, and the name or file of its hierarchy.",
+        metavar="COLUMN[=HIERARCHY],...",
+        help="Name quasi-identifiers, and the name or file of their hierarchies.",
         shell_complete=complete_columns,
     ),
-    click.option("--sensitive", multiple=True, help="Name a sensitive column.", shell_complete=complete_columns),
+    click.option(
+        "--sensitive",
+        multiple=True,
+        metavar="COLUMN,...",
+        help="Name sensitive columns.",
+        shell_complete=complete_columns,
+    ),
     click.option("--person", help="Name the column that identifies persons.", shell_complete=complete_columns),
     click.option(
         "--identifier",
         "identifiers",
         multiple=True,
-        help="Name a column that identifies people; it is withheld.",
+        metavar="COLUMN,...",
+        help="Name columns that identify people; they are withheld.",
         shell_complete=complete_columns,
     ),
     click.option(
         "--insensitive",
         multiple=True,
-        help="Name a column that is published unchanged.",
+        metavar="COLUMN,...",
+        help="Name columns that are published unchanged.",
         shell_complete=complete_columns,
     ),
 )
@@ -77,6 +86,16 @@ def role_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def split_names(values: Iterable[str]) -> list[str]:
+    """Return the names in values of an option: a value is split at its commas, except within double quotes.
+
+    >>> split_names(["age, zip=zip5", '"a,b"'])
+    ['age', 'zip=zip5', 'a,b']
+    """
+    rows = csv.reader(values, skipinitialspace=True, strict=False)
+    return [name.strip() for row in rows for name in row]
+
+
 def role_parameters(
     qi: Sequence[str],
     sensitive: Sequence[str],
@@ -85,6 +104,8 @@ def role_parameters(
     insensitive: Sequence[str],
 ) -> dict[str, Any]:
     """Return the options for roles as parameters of a call; a parameter whose option is not given is None.
+
+    A value of an option can list several columns (see `split_names`).
 
     Args:
         qi: Values of --qi: `column` or `column=hierarchy`.
@@ -98,13 +119,14 @@ def role_parameters(
     """
     quasi: list[str] = []
     hierarchies: dict[str, str] = {}
-    for text in qi:
+    for text in split_names(qi):
         column, _, hierarchy = text.partition("=")
         quasi.append(column)
         if hierarchy and hierarchies.setdefault(column, hierarchy) != hierarchy:
             raise click.BadParameter(f"{column} has two hierarchies.", param_hint="--qi")
-    lists = {"qi": quasi, "sensitive": sensitive, "identifier": identifiers, "insensitive": insensitive}
-    parameters = {name: list(dict.fromkeys(columns)) or None for name, columns in lists.items()}
+    lists = {"sensitive": sensitive, "identifier": identifiers, "insensitive": insensitive}
+    columns_by_parameter = {"qi": quasi} | {name: split_names(values) for name, values in lists.items()}
+    parameters = {name: list(dict.fromkeys(columns)) or None for name, columns in columns_by_parameter.items()}
     return {**parameters, "person": person, "hierarchies": hierarchies or None}
 
 

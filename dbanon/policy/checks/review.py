@@ -347,8 +347,8 @@ def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_s
     """Return the review of a table's policy as lines of text: a title with the number of records, then the findings.
 
     The findings are in the order of TOPICS. The columns that are unchanged, transformed, generalized or withheld are
-    one paragraph per topic; there is none for transformed columns if there are none. Each other finding is its own paragraph, with all columns that have it, followed by the statements that
-    would resolve it, if any.
+    one paragraph per topic; there is none for transformed columns if there are none. Each other finding is its own
+    paragraph, with all columns that have it, followed by the statements that would resolve it, if any.
 
     Args:
         rows: The rows of the review.
