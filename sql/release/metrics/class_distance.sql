@@ -7,4 +7,4 @@
 -- applies_to: noise
 -- custodian: noise
 {% from 'release/noise/distance.sql' import distances with context %}
-{{ distances(true) }}
+SELECT {{ metric_name }}, detail, value FROM ({{ distances(true) }})

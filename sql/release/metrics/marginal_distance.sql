@@ -6,4 +6,4 @@
 -- applies_to: noise
 -- custodian: noise
 {% from 'release/noise/distance.sql' import distances with context %}
-{{ distances(false) }}
+SELECT {{ metric_name }}, detail, value FROM ({{ distances(false) }})

@@ -9,17 +9,17 @@
 {#- Of z-scores every column has the same SST, so the share is the average of the columns'. Of one column, f of the n
     records of a group known: their squares around their mean, and f (n - f) / n for each square of what lies between
     the known and the NULLs: between their means, and between the two axes. -#}
-SELECT NULL AS detail, 100 * coalesce(avg(share ORDER BY attribute ASC), 0.0) AS value
+SELECT {{ metric_name }}, NULL, 100 * coalesce(avg(share ORDER BY attribute ASC), 0.0)
 FROM (
     SELECT
         attribute,
-        coalesce(sum((
+        sum((
             c.variation + c.filled::DOUBLE * (c.size - c.filled)::DOUBLE / c.size \
                 * ((c.mean - w.mean) * (c.mean - w.mean) + w.variance)
-        ) / (w.variance * w.filled * (1 + (w.size - w.filled)::DOUBLE / w.size)) ORDER BY c.id ASC) \
-            FILTER (WHERE c.filled > 0), 0.0) AS share
-    FROM (SELECT *, total::DOUBLE / filled AS mean, variation / filled AS variance \
-        FROM dispersions WHERE level = 'all' AND variation > 0) AS w
-    JOIN (SELECT *, total::DOUBLE / filled AS mean FROM dispersions WHERE level = 'class') AS c USING (attribute)
+        ) / (w.variance * w.filled * (1 + (w.size - w.filled)::DOUBLE / w.size)) ORDER BY c.class_id ASC) AS share
+    FROM dispersions AS c
+    JOIN (SELECT *, variation / filled AS variance FROM dispersions \
+        WHERE class_id IS NULL AND cluster IS NULL AND variation > 0) AS w USING (attribute)
+    WHERE c.class_id IS NOT NULL AND c.filled > 0
     GROUP BY attribute
 )

@@ -1,66 +1,83 @@
 {#- One row per metric; each metric is a file in release/metrics/. -#}
+{%- from 'shared/record_assignment.sql' import records with context -%}
 {% set people = sql('persons') if person else sql('size') %}
+{% set plain = unchanged|rejectattr('is_link')|list %}
+{% set numbers = quasi|selectattr('is_number')|list %}
 -- One row: totals from which most metrics follow.
 totals AS MATERIALIZED (
-    SELECT *, {{ quasi|length }} AS attributes, \
-        {{ quasi|selectattr('is_number')|list|length }} AS n_numbers, {{ k }} AS k
-    FROM
-        (SELECT sum(size) AS records_in FROM source) AS input_totals,
-        (SELECT sum(size) AS n_assigned, coalesce(sum(size) FILTER (WHERE class_id = -1), 0) AS suppressed
-            FROM record_classes) AS assignment_totals,
+    SELECT *
+    FROM (SELECT sum(size) AS records_in FROM source),
+        (SELECT sum(size) AS n_assigned, \
+            coalesce(sum(size) FILTER (WHERE class_id = -1), 0) AS suppressed FROM record_classes),
         (SELECT count(*) AS clusters, sum(size::HUGEINT * size) AS squares_of_clusters
-            FROM {% if noise %}sized_classes{% else %}cluster_spans{% endif %}) AS cluster_totals,
+            FROM {% if noise %}sized_classes{% else %}cluster_spans{% endif %}){% if person %},
+        (SELECT count(DISTINCT person) AS n_persons FROM {{ records() }}){% endif %}{% if plain and not noise %},
+        (SELECT
+            min(greatest(persons, 1)) FILTER (WHERE class_id IS NOT NULL) AS least_equal, \
+            coalesce(sum(size) FILTER (WHERE class_id IS NULL AND persons <= 1), 0) AS n_unique
+            FROM (
+                {% set columns %}{% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.column }}\
+                    {% endfor %}{% endset %}
+                SELECT class_id, sum({% if person %}l.size{% else %}size{% endif %}) AS size, \
+                    {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS persons
+                FROM {% if person %}{{ records() }}{% else %}released_values{% endif +%}
+                GROUP BY GROUPING SETS ((class_id, {{ columns }}), ({{ columns }}))
+            )){% endif %},
         (SELECT
             sum(size) AS records, count(*) AS classes, sum(size::HUGEINT * size) AS squares_of_classes,
             max(size) AS largest, min({{ people }}) AS smallest\
-            {% if not noise %},
-            sum((size * loss)::DECIMAL(38, 12))::DOUBLE AS loss,
-            sum((size::DOUBLE / {{ people }})::DECIMAL(38, 12))::DOUBLE AS risk{% endif +%}
-            FROM sized_classes) AS class_totals{% if not noise %},
-        (SELECT
-            sum((size * edges)::DECIMAL(38, 12))::DOUBLE AS edges, \
-            sum((size * leaves)::DECIMAL(38, 12))::DOUBLE AS leaves,
-            sum((size * numbers)::DECIMAL(38, 12))::DOUBLE AS numbers
-            FROM (
-                SELECT class_id, sum(edges ORDER BY attribute ASC) AS edges, \
-                    sum(leaves ORDER BY attribute ASC) AS leaves,
-                    coalesce(sum(number ORDER BY attribute ASC), 0.0) AS numbers
+            {% if not noise %}, sum((size::DOUBLE / {{ people }})::DECIMAL(38, 12))::DOUBLE AS risk\
+            {% for loss in ('loss', 'edges', 'leaves') %},
+            sum((size * {{ sql(loss) }})::DECIMAL(38, 12))::DOUBLE AS {{ sql(loss) }}{% endfor %}{% if numbers %},
+            sum((size * number_loss)::DECIMAL(38, 12))::DOUBLE AS number_loss{% endif %}{% endif +%}
+            FROM sized_classes{% if not noise %} JOIN (
+                SELECT
+                    class_id, sum(edges ORDER BY attribute ASC) AS edges, \
+                    sum(leaves ORDER BY attribute ASC) AS leaves\
+                    {% if numbers %},
+                    sum(loss ORDER BY attribute ASC) FILTER (WHERE attribute IN ({% for q in numbers %}{{ q.i }}\
+                    {{ sql(', ') if not loop.last }}{% endfor %})) AS number_loss{% endif +%}
                 FROM column_losses GROUP BY class_id
-            ) JOIN sized_classes USING (class_id)) AS loss_totals,
+            ) USING (class_id){% endif %}){% if not noise %},
         (SELECT sum(class_error ORDER BY is_number ASC, attribute ASC) AS class_error,
-            sum(cluster_error ORDER BY is_number ASC, attribute ASC) AS cluster_error FROM square_errors) \
-            AS error_totals{% endif +%}
+            sum(cluster_error ORDER BY is_number ASC, attribute ASC) AS cluster_error FROM column_totals){% endif +%}
 ),
--- One row per metric and column of which it is (detail): its value.
-metric_values AS (
-    SELECT NULL AS detail, unnest([
-        {% for m in metrics if m.value %}
-        {'metric': {{ m.name }}, 'value': {{ m.value }}}{% if not loop.last %},{% endif +%}
-        {% endfor %}
-    ], max_depth := 2)
-    FROM totals
-    {% for m in metrics if m.sql %}
+-- One row per metric and column (detail): the values of metrics that exist for each column.
+column_metrics AS (
+    {% for form, condition in (('number', sql(' WHERE is_number')), ('column', sql(''))) %}
+    {% set chosen = metrics|selectattr('per', 'equalto', form)|list %}
+    {% if chosen %}
+    SELECT
+        {% if chosen|length == 1 %}
+        {{ chosen[0].name }} AS metric, detail, {{ chosen[0].value }} AS value
+        {% else %}
+        unnest([{% for m in chosen %}{{ m.name }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS metric, detail,
+        unnest([{% for m in chosen %}{{ m.value }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS value
+        {% endif %}
+    FROM column_totals{{ condition }}
     UNION ALL
-    SELECT detail, {{ m.name }} AS metric, value::DOUBLE AS value
-    FROM ({{ m.sql }})
+    {% endif %}
+    {% endfor %}
+    {% for m in metrics if m.sql %}
+    {{ m.sql }}
+    {% if not loop.last %}UNION ALL{% endif +%}
     {% endfor %}
 ),
--- One row per metric: what it measures, and whether it may be published.
-metric_texts AS (
-    FROM (
-        VALUES
-    {% for m in metrics %}
-        ({{ m.position }}, {{ m.name }}, {{ m.better }}, {{ m.is_publishable }}, {{ m.description }})\
-        {% if not loop.last %},{% endif +%}
-    {% endfor %}
-    ) AS texts (place, metric, better, is_publishable, description)
-),
--- One row per metric and column: all that is returned.
+-- One row per metric and column: its value, and what it measures.
 metric_rows AS MATERIALIZED (
     SELECT
-        t.place, v.metric || coalesce(':' || v.detail, '') AS metric, round(v.value, 12) AS value, t.better, \
-        t.description, t.is_publishable
-    FROM metric_values AS v JOIN metric_texts AS t USING (metric)
+        place, m.metric || coalesce(':' || detail, '') AS metric, round(coalesce(c.value, m.value), 12) AS value, \
+        better, description, is_publishable
+    FROM totals CROSS JOIN LATERAL (
+        VALUES
+        {% for m in metrics %}
+        ({{ m.position }}, {{ m.name }}, {% if m.value and not m.per %}{{ m.value }}{% else %}NULL{% endif %}, \
+            {{ m.better }}, {{ m.is_publishable }}, {{ m.description }}){% if not loop.last %},{% endif +%}
+        {% endfor %}
+    ) AS m (place, metric, value, better, is_publishable, description)
+    LEFT JOIN column_metrics AS c USING (metric)
+    WHERE c.metric IS NOT NULL OR m.metric NOT IN (\
+        {% for m in metrics if m.sql or m.per %}{{ m.name }}{{ sql(', ') if not loop.last }}{% endfor %})
 ),
 {% include 'gate/gate_metrics.sql' %}
 SELECT metric, value, better, description, is_publishable
