@@ -14,7 +14,7 @@ _MODEL_ORDER = 41
 LEAF_METRICS = ("ncp", "gcp")
 """Metrics that count leaves of hierarchies; with `leaves = 'used'` they depend on values that are not published."""
 
-_HEADER = re.compile(r"^-- (description|better|source|order|requires|applies_to|custodian|value|per): (.*)$", re.MULTILINE)
+_HEADER = re.compile(r"^-- (description|better|source|order|requires|applies_to|custodian|value|per|optional): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Metric:
         sql: A SELECT of (metric, detail, value) over any relation of the statement; empty if `value` is given.
         per: 'column' if there is one value per quasi-identifier, 'number' per quasi-identifier of numbers; empty if
             `value` is of the whole release.
+        is_optional: `sql` may return no row, and there is no metric then.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Metric:
     value: str
     sql: str
     per: str = ""
+    is_optional: bool = False
 
     def describe(self, has_persons: bool) -> str:
         """Return the metric's description with its unit: distinct persons if `has_persons`, else records."""
@@ -113,4 +115,5 @@ def _read_metric(name: str) -> Metric:
         value=header.get("value", ""),
         sql=_HEADER.sub("", text).strip(),
         per=header.get("per", ""),
+        is_optional="optional" in header,
     )

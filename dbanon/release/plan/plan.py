@@ -595,6 +595,7 @@ class MetricView:
         value: SQL of the value, from the row `totals` or the rows `column_totals` (see `per`); empty if `sql` is given.
         sql: A SELECT of (metric, detail, value); empty if `value` is given.
         per: 'column' or 'number' if `value` is that of each quasi-identifier or number; empty if it is of all.
+        is_optional: `sql` may return no row, and there is no metric then.
     """
 
     name: Sql
@@ -605,6 +606,7 @@ class MetricView:
     value: Sql
     sql: Sql
     per: str
+    is_optional: bool
 
 
 def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
@@ -641,6 +643,7 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
             value=templates.fill_text(m.value, values),
             sql=Sql(templates.fill_text(m.sql, {**values, "metric": m.name, "metric_name": text(m.name)}).strip()),
             per=m.per,
+            is_optional=m.is_optional,
         )
         for position, m in enumerate(metrics.all_metrics())
         if requirements_met.get(m.requires, m.requires in parameters) and kind in m.applies_to

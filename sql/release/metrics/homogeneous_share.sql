@@ -10,8 +10,6 @@
 coalesce(sum(size) FILTER (WHERE {% for u in columns %}{% if not loop.first %} OR {% endif %}\
     {{ 'is one value'|of(u) }}{% endfor %}), 0)::DOUBLE / sum(size)
 {%- endmacro %}
-SELECT
-    {{ metric_name }}, unnest([NULL{% for u in sensitive %}, {{ u.label }}{% endfor %}]), \
+SELECT {{ metric_name }}, unnest([NULL{% for u in sensitive %}, {{ u.label }}{% endfor %}]), \
     {% if sensitive|length == 1 %}{{ share(sensitive) }}{% else %}unnest([\
-    {{ share(sensitive) }}{% for u in sensitive %}, {{ share([u]) }}{% endfor %}]){% endif +%}
-FROM sized_classes
+    {{ share(sensitive) }}{% for u in sensitive %}, {{ share([u]) }}{% endfor %}]){% endif %} FROM sized_classes

@@ -36,58 +36,63 @@ number_steps AS MATERIALIZED (
     )
 ),
 {% endif %}
--- One row per quasi-identifier (attribute), code, and cluster or class, or neither (all records): number of records.
+-- One row per quasi-identifier (attribute), code, and cluster or class or neither (all records): number of records.
 code_sizes AS (
     SELECT cluster, class_id, attribute, code, sum(size) AS size
     FROM (
         SELECT p.cluster, g.class_id, p.last - p.first + 1 AS size, {{ column_numbers(quasi) }} AS attribute, \
             unnest({{ derived_list(quasi, sql('e.'), 'code') }}) AS code
-        FROM cluster_parts AS p
-        JOIN cluster_spans AS c USING (cluster)
-        JOIN generalized_spans AS g USING (span)
-        JOIN code_groups AS e USING (gid)
+        FROM cluster_parts AS p JOIN cluster_spans USING (cluster) JOIN generalized_spans AS g USING (span) \
+            JOIN code_groups AS e USING (gid)
     )
     GROUP BY GROUPING SETS ((cluster, attribute, code), (class_id, attribute, code), (attribute, code))
 ),
--- One row per quasi-identifier, and cluster or class, or neither (all records): how many records have a value (filled),
--- the least of a number, and the sum of its squared distances to their mean (variation); the square error, over the
--- range of a number, or the number of records without the most frequent category. In a group with NULLs and values,
--- each record counts 1.
+-- One row per quasi-identifier, and cluster or class or neither (all records): the number of records with a value
+-- (filled); of a number the sum of squared distances to the mean (variation); and the square error, which is over the
+-- range of a number, the records without the most frequent category, or all records of a group with NULLs and values.
 dispersions AS MATERIALIZED (
-    SELECT *, CASE WHEN filled = 0 THEN 0 WHEN filled < size THEN size \
+    SELECT
+        *{% if numbers %}, total::DOUBLE / filled AS mean, (total - filled * least)::DOUBLE AS above_least,
+        {# Around the least value of the group: the squares stay small. #}
+        greatest(0, (squares - 2 * least * total + filled * least * least)::DOUBLE \
+        - above_least / filled * above_least) AS variation, variation / filled AS variance{% endif %},
+        CASE WHEN filled = 0 THEN 0 WHEN filled < size THEN size \
         {% if numbers %}WHEN steps IS NOT NULL THEN variation / (steps * steps) {% endif %}ELSE size - most END AS error
     FROM (
         SELECT
-            *{% if numbers %}, total::DOUBLE / filled AS mean,
-            {# Around the least value of the group: the squares stay small. #}
-            greatest(0, (squares - 2 * least * total + filled * least * least)::DOUBLE \
-            - (total - filled * least)::DOUBLE / filled * (total - filled * least)::DOUBLE) AS variation{% endif +%}
-        FROM (
-            SELECT
-                cluster, class_id, attribute, sum(size) AS size, max(size) AS most, \
-                coalesce(sum(size) FILTER (WHERE code IS NOT NULL), 0) AS filled\
-                {% if numbers %},
-                any_value(steps) AS steps, any_value(width) AS width, min(step) AS least, \
-                sum(size * step) AS total, sum(size * step * step) AS squares{% endif +%}
-            FROM code_sizes
-            {% if numbers %}LEFT JOIN number_steps USING (attribute, code){% endif +%}
-            GROUP BY cluster, class_id, attribute
-        )
+            cluster, class_id, attribute, sum(size) AS size, max(size) AS most, \
+            coalesce(sum(size) FILTER (WHERE code IS NOT NULL), 0) AS filled\
+            {% if numbers %},
+            any_value(steps) AS steps, any_value(width) AS width, min(step) AS least, \
+            sum(size * step) AS total, sum(size * step * step) AS squares{% endif +%}
+        FROM code_sizes{% if numbers %} LEFT JOIN number_steps USING (attribute, code){% endif +%}
+        GROUP BY cluster, class_id, attribute
     )
 ),
--- One row per quasi-identifier: the square error of all records, by classes and by clusters{% if numbers %}, the \
-    range of a number{% endif %}, and the
--- share of records whose published value reveals nothing.
+-- One row per quasi-identifier: the square error by classes and by clusters, {% if numbers %}the share of a number's \
+    variation that is within classes, {% endif %}and the share of records whose published value reveals nothing.
 column_totals AS MATERIALIZED (
     SELECT
-        attribute, detail, is_number, hidden_share{% if numbers %}, any_value(width) AS width{% endif %},
-        coalesce(sum(error ORDER BY class_id ASC) FILTER (WHERE class_id IS NOT NULL), 0.0) AS class_error,
-        coalesce(sum(error ORDER BY cluster ASC) FILTER (WHERE cluster IS NOT NULL), 0.0) AS cluster_error
+        attribute, detail, is_number, hidden_share,
+        coalesce(sum(c.error ORDER BY c.class_id ASC) FILTER (WHERE c.class_id IS NOT NULL), 0.0) AS class_error,
+        coalesce(sum(c.error ORDER BY c.cluster ASC) FILTER (WHERE c.cluster IS NOT NULL), 0.0) AS cluster_error\
+        {% if numbers %},
+        {# Of z-scores every column has the same total (SST), so the share of all is the average of the columns'. Of one
+           column, f of the n records of a group known: their squares around their mean, and f (n - f) / n for each
+           square of what lies between the known and the NULLs: between their means, and between the two axes. #}
+        any_value(c.width) AS width, sum((
+            c.variation + c.filled::DOUBLE * (c.size - c.filled)::DOUBLE / c.size \
+            * ((c.mean - w.mean) * (c.mean - w.mean) + w.variance)
+        ) / (w.variance * w.filled * (1 + (w.size - w.filled)::DOUBLE / w.size)) ORDER BY c.class_id ASC) \
+            FILTER (WHERE c.class_id IS NOT NULL AND c.filled > 0) AS sse_share{% endif +%}
     FROM (
         VALUES {% for q in quasi %}({{ q.i }}, {{ q.label }}, {{ sql('true') if q.is_number else sql('false') }})\
             {{ sql(', ') if not loop.last }}{% endfor +%}
     ) AS names (attribute, detail, is_number)
-    LEFT JOIN dispersions USING (attribute)
+    LEFT JOIN dispersions AS c USING (attribute)
+    {% if numbers %}
+    LEFT JOIN (FROM dispersions WHERE class_id IS NULL AND cluster IS NULL AND variation > 0) AS w USING (attribute)
+    {% endif %}
     LEFT JOIN (
         SELECT
             attribute, coalesce(sum(size) FILTER (WHERE {% if counts_used_leaves %}edges{% else %}leaves{% endif %} \

@@ -3,44 +3,58 @@
 {% set people = sql('persons') if person else sql('size') %}
 {% set plain = unchanged|rejectattr('is_link')|list %}
 {% set numbers = quasi|selectattr('is_number')|list %}
+{% set losses = ['loss', 'edges', 'leaves'] + (['number_loss'] if numbers else []) %}
 -- One row: totals from which most metrics follow.
 totals AS MATERIALIZED (
     SELECT *
-    FROM (SELECT sum(size) AS records_in FROM source),
-        (SELECT sum(size) AS n_assigned, \
-            coalesce(sum(size) FILTER (WHERE class_id = -1), 0) AS suppressed FROM record_classes),
-        (SELECT count(*) AS clusters, sum(size::HUGEINT * size) AS squares_of_clusters
-            FROM {% if noise %}sized_classes{% else %}cluster_spans{% endif %}){% if person %},
-        (SELECT count(DISTINCT person) AS n_persons FROM {{ records() }}){% endif %}{% if plain and not noise %},
-        (SELECT
+    FROM (SELECT sum(size) AS records_in FROM source)
+    POSITIONAL JOIN (SELECT sum(size) AS n_assigned, {% if suppress %}\
+        coalesce(sum(size) FILTER (WHERE class_id = -1), 0){% else %}0{% endif %} AS suppressed FROM record_classes)
+    POSITIONAL JOIN (SELECT count(*) AS clusters, sum(size::HUGEINT * size) AS squares_of_clusters \
+        FROM {% if noise %}sized_classes{% else %}cluster_spans{% endif %})
+    {% if person %}
+    POSITIONAL JOIN (SELECT count(DISTINCT person) AS n_persons FROM {{ records() }})
+    {% endif %}
+    {% if plain and not noise %}
+    POSITIONAL JOIN (
+        SELECT
             min(greatest(persons, 1)) FILTER (WHERE class_id IS NOT NULL) AS least_equal, \
             coalesce(sum(size) FILTER (WHERE class_id IS NULL AND persons <= 1), 0) AS n_unique
-            FROM (
-                {% set columns %}{% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.column }}\
-                    {% endfor %}{% endset %}
-                SELECT class_id, sum({% if person %}l.size{% else %}size{% endif %}) AS size, \
-                    {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS persons
-                FROM {% if person %}{{ records() }}{% else %}released_values{% endif +%}
-                GROUP BY GROUPING SETS ((class_id, {{ columns }}), ({{ columns }}))
-            )){% endif %},
-        (SELECT
-            sum(size) AS records, count(*) AS classes, sum(size::HUGEINT * size) AS squares_of_classes,
+        FROM (
+            {% set columns %}{% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.column }}\
+                {% endfor %}{% endset %}
+            SELECT class_id, sum({% if person %}l.size{% else %}size{% endif %}) AS size, \
+                {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS persons
+            FROM {% if person %}{{ records() }}{% else %}released_values{% endif +%}
+            GROUP BY GROUPING SETS ((class_id, {{ columns }}), ({{ columns }}))
+        )
+    )
+    {% endif %}
+    {% if not noise %}
+    POSITIONAL JOIN (
+        SELECT
+            sum(class_error ORDER BY is_number ASC, attribute ASC) AS class_error, \
+            sum(cluster_error ORDER BY is_number ASC, attribute ASC) AS cluster_error\
+            {% if numbers %}, avg(sse_share ORDER BY attribute ASC) AS sse_share{% endif +%}
+        FROM column_totals
+    )
+    {% endif %}
+    POSITIONAL JOIN (
+        SELECT
+            sum(size) AS records, count(*) AS classes, sum(size::HUGEINT * size) AS squares_of_classes, \
             max(size) AS largest, min({{ people }}) AS smallest\
             {% if not noise %}, sum((size::DOUBLE / {{ people }})::DECIMAL(38, 12))::DOUBLE AS risk\
-            {% for loss in ('loss', 'edges', 'leaves') %},
-            sum((size * {{ sql(loss) }})::DECIMAL(38, 12))::DOUBLE AS {{ sql(loss) }}{% endfor %}{% if numbers %},
-            sum((size * number_loss)::DECIMAL(38, 12))::DOUBLE AS number_loss{% endif %}{% endif +%}
-            FROM sized_classes{% if not noise %} JOIN (
-                SELECT
-                    class_id, sum(edges ORDER BY attribute ASC) AS edges, \
-                    sum(leaves ORDER BY attribute ASC) AS leaves\
-                    {% if numbers %},
-                    sum(loss ORDER BY attribute ASC) FILTER (WHERE attribute IN ({% for q in numbers %}{{ q.i }}\
-                    {{ sql(', ') if not loop.last }}{% endfor %})) AS number_loss{% endif +%}
-                FROM column_losses GROUP BY class_id
-            ) USING (class_id){% endif %}){% if not noise %},
-        (SELECT sum(class_error ORDER BY is_number ASC, attribute ASC) AS class_error,
-            sum(cluster_error ORDER BY is_number ASC, attribute ASC) AS cluster_error FROM column_totals){% endif +%}
+            {% for loss in losses %}, \
+            sum((size * {{ sql(loss) }})::DECIMAL(38, 12))::DOUBLE AS {{ sql(loss) }}{% endfor %}{% endif +%}
+        FROM sized_classes{% if not noise %} JOIN (
+            SELECT
+                class_id, sum(edges ORDER BY attribute ASC) AS edges, sum(leaves ORDER BY attribute ASC) AS leaves\
+                {% if numbers %}, \
+                sum(loss ORDER BY attribute ASC) FILTER (WHERE attribute IN ({% for q in numbers %}{{ q.i }}\
+                {{ sql(', ') if not loop.last }}{% endfor %})) AS number_loss{% endif +%}
+            FROM column_losses GROUP BY class_id
+        ) USING (class_id){% endif +%}
+    )
 ),
 -- One row per metric and column (detail): the values of metrics that exist for each column.
 column_metrics AS (
@@ -76,8 +90,11 @@ metric_rows AS MATERIALIZED (
         {% endfor %}
     ) AS m (place, metric, value, better, is_publishable, description)
     LEFT JOIN column_metrics AS c USING (metric)
+    {% set optional = metrics|selectattr('is_optional')|list %}
+    {% if optional %}
     WHERE c.metric IS NOT NULL OR m.metric NOT IN (\
-        {% for m in metrics if m.sql or m.per %}{{ m.name }}{{ sql(', ') if not loop.last }}{% endfor %})
+        {% for m in optional %}{{ m.name }}{{ sql(', ') if not loop.last }}{% endfor %})
+    {% endif %}
 ),
 {% include 'gate/gate_metrics.sql' %}
 SELECT metric, value, better, description, is_publishable
