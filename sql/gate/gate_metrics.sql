@@ -85,8 +85,8 @@ stated_check AS MATERIALIZED (
                 {% endfor %}{% endset %}
             POSITIONAL JOIN (SELECT min(size) AS k_full_record FROM (SELECT sum(len({{ copies }})) AS size \
                 FROM published_rows GROUP BY {{ class_id }}, {{ columns }}))
-            POSITIONAL JOIN (SELECT count(*) AS unique_by_unchanged_columns FROM (SELECT sum(len({{ copies }})) AS size\
-                FROM published_rows GROUP BY {{ columns }}) WHERE size = 1)
+            POSITIONAL JOIN (SELECT count(*) AS unique_by_unchanged_columns FROM (SELECT sum(len({{ copies }})) \
+                AS size FROM published_rows GROUP BY {{ columns }}) WHERE size = 1)
             {% endif %}
             {% for u in sensitive %}
             POSITIONAL JOIN (SELECT count(*) AS {{ sql(u.metric_column('n_rare_values')) }} FROM ({% if person %}\
