@@ -117,7 +117,8 @@ stated_check AS MATERIALIZED (
                 SELECT
                     {% for u in sensitive %}
                     coalesce(sum(v.size) FILTER (WHERE {{ 'distinct values'|of(u) }} = 1), 0)::DOUBLE / sum(v.size) \
-                        AS {{ sql(u.metric_column('homogeneous_share')) }}{% if not (noise and loop.last) %},{% endif +%}
+                        AS {{ sql(u.metric_column('homogeneous_share')) }}\
+                        {% if not (noise and loop.last) %},{% endif +%}
                     {% endfor %}
                     {% if not noise %}
                     count(*) AS classes, (count(*) <= 1)::INTEGER AS is_single_class, \

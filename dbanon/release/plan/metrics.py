@@ -14,7 +14,9 @@ _MODEL_ORDER = 41
 LEAF_METRICS = ("ncp", "gcp")
 """Metrics that count leaves of hierarchies; with `leaves = 'used'` they depend on values that are not published."""
 
-_HEADER = re.compile(r"^-- (description|better|source|order|requires|applies_to|custodian|value|per|optional): (.*)$", re.MULTILINE)
+_HEADER = re.compile(
+    r"^-- (description|better|source|order|requires|applies_to|custodian|value|per|optional): (.*)$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)

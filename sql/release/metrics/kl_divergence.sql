@@ -16,8 +16,9 @@
 {% set categories = quasi|rejectattr('is_number')|list %}
 {% macro end_of(q, value) %}{{ value }}{% if q.ends.is_day %}::DATE{% endif %}{% endmacro %}
 {% macro empty(q) %}(SELECT count(*) > count({{ q.column }}) FROM class_originals){% endmacro %}
+(
 -- One row per combination of original values: how many records have it.
-(WITH tuple AS MATERIALIZED (
+WITH tuple AS MATERIALIZED (
     SELECT row_number() OVER () AS id, *
     FROM (SELECT {% for q in quasi %}{{ q.column }}, {% endfor %}sum(size) AS size FROM class_originals GROUP BY ALL)
 ),

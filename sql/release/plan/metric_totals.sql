@@ -4,7 +4,7 @@
 {% set plain = unchanged|rejectattr('is_link')|list %}
 {% set numbers = quasi|selectattr('is_number')|list %}
 {% set losses = ['loss', 'edges', 'leaves'] + (['number_loss'] if numbers else []) %}
--- One row: totals from which most metrics follow.
+-- One row: the totals from which most metrics follow; each part of the SELECT is one row.
 totals AS MATERIALIZED (
     SELECT *
     FROM (SELECT sum(size) AS records_in FROM source)
