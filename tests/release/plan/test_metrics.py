@@ -347,8 +347,8 @@ def test_metrics_of_oddly_named_sensitive_columns(con: Any, with_person: bool) -
     names = ['say "n": x', "k"]
     rows = [(i // 8, ["a", "b", None][i % 3] if i < 24 else "c", i % 7, i // 2) for i in range(48)]
     columns = ", ".join('"{}"'.format(name.replace('"', '""')) for name in names)
-    con.execute(f"CREATE TABLE odd AS SELECT * FROM (VALUES {', '.join(['(?, ?, ?, ?)'] * 48)}) AS t (q, {columns}, who)",
-                [value for row in rows for value in row])  # fmt: skip
+    con.execute(f"CREATE TABLE odd (q INTEGER, {columns.replace(',', ' VARCHAR,')} INTEGER, who INTEGER)")
+    con.executemany("INSERT INTO odd VALUES (?, ?, ?, ?)", rows)
     person = ", person := 'who'" if with_person else ""
     call = f"kacpc_metrics('odd', k := 4, qi := ['q'], sensitive := {names}{person})"
     actual = metric_values(con, call)
