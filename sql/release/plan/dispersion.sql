@@ -55,7 +55,7 @@ dispersions AS MATERIALIZED (
         *{% if numbers %}, total::DOUBLE / filled AS mean, (total - filled * least)::DOUBLE AS above_least,
         {# Around the least value of the group: the squares stay small. #}
         greatest(0, (squares - 2 * least * total + filled * least * least)::DOUBLE \
-        - above_least / filled * above_least) AS variation, variation / filled AS variance{% endif %},
+        - above_least / filled * above_least) AS variation{% endif %},
         CASE WHEN filled = 0 THEN 0 WHEN filled < size THEN size \
         {% if numbers %}WHEN steps IS NOT NULL THEN variation / (steps * steps) {% endif %}ELSE size - most END AS error
     FROM (
@@ -91,7 +91,8 @@ column_totals AS MATERIALIZED (
     ) AS names (attribute, detail, is_number)
     LEFT JOIN dispersions AS c USING (attribute)
     {% if numbers %}
-    LEFT JOIN (FROM dispersions WHERE class_id IS NULL AND cluster IS NULL AND variation > 0) AS w USING (attribute)
+    LEFT JOIN (SELECT *, variation / filled AS variance FROM dispersions \
+        WHERE class_id IS NULL AND cluster IS NULL AND variation > 0) AS w USING (attribute)
     {% endif %}
     LEFT JOIN (
         SELECT
