@@ -65,8 +65,8 @@ own_values AS (
     GROUP BY ALL
 ),
 {% endif %}
--- One row: true, or an error if a metric differs from the result of the gate's own formula. Each part of the inner
--- SELECT is one row, whose columns are metrics.
+-- One row: true, or an error if a metric differs from the result of the gate's own formula. These are computed side by
+-- side, one column per metric.
 stated_check AS MATERIALIZED (
     SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false \
         WHEN count(*) FILTER (WHERE m.value IS DISTINCT FROM o.value \

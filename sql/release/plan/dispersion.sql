@@ -74,25 +74,25 @@ dispersions AS MATERIALIZED (
 column_totals AS MATERIALIZED (
     SELECT
         attribute, detail, is_number, hidden_share,
-        coalesce(sum(c.error ORDER BY c.class_id ASC) FILTER (WHERE c.class_id IS NOT NULL), 0.0) AS class_error,
-        coalesce(sum(c.error ORDER BY c.cluster ASC) FILTER (WHERE c.cluster IS NOT NULL), 0.0) AS cluster_error\
+        coalesce(sum(error ORDER BY class_id ASC) FILTER (WHERE class_id IS NOT NULL), 0.0) AS class_error,
+        coalesce(sum(error ORDER BY cluster ASC) FILTER (WHERE cluster IS NOT NULL), 0.0) AS cluster_error\
         {% if numbers %},
         {# Of z-scores every column has the same total (SST), so the share of all is the average of the columns'. Of one
            column, f of the n records of a group known: their squares around their mean, and f (n - f) / n for each
            square of what lies between the known and the NULLs: between their means, and between the two axes. #}
-        any_value(c.width) AS width, sum((
-            c.variation + c.filled::DOUBLE * (c.size - c.filled)::DOUBLE / c.size \
-            * ((c.mean - w.mean) * (c.mean - w.mean) + w.variance)
-        ) / (w.variance * w.filled * (1 + (w.size - w.filled)::DOUBLE / w.size)) ORDER BY c.class_id ASC) \
-            FILTER (WHERE c.class_id IS NOT NULL AND c.filled > 0) AS sse_share{% endif +%}
+        any_value(width) AS width, sum((
+            variation + part.filled::DOUBLE * (part.size - part.filled)::DOUBLE / part.size \
+            * ((part.mean - whole.mean) * (part.mean - whole.mean) + whole.variance)
+        ) / (whole.variance * whole.filled * (1 + (whole.size - whole.filled)::DOUBLE / whole.size)) ORDER BY class_id ASC) \
+            FILTER (WHERE class_id IS NOT NULL AND part.filled > 0) AS sse_share{% endif +%}
     FROM (
         VALUES {% for q in quasi %}({{ q.i }}, {{ q.label }}, {{ sql('true') if q.is_number else sql('false') }})\
             {{ sql(', ') if not loop.last }}{% endfor +%}
     ) AS names (attribute, detail, is_number)
-    LEFT JOIN dispersions AS c USING (attribute)
+    LEFT JOIN dispersions AS part USING (attribute)
     {% if numbers %}
-    LEFT JOIN (SELECT *, variation / filled AS variance FROM dispersions \
-        WHERE class_id IS NULL AND cluster IS NULL AND variation > 0) AS w USING (attribute)
+    LEFT JOIN (SELECT attribute, size, filled, mean, variation / filled AS variance \
+        FROM dispersions WHERE class_id IS NULL AND cluster IS NULL AND variation > 0) AS whole USING (attribute)
     {% endif %}
     LEFT JOIN (
         SELECT

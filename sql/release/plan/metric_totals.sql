@@ -4,7 +4,7 @@
 {% set plain = unchanged|rejectattr('is_link')|list %}
 {% set numbers = quasi|selectattr('is_number')|list %}
 {% set losses = ['loss', 'edges', 'leaves'] + (['number_loss'] if numbers else []) %}
--- One row: the totals from which most metrics follow; each part of the SELECT is one row.
+-- One row: the totals from which most metrics follow, side by side. Losses are added as decimals, in any order.
 totals AS MATERIALIZED (
     SELECT *
     FROM (SELECT sum(size) AS records_in FROM source)
@@ -63,12 +63,12 @@ column_metrics AS (
     {% if chosen %}
     SELECT
         {% if chosen|length == 1 %}
-        {{ chosen[0].name }} AS metric, detail, {{ chosen[0].value }} AS value
+        {{ chosen[0].name }} AS metric, detail, {{ chosen[0].value }} AS value FROM column_totals{{ condition }}
         {% else %}
         unnest([{% for m in chosen %}{{ m.name }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS metric, detail,
         unnest([{% for m in chosen %}{{ m.value }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS value
-        {% endif %}
     FROM column_totals{{ condition }}
+        {% endif %}
     UNION ALL
     {% endif %}
     {% endfor %}
