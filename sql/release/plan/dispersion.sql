@@ -83,8 +83,8 @@ column_totals AS MATERIALIZED (
         any_value(width) AS width, sum((
             variation + part.filled::DOUBLE * (part.size - part.filled)::DOUBLE / part.size \
             * ((part.mean - whole.mean) * (part.mean - whole.mean) + whole.variance)
-        ) / (whole.variance * whole.filled * (1 + (whole.size - whole.filled)::DOUBLE / whole.size)) ORDER BY class_id ASC) \
-            FILTER (WHERE class_id IS NOT NULL AND part.filled > 0) AS sse_share{% endif +%}
+        ) / (whole.variance * whole.filled * (1 + (whole.size - whole.filled)::DOUBLE / whole.size)) \
+            ORDER BY class_id ASC) FILTER (WHERE class_id IS NOT NULL AND part.filled > 0) AS sse_share{% endif +%}
     FROM (
         VALUES {% for q in quasi %}({{ q.i }}, {{ q.label }}, {{ sql('true') if q.is_number else sql('false') }})\
             {{ sql(', ') if not loop.last }}{% endfor +%}
