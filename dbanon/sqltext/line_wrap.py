@@ -13,14 +13,18 @@ MAX_WIDTH = 120
 _INDENT = "    "
 _BREAK_BEFORE = frozenset({
     "and", "or", "when", "then", "else", "end", "from", "join", "where", "left", "full", "cross", "group", "order",
-    "having", "union", "on", "as", "||", "::", "+", "-",
+    "having", "union", "on", "as", "positional", "||", "::", "+", "-",
 })  # fmt: skip
 """Words before which a line may be broken."""
 
-_CLAUSES = frozenset({"from", "join", "where", "left", "full", "cross", "group", "order", "having", "union"})
+_CLAUSES = frozenset({
+    "from", "join", "where", "left", "full", "cross", "positional", "group", "order", "having", "union",
+})  # fmt: skip
 """Those of them that begin a clause."""
 
-_UNBROKEN = frozenset({("left", "join"), ("full", "join"), ("cross", "join"), ("distinct", "from")})
+_UNBROKEN = frozenset({
+    ("left", "join"), ("full", "join"), ("cross", "join"), ("positional", "join"), ("distinct", "from"),
+})  # fmt: skip
 """Pairs of words between which a line is not broken."""
 
 _AFTER_BRACKET = 3

@@ -11,6 +11,8 @@ from dbanon.sqltext.line_wrap import MAX_WIDTH, wrap_lines
 from dbanon.sqltext.quote import text
 
 STATEMENTS = {
+    "positional joins": "SELECT * FROM (SELECT 1 AS a)"
+    + "".join(f" POSITIONAL JOIN (SELECT {i} AS number_{i})" for i in range(9)),
     "columns": "SELECT " + ", ".join(f'{i} AS "column number {i}"' for i in range(40)),
     "conditions": "SELECT count(*) FROM range(40) AS t(i) WHERE " + " AND ".join(f"i <> {i}" for i in range(30)),
     "a long literal": f"SELECT '{'its a word, ' * 40}' AS text",
@@ -30,6 +32,12 @@ def test_wrapped_statement_has_short_lines_and_same_rows(name: str) -> None:
     assert max(map(len, wrapped.splitlines())) <= (150 if "key" in name else 120)
     assert duckdb.sql(wrapped).fetchall() == duckdb.sql(STATEMENTS[name]).fetchall()
     assert wrap_lines(wrapped) == wrapped
+
+
+def test_line_begins_with_both_words_of_positional_join() -> None:
+    parts = [f"(SELECT {i} AS number_{i})" for i in range(9)]
+    lines = wrap_lines(f"SELECT * FROM {' POSITIONAL JOIN '.join(parts)}").splitlines()
+    assert len(lines) > 1 and all(line.startswith("    POSITIONAL JOIN") for line in lines[1:])
 
 
 def test_short_lines_and_line_breaks_in_literals_stay() -> None:

@@ -14,7 +14,9 @@ _MODEL_ORDER = 41
 LEAF_METRICS = ("ncp", "gcp")
 """Metrics that count leaves of hierarchies; with `leaves = 'used'` they depend on values that are not published."""
 
-_HEADER = re.compile(r"^-- (description|better|source|order|requires|applies_to|custodian|value): (.*)$", re.MULTILINE)
+_HEADER = re.compile(
+    r"^-- (description|better|source|order|requires|applies_to|custodian|value|per|optional): (.*)$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,12 @@ class Metric:
             or the parameter of a privacy model such as l; empty: nothing.
         applies_to: The kinds of release that it measures: classes, noise.
         custodian: The kinds of release for which it depends on unpublished values, so that it is never published.
-        value: SQL of the value, from the row `totals` of sql/release/plan/metric_totals.sql; empty if `sql` is given.
-        sql: A SELECT of (detail, value) over any relation of the statement; empty if `value` is given.
+        value: SQL of the value, from the row `totals` of sql/release/plan/metric_totals.sql, or from the rows
+            `column_totals` of sql/release/plan/dispersion.sql (see `per`); empty if `sql` is given.
+        sql: A SELECT of (metric, detail, value) over any relation of the statement; empty if `value` is given.
+        per: 'column' if there is one value per quasi-identifier, 'number' per quasi-identifier of numbers; empty if
+            `value` is of the whole release.
+        is_optional: `sql` may return no row, and there is no metric then.
     """
 
     name: str
@@ -45,6 +51,8 @@ class Metric:
     custodian: tuple[str, ...]
     value: str
     sql: str
+    per: str = ""
+    is_optional: bool = False
 
     def describe(self, has_persons: bool) -> str:
         """Return the metric's description with its unit: distinct persons if `has_persons`, else records."""
@@ -108,4 +116,6 @@ def _read_metric(name: str) -> Metric:
         custodian=tuple(header["custodian"].split(", ")) if "custodian" in header else (),
         value=header.get("value", ""),
         sql=_HEADER.sub("", text).strip(),
+        per=header.get("per", ""),
+        is_optional="optional" in header,
     )

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from dbanon.release.plan.named_column import HashedColumn
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, identifier
 
 _TEXT_IS_VALUE = re.compile(
     r"^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*|VARCHAR|BOOLEAN|DATE|TIMESTAMP|UUID|ENUM\(.*)$"
@@ -74,6 +74,10 @@ class PassthroughColumn(UnchangedColumn):
         -0.0 are equal with different texts, and so are a month and 30 days.
         """
         return bool(_TEXT_IS_VALUE.match(self.type))
+
+    def metric_column(self, metric: str) -> Sql:
+        """Return the quoted name of this column's value of a metric, such as `"n_rare_values:disease"`."""
+        return identifier(f"{metric}:{self.raw_name}")
 
     @property
     def is_float(self) -> bool:

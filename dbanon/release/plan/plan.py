@@ -592,8 +592,10 @@ class MetricView:
         name, better, description: SQL literals of texts; `better` is 'higher' or 'lower'.
         position: The metric's position in the order of all metrics.
         is_publishable: SQL literal: whether it follows from published values.
-        value: SQL of the value, from the row `totals`; empty if `sql` is given.
-        sql: A SELECT of (detail, value); empty if `value` is given.
+        value: SQL of the value, from the row `totals` or the rows `column_totals` (see `per`); empty if `sql` is given.
+        sql: A SELECT of (metric, detail, value); empty if `value` is given.
+        per: 'column' or 'number' if `value` is that of each quasi-identifier or number; empty if it is of all.
+        is_optional: `sql` may return no row, and there is no metric then.
     """
 
     name: Sql
@@ -603,6 +605,8 @@ class MetricView:
     is_publishable: Sql
     value: Sql
     sql: Sql
+    per: str
+    is_optional: bool
 
 
 def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
@@ -627,7 +631,7 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
     }
     parameters = {m.parameter for s in columns.model_columns for m in s.models}
     kind = "noise" if release_plan.options.noise else "classes"
-    return [
+    views = [
         MetricView(
             name=text(m.name),
             better=text(m.better),
@@ -637,8 +641,11 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
                 kind not in m.custodian and not (columns.counts_used_leaves and m.name in metrics.LEAF_METRICS)
             ),
             value=templates.fill_text(m.value, values),
-            sql=templates.fill_text(m.sql, {**values, "metric": m.name}),
+            sql=Sql(templates.fill_text(m.sql, {**values, "metric": m.name, "metric_name": text(m.name)}).strip()),
+            per=m.per,
+            is_optional=m.is_optional,
         )
         for position, m in enumerate(metrics.all_metrics())
         if requirements_met.get(m.requires, m.requires in parameters) and kind in m.applies_to
     ]
+    return [view for view in views if view.value or view.sql]

@@ -2,4 +2,4 @@
 -- better: lower
 -- source: review of clustering methods, Equation 13
 -- order: 90
--- value: records::DOUBLE / classes / k
+-- value: records::DOUBLE / classes / {{ k }}

@@ -4,4 +4,4 @@
 -- order: 92
 -- applies_to: classes, noise
 -- custodian: classes
--- value: records::DOUBLE / clusters / k
+-- value: records::DOUBLE / clusters / {{ k }}

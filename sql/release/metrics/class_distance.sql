@@ -4,7 +4,8 @@
 -- better: lower
 -- source: Rubner et al. 2000
 -- order: 105
+-- optional: true
 -- applies_to: noise
 -- custodian: noise
 {% from 'release/noise/distance.sql' import distances with context %}
-{{ distances(true) }}
+SELECT {{ metric_name }}, detail, value FROM ({{ distances(true) }})

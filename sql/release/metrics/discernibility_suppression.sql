@@ -3,4 +3,4 @@
 -- better: lower
 -- source: three-variants paper, Equation 3
 -- order: 122
--- value: squares_of_classes + (records_in - records)::HUGEINT * records_in
+-- value: squares_of_classes + (records_in - records) * records_in

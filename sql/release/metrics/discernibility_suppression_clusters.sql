@@ -3,4 +3,4 @@
 -- source: three-variants paper, Equation 3
 -- order: 123
 -- custodian: classes
--- value: squares_of_clusters + (records_in - records)::HUGEINT * records_in
+-- value: squares_of_clusters + (records_in - records) * records_in

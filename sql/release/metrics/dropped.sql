@@ -4,13 +4,14 @@
 -- source: Majeed et al. 2024, preprocessing
 -- order: 20
 -- applies_to: classes, noise
-SELECT 'null' AS detail, records_in - n_assigned AS value FROM totals
+SELECT {{ metric_name }} AS metric, 'null' AS detail, records_in - n_assigned AS value FROM totals
 {% if bounds and not noise %}
 UNION ALL
-SELECT 'bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) \
+SELECT {{ metric_name }}, 'bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) \
     FROM bounded_records)
 {% endif %}
 {% if distinct and not noise %}
 UNION ALL
-SELECT 'duplicate', (SELECT coalesce(sum(size), 0) FROM bounded_records) - (SELECT coalesce(sum(size), 0) FROM source)
+SELECT {{ metric_name }}, 'duplicate', \
+    (SELECT coalesce(sum(size), 0) FROM bounded_records) - (SELECT coalesce(sum(size), 0) FROM source)
 {% endif %}

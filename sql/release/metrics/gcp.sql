@@ -2,4 +2,4 @@
 -- better: lower
 -- source: review of clustering methods; Ghinita et al. 2007
 -- order: 116
--- value: leaves / (records * attributes)
+-- value: leaves / (records * {{ quasi|length }})

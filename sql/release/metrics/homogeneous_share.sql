@@ -6,18 +6,10 @@
 -- requires: sensitive
 -- applies_to: classes, noise
 {% set sensitive = unchanged|selectattr('is_sensitive')|list %}
-SELECT unnest([NULL{% for u in sensitive %}, {{ u.label }}{% endfor %}]) AS detail, unnest(shares) AS value
-FROM (
-    SELECT [
-        coalesce(sum(c.size) FILTER (WHERE {% for u in sensitive %}{% if not loop.first %} OR {% endif %}\
-            {{ 'in class'|of(u) }}.n_values = 1{% endfor %}), 0)::DOUBLE / sum(c.size)\
-        {% for u in sensitive %},
-        coalesce(sum(c.size) FILTER (WHERE {{ 'in class'|of(u) }}.n_values = 1), 0)::DOUBLE / sum(c.size)\
-        {% endfor +%}
-    ] AS shares
-    FROM sized_classes AS c
-    {% for u in sensitive %}
-    LEFT JOIN (SELECT class_id, count(*) AS n_values FROM {{ 'in classes'|of(u) }} GROUP BY class_id) \
-        AS {{ 'in class'|of(u) }} USING (class_id)
-    {% endfor %}
-)
+{% macro share(columns) -%}
+coalesce(sum(size) FILTER (WHERE {% for u in columns %}{% if not loop.first %} OR {% endif %}\
+    {{ 'is one value'|of(u) }}{% endfor %}), 0)::DOUBLE / sum(size)
+{%- endmacro %}
+SELECT {{ metric_name }}, unnest([NULL{% for u in sensitive %}, {{ u.label }}{% endfor %}]), \
+    {% if sensitive|length == 1 %}{{ share(sensitive) }}{% else %}unnest([\
+    {{ share(sensitive) }}{% for u in sensitive %}, {{ share([u]) }}{% endfor %}]){% endif %} FROM sized_classes

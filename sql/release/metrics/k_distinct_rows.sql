@@ -4,6 +4,6 @@
 -- source: Samarati and Sweeney 1998
 -- order: 49
 -- applies_to: noise
-SELECT NULL AS detail, min(size) AS value
+SELECT {{ metric_name }}, NULL, min(size)
 FROM (SELECT sum(size) AS size FROM released_values \
     GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}{{ 'published'|of(q) }}{% endfor %})

@@ -16,6 +16,7 @@
 {% set categories = quasi|rejectattr('is_number')|list %}
 {% macro end_of(q, value) %}{{ value }}{% if q.ends.is_day %}::DATE{% endif %}{% endmacro %}
 {% macro empty(q) %}(SELECT count(*) > count({{ q.column }}) FROM class_originals){% endmacro %}
+(
 -- One row per combination of original values: how many records have it.
 WITH tuple AS MATERIALIZED (
     SELECT row_number() OVER () AS id, *
@@ -138,7 +139,7 @@ asked AS (
     {% if categories %}CROSS JOIN (SELECT DISTINCT {% for q in categories %}\
         {% if not loop.first %}, {% endif %}{{ 'depth'|of(q) }}{% endfor %} FROM region) AS l{% endif %}
 )
-SELECT NULL AS detail, fsum(t.size / n.records * ln(t.size / s.density)) AS value
+SELECT {{ metric_name }}, NULL, fsum(t.size / n.records * ln(t.size / s.density))
 FROM tuple AS t
 JOIN (
     SELECT a.id, fsum(r.density) AS density
@@ -150,4 +151,4 @@ JOIN (
             >= r.{{ 'low'|of(q) }} AND a.{{ 'rank'|of(q) }} <= r.{{ 'high'|of(q) }}{% endfor %}
     GROUP BY a.id
 ) AS s USING (id)
-CROSS JOIN (SELECT sum(size) AS records FROM sized_classes) AS n
+CROSS JOIN (SELECT sum(size) AS records FROM sized_classes) AS n)

@@ -4,7 +4,7 @@
 -- source: -
 -- order: 176
 -- requires: link
-SELECT NULL AS detail, coalesce(sum(size) FILTER (WHERE shared), 0) AS value
+SELECT {{ metric_name }}, NULL, coalesce(sum(size) FILTER (WHERE shared), 0)
 FROM (
     SELECT place, any_value(size) AS size, bool_or(holders > 1) AS shared
     FROM (

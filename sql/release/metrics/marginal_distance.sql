@@ -3,7 +3,8 @@
 -- better: lower
 -- source: Rubner et al. 2000
 -- order: 106
+-- optional: true
 -- applies_to: noise
 -- custodian: noise
 {% from 'release/noise/distance.sql' import distances with context %}
-{{ distances(false) }}
+SELECT {{ metric_name }}, detail, value FROM ({{ distances(false) }})

@@ -7,8 +7,8 @@
 -- applies_to: classes, noise
 -- custodian: classes, noise
 {% for c in coded %}
-SELECT {{ c.label }} AS detail, \
-    count(*) FILTER (WHERE {{ c.name }} IS NOT NULL AND {{ c.source_value }} IS NULL) AS value
+SELECT {{ metric_name }}, {{ c.label }}, \
+    count(*) FILTER (WHERE {{ c.name }} IS NOT NULL AND {{ c.source_value }} IS NULL)
 FROM {{ origin }}
 {% if not loop.last %}UNION ALL{% endif %}
 {% endfor %}

@@ -5,8 +5,6 @@
 -- requires: sensitive
 -- applies_to: classes, noise
 {% for u in unchanged if u.is_sensitive %}
-SELECT {{ u.label }} AS detail, count(*) AS value
-FROM {{ 'overall'|of(u) }}
-WHERE size < {{ k }}
+SELECT {{ metric_name }}, {{ u.label }}, count(*) FROM {{ 'value sizes'|of(u) }} WHERE size < {{ k }}
 {% if not loop.last %}UNION ALL{% endif %}
 {% endfor %}

@@ -3,4 +3,4 @@
 -- source: review of clustering methods, Equation 7 (as a sum)
 -- order: 118
 -- requires: number
--- value: numbers
+-- value: number_loss

@@ -3,4 +3,4 @@
 -- source: review of clustering methods, Equation 7
 -- order: 119
 -- requires: number
--- value: numbers / (records * n_numbers)
+-- value: number_loss / (records * {{ quasi|selectattr('is_number')|list|length }})

@@ -5,5 +5,4 @@
 -- order: 30
 -- requires: person
 -- applies_to: classes, noise
--- value: (SELECT count(DISTINCT s.person) FROM source AS s JOIN record_classes AS l ON l.rid = s.rid\
-    {% if suppress %} AND l.class_id <> -1{% endif %})
+-- value: n_persons

@@ -2,4 +2,4 @@
 -- better: higher
 -- source: Wang et al. 2022, Equations 1-2
 -- order: 100
--- value: 1 - loss / (records * attributes)
+-- value: 1 - loss / (records * {{ quasi|length }})

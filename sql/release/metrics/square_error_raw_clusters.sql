@@ -5,7 +5,5 @@
 -- order: 127
 -- requires: number
 -- custodian: classes
-SELECT q.detail, q.cluster_error * s.width * s.width AS value
-FROM square_errors AS q
-LEFT JOIN (SELECT DISTINCT attribute, width FROM number_steps) AS s USING (attribute)
-WHERE q.is_number
+-- per: number
+-- value: cluster_error * width * width

@@ -4,9 +4,4 @@
 -- source: -
 -- order: 175
 -- requires: unchanged
--- value: (SELECT coalesce(sum(size) FILTER (WHERE people <= 1), 0) FROM (\
-    {% if person %}SELECT sum(l.size) AS size, count(DISTINCT s.person) AS people FROM source AS s \
-    JOIN record_classes AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %} GROUP BY \
-    {% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}s.{{ u.column }}{% endfor %}\
-    {% else %}SELECT sum(size) AS size, sum(size) AS people FROM released_values GROUP BY \
-    {% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}{% endif %}))
+-- value: n_unique

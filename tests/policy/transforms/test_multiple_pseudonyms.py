@@ -300,11 +300,13 @@ def test_linked_counts_records_sharing_pseudonym(empty_con: Any, seed: int) -> N
     for size, links in rows:
         empty_con.execute(f"INSERT INTO released_values VALUES (?{', ?' * columns})", [size, *links])
     query = fill(
-        "release/metrics/linked_records.sql", pseudonym_columns=[{"column": Sql(f"u{i}")} for i in range(columns)]
+        "release/metrics/linked_records.sql",
+        metric_name=Sql("'linked_records'"),
+        pseudonym_columns=[{"column": Sql(f"u{i}")} for i in range(columns)],
     )
     (row,) = empty_con.sql(query).fetchall()
     records = [tuple(links) for size, links in rows for _ in range(size)]
-    assert row == (None, metrics.n_linked(records))
+    assert row == ("linked_records", None, metrics.n_linked(records))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -339,3 +339,24 @@ def _kinds(rnd: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
         "job": None,
     }
     return attributes, options
+
+
+@pytest.mark.parametrize("with_person", [False, True])
+def test_metrics_of_oddly_named_sensitive_columns(con: Any, with_person: bool) -> None:
+    """The gate names its own metrics after them; shares and rare values equal those of a plain loop."""
+    names = ['say "n": x', "k"]
+    rows = [(i // 8, ["a", "b", None][i % 3] if i < 24 else "c", i % 7, i // 2) for i in range(48)]
+    columns = ", ".join('"{}"'.format(name.replace('"', '""')) for name in names)
+    con.execute(f"CREATE TABLE odd (q INTEGER, {columns.replace(',', ' VARCHAR,')} INTEGER, who INTEGER)")
+    con.executemany("INSERT INTO odd VALUES (?, ?, ?, ?)", rows)
+    person = ", person := 'who'" if with_person else ""
+    call = f"kacpc_metrics('odd', k := 4, qi := ['q'], sensitive := {names}{person})"
+    actual = metric_values(con, call)
+    released = con.execute(f"SELECT class_id, {columns} FROM {call.replace('_metrics', '')}").fetchall()
+    for i, name in enumerate(names, 1):
+        classes = {row[0]: {other[i] for other in released if other[0] == row[0]} for row in released}
+        equal = sum(len(classes[row[0]]) == 1 for row in released)
+        assert actual[f"homogeneous_share:{name}"] == pytest.approx(equal / 48)
+        members = {row[i]: {other[3] if with_person else n for n, other in enumerate(rows) if other[i] == row[i]}
+                   for row in rows}  # fmt: skip
+        assert actual[f"n_rare_values:{name}"] == sum(len(each) < 4 for each in members.values())
