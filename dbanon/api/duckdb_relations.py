@@ -19,6 +19,28 @@ def relation_from_arrow(table: pa.Table) -> Any:
     return duckdb.connect().from_arrow(table)
 
 
+def dataframe_from_arrow(table: pa.Table) -> Any:
+    """Return the rows of an Arrow table as a pandas DataFrame, with the types that DuckDB gives its columns.
+
+    If pandas stores texts as Arrow (from version 3 on), columns of texts keep their memory: DuckDB would make a Python
+    object of every value. A column without any value is converted by DuckDB; its dtype is object.
+    """
+    import pandas as pd
+
+    text_dtype = pd.Series([""]).dtype
+    if getattr(text_dtype, "storage", None) != "pyarrow":
+        return relation_from_arrow(table).df()
+    texts = [
+        field.name
+        for field in table.schema
+        if pa.types.is_string(field.type) and table[field.name].null_count < len(table)
+    ]
+    others = table.select([name for name in table.column_names if name not in texts])
+    columns = dict(relation_from_arrow(others).df()) if others.num_columns else {}
+    columns |= {name: text_dtype.__from_arrow__(table[name]) for name in texts}
+    return pd.DataFrame({name: columns[name] for name in table.column_names})
+
+
 def duckdb_texts(column: pa.ChunkedArray) -> list[str | None]:
     """Return the values of an Arrow column as the texts of DuckDB's cast to VARCHAR; None for NULL."""
     table = relation_from_arrow(pa.table({"value": column})).project("value::VARCHAR AS value").to_arrow_table()
