@@ -376,14 +376,14 @@ class _ReleaseWriter:
                 )
 
     def _released_tables(self, certificate: Certificate) -> dict[str, read_back.ReleasedTable]:
-        """Return the tables of the release, with the hashes recorded when the gate had passed them.
+        """Return the tables of the release, with the hashes, if any, recorded when the gate had passed them.
 
         They are by the ending of the table's name: "", "_metrics" and, if it is wanted, "_classes".
         """
-        stored_hashes = dict(certificate.row["hashes"])
+        stored_hashes = dict(certificate.row["hashes"] or {})
         return {
             ending: read_back.ReleasedTable(
-                self.cursor, self.entry.table(ending), self._columns(ending), stored_hashes[ending]
+                self.cursor, self.entry.table(ending), self._columns(ending), stored_hashes.get(ending)
             )
             for ending in self._endings()
         }

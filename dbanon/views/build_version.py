@@ -420,12 +420,13 @@ def _insert_ledger_row(
         counts = zip(("waiting", "waiting_persons"), deferred_records.count_deferred(cursor, entry), strict=True)
         row |= {name: literal(count) for name, count in counts if count is not None}
     hashed_columns = join_sql(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER_COLUMNS)
-    hashes = ledger_hashes.hash_tables(cursor, entry) | {
-        "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {hashed_columns})"))
-    }
-    if source is not None:
-        hashes[version_state.STATE] = version_state.state_hash(cursor, entry, library_versions(), source)
-    row["hashes"] = map_literal({k: text(v) for k, v in hashes.items()}, "VARCHAR")
+    if version_options.with_members:  # no other process can change the tables of a release for files
+        hashes = ledger_hashes.hash_tables(cursor, entry) | {
+            "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {hashed_columns})"))
+        }
+        if source is not None:
+            hashes[version_state.STATE] = version_state.state_hash(cursor, entry, library_versions(), source)
+        row["hashes"] = map_literal({k: text(v) for k, v in hashes.items()}, "VARCHAR")
     columns = join_sql(identifier(c) for c in row)
     cursor.execute(
         f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {join_sql(row.values())}"

@@ -298,12 +298,20 @@ def test_unused_frame_libraries_are_not_imported() -> None:
 @pytest.mark.parametrize(
     "columns",
     [
-        {"text": pa.array(["ä", None, "", "x'\n"]), "number": pa.array([1, None, 3, 4]), "none": pa.nulls(4, pa.string())},
+        {
+            "text": pa.array(["ä", None, "", "x'\n"]),
+            "number": pa.array([1, None, 3, 4]),
+            "none": pa.nulls(4, pa.string()),
+        },
         {"only": pa.array(["a", "b"]), "texts": pa.array([None, "c"])},
         {"text": pa.array([], pa.string()), "day": pa.array([], pa.date32())},
-        {"nested": pa.array([["a"], None]), "bytes": pa.array([b"1", None]), "long": pa.array(["q", None], pa.large_string())},
+        {
+            "nested": pa.array([["a"], None]),
+            "bytes": pa.array([b"1", None]),
+            "long": pa.array(["q", None], pa.large_string()),
+        },
     ],
-)  # fmt: skip
+)
 def test_dataframe_from_arrow_equals_that_of_duckdb(columns: dict[str, pa.Array]) -> None:
     table = pa.concat_tables([pa.table(columns), pa.table(columns)])  # in two chunks
     ours = duckdb_relations.dataframe_from_arrow(table)
