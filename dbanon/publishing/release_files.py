@@ -435,10 +435,15 @@ class _ReleaseWriter:
         return ["", "_metrics", *(["_classes"] if self.files.classes else [])]
 
     def _in_order(self, table_suffix: str) -> Sql:
-        """Return a table of the release with an ORDER BY that keeps the order of its rows.
+        """Return a table of the release with an ORDER BY that keeps the order of its rows, if one is needed.
 
-        `table_suffix` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        CSV has no groups of rows that depend on how DuckDB reads the table, so rows are not sorted if DuckDB keeps
+        their order. `table_suffix` is the ending of the table's name after that of the release: "", "_metrics" or
+        "_classes".
         """
+        setting = "SELECT system.main.current_setting('preserve_insertion_order')"
+        if self.files.form == ".csv" and self.cursor.execute(setting).fetchall()[0][0]:
+            return self.entry.table(table_suffix)
         return written_columns.in_order(self.entry.table(table_suffix), self._columns(table_suffix))
 
     def _copy(self, query: Sql, draft: Path) -> None:
