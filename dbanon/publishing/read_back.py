@@ -61,6 +61,7 @@ class WrittenTable:
             narrower types of the written one.
         scan: The call of the table function that reads the file; None for a table of a database.
         cells: SQL of each column by its name, which reads a row of `scan AS written`; None if the names are equal.
+        is_escaped: Whether `cells` are still to be restored from escaped formulas.
     """
 
     connection: Any
@@ -68,6 +69,7 @@ class WrittenTable:
     is_exact: bool
     scan: Sql | None = None
     cells: Mapping[str, Sql] | None = None
+    is_escaped: bool = False
 
     def difference(self, released_table: ReleasedTable) -> str | None:
         """Return words for a message that say how the written table differs from the released one.
@@ -133,7 +135,7 @@ class WrittenTable:
         released_columns = {name: Sql(f"released.{identifier(name)}") for name in released_table.columns}
         cells = self.cells or {name: Sql(f"written.{identifier(name)}") for name in released_columns}
         differences = " OR ".join(
-            _cell_difference(column, cells[name], released_table.columns[name])
+            _cell_difference(column, cells[name], released_table.columns[name], self.is_escaped)
             for name, column in released_columns.items()
         )
         counts = join_sql(f"count({column})" for column in released_columns.values())
@@ -193,9 +195,9 @@ class FileReader:
         columns = dict.fromkeys(certificates.COLUMNS, "VARCHAR") if released_table is None else released_table.columns
         header = self._header(file)
         places = [f"c{place}" for place in range(len(header))]
-        read_cells = [Sql(f"written.{place}") for place in places]
-        cells = [_unescaped(cell) if self.is_escaped else cell for cell in read_cells]
-        selected = join_sql(f"{cell} AS {identifier(name)}" for cell, name in zip(cells, header, strict=True))
+        cells = [Sql(f"written.{place}") for place in places]
+        restored = [_unescaped(cell) if self.is_escaped else cell for cell in cells]
+        selected = join_sql(f"{cell} AS {identifier(name)}" for cell, name in zip(restored, header, strict=True))
         types = join_sql(f"{text(place)}: 'VARCHAR'" for place in places)
         scan = Sql(
             f"read_csv({_pattern(file)}, auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
@@ -208,6 +210,7 @@ class FileReader:
             all(_EXACT_IN_CSV.fullmatch(type_) for type_ in columns.values()),
             scan,
             dict(zip(header, cells, strict=True)),
+            self.is_escaped,
         )
 
     def table(self, name: str) -> WrittenTable:
@@ -249,20 +252,33 @@ def open_reader(target: str, *, is_escaped: bool = False, database: Path | None 
         yield FileReader(connection, target, is_escaped=is_escaped)
 
 
-def _cell_difference(released: Sql, written: Sql, type_: str) -> Sql:
-    """Return SQL of whether a written value, cast to the type of the released value, is another value or text."""
-    cast = written if type_ == "VARCHAR" else f"CAST({written} AS {type_})"
+def _cell_difference(released: Sql, written: Sql, type_: str, is_escaped: bool) -> Sql:
+    """Return SQL of whether a written value, cast to the type of the released value, is another value or text.
+
+    `is_escaped`: whether formulas in the written text are escaped.
+    """
     if type_ == "VARCHAR":
-        return Sql(f"{released} COLLATE POSIX IS DISTINCT FROM {cast}")
-    values = f"{released} IS DISTINCT FROM {cast}"
+        is_other = f"{released} COLLATE POSIX IS DISTINCT FROM"
+        if not is_escaped:
+            return Sql(f"{is_other} {written}")
+        # A CASE of conditions, and not of texts, which would all be copied.
+        restored = csv_formulas.unescape_sql(written)
+        return Sql(f"CASE WHEN {_can_be_escaped(written)} THEN {is_other} {restored} ELSE {is_other} {written} END")
+    cast = f"CAST({_unescaped(written) if is_escaped else written} AS {type_})"
+    is_other = f"{released} IS DISTINCT FROM {cast}"
     if _INTEGER.fullmatch(type_):
-        return Sql(values)
-    return Sql(f"{values} OR {released}::VARCHAR COLLATE POSIX IS DISTINCT FROM {cast}::VARCHAR")
+        return Sql(is_other)
+    return Sql(f"{is_other} OR {released}::VARCHAR COLLATE POSIX IS DISTINCT FROM {cast}::VARCHAR")
+
+
+def _can_be_escaped(column: Sql) -> Sql:
+    """Return SQL of whether a text can be an escaped formula: it begins with an apostrophe."""
+    return Sql(f"starts_with({column}, '''')")
 
 
 def _unescaped(column: Sql) -> Sql:
-    """Return SQL of a column of text with escaped formulas restored; only texts with an apostrophe can be escaped."""
-    return Sql(f"CASE WHEN starts_with({column}, '''') THEN {csv_formulas.unescape_sql(column)} ELSE {column} END")
+    """Return SQL of a column of text with escaped formulas restored."""
+    return Sql(f"CASE WHEN {_can_be_escaped(column)} THEN {csv_formulas.unescape_sql(column)} ELSE {column} END")
 
 
 def _pattern(file: Path) -> Sql:
