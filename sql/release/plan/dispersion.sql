@@ -67,9 +67,8 @@ dispersions AS MATERIALIZED (
                 any_value(steps) AS steps, min(step) AS least, sum(size * step) AS total, \
                 sum(size * step * step) AS squares{% endif +%}
             FROM (
-                {# A cluster of one part has one code in each column: its error is 0. #}
                 SELECT 'cluster' AS level, cluster AS id, attribute, code, sum(size) AS size FROM part_codes \
-                    WHERE cluster IN (SELECT cluster FROM cluster_parts GROUP BY cluster HAVING count(*) > 1) GROUP BY ALL
+                    GROUP BY ALL
                 UNION ALL
                 SELECT 'class', class_id, attribute, code, sum(size) FROM part_codes GROUP BY ALL
                 UNION ALL
