@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,7 +17,7 @@ from dbanon.ledger import earlier_names, hashes, releases
 from dbanon.ledger.people.unknown_sources import RELATION_UNKNOWN
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.privacy_models import model_request, registry
-from dbanon.publishing import recompute_queries
+from dbanon.publishing import recompute_queries, record_groups
 from dbanon.publishing.recompute_queries import RecomputeQueries, ReleaseColumns, TableLocations
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
@@ -512,12 +512,20 @@ class Certificate:
         quasi-identifiers. The WITH clause is empty if persons are counted whom the tables do not show.
         """
         steps, tables = dict[str, Sql](), self.qualified_tables
-        if with_records and (groups := self.recompute_queries(tables).record_groups()) is not None:
+        if (stored := self.stored_groups([n for n, _ in (*self.shape.quasi, *self.shape.unchanged)])) is not None:
+            tables = replace(tables, record_groups=stored)
+        elif with_records and (groups := self.recompute_queries(tables).record_groups()) is not None:
             steps["record_groups"], tables = groups, replace(tables, record_groups=Sql("record_groups"))
         if (class_sizes := self.recompute_queries(tables).class_sizes()) is not None:
             steps["class_sizes"], tables = class_sizes, replace(tables, class_sizes=Sql("class_sizes"))
         clause = ", ".join(f"{name} AS MATERIALIZED {query}" for name, query in steps.items())
         return f"WITH {clause} " if steps else "", tables
+
+    def stored_groups(self, columns: Collection[str]) -> Sql | None:
+        """Return a table of the distinct rows of the release (see `record_groups`); None if none has these columns."""
+        if not self.session.has_private_database:
+            return None
+        return record_groups.stored(self.cursor, self.entry, columns)
 
     def _pending_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the lines about deferred records, or none.

@@ -1,6 +1,6 @@
 """Plain SQL that recomputes the metrics of a release from its published tables; any DuckDB runs it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon.privacy_models import registry
@@ -281,7 +281,7 @@ class RecomputeQueries:
     @property
     def _group_size(self) -> Sql:
         """The column of `record_groups` with the number of records, quoted; no column of the release has the name."""
-        return identifier("records".ljust(1 + max(map(len, self.columns.column_names)), "_"))
+        return group_size_column(self.columns.column_names)
 
     @property
     def _rows(self) -> Sql:
@@ -421,6 +421,11 @@ class RecomputeQueries:
                 cells=cells,
             ).strip()
         )
+
+
+def group_size_column(columns: Collection[str]) -> Sql:
+    """Return a name for the number of records in a group, quoted, that none of `columns` has."""
+    return identifier("records".ljust(1 + max(map(len, columns)), "_"))
 
 
 def bytewise_column(name: str, type_: str) -> Sql:

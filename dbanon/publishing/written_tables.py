@@ -10,11 +10,18 @@ from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql
 
 
-def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> None:
+def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, groups: Sql | None = None) -> None:
     """Compare the tables of a version, in the transaction that created them, with what the release gate passed.
 
     The values and counts of each class are not compared here, but with the membership
     (`views/unchanged_source_check.sql`).
+
+    Args:
+        function: The called function, for messages.
+        cursor: A cursor within the transaction.
+        entry: The version.
+        spec: Its release spec.
+        groups: A table of the distinct rows of the release (see `record_groups`), if there is one.
 
     Raises:
         OutputDiffersError: Rows are not ordered by class and unchanged values, the table of classes shows other values
@@ -28,6 +35,7 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSp
             spec,
             version=entry.table(),
             classes=entry.table("_classes"),
+            groups=groups or entry.table(),
             nulls=None,
             suppress=None,
         )

@@ -20,7 +20,7 @@ from dbanon.ledger.composition import linked_versions, overlap, version_differen
 from dbanon.ledger.people import disjoint_sources, recognized_people, unknown_sources
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.privacy_models import registry
-from dbanon.publishing import postgres_delivery, written_tables
+from dbanon.publishing import postgres_delivery, record_groups, written_tables
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -126,7 +126,8 @@ def _create_version(
     spec = resolve.with_person_key(spec, entry.person_key)
     source: str | None = version_state.source_state(cursor, spec) if version_options.with_members else None
     metrics = _write_tables(cursor, entry, spec, version_options.with_members)
-    written_tables.check_tables(version_options.function, cursor, entry, spec)
+    groups = None if version_options.with_members else record_groups.store(cursor, entry)
+    written_tables.check_tables(version_options.function, cursor, entry, spec, groups)
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
