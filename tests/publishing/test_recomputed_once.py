@@ -1,8 +1,10 @@
 """Publishing recomputes the metrics of a release with one reading of its rows per grouping."""
 
+from collections import Counter
 from typing import Any
 
 import duckdb
+import pytest
 
 import dbanon
 from dbanon.ledger import releases
@@ -87,3 +89,26 @@ def test_escaped_cells_are_the_same_in_sql() -> None:
         for cell in cells:
             (escaped,) = con.execute(f"SELECT {csv_formulas.escape_sql('$1::VARCHAR')}", [cell]).fetchall()[0]
             assert escaped == csv_formulas.escape_cell(cell)
+
+
+@pytest.mark.parametrize("is_quasi", [False, True])
+def test_is_escaped_sql_equals_changed_cells(is_quasi: bool) -> None:
+    cells = [
+        first + second for first in ["", "'", " ", "a", "[", "*", "5", "\u3000"] for second in ["", "=1", "-5", "@"]
+    ]
+    condition = csv_formulas.is_escaped_sql("$1::VARCHAR", is_quasi=is_quasi)
+    with duckdb.connect() as con:
+        for cell in [*cells, None]:
+            is_changed = cell is not None and csv_formulas.escape_cell(cell, is_quasi=is_quasi) != cell
+            assert con.execute(f"SELECT {condition}", [cell]).fetchall() == [(is_changed,)], cell
+
+
+def test_record_groups_store_the_distinct_rows() -> None:
+    rows = [(i % 3, ["x", "X", None, "y "][i % 4], i % 2) for i in range(60)]
+    with dbanon.connect() as con:
+        session.find_session(con.raw).has_private_database = True
+        con.execute("CREATE TABLE p (a INT, s VARCHAR, records INT)")
+        con.executemany("INSERT INTO p VALUES (?, ?, ?)", rows)
+        dbanon.create_release(con, "safe", "kacpc", "p", k=5, qi=["a"], sensitive=["s"], insensitive=["records"])
+        counted = Counter(con.execute("FROM safe").fetchall())
+        assert Counter({tuple(row): n for *row, n in con.execute("FROM dbanon.record_groups").fetchall()}) == counted
