@@ -27,7 +27,7 @@ def dataframe_from_arrow(table: pa.Table) -> Any:
     """
     import pandas as pd
 
-    text_dtype = pd.Series([""]).dtype
+    text_dtype: Any = pd.Series([""]).dtype
     if getattr(text_dtype, "storage", None) != "pyarrow":
         return relation_from_arrow(table).df()
     texts = [

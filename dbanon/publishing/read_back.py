@@ -252,23 +252,25 @@ def open_reader(target: str, *, is_escaped: bool = False, database: Path | None 
         yield FileReader(connection, target, is_escaped=is_escaped)
 
 
-def _cell_difference(released: Sql, written: Sql, type_: str, is_escaped: bool) -> Sql:
+def _cell_difference(released_cell: Sql, written_cell: Sql, type_: str, is_escaped: bool) -> Sql:
     """Return SQL of whether a written value, cast to the type of the released value, is another value or text.
 
     `is_escaped`: whether formulas in the written text are escaped.
     """
     if type_ == "VARCHAR":
-        is_other = f"{released} COLLATE POSIX IS DISTINCT FROM"
+        is_other = f"{released_cell} COLLATE POSIX IS DISTINCT FROM"
         if not is_escaped:
-            return Sql(f"{is_other} {written}")
+            return Sql(f"{is_other} {written_cell}")
         # A CASE of conditions, and not of texts, which would all be copied.
-        restored = csv_formulas.unescape_sql(written)
-        return Sql(f"CASE WHEN {_can_be_escaped(written)} THEN {is_other} {restored} ELSE {is_other} {written} END")
-    cast = f"CAST({_unescaped(written) if is_escaped else written} AS {type_})"
-    is_other = f"{released} IS DISTINCT FROM {cast}"
+        restored = csv_formulas.unescape_sql(written_cell)
+        return Sql(
+            f"CASE WHEN {_can_be_escaped(written_cell)} THEN {is_other} {restored} ELSE {is_other} {written_cell} END"
+        )
+    cast = f"CAST({_unescaped(written_cell) if is_escaped else written_cell} AS {type_})"
+    is_other = f"{released_cell} IS DISTINCT FROM {cast}"
     if _INTEGER.fullmatch(type_):
         return Sql(is_other)
-    return Sql(f"{is_other} OR {released}::VARCHAR COLLATE POSIX IS DISTINCT FROM {cast}::VARCHAR")
+    return Sql(f"{is_other} OR {released_cell}::VARCHAR COLLATE POSIX IS DISTINCT FROM {cast}::VARCHAR")
 
 
 def _can_be_escaped(column: Sql) -> Sql:

@@ -214,8 +214,8 @@ class RecomputeQueries:
             return self._homogeneous_share([c for c in self.columns.sensitive if detail in ("", c[0])])
         if base == "n_rare_values" and self.columns.persons is None:
             value = bytewise_column(*next(c for c in self.columns.sensitive if c[0] == detail))
-            counted = f"SELECT {self._count} AS size FROM {self._rows} GROUP BY {value}"
-            return Sql(f"SELECT count(*) FROM ({counted}) WHERE size < {k}")
+            value_counts = f"SELECT {self._count} AS size FROM {self._rows} GROUP BY {value}"
+            return Sql(f"SELECT count(*) FROM ({value_counts}) WHERE size < {k}")
         return None
 
     def _persons(self) -> Sql | None:

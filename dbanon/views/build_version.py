@@ -126,8 +126,7 @@ def _create_version(
     spec = resolve.with_person_key(spec, entry.person_key)
     source: str | None = version_state.source_state(cursor, spec) if version_options.with_members else None
     metrics = _write_tables(cursor, entry, spec, version_options.with_members)
-    groups = None if version_options.with_members else record_groups.store(cursor, entry)
-    written_tables.check_tables(version_options.function, cursor, entry, spec, groups)
+    written_tables.check_tables(version_options.function, cursor, entry, spec, not version_options.with_members)
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
@@ -234,6 +233,7 @@ def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, with_membe
         if with_members:
             _insert_members(cursor, entry, statements["membership"])
     if not with_members:
+        record_groups.store(cursor, entry)
         return metrics
     _check_unchanged_source(cursor, entry, spec, metrics)
     if spec.version_constraints.withheld_members is not None:

@@ -24,8 +24,8 @@ def corrected_relation(connection: Any, path: Path, table: Sql | str) -> Sql | N
     """
     if names.file_ending(str(path)) not in _CSV_ENDINGS:
         return None
-    described = connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})").fetchall()
-    booleans = [name for name, type_ in described if type_ == "BOOLEAN"]
+    columns = connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})").fetchall()
+    booleans = [name for name, type_ in columns if type_ == "BOOLEAN"]
     if not booleans:
         return None
     relation = input_files.file_relation(str(path))
