@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 
@@ -37,8 +38,22 @@ def dataframe_from_arrow(table: pa.Table) -> Any:
     ]
     others = table.select([name for name in table.column_names if name not in texts])
     columns = dict(relation_from_arrow(others).df()) if others.num_columns else {}
-    columns |= {name: text_dtype.__from_arrow__(table[name]) for name in texts}
+    columns |= {name: text_dtype.__from_arrow__(_large_strings(table[name])) for name in texts}
     return pd.DataFrame({name: columns[name] for name in table.column_names})
+
+
+def _large_strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of texts with offsets of 64 bits, as pandas stores them; the characters are not copied."""
+    return pa.chunked_array([_large_string_array(chunk) for chunk in column.chunks], pa.large_string())
+
+
+def _large_string_array(chunk: pa.Array) -> pa.Array:
+    """Return an array of texts with offsets of 64 bits; its characters are shared unless it is a slice or empty."""
+    validity, offsets, characters = chunk.buffers()
+    if chunk.offset or not len(chunk) or characters is None:
+        return chunk.cast(pa.large_string())
+    wide_offsets = np.frombuffer(offsets, np.int32, len(chunk) + 1).astype(np.int64)
+    return pa.LargeStringArray.from_buffers(len(chunk), pa.py_buffer(wide_offsets), characters, validity)
 
 
 def duckdb_texts(column: pa.ChunkedArray) -> list[str | None]:

@@ -303,7 +303,7 @@ def test_unused_frame_libraries_are_not_imported() -> None:
             "number": pa.array([1, None, 3, 4]),
             "none": pa.nulls(4, pa.string()),
         },
-        {"only": pa.array(["a", "b"]), "texts": pa.array([None, "c"])},
+        {"only": pa.array(["a", "b"]), "texts": pa.array([None, "c"]), "empty": pa.array(["", ""])},
         {"text": pa.array([], pa.string()), "day": pa.array([], pa.date32())},
         {
             "nested": pa.array([["a"], None]),
@@ -313,7 +313,7 @@ def test_unused_frame_libraries_are_not_imported() -> None:
     ],
 )
 def test_dataframe_from_arrow_equals_that_of_duckdb(columns: dict[str, pa.Array]) -> None:
-    table = pa.concat_tables([pa.table(columns), pa.table(columns)])  # in two chunks
+    table = pa.concat_tables([pa.table(columns), pa.table(columns).slice(1), pa.table(columns).slice(0, 0)])
     ours = duckdb_relations.dataframe_from_arrow(table)
     theirs = duckdb_relations.relation_from_arrow(table).df()
     pd.testing.assert_frame_equal(ours, theirs)
