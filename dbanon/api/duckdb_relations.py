@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 
@@ -17,6 +18,42 @@ def is_relation(value: object) -> bool:
 def relation_from_arrow(table: pa.Table) -> Any:
     """Return the rows of an Arrow table as a relation on a new DuckDB connection in memory."""
     return duckdb.connect().from_arrow(table)
+
+
+def dataframe_from_arrow(table: pa.Table) -> Any:
+    """Return the rows of an Arrow table as a pandas DataFrame, with the types that DuckDB gives its columns.
+
+    If pandas stores texts as Arrow (from version 3 on), columns of texts keep their memory: DuckDB would make a Python
+    object of every value. A column without any value is converted by DuckDB; its dtype is object.
+    """
+    import pandas as pd
+
+    text_dtype: Any = pd.Series([""]).dtype
+    if getattr(text_dtype, "storage", None) != "pyarrow":
+        return relation_from_arrow(table).df()
+    texts = [
+        field.name
+        for field in table.schema
+        if pa.types.is_string(field.type) and table[field.name].null_count < len(table)
+    ]
+    others = table.select([name for name in table.column_names if name not in texts])
+    columns = dict(relation_from_arrow(others).df()) if others.num_columns else {}
+    columns |= {name: text_dtype.__from_arrow__(_large_strings(table[name])) for name in texts}
+    return pd.DataFrame({name: columns[name] for name in table.column_names})
+
+
+def _large_strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of texts with offsets of 64 bits, as pandas stores them; the characters are not copied."""
+    return pa.chunked_array([_large_string_array(chunk) for chunk in column.chunks], pa.large_string())
+
+
+def _large_string_array(chunk: pa.Array) -> pa.Array:
+    """Return an array of texts with offsets of 64 bits; its characters are shared unless it is a slice or empty."""
+    validity, offsets, characters = chunk.buffers()
+    if chunk.offset or not len(chunk) or characters is None:
+        return chunk.cast(pa.large_string())
+    wide_offsets = np.frombuffer(offsets, np.int32, len(chunk) + 1).astype(np.int64)
+    return pa.LargeStringArray.from_buffers(len(chunk), pa.py_buffer(wide_offsets), characters, validity)
 
 
 def duckdb_texts(column: pa.ChunkedArray) -> list[str | None]:

@@ -112,18 +112,18 @@ def _adapt(frame: Any, function: str) -> FrameAdapter:
 
 
 def to_pandas(table: pa.Table) -> Any:
-    """Return the rows of an Arrow table as a pandas DataFrame, converted by DuckDB.
+    """Return the rows of an Arrow table as a pandas DataFrame, with types as DuckDB gives them.
 
     If a date is infinite, which pandas cannot represent, all date columns are texts.
     """
     try:
-        return duckdb_relations.relation_from_arrow(table).df()
+        return duckdb_relations.dataframe_from_arrow(table)
     except duckdb.ConversionException:
         columns = [
             pa.array(duckdb_relations.duckdb_texts(c), pa.string()) if pa.types.is_date(c.type) else c
             for c in table.columns
         ]
-        return duckdb_relations.relation_from_arrow(pa.table(columns, names=table.column_names)).df()
+        return duckdb_relations.dataframe_from_arrow(pa.table(columns, names=table.column_names))
 
 
 FILE = FrameAdapter(None, None, to_pandas, to_pandas)
@@ -217,7 +217,7 @@ def _to_pandas_like(table: pa.Table, dtypes: Mapping[str, Any]) -> Any:
 
     if any(isinstance(dtype, pd.ArrowDtype) for dtype in dtypes.values()):
         return table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-    frame = duckdb_relations.relation_from_arrow(table).df()
+    frame = duckdb_relations.dataframe_from_arrow(table)
     masked = frame_dtypes.masked_dtypes()
     for field in table.schema:
         if pa.types.is_decimal(field.type) or pa.types.is_date(field.type):  # objects, as they came

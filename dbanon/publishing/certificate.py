@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,7 +17,7 @@ from dbanon.ledger import earlier_names, hashes, releases
 from dbanon.ledger.people.unknown_sources import RELATION_UNKNOWN
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.privacy_models import model_request, registry
-from dbanon.publishing import recompute_queries
+from dbanon.publishing import recompute_queries, record_groups
 from dbanon.publishing.recompute_queries import RecomputeQueries, ReleaseColumns, TableLocations
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
@@ -351,16 +351,14 @@ class Certificate:
         yield from changes
         if changes:
             return
-        tables, steps = self.qualified_tables, ""
-        class_sizes = self.recompute_queries(tables).class_sizes()
-        if class_sizes is not None:  # the released rows are grouped once for all metrics of classes
-            tables, steps = (
-                replace(tables, class_sizes=Sql("class_sizes")),
-                f"WITH class_sizes AS MATERIALIZED {class_sizes} ",
-            )
-        lines_by_label = {line.label: line for line in self._metric_lines(self.recompute_queries(tables)) if line.sql}
-        queries = join_sql(f"({line.sql})" for line in lines_by_label.values())
-        (results,) = self.cursor.execute(f"{steps}SELECT {queries}").fetchall()
+        steps, tables = self._grouped_once()
+        queries = self.recompute_queries(tables)
+        lines_by_label = {line.label: line for line in self._metric_lines(queries, with_risks=False) if line.sql}
+        values = join_sql(
+            f"({sql})" for sql in (*(line.sql for line in lines_by_label.values()), *_risk_queries(queries))
+        )
+        ((*results, share_at_risk, marketer_risk),) = self.cursor.execute(f"{steps}SELECT {values}").fetchall()
+        self._risks = float(share_at_risk), float(marketer_risk)
         for (label, line), result in zip(lines_by_label.items(), results, strict=True):
             if result is None or abs(float(result) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
                 yield f"{label} was {line.value} and is {'nothing' if result is None else format_number(float(result))}"
@@ -449,12 +447,15 @@ class Certificate:
             )
             yield Line("not protected", "pseudonyms", f"readers see which records {belong}")
 
-    def _metric_lines(self, queries: RecomputeQueries) -> Iterator[Line]:
+    def _metric_lines(self, queries: RecomputeQueries, *, with_risks: bool = True) -> Iterator[Line]:
         """Yield the lines about metrics, risks and numbers of suppressed and dropped records, most with their SQL.
 
         A metric that the ledger does not have is omitted. The share of records with a risk above 1/k and the marketer
-        risk are computed now, from the tables. The number of records withheld since an erasure has no SQL. `queries`
-        makes the SQL for the reader.
+        risk are computed now, from the tables. The number of records withheld since an erasure has no SQL.
+
+        Args:
+            queries: The builder of the SQL for the reader.
+            with_risks: Whether there are lines about the risks that are computed now.
         """
 
         def metric_lines(*rows: tuple[str, str, str]) -> Iterator[Line]:
@@ -477,11 +478,9 @@ class Certificate:
             ("risk", "prosecutor, average", "risk_average"),
             ("risk", "smallest group by everything published", "k_full_record"),
         )
-        for label, value, sql in (
-            ("prosecutor, share of records above 1/k", self._risks[0], queries.share_at_risk()),
-            ("marketer, average", self._risks[1], queries.marketer_risk()),
-        ):
-            yield Line("risk", label, format_number(value), sql)
+        if with_risks:
+            for label, value, sql in zip(_RISK_LABELS, self._risks, _risk_queries(queries), strict=True):
+                yield Line("risk", label, format_number(value), sql)
         yield from metric_lines(
             ("not published", "as outliers", "suppressed"), ("not published", "for a NULL", "dropped:null")
         )
@@ -501,12 +500,32 @@ class Certificate:
     @cached_property
     def _risks(self) -> tuple[float, float]:
         """The share of records (persons) with a risk above 1/k, and the marketer risk, computed from the tables."""
-        sizes = self.recompute_queries(self.qualified_tables).class_sizes()
-        queries = self.recompute_queries(replace(self.qualified_tables, class_sizes=Sql("class_sizes")))
-        (risks,) = self.cursor.execute(
-            f"WITH class_sizes AS MATERIALIZED {sizes} SELECT ({queries.share_at_risk()}), ({queries.marketer_risk()})"
-        ).fetchall()
-        return float(risks[0]), float(risks[1])
+        steps, tables = self._grouped_once(with_records=False)
+        values = join_sql(f"({sql})" for sql in _risk_queries(self.recompute_queries(tables)))
+        ((share_at_risk, marketer_risk),) = self.cursor.execute(f"{steps}SELECT {values}").fetchall()
+        return float(share_at_risk), float(marketer_risk)
+
+    def _grouped_once(self, *, with_records: bool = True) -> tuple[str, TableLocations]:
+        """Return a WITH clause whose steps group the released rows, and the tables and steps that queries then read.
+
+        The rows are grouped once for all metrics: by all published values (`with_records`), and these groups by the
+        quasi-identifiers. The WITH clause is empty if persons are counted whom the tables do not show.
+        """
+        steps, tables = dict[str, Sql](), self.qualified_tables
+        if (stored := self.stored_groups([n for n, _ in (*self.shape.quasi, *self.shape.unchanged)])) is not None:
+            tables = replace(tables, record_groups=stored)
+        elif with_records and (groups := self.recompute_queries(tables).record_groups()) is not None:
+            steps["record_groups"], tables = groups, replace(tables, record_groups=Sql("record_groups"))
+        if (class_sizes := self.recompute_queries(tables).class_sizes()) is not None:
+            steps["class_sizes"], tables = class_sizes, replace(tables, class_sizes=Sql("class_sizes"))
+        clause = ", ".join(f"{name} AS MATERIALIZED {query}" for name, query in steps.items())
+        return f"WITH {clause} " if steps else "", tables
+
+    def stored_groups(self, columns: Collection[str]) -> Sql | None:
+        """Return a table of the distinct rows of the release (see `record_groups`); None if none has these columns."""
+        if not self.session.has_private_database:
+            return None
+        return record_groups.stored(self.cursor, self.entry, columns)
 
     def _pending_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the lines about deferred records, or none.
@@ -626,6 +645,14 @@ class Certificate:
         else:
             return Sql("")
         return join_sql(f"({join_sql(literal(v) for v in row)})" for row in self.cursor.execute(query).fetchall())
+
+
+_RISK_LABELS = ("prosecutor, share of records above 1/k", "marketer, average")
+
+
+def _risk_queries(queries: RecomputeQueries) -> tuple[Sql | None, Sql | None]:
+    """Return the SQL of the two risks of _RISK_LABELS."""
+    return queries.share_at_risk(), queries.marketer_risk()
 
 
 def format_number(value: float) -> str:

@@ -1,6 +1,6 @@
 """Plain SQL that recomputes the metrics of a release from its published tables; any DuckDB runs it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon.privacy_models import registry
@@ -96,6 +96,7 @@ class TableLocations:
         classes: The classes.
         members: A subquery for the version's rows of dbanon.membership: the class of each source record.
         class_sizes: A relation with the rows of `RecomputeQueries.class_sizes`, where these were computed already.
+        record_groups: A relation with the rows of `RecomputeQueries.record_groups`, where these were computed already.
     """
 
     release: Sql
@@ -103,6 +104,7 @@ class TableLocations:
     classes: Sql | None
     members: Sql | None = None
     class_sizes: Sql | None = None
+    record_groups: Sql | None = None
 
 
 SensitivePlaces = Callable[[ModelRequirement, str], Sql | None]
@@ -212,9 +214,8 @@ class RecomputeQueries:
             return self._homogeneous_share([c for c in self.columns.sensitive if detail in ("", c[0])])
         if base == "n_rare_values" and self.columns.persons is None:
             value = bytewise_column(*next(c for c in self.columns.sensitive if c[0] == detail))
-            return Sql(
-                f"SELECT count(*) FROM (SELECT count(*) AS size FROM {release} GROUP BY {value}) WHERE size < {k}"
-            )
+            value_counts = f"SELECT {self._count} AS size FROM {self._rows} GROUP BY {value}"
+            return Sql(f"SELECT count(*) FROM ({value_counts}) WHERE size < {k}")
         return None
 
     def _persons(self) -> Sql | None:
@@ -265,6 +266,33 @@ class RecomputeQueries:
             return self.locations.class_sizes
         return Sql(f"(SELECT count(*) AS records FROM {self.locations.release} GROUP BY {self._cells()})")
 
+    def record_groups(self) -> Sql | None:
+        """Return a SQL subquery with one row per distinct record: its published values, and how many records have them.
+
+        Queries that group the released rows by some of these values can group these fewer rows. Pseudonyms are omitted.
+        Returns None if persons are counted.
+        """
+        if self.columns.persons is not None:
+            return None
+        columns = (*self.columns.quasi, *self.columns.unchanged)
+        cells = join_sql(f"{bytewise_column(*c)} AS {identifier(c[0])}" for c in columns)
+        return Sql(f"(SELECT {cells}, count(*) AS {self._group_size} FROM {self.locations.release} GROUP BY ALL)")
+
+    @property
+    def _group_size(self) -> Sql:
+        """The column of `record_groups` with the number of records, quoted; no column of the release has the name."""
+        return group_size_column(self.columns.column_names)
+
+    @property
+    def _rows(self) -> Sql:
+        """The relation that is grouped: `record_groups`, if these were computed already, else the released rows."""
+        return self.locations.record_groups or self.locations.release
+
+    @property
+    def _count(self) -> Sql:
+        """SQL of the number of records in a group of `_rows`."""
+        return Sql("count(*)" if self.locations.record_groups is None else f"sum({self._group_size})::BIGINT")
+
     def _class_size_metric(self, expression: str) -> Sql | None:
         """Return the SQL of an expression over the rows of `class_sizes`; None if that is None."""
         class_sizes = self.locations.class_sizes or self.class_sizes()
@@ -278,7 +306,7 @@ class RecomputeQueries:
         """
         if self.columns.persons is None:
             class_sizes = (
-                f"SELECT count(*) AS records, count(*) AS size FROM {self.locations.release} GROUP BY {self._cells()}"
+                f"SELECT {self._count} AS records, {self._count} AS size FROM {self._rows} GROUP BY {self._cells()}"
             )
         elif self.columns.person_link is not None:
             persons = self._distinct_persons(self.columns.person_link)
@@ -303,9 +331,7 @@ class RecomputeQueries:
         if self.columns.persons is not None or not self.columns.unchanged:
             return None
         values = join_sql(bytewise_column(*c) for c in columns)
-        return Sql(
-            f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.locations.release} GROUP BY {values})"
-        )
+        return Sql(f"SELECT {expression} FROM (SELECT {self._count} AS size FROM {self._rows} GROUP BY {values})")
 
     def _classes_metric(self, expression: str) -> Sql | None:
         """Return the SQL of an expression over the table of classes, without its rows about suppressed records.
@@ -348,9 +374,9 @@ class RecomputeQueries:
         """
         values = [bytewise_column(*c) for c in columns]
         counts = join_sql(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
+        classes = f"{self._count} AS records, least({counts}) AS different FROM {self._rows} GROUP BY {self._cells()}"
         return Sql(
-            f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT count(*) AS "
-            f"records, least({counts}) AS different FROM {self.locations.release} GROUP BY {self._cells()})"
+            f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT {classes})"
         )
 
     # --- privacy models ------------------------------------------------------------------------------------------
@@ -385,7 +411,8 @@ class RecomputeQueries:
                 "publishing/certificate_model.sql",
                 part=join_sql([self._cells(), *others]),
                 value=value,
-                release=self.locations.release,
+                release=self._rows,
+                count=self._count,
                 file=demand.privacy_model.sql_file,
                 form=demand.form,
                 settings={name: Sql(repr(value)) for name, value in demand.settings.items()},
@@ -394,6 +421,11 @@ class RecomputeQueries:
                 cells=cells,
             ).strip()
         )
+
+
+def group_size_column(columns: Collection[str]) -> Sql:
+    """Return a name for the number of records in a group, quoted, that none of `columns` has."""
+    return identifier("records".ljust(1 + max(map(len, columns)), "_"))
 
 
 def bytewise_column(name: str, type_: str) -> Sql:

@@ -351,7 +351,8 @@ class _ReleaseWriter:
             OutputDiffersError: A file differs from the release.
         """
         with self._transaction() as certificate:
-            read = {ending: self._reads(ending) for ending in self._endings()}
+            groups = certificate.stored_groups(self._columns(""))
+            read = {ending: self._reads(ending, groups if ending == "" else None) for ending in self._endings()}
             lines = certificate.lines(TableLocations(read[""], read["_metrics"], read.get("_classes")))
             for ending in self._endings():
                 self._copy(Sql(f"SELECT {self._selected(ending)} FROM {self._in_order(ending)}"), drafts[ending])
@@ -376,14 +377,14 @@ class _ReleaseWriter:
                 )
 
     def _released_tables(self, certificate: Certificate) -> dict[str, read_back.ReleasedTable]:
-        """Return the tables of the release, with the hashes recorded when the gate had passed them.
+        """Return the tables of the release, with the hashes, if any, recorded when the gate had passed them.
 
         They are by the ending of the table's name: "", "_metrics" and, if it is wanted, "_classes".
         """
-        stored_hashes = dict(certificate.row["hashes"])
+        stored_hashes = dict(certificate.row["hashes"] or {})
         return {
             ending: read_back.ReleasedTable(
-                self.cursor, self.entry.table(ending), self._columns(ending), stored_hashes[ending]
+                self.cursor, self.entry.table(ending), self._columns(ending), stored_hashes.get(ending)
             )
             for ending in self._endings()
         }
@@ -435,10 +436,15 @@ class _ReleaseWriter:
         return ["", "_metrics", *(["_classes"] if self.files.classes else [])]
 
     def _in_order(self, table_suffix: str) -> Sql:
-        """Return a table of the release with an ORDER BY that keeps the order of its rows.
+        """Return a table of the release with an ORDER BY that keeps the order of its rows, if one is needed.
 
-        `table_suffix` is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        CSV has no groups of rows that depend on how DuckDB reads the table, so rows are not sorted if DuckDB keeps
+        their order. `table_suffix` is the ending of the table's name after that of the release: "", "_metrics" or
+        "_classes".
         """
+        setting = "SELECT system.main.current_setting('preserve_insertion_order')"
+        if self.files.form == ".csv" and self.cursor.execute(setting).fetchall()[0][0]:
+            return self.entry.table(table_suffix)
         return written_columns.in_order(self.entry.table(table_suffix), self._columns(table_suffix))
 
     def _copy(self, query: Sql, draft: Path) -> None:
@@ -446,16 +452,19 @@ class _ReleaseWriter:
         form = "FORMAT csv, HEADER" if self.files.form == ".csv" else "FORMAT parquet"
         self.cursor.execute(f"COPY ({query}) TO {text(str(draft.absolute()))} ({form})")
 
-    def _reads(self, table_suffix: str) -> Sql:
+    def _reads(self, table_suffix: str, groups: Sql | None = None) -> Sql:
         """Return the relation with which a recipient reads a table's file in the folder of the release.
 
-        For CSV, it restores the columns that contain escaped formulas; the table is read to find them. `table_suffix`
-        is the ending of the table's name after that of the release: "", "_metrics" or "_classes".
+        For CSV, it restores the columns that contain escaped formulas; the table is read to find them.
+
+        Args:
+            table_suffix: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
+            groups: A table of the distinct rows of the table (see `record_groups`), if there is one.
         """
         name = self.files.final[table_suffix].name
         if self.files.form == ".parquet":
             return Sql(f"read_parquet({text(names.escape_glob(name))})")
-        with_formulas = self._csv(self._columns(table_suffix)).with_formulas(self.entry.table(table_suffix))
+        with_formulas = self._csv(self._columns(table_suffix)).with_formulas(groups or self.entry.table(table_suffix))
         escaped = []
         if with_formulas is not None:
             result = self.cursor.execute(with_formulas)

@@ -93,8 +93,7 @@ class CsvColumns:
         Returns None if there are no text columns, or if formulas are not escaped.
         """
         conditions = [
-            f"coalesce(bool_or({self._cell(name)} <> CAST({identifier(name)} AS VARCHAR)), false) AS {identifier(name)}"
-            for name in self._texts()
+            f"coalesce(bool_or({self._is_escaped_cell(name)}), false) AS {identifier(name)}" for name in self._texts()
         ]
         return Sql(f"SELECT {join_sql(conditions)} FROM {relation}") if conditions else None
 
@@ -132,3 +131,8 @@ class CsvColumns:
         if escaped is not None and name not in escaped:
             return Sql(f"CAST({column} AS VARCHAR)")
         return csv_formulas.escape_sql(f"CAST({column} AS VARCHAR)", is_quasi=name in self.quasi)
+
+    def _is_escaped_cell(self, name: str) -> Sql:
+        """Return SQL of whether a text column is escaped in a row."""
+        column = plain_column(name, self.types[name])
+        return csv_formulas.is_escaped_sql(f"CAST({column} AS VARCHAR)", is_quasi=name in self.quasi)

@@ -4,17 +4,27 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.ledger.releases import LedgerEntry
+from dbanon.publishing import record_groups
 from dbanon.release.plan import metrics, plan
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.source import catalog
 from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql
 
 
-def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSpec) -> None:
+def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, is_private: bool = False) -> None:
     """Compare the tables of a version, in the transaction that created them, with what the release gate passed.
 
     The values and counts of each class are not compared here, but with the membership
     (`views/unchanged_source_check.sql`).
+
+    Args:
+        function: The called function, for messages.
+        cursor: A cursor within the transaction.
+        entry: The version.
+        spec: Its release spec.
+        is_private: Whether only this process can read the database, which then has the distinct rows of the release
+            (see `record_groups`).
 
     Raises:
         OutputDiffersError: Rows are not ordered by class and unchanged values, the table of classes shows other values
@@ -22,12 +32,15 @@ def check_tables(function: str, cursor: Any, entry: LedgerEntry, spec: ReleaseSp
 
     O(rows) time.
     """
+    columns = catalog.columns_of(cursor, (entry.database, entry.schema, entry.name))
+    groups = record_groups.stored(cursor, entry, columns) if is_private else None
     misplaced, other_classes = cursor.execute(
         plan.fill_release_template(
             "publishing/misplaced_values.sql",
             spec,
             version=entry.table(),
             classes=entry.table("_classes"),
+            groups=groups or entry.table(),
             nulls=None,
             suppress=None,
         )

@@ -120,11 +120,27 @@ def escape_sql(value: str, *, is_quasi: bool = False) -> Sql:
         value: SQL of the text.
         is_quasi: The expression is a generalized column, in which negative numbers are not escaped.
     """
-    number = f" AND NOT system.main.regexp_full_match({value}, {text(_NEGATIVE_NUMBER)})" if is_quasi else ""
-    start = f"system.main.regexp_matches({value}, {text('^' + _FORMULA_START_SQL)})"
     return Sql(
-        f"CASE WHEN {_other_start_sql(value)} THEN {value} WHEN {start}{number} THEN '''' || {value} ELSE {value} END"
+        f"CASE WHEN {_other_start_sql(value)} THEN {value} WHEN {_formula_sql(value, is_quasi)} "
+        f"THEN '''' || {value} ELSE {value} END"
     )
+
+
+def is_escaped_sql(value: str, *, is_quasi: bool = False) -> Sql:
+    """Return a SQL condition that `escape_sql` changes a VARCHAR expression; it is true or false, also for NULL.
+
+    Args:
+        value: SQL of the text.
+        is_quasi: The expression is a generalized column, in which negative numbers are not escaped.
+    """
+    is_formula = _formula_sql(value, is_quasi)
+    return Sql(f"CASE WHEN {_other_start_sql(value)} THEN false WHEN {is_formula} THEN true ELSE false END")
+
+
+def _formula_sql(value: str, is_quasi: bool) -> str:
+    """Return a SQL condition that a VARCHAR expression is escaped; see `escape_sql` for the parameters."""
+    number = f" AND NOT system.main.regexp_full_match({value}, {text(_NEGATIVE_NUMBER)})" if is_quasi else ""
+    return f"system.main.regexp_matches({value}, {text('^' + _FORMULA_START_SQL)}){number}"
 
 
 def _other_start_sql(value: str) -> str:

@@ -96,7 +96,7 @@ class Session:
     """Receives what the session plans, as far as someone asks for it."""
     has_private_database: bool = False
     """Whether the database is in memory and only for one release, which becomes files. Such a release gets no
-    membership, and its tables are not compared with their hashes before they are written.
+    membership and no hashes of its tables: these are compared with the written files value by value.
     """
     search: TimedSearch | None = None
     """If set, algorithms improve classes until its time limit."""

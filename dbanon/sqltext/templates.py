@@ -152,9 +152,17 @@ def _template_values(values: Mapping[str, object]) -> dict[str, object]:
 def _template_from_text(environment: jinja2.Environment, source: str) -> jinja2.Template:
     """Return the compiled template of a source text; the last 256 are cached.
 
-    Jinja caches only templates that it loads by name.
+    Jinja caches only templates that it loads by name. Here the source text is the name in the cache on disk.
     """
-    return environment.from_string(_keep_line_ends(source))
+    lines = _keep_line_ends(source)
+    cache = environment.bytecode_cache
+    if cache is None:
+        return environment.from_string(lines)
+    bucket = cache.get_bucket(environment, lines, None, lines)
+    if bucket.code is None:
+        bucket.code = environment.compile(lines)
+        cache.set_bucket(bucket)
+    return environment.template_class.from_code(environment, bucket.code, environment.make_globals(None))
 
 
 def _make_printable(value: Any) -> Any:

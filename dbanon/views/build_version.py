@@ -20,7 +20,7 @@ from dbanon.ledger.composition import linked_versions, overlap, version_differen
 from dbanon.ledger.people import disjoint_sources, recognized_people, unknown_sources
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.privacy_models import registry
-from dbanon.publishing import postgres_delivery, written_tables
+from dbanon.publishing import postgres_delivery, record_groups, written_tables
 from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
@@ -126,7 +126,7 @@ def _create_version(
     spec = resolve.with_person_key(spec, entry.person_key)
     source: str | None = version_state.source_state(cursor, spec) if version_options.with_members else None
     metrics = _write_tables(cursor, entry, spec, version_options.with_members)
-    written_tables.check_tables(version_options.function, cursor, entry, spec)
+    written_tables.check_tables(version_options.function, cursor, entry, spec, not version_options.with_members)
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
     others = [r.other for r in recognized if not r.are_others]
@@ -233,6 +233,7 @@ def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, with_membe
         if with_members:
             _insert_members(cursor, entry, statements["membership"])
     if not with_members:
+        record_groups.store(cursor, entry)
         return metrics
     _check_unchanged_source(cursor, entry, spec, metrics)
     if spec.version_constraints.withheld_members is not None:
@@ -420,12 +421,13 @@ def _insert_ledger_row(
         counts = zip(("waiting", "waiting_persons"), deferred_records.count_deferred(cursor, entry), strict=True)
         row |= {name: literal(count) for name, count in counts if count is not None}
     hashed_columns = join_sql(f"{row[c]} AS {identifier(c)}" for c in ledger_hashes.LEDGER_COLUMNS)
-    hashes = ledger_hashes.hash_tables(cursor, entry) | {
-        "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {hashed_columns})"))
-    }
-    if source is not None:
-        hashes[version_state.STATE] = version_state.state_hash(cursor, entry, library_versions(), source)
-    row["hashes"] = map_literal({k: text(v) for k, v in hashes.items()}, "VARCHAR")
+    if version_options.with_members:  # no other process can change the tables of a release for files
+        hashes = ledger_hashes.hash_tables(cursor, entry) | {
+            "ledger": ledger_hashes.hash_ledger_row(cursor, entry.database, Sql(f"(SELECT {hashed_columns})"))
+        }
+        if source is not None:
+            hashes[version_state.STATE] = version_state.state_hash(cursor, entry, library_versions(), source)
+        row["hashes"] = map_literal({k: text(v) for k, v in hashes.items()}, "VARCHAR")
     columns = join_sql(identifier(c) for c in row)
     cursor.execute(
         f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {join_sql(row.values())}"

@@ -3,7 +3,7 @@
 WITH
 -- One row per class and sensitive value: how many rows.
 class_values AS (
-    SELECT row({{ part }}) AS class_id, {{ value }} AS value, count(*) AS size FROM {{ release }} GROUP BY ALL
+    SELECT row({{ part }}) AS class_id, {{ value }} AS value, {{ count }} AS size FROM {{ release }} GROUP BY ALL
 ),
 -- One row per class: its size.
 class_sizes AS (SELECT class_id, sum(size)::BIGINT AS size FROM class_values GROUP BY class_id),

@@ -15,7 +15,7 @@ released_rows AS (
     ) AS ordering_values
     FROM {{ version }}
 ),
-{% for relation, table in (('released_classes', version), ('listed_classes', classes)) %}
+{% for relation, table in (('released_classes', groups), ('listed_classes', classes)) %}
 -- One row per class: its published values in the {{ sql('release' if loop.first else 'table of classes') }}.
 {{ sql(relation) }} AS MATERIALIZED (
     SELECT{{ sql(' DISTINCT') if loop.first }}

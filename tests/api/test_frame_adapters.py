@@ -16,7 +16,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
-from dbanon.api import frame_adapters, frame_dtypes
+from dbanon.api import duckdb_relations, frame_adapters, frame_dtypes
 
 COUNT = 12
 AGES = list(range(20, 20 + COUNT))
@@ -293,3 +293,28 @@ def test_unused_frame_libraries_are_not_imported() -> None:
         "assert not {'polars', 'ibis', 'narwhals', 'IPython'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {
+            "text": pa.array(["ä", None, "", "x'\n"]),
+            "number": pa.array([1, None, 3, 4]),
+            "none": pa.nulls(4, pa.string()),
+        },
+        {"only": pa.array(["a", "b"]), "texts": pa.array([None, "c"]), "empty": pa.array(["", ""])},
+        {"text": pa.array([], pa.string()), "day": pa.array([], pa.date32())},
+        {
+            "nested": pa.array([["a"], None]),
+            "bytes": pa.array([b"1", None]),
+            "long": pa.array(["q", None], pa.large_string()),
+        },
+    ],
+)
+def test_dataframe_from_arrow_equals_that_of_duckdb(columns: dict[str, pa.Array]) -> None:
+    table = pa.concat_tables([pa.table(columns), pa.table(columns).slice(1), pa.table(columns).slice(0, 0)])
+    ours = duckdb_relations.dataframe_from_arrow(table)
+    theirs = duckdb_relations.relation_from_arrow(table).df()
+    pd.testing.assert_frame_equal(ours, theirs)
+    assert [type(ours[name].array) for name in ours] == [type(theirs[name].array) for name in theirs]

@@ -20,6 +20,7 @@ from dbanon.publishing import certificate as certificates, release_files as hand
 from dbanon.publishing.certificate import Certificate
 from dbanon.publishing.written_tables import withheld_metrics
 from dbanon.release.plan import plan
+from dbanon.runtime import session
 from dbanon.sqltext.quote import Sql
 
 TARGETS = ("out.csv", "out.parquet", "out.duckdb", "folder/")
@@ -66,6 +67,44 @@ def test_published_file_with_different_rows_removed(
         OutputDiffersError, match="was read again after writing and differs from what the release gate passed"
     ):
         dbanon.publish(clinic, "safe", f"{tmp_path}/{target}")
+    assert list(tmp_path.iterdir()) == []
+
+
+FAULTS_WITHOUT_HASHES = FAULTS | {
+    "rows of NULL after the last": lambda query: Sql(
+        f"FROM ({query}) UNION ALL SELECT NULL AS age, NULL AS disease, NULL AS class_id FROM range(2)"
+    ),
+    "another case": lambda query: Sql(f"SELECT * REPLACE (lower(disease) AS disease) FROM ({query})"),
+    "a text for a number": lambda query: Sql(f"SELECT * REPLACE ('x' AS class_id) FROM ({query})"),
+    "an apostrophe more": lambda query: Sql(f"SELECT * REPLACE (chr(39) || disease AS disease) FROM ({query})"),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS[:2])
+@pytest.mark.parametrize("fault", [*FAULTS_WITHOUT_HASHES, None])
+def test_file_with_different_rows_removed_without_stored_hashes(
+    fault: str | None, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables that only this process can read have no hashes: the file is compared with the table itself."""
+
+    def copy_faulty_rows(self: Any, query: Sql, draft: Path) -> None:
+        is_release = fault is not None and '."safe"' in query
+        COPIED(self, FAULTS_WITHOUT_HASHES[fault or ""](query) if is_release else query, draft)
+
+    monkeypatch.setattr(handouts._ReleaseWriter, "_copy", copy_faulty_rows)
+    with dbanon.connect() as con:
+        session.find_session(con.raw).has_private_database = True
+        con.execute(
+            "CREATE TABLE visits AS SELECT 20 + i % 20 AS age, ['Flu', 'HIV', NULL, '=1', chr(39) || '=2', "
+            "'a\"b,c' || chr(10)][1 + i % 6] AS disease FROM range(60) AS r (i)"
+        )
+        dbanon.create_release(con, "safe", "mondrian", "visits", k=5, qi=["age"], sensitive=["disease"])
+        assert con.execute("SELECT hashes FROM dbanon.release").fetchall() == [(None,)]
+        if fault is None:
+            dbanon.publish(con, "safe", tmp_path / target)
+            return
+        with pytest.raises(OutputDiffersError, match="differs from what the release gate passed"):
+            dbanon.publish(con, "safe", tmp_path / target)
     assert list(tmp_path.iterdir()) == []
 
 

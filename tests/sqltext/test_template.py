@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+
+from dbanon.sqltext import templates
 from dbanon.sqltext.qualify_builtins import qualify_builtins, strip_blank_lines
 from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.templates import fill_text
@@ -46,3 +53,14 @@ def test_comments_and_blank_lines_removed_outside_quotes() -> None:
 def test_brackets_of_distinct_on_are_no_row() -> None:
     query = "SELECT DISTINCT ON (a, b) c, (a, b) FROM t"
     assert qualify_builtins(query) == "SELECT DISTINCT ON (a, b) c, system.main.row(a, b) FROM t"
+
+
+def test_template_from_text_is_compiled_once_on_disk(tmp_path: Path) -> None:
+    environment: Any = templates._templates().overlay(bytecode_cache=jinja2.FileSystemBytecodeCache(str(tmp_path)))
+    source = "SELECT {{ value }}{% if value %}\n{% endif %} -- of the test"
+    compiled = templates._template_from_text.__wrapped__(environment, source)
+    files = list(tmp_path.iterdir())
+    environment.compile = lambda *arguments, **options: pytest.fail("compiled again")
+    again = templates._template_from_text.__wrapped__(environment, source)
+    assert len(files) == 1 and list(tmp_path.iterdir()) == files
+    assert compiled.render(value=7) == again.render(value=7) == "SELECT 7\n -- of the test"

@@ -11,8 +11,8 @@ from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 _CSV_ENDINGS = ("csv", "tsv", "txt")
 
 
-def row_relation(connection: Any, path: Path) -> Sql:
-    """Return the SQL expression, to be used after FROM, that reads the rows of a file.
+def corrected_relation(connection: Any, path: Path, table: Sql | str) -> Sql | None:
+    """Return the SQL expression that reads a file with texts in place of truth values; None if it has no such column.
 
     A column of a CSV file that DuckDB reads as BOOLEAN is read as text if its name says a category, as `sex` does, or
     if its texts are single letters: F and T are then published as they are, and not as false and true.
@@ -20,14 +20,15 @@ def row_relation(connection: Any, path: Path) -> Sql:
     Args:
         connection: A DuckDB connection.
         path: The file.
+        table: SQL of the name of a table with its rows, as DuckDB reads them.
     """
-    relation = input_files.file_relation(str(path))
     if names.file_ending(str(path)) not in _CSV_ENDINGS:
-        return relation
-    described = connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").fetchall()
-    booleans = [name for name, type_ in described if type_ == "BOOLEAN"]
+        return None
+    columns = connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})").fetchall()
+    booleans = [name for name, type_ in columns if type_ == "BOOLEAN"]
     if not booleans:
-        return relation
+        return None
+    relation = input_files.file_relation(str(path))
     as_texts = _with_text_columns(relation, booleans)
     has_letters = join_sql(
         f"coalesce(system.main.bool_or(system.main.length({identifier(name)}) = 1), false)" for name in booleans
@@ -35,7 +36,7 @@ def row_relation(connection: Any, path: Path) -> Sql:
     letter_flags = connection.execute(f"SELECT {has_letters} FROM {as_texts}").fetchall()[0]
     flagged_names = zip(booleans, letter_flags, strict=True)
     texts = [name for name, has_letter in flagged_names if has_letter or is_category_name(name)]
-    return _with_text_columns(relation, texts) if texts else relation
+    return _with_text_columns(relation, texts) if texts else None
 
 
 def _with_text_columns(relation: Sql, columns: list[str]) -> Sql:

@@ -234,9 +234,10 @@ def create_table(con: Any, table: Sql | str, file: Path) -> None:
     import duckdb
 
     try:
-        con.duckdb_connection.execute(
-            f"CREATE TABLE {table} AS FROM {boolean_texts.row_relation(con.duckdb_connection, file)}"
-        )
+        con.duckdb_connection.execute(f"CREATE TABLE {table} AS FROM {input_files.file_relation(str(file))}")
+        corrected = boolean_texts.corrected_relation(con.duckdb_connection, file, table)
+        if corrected is not None:
+            con.duckdb_connection.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {corrected}")
     except duckdb.Error:
         with con.duckdb_connection.cursor() as cursor:
             reason = csv_lines.rejected_lines(str(file), cursor)

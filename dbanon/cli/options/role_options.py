@@ -323,16 +323,18 @@ def _stored_file(con: Any, column: str, file: str) -> str:
     The name is made of the column and the name of the file.
     """
     from dbanon.policy.hierarchies.store import load_hierarchy
+    from dbanon.runtime import session
     from dbanon.source import catalog
 
-    stored_names: Collection[str] = catalog.stored_hierarchies(con, catalog.SearchPath.from_connection(con).database)
+    raw = session.plain_connection(con)
+    stored_names: Collection[str] = catalog.stored_hierarchies(raw, catalog.SearchPath.from_connection(raw).database)
     first_name = f"{column} of {Path(file).name}"
     name = next(
         n
         for n in itertools.chain([first_name], (f"{first_name} {i}" for i in itertools.count(2)))
         if n not in stored_names
     )
-    load_hierarchy(con, name, file)
+    load_hierarchy(raw, name, file)
     return name
 
 
@@ -341,12 +343,14 @@ def with_stored_files(con: Any, parameters: Mapping[str, Any]) -> dict[str, Any]
 
     A name that is already stored is kept, even if it looks like a file.
     """
+    from dbanon.runtime import session
     from dbanon.source import catalog
 
     hierarchies = parameters.get("hierarchies")
     if not isinstance(hierarchies, Mapping):
         return dict(parameters)
-    stored = catalog.stored_hierarchies(con, catalog.SearchPath.from_connection(con).database)
+    raw = session.plain_connection(con)
+    stored = catalog.stored_hierarchies(raw, catalog.SearchPath.from_connection(raw).database)
     hierarchy_names = {
         column: _stored_file(con, column, name) if _is_file(name) and name not in stored else name
         for column, name in hierarchies.items()

@@ -223,7 +223,10 @@ def show_progress(quiet: bool) -> Iterator[Any]:
     time that a kernel is compiled, a message is printed on stderr, also if it is no terminal. With `quiet` nothing is
     shown.
     """
-    from rich.console import Console
+    if quiet:
+        yield lambda what, fraction_done=None: None
+        return
+    from rich.console import Console  # slow to import
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -231,14 +234,14 @@ def show_progress(quiet: bool) -> Iterator[Any]:
 
     def compiles(kernel: str) -> None:
         """Note a compiled kernel, and show how many there are; print a message the first time."""
-        if not compiled and not quiet:
+        if not compiled:
             console.print(COMPILING_MESSAGE)
         compiled.append(kernel)
         bar.update(bar.task_ids[0], description=compiling_text(len(compiled)).capitalize())
 
     bar = Progress(
         BarColumn(BAR_WIDTH), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
-        disable=quiet or not console.is_terminal,
+        disable=not console.is_terminal,
     )  # fmt: skip
     with bar, compile_events.listen(compiles):
         task = bar.add_task("", total=None)

@@ -1,9 +1,13 @@
 """The message and the progress bar while kernels are compiled, which makes the first call slow."""
 
-import threading
+from __future__ import annotations
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 COMPILING_MESSAGE = "Compiling the algorithm, once after installation (dbanon warmup compiles all)."
 
@@ -21,6 +25,8 @@ def compiling_text(n_kernels: int) -> str:
 
 def statement_progress(console: Console) -> Progress:
     """Return a line with a bar and a text, which is drawn only when it is updated, and erased at the end."""
+    from rich.progress import BarColumn, Progress, TextColumn  # slow to import
+
     return Progress(
         BarColumn(BAR_WIDTH), TextColumn("{task.description}"), console=console, auto_refresh=False, transient=True,
         redirect_stdout=False, redirect_stderr=False,
@@ -47,6 +53,8 @@ class ServerCompilation:
 
     def report(self, kernel: str) -> None:
         """Show that one more kernel is being compiled."""
+        from rich.progress import BarColumn, Progress, TextColumn
+
         with self._lock:
             if not self._n_kernels:
                 self._console.print(COMPILING_MESSAGE, soft_wrap=True)
