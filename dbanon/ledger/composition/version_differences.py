@@ -357,7 +357,7 @@ def _find_small_differences(
             who=group.identity,
             alike=group.identity if by_identity else _record_identity(entry, spec, group),
             last=last,
-            chunks=[{"first": start, "last": min(start + _BITS, last) - 1} for start in range(0, last, _BITS)],
+            chunks=[_chunk(start, min(start + _BITS, last)) for start in range(0, last, _BITS)],
             refined=by_class,
             exact=group.is_exact,
             known=_live_tables(cursor, entry, group, old_suffix),
@@ -378,6 +378,11 @@ def _find_small_differences(
             versions_with = tuple(o for o in others if (o in with_records) != is_new)
             differences.append(SmallDifference(kind, versions_with, is_new, n_sets, n_people, tuple(missed_parameters)))
     return differences
+
+
+def _chunk(start: int, stop: int) -> dict[str, Any]:
+    """Return the first and last of the versions `start` to `stop` - 1, and SQL of a number with a bit for each."""
+    return {"first": start, "last": stop - 1, "mask": Sql(f"{(1 << (stop - start)) - 1}::BIGINT")}
 
 
 def _members_sql(version: LedgerEntry) -> Sql:

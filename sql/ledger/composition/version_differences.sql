@@ -20,6 +20,9 @@
 {% macro before() -%}
 {% for c in chunks %}before{{ loop.index0 }}, {% endfor %}
 {%- endmacro %}
+{% macro masks() -%}
+{% for c in chunks %}{{ c.mask }}, {% endfor %}
+{%- endmacro %}
 {% macro is_in_earlier_versions() -%}
 ({% for c in chunks %}before{{ loop.index0 }} <> 0{{ sql(' OR ') if not loop.last }}{% endfor %})
 {%- endmacro %}
@@ -38,8 +41,15 @@
         {% endfor %}
         max(CASE WHEN version = {{ last }} THEN class_id END) AS new_class
 {%- endmacro %}
+{#- The sets in which records are compared besides `whole`: their kind, and the column that numbers them. -#}
+{% set kinds = (('linked', 'component'),) if linked else (('label', 'label_hash'), ('lineage', 'lineage')) %}
+{#- The records of value_counts or version_values with an identity and a value of which something has changed. -#}
+{% macro changed(join, identity) -%}
+{{ join }} JOIN changed_values AS c
+        ON c.{{ identity }} IS NOT DISTINCT FROM v.{{ identity }} AND c.value_hash IS NOT DISTINCT FROM v.value_hash
+{%- endmacro %}
 WITH RECURSIVE
--- One row per version, person, class and published value: how many records.
+-- One row per version, person, class and published value, as it is stored: how many records.
 version_values AS MATERIALIZED (
     {% for v in versions %}
     {% if not loop.first %}
@@ -56,7 +66,7 @@ version_values AS MATERIALIZED (
         {% if linked %}
         component,
         {% endif %}
-        sum(records)::BIGINT AS records
+        records
     FROM {{ v.members }}
     {% if linked %}
     LEFT JOIN (
@@ -64,10 +74,33 @@ version_values AS MATERIALIZED (
     ) USING (class_id)
     {% endif %}
     WHERE class_id IS NOT NULL
-    GROUP BY ALL
     {% endfor %}
 ),
--- One row per set, version and record value: how many records, and how many equal ones come before them.
+{% if not refined %}
+-- One row per person, published value and the sets that have it: whether every version has it once, with the same number
+-- of records. Then these records have the same signature in every set.
+value_counts AS MATERIALIZED (
+    SELECT
+        person_identity, record_identity, value_hash{% for _, id in kinds %}, {{ sql(id) }}{% endfor %}, \
+        any_value(records) AS records,
+        count(*) = {{ last + 1 }} AND max(version) = {{ last }} AND min(records) = max(records)
+        {% for c in chunks %}
+            AND bit_or(CASE
+                WHEN version BETWEEN {{ c.first }} AND {{ c.last }} THEN 1::BIGINT << (version - {{ c.first }})::BIGINT
+                ELSE 0::BIGINT
+            END) = {{ c.mask }}
+        {% endfor %}
+        AS is_unchanged
+    FROM version_values
+    GROUP BY person_identity, record_identity, value_hash{% for _, id in kinds %}, {{ sql(id) }}{% endfor +%}
+),
+-- One row per person, record and published value of which something has changed.
+changed_values AS MATERIALIZED (
+    SELECT DISTINCT person_identity, record_identity, value_hash FROM value_counts WHERE NOT is_unchanged
+),
+{% endif %}
+-- One row per set, version and record value: how many records, and how many equal ones come before them. Values that no
+-- version has changed are not among them.
 set_values AS MATERIALIZED (
     {% if refined %}
     SELECT
@@ -83,14 +116,15 @@ set_values AS MATERIALIZED (
     SELECT
         'whole' AS kind, 0::HUGEINT AS set_id, version, person_identity AS record_identity, value_hash, 0 AS class_id,
         sum(records)::BIGINT AS records, 0 AS start
-    FROM version_values
+    FROM version_values AS v
+    {{ changed(sql('SEMI'), sql('person_identity')) }}
     GROUP BY version, person_identity, value_hash
-    {% set kinds = (('linked', 'component'),) if linked else (('label', 'label_hash'), ('lineage', 'lineage')) %}
     {% for kind, id in kinds %}
     UNION ALL
     SELECT
         '{{ sql(kind) }}', {{ sql(id) }}::HUGEINT, version, record_identity, value_hash, 0, sum(records)::BIGINT, 0
-    FROM version_values
+    FROM version_values AS v
+    {{ changed(sql('SEMI'), sql('record_identity')) }}
     WHERE {{ sql(id) }} IN (SELECT {{ sql(id) }} FROM version_values WHERE version = {{ last }})
         AND {{ sql(id) }} IN (SELECT {{ sql(id) }} FROM version_values WHERE version < {{ last }})
     GROUP BY version, record_identity, value_hash, {{ sql(id) }}
@@ -122,6 +156,26 @@ record_signatures AS MATERIALIZED (
             AND v.record_identity IS NOT DISTINCT FROM s.record_identity
     )
     GROUP BY kind, set_id, record_identity, value_hash, layer
+    {% if not refined %}
+    UNION ALL
+    {# Unchanged records are in every version. Only a set that lost records can split the atom that they are in. #}
+    SELECT
+        'whole', {{ sql('v.person_identity') if person else sql('NULL') }}, value_hash, 0::HUGEINT, {{ masks() }}0, \
+        sum(records)::BIGINT
+    FROM value_counts AS v
+    {{ changed(sql('ANTI'), sql('person_identity')) }}
+    GROUP BY ALL
+    {% for kind, id in kinds %}
+    UNION ALL
+    SELECT
+        '{{ sql(kind) }}', {{ sql('v.record_identity') if person else sql('NULL') }}, value_hash, \
+        {{ sql(id) }}::HUGEINT, {{ masks() }}0, sum(records)::BIGINT
+    FROM value_counts AS v
+    {{ changed(sql('ANTI'), sql('record_identity')) }}
+    WHERE {{ sql(id) }} IN (SELECT {{ sql(id) }} FROM value_counts WHERE NOT is_unchanged)
+    GROUP BY ALL
+    {% endfor %}
+    {% endif %}
 ),
 -- One row per atom: whether the new version splits it.
 atoms AS (
