@@ -20,6 +20,6 @@ FROM (
             FILTER (WHERE c.filled > 0), 0.0) AS share
     FROM (SELECT *, total::DOUBLE / filled AS mean, variation / filled AS variance \
         FROM dispersions WHERE level = 'all' AND variation > 0) AS w
-    JOIN (SELECT *, total::DOUBLE / filled AS mean FROM dispersions WHERE level = 'class') AS c USING (attribute)
+    LEFT JOIN (SELECT *, total::DOUBLE / filled AS mean FROM dispersions WHERE level = 'class') AS c USING (attribute)
     GROUP BY attribute
 )

@@ -3,6 +3,12 @@
     sums are exact integers and do not depend on order. -#}
 {%- from 'release/plan/number_column.sql' import gap with context -%}
 {%- from 'release/plan/column_rows.sql' import column_numbers, derived_list -%}
+{#- The columns, as attribute, and whether records differ in each. If none has a value, they do not. -#}
+{% macro varied_columns(condition) -%}
+{{ column_numbers(quasi) }} AS attribute, unnest([{% for q in quasi %}\
+                {{ condition|filled(low='low'|of(q), high='high'|of(q), filled='filled'|of(q)) }}\
+                {{ sql(', ') if not loop.last }}{% endfor %}]) AS is_varied
+{%- endmacro %}
 {% set numbers = quasi|selectattr('is_number')|list %}
 {% if numbers %}
 -- One row per number column (attribute) and code: the distance from the column's least value in whole steps, how many
@@ -38,19 +44,36 @@ number_steps AS MATERIALIZED (
     )
 ),
 {% endif %}
--- One row per part of a group and quasi-identifier (attribute): its cluster, its class, its code, its size.
-part_codes AS MATERIALIZED (
-    SELECT p.cluster, g.class_id, p.last - p.first + 1 AS size, {{ column_numbers(quasi) }} AS attribute, \
-        unnest({{ derived_list(quasi, sql('e.'), 'code') }}) AS code
-    FROM cluster_parts AS p
-    JOIN cluster_spans AS c USING (cluster)
-    JOIN generalized_spans AS g USING (span)
-    JOIN code_groups AS e USING (gid)
+-- One row per class and quasi-identifier (attribute) in which its records differ: equal records have no dispersion.
+varied_columns AS MATERIALIZED (
+    SELECT class_id, attribute
+    FROM (
+        SELECT g.class_id, {{ varied_columns(sql('sum(x.{filled}) > 0 \
+            AND (min(x.{low}) <> max(x.{high}) OR sum(x.{filled}) < sum(x.size))')) }}
+        FROM generalized_spans AS g
+        JOIN span_ranges AS x USING (span)
+        GROUP BY g.class_id
+    )
+    WHERE is_varied
 ),
--- One row per level (cluster, class, all records), group of records at this level (id) and quasi-identifier: how many
--- records have a value (filled), the least of a number, and the sum of its squared distances to their mean (variation);
--- the square error, over the range of a number, or the number of records without the most frequent category. In a group
--- with NULLs and values, each record counts 1.
+-- One row per part of a group and such a quasi-identifier: its cluster, its class, its code, its size.
+part_codes AS MATERIALIZED (
+    SELECT p.*
+    FROM (
+        SELECT p.cluster, g.span, g.class_id, p.last - p.first + 1 AS size, {{ column_numbers(quasi) }} AS attribute, \
+            unnest({{ derived_list(quasi, sql('e.'), 'code') }}) AS code
+        FROM cluster_parts AS p
+        JOIN cluster_spans AS c USING (cluster)
+        JOIN generalized_spans AS g USING (span)
+        JOIN code_groups AS e USING (gid)
+        WHERE g.class_id IN (SELECT class_id FROM varied_columns)
+    ) AS p
+    SEMI JOIN varied_columns AS v ON v.class_id = p.class_id AND v.attribute = p.attribute
+),
+-- One row per level (cluster, class, all records), group of records at this level (id) and quasi-identifier in which
+-- they differ (for all records: per number): how many records have a value (filled), the least of a number, and the sum
+-- of its squared distances to their mean (variation); the square error, over the range of a number, or the number of
+-- records without the most frequent category. In a group with NULLs and values, each record counts 1.
 dispersions AS MATERIALIZED (
     SELECT *, CASE WHEN filled = 0 THEN 0 WHEN filled < size THEN size \
         {% if numbers %}WHEN steps IS NOT NULL THEN variation / (steps * steps) {% endif %}ELSE size - most END AS error
@@ -67,12 +90,27 @@ dispersions AS MATERIALIZED (
                 any_value(steps) AS steps, min(step) AS least, sum(size * step) AS total, \
                 sum(size * step * step) AS squares{% endif +%}
             FROM (
-                SELECT 'cluster' AS level, cluster AS id, attribute, code, sum(size) AS size FROM part_codes \
-                    GROUP BY ALL
+                SELECT 'cluster' AS level, p.cluster AS id, p.attribute, p.code, sum(p.size) AS size
+                FROM part_codes AS p
+                SEMI JOIN (
+                    SELECT span, {{ varied_columns(sql('{filled} > 0 AND ({low} <> {high} OR {filled} < size)')) }}
+                    FROM span_ranges
+                ) AS s ON s.span = p.span AND s.attribute = p.attribute AND s.is_varied
+                GROUP BY ALL
                 UNION ALL
                 SELECT 'class', class_id, attribute, code, sum(size) FROM part_codes GROUP BY ALL
+                {% if numbers %}
                 UNION ALL
-                SELECT 'all', 0, attribute, code, sum(size) FROM part_codes GROUP BY ALL
+                SELECT 'all', 0, attribute, code, sum(size)
+                FROM (
+                    SELECT p.last - p.first + 1 AS size, {{ column_numbers(numbers) }} AS attribute, \
+                        unnest({{ derived_list(numbers, sql('e.'), 'code') }}) AS code
+                    FROM cluster_parts AS p
+                    JOIN cluster_spans AS c USING (cluster)
+                    JOIN code_groups AS e USING (gid)
+                )
+                GROUP BY ALL
+                {% endif %}
             )
             {% if numbers %}LEFT JOIN number_steps USING (attribute, code){% endif +%}
             GROUP BY level, id, attribute
