@@ -1,22 +1,21 @@
 {#- The records that a refresh that keeps classes would remove from each class, and those that it would add, if they do
     not meet the model by themselves: one row for the records removed from a cluster of a class, for the rest of it,
     and for the added records. -#}
-{%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash with context -%}
+{%- from 'release/plan/row_identity.sql' import value_hash with context -%}
 WITH RECURSIVE
+{# These steps are also the first ones of the release, which can read the same tables. #}
+{% include 'release/plan/source.sql' %},
+{% include 'release/plan/record_hashes.sql' %}
 -- One row per hash of a record and person in the present source: how many records.
 source_people AS MATERIALIZED (
     SELECT row_hash, person_key, sum(size)::BIGINT AS records
-    FROM (
-        WITH {% include 'release/plan/source.sql' %}
-        SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, size
-        FROM source
-        {% if nulls == 'drop' %}
-        WHERE true
-            {% for q in quasi %}
-            AND {{ q.column }} IS NOT NULL
-            {% endfor %}
-        {% endif %}
-    )
+    FROM record_hashes
+    {% if nulls == 'drop' %}
+    WHERE true
+        {% for q in quasi %}
+        AND {{ 'hash'|of(q) }} IS NOT NULL
+        {% endfor %}
+    {% endif %}
     GROUP BY ALL
 ),
 -- One row per hash of a record in the present source: how many records.
