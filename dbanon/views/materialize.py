@@ -526,8 +526,8 @@ def _pending_differences_checked(
     if not entry.keeps_classes or version_options.erase:
         yield 0, statements
         return
-    query = release_status.pending_differences(old, spec)
-    with step_tables.first_steps_computed(cursor, query, statements) as (query, statements):
+    differences = release_status.pending_differences(old, spec)
+    with step_tables.first_steps_computed(cursor, differences, statements) as (query, statements):
         count = len({row[1] for row in cursor.execute(query).fetchall()})
         if count and not version_options.allow_small_differences:
             raise errors.SmallDifferencesRefusedError(

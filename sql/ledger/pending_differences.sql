@@ -17,7 +17,11 @@ source_people AS MATERIALIZED (
         {% endfor %}
     {% endif %}
     GROUP BY ALL
-),
+)
+{# Inner steps, because those of class_differences.sql have names of the steps of a release. #}
+SELECT *
+FROM (
+WITH RECURSIVE
 -- One row per hash of a record in the present source: how many records.
 source_records AS MATERIALIZED (
     SELECT row_hash, sum(records) AS records, any_value(person_key) AS person_key
@@ -56,7 +60,17 @@ published_values AS MATERIALIZED (
         {% for u in unchanged %}
         , any_value({{ u.name }}) AS {{ u.column }}
         {% endfor %}
-    FROM {{ version }}
+    FROM (
+        SELECT DISTINCT
+            true AS is_published
+            {% for u in unchanged %}
+            , {{ u.name }}
+            {% if not u.text_is_value %}
+            , {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}
+            {% endif %}
+            {% endfor %}
+        FROM {{ version }}
+    )
     GROUP BY value_hash
 ),
 -- One row per hash of a record that was removed from a cluster: how many records.
@@ -108,5 +122,6 @@ FROM (
             FROM source_records
         )
     {% endif %}
+)
 )
 ORDER BY change ASC, class_id ASC, records ASC

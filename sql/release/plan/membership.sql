@@ -9,9 +9,9 @@
 {% if not kept_members %}
 {% include 'release/plan/record_hashes.sql' %}
 {% endif %}
--- One row per part of a group: its records, its cluster and its class.
+-- One row per part of a group: its records, its cluster and its class; NULL for suppressed records (part -1).
 group_parts AS MATERIALIZED (
-    SELECT p.gid, p.first, p.last, p.cluster, g.class_id
+    SELECT p.gid, p.first, p.last, p.cluster AS part, g.cluster, g.class_id
     FROM cluster_parts AS p
     LEFT JOIN (FROM cluster_spans JOIN generalized_spans USING (span)) AS g USING (cluster)
 ),
@@ -20,7 +20,7 @@ group_clusters AS MATERIALIZED (
     SELECT gid, any_value(cluster) AS cluster, any_value(class_id) AS class_id
     FROM group_parts
     GROUP BY gid
-    HAVING min(cluster) = max(cluster)
+    HAVING min(part) = max(part)
 ),
 -- One row per kind of released record and part of its group: cluster and class, and how many records. Records are
 -- assigned in the order of record_classes; those that publish the same values in the order of their keys.
