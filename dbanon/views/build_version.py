@@ -189,11 +189,16 @@ def _create_version(
     compare_version.warn_of_disclosure(cursor, entry, version_options, comparison)
     unknown_sources.warn_of_unknown(entry, unknown)
     _warn_of_streams(entry, streams)
-    warnings.warn_of_one_class(entry.display_name, metrics)
-    warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
+    _warn_of_values(cursor, entry, spec, metrics)
     return current_release(
         cursor, entry, comparison.composition, with_deferred=entry.refresh_mode == "hold", is_new=True
     )
+
+
+def _warn_of_values(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, metrics: Mapping[str, float]) -> None:
+    """Warn if a version has one class only (see its `metrics`), or if persons of its source are spelled differently."""
+    warnings.warn_of_one_class(entry.display_name, metrics)
+    warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
 
 
 def _warn_of_streams(entry: LedgerEntry, streams: Sequence[str]) -> None:

@@ -507,7 +507,7 @@ def _create_next(
 def _pending_differences_checked(
     cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number of small differences that keeping the classes of `old` would cause, and the version's statements.
+    """Yield the number of small differences that keeping the classes of `old` causes, and the statements of a version.
 
     The source is read once for both: in the block the statements (see `version_statements`) read temporary tables. If
     classes are not kept, or an erasure is applied, nothing is checked.

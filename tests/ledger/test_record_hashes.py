@@ -28,7 +28,7 @@ def upper_half(text: str) -> int:
 
 
 def text_hash(values: list[object]) -> int:
-    """Return the hash of values: the texts of VARCHAR columns have their length in bytes before them; NULL is a dash."""
+    """Return the hash of values: a text of VARCHAR has its length in bytes before it, and NULL is a dash."""
     texts = [canonical_text(value) for value in values]
     parts = [
         "-" if text is None else f"{len(text.encode())}:{text}" if isinstance(value, str) else text

@@ -61,8 +61,8 @@ version_values AS MATERIALIZED (
     UNION ALL
     {% endif %}
     SELECT
-        {{ v.i }} AS version, {{ who }} AS person_identity, {% if alike != who %}{{ alike }} AS {{ record }}, {% endif %}\
-        {{ v.value }} AS value_hash, class_id, label_hash,
+        {{ v.i }} AS version, {{ who }} AS person_identity, \
+        {% if alike != who %}{{ alike }} AS {{ record }}, {% endif %}{{ v.value }} AS value_hash, class_id, label_hash,
         {% if v.lineage is none %}
         NULL::HUGEINT AS lineage,
         {% else %}
@@ -82,8 +82,8 @@ version_values AS MATERIALIZED (
     {% endfor %}
 ),
 {% if not refined %}
--- One row per person, published value and the sets that have it: whether every version has it once, with the same number
--- of records. Then these records have the same signature in every set.
+-- One row per person, published value and the sets that have it: whether every version has it once, with the same
+-- number of records. Then these records have the same signature in every set.
 value_counts AS MATERIALIZED (
     SELECT
         {{ identities() }}, value_hash{% for _, id in kinds %}, {{ sql(id) }}{% endfor %}, \
@@ -184,8 +184,8 @@ record_signatures AS MATERIALIZED (
         UNION ALL
         {# Unchanged records are in every version. Only a set that lost records can split the atom that they are in. #}
         SELECT
-            'whole', {{ sql('v.person_identity') if person else sql('NULL') }}, value_hash, 0::HUGEINT, {{ masks() }}0, \
-            sum(records)::BIGINT
+            'whole', {{ sql('v.person_identity') if person else sql('NULL') }}, value_hash, 0::HUGEINT, \
+            {{ masks() }}0, sum(records)::BIGINT
         FROM value_counts AS v
         {{ changed(sql('ANTI'), sql('person_identity')) }}
         GROUP BY ALL
