@@ -44,44 +44,44 @@ FIXED_NAMES = frozenset(
     learned least least_low least_value leaves left_out level levels lifted limits line lineage lines link
     linked_below_k linked_values listed_sizes lists longest looked_up_classes loss loss_totals losses lost low
     low_end low_key low_place low_text low_value lowest m made magnitude majority majority_baseline mark max_value
-    may mean median median_candidates member_changes member_hashes member_records member_values members message
-    metric metric_rows metric_texts metric_values metrics middle min_candidates min_value misfits misplaced missed
-    missed_models missing missing_after missing_before model models moment moments most n n_added n_after
-    n_ambiguous n_assigned n_before n_changed n_contradictions n_covered_values n_decidable n_guessed n_judged
-    n_known n_learned n_learned_raw n_leaves n_mine n_narrowed n_new n_numbers n_old n_people n_possible_values
-    n_quasi_identifiers n_remaining n_removed n_resolved n_spellings n_theirs n_tried n_undecidable n_values name
-    named new new_class new_groups new_records new_values newcomers node node_heights nodes noisy_records
-    not_null_records note nulls number number_positions number_steps numbered numbered_people numbers o occupied
-    old_person_key old_row_hash ord ordered ordering_values other other_classes other_records other_rows
-    other_values own own_class own_classes own_loss p p95 pair parameter parameters parent part part_classes
-    part_codes part_records parts passed path paths pending people person person_changes person_identity person_key
-    person_links persons piece_id piece_sizes pieces place place_of place_step places plain_key plain_keys
-    plain_text policy_changed population_cells population_tuples position positions possible_values
-    predicate_columns predicates presence problem problems pseudonym pseudonyms published published_answers
-    published_at published_cells published_classes published_columns published_combinations published_ends
-    published_features published_labels published_names published_rows published_texts published_tuples
-    published_values q quasi quasi_cells quasi_values queries query query_columns r raised raised_share range_nodes
-    rank rank_intervals rare_cells rare_linked rare_together ratio raw_accuracy raw_baseline raw_categories
-    raw_exact raw_features raw_fitting raw_guess raw_matches raw_median_candidates raw_min_candidates raw_presences
-    reach reached read reader readings reason record_changes record_classes record_groups record_hashes
-    record_identity record_signatures records records_before records_in records_in_worst refusals region
-    register_candidates register_ends register_links register_matches register_people register_sizes registered
-    regrouped_classes release_cells released_rows released_sizes released_values remaining_classes removed
-    replayed_records request reread resolved_accuracy reused rid risk risk_values rivals root rounded row_hash rowid
-    rows rows_in rows_out ruled_out run s said same sample_size sampled_cells sampled_classes schema_name scores
-    seal seat second seen seen_high seen_low sensitive sensitive_values set_id set_size set_values sets share shared
-    shares shift shown shown_text side sides sign signature signature_counts signatures single_candidates single_in
-    single_rows single_values size size_differences sized_classes sizes small small_rows smallest source
-    source_answers source_cells source_copy source_features source_people source_ranges source_records source_row
-    source_tuples span span_columns span_ranges span_values spans square_errors squares squares_of_classes
-    squares_of_clusters start start_fraction stated_check statement status step steps stored strange suppressed
-    surplus_rows t table_share targets tells texts their_key their_value tie ties tight told top total total_records
-    totals trail trail_values trails tree trees tuple tuple_class_sets tuple_features tuple_id tuple_ids
-    tuple_presences tuple_sizes tuples u uid unbounded_high unbounded_low uncovered unknown unplaced unsure untrue
-    usable_records v value value_ancestors value_before value_cells value_codes value_counts value_differences
-    value_hash value_pairs value_places value_signatures values values_trail variance variation varied_columns
-    version version_members version_rows version_values vid w waiting waits weight whole whole_class wide width
-    withheld_records worst worst_classes wrong x y
+    may mean median median_candidates member_changes member_hashes member_records member_totals member_values
+    members message metric metric_rows metric_texts metric_values metrics middle min_candidates min_value misfits
+    misplaced missed missed_models missing missing_after missing_before model models moment moments most n n_added
+    n_after n_ambiguous n_assigned n_before n_changed n_contradictions n_covered_values n_decidable n_guessed
+    n_judged n_known n_learned n_learned_raw n_leaves n_mine n_narrowed n_new n_numbers n_old n_people
+    n_possible_values n_quasi_identifiers n_remaining n_removed n_resolved n_spellings n_theirs n_tried
+    n_undecidable n_values name named new new_class new_groups new_records new_values newcomers node node_heights
+    nodes noisy_records not_null_records note nulls number number_positions number_steps numbered numbered_people
+    numbers o occupied old_person_key old_row_hash ord ordered ordering_values other other_classes other_records
+    other_rows other_values own own_class own_classes own_loss p p95 pair parameter parameters parent part
+    part_classes part_codes part_records parts passed path paths pending people person person_changes
+    person_identity person_key person_links persons piece_id piece_sizes pieces place place_of place_step places
+    plain_key plain_keys plain_text policy_changed population_cells population_tuples position positions
+    possible_values predicate_columns predicates presence problem problems pseudonym pseudonyms published
+    published_answers published_at published_cells published_classes published_columns published_combinations
+    published_ends published_features published_labels published_names published_rows published_texts
+    published_tuples published_values q quasi quasi_cells quasi_values queries query query_columns r raised
+    raised_share range_nodes rank rank_intervals rare_cells rare_linked rare_together ratio raw_accuracy
+    raw_baseline raw_categories raw_exact raw_features raw_fitting raw_guess raw_matches raw_median_candidates
+    raw_min_candidates raw_presences reach reached read reader readings reason record_changes record_classes
+    record_groups record_hashes record_identity record_signatures records records_before records_in records_in_worst
+    refusals region register_candidates register_ends register_links register_matches register_people register_sizes
+    registered regrouped_classes release_cells released_rows released_sizes released_values remaining_classes
+    removed removed_records replayed_records request reread resolved_accuracy reused rid risk risk_values rivals
+    root rounded row_hash rowid rows rows_in rows_out ruled_out run s said same sample_size sampled_cells
+    sampled_classes schema_name scores seal seat second seen seen_high seen_low sensitive sensitive_values set_id
+    set_size set_values sets share shared shares shift shown shown_text side sides sign signature signature_counts
+    signatures single_candidates single_in single_rows single_values size size_differences sized_classes sizes small
+    small_rows smallest source source_answers source_cells source_copy source_features source_people source_ranges
+    source_records source_row source_tuples span span_columns span_ranges span_values spans square_errors squares
+    squares_of_classes squares_of_clusters start start_fraction stated_check statement status step steps stored
+    strange suppressed surplus_rows t table_share targets tells texts their_key their_value tie ties tight told top
+    total total_records totals trail trail_values trails tree trees tuple tuple_class_sets tuple_features tuple_id
+    tuple_ids tuple_presences tuple_sizes tuples u uid unbounded_high unbounded_low uncovered unknown unplaced
+    unsure untrue usable_records v value value_ancestors value_before value_cells value_codes value_counts
+    value_differences value_hash value_pairs value_places value_signatures values values_trail variance variation
+    varied_columns version version_members version_rows version_values vid w waiting waits weight whole whole_class
+    wide width withheld_records worst worst_classes wrong x y
     """,
     )
 )

@@ -161,7 +161,7 @@ def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> R
     temporary tables.
     """
     has_keys = version_differences.are_comparable(entry, other)
-    identity = Sql("person_key" if has_keys else "row_hash::VARCHAR")
+    identity = Sql("person_key" if has_keys else "row_hash")
     mine, theirs, by_key = cursor.execute(
         templates.fill(
             "ledger/people/recognized_people.sql",
