@@ -1,4 +1,11 @@
 {#- One row per metric; each metric is a file in release/metrics/. -#}
+{#- A sum over columns in their order, on which the last digit depends. Few columns are added without sorting them. -#}
+{% macro sum_in_order(name, columns) -%}
+{% if is_wide or not columns %}coalesce(sum({{ sql(name) }} ORDER BY attribute ASC), 0.0){% else %}\
+{% for q in columns %}{% if not loop.first %} + {% endif %}coalesce(max({{ sql(name) }}) \
+FILTER (WHERE attribute = {{ q.i }}), 0.0){% endfor %}{% endif %}
+{%- endmacro %}
+{% set numbers = quasi|selectattr('is_number')|list %}
 {% set people = sql('persons') if person else sql('size') %}
 -- One row: totals from which most metrics follow.
 totals AS MATERIALIZED (
@@ -22,9 +29,10 @@ totals AS MATERIALIZED (
             sum((size * leaves)::DECIMAL(38, 12))::DOUBLE AS leaves,
             sum((size * numbers)::DECIMAL(38, 12))::DOUBLE AS numbers
             FROM (
-                SELECT class_id, sum(edges ORDER BY attribute ASC) AS edges, \
-                    sum(leaves ORDER BY attribute ASC) AS leaves,
-                    coalesce(sum(number ORDER BY attribute ASC), 0.0) AS numbers
+                SELECT
+                    class_id, {{ sum_in_order('edges', quasi) }} AS edges,
+                    {{ sum_in_order('leaves', quasi) }} AS leaves,
+                    {{ sum_in_order('number', numbers) }} AS numbers
                 FROM column_losses GROUP BY class_id
             ) JOIN sized_classes USING (class_id)) AS loss_totals,
         (SELECT sum(class_error ORDER BY is_number ASC, attribute ASC) AS class_error,
