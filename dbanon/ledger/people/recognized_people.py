@@ -126,8 +126,9 @@ def _sum_of_rows(cursor: Any, version: LedgerEntry) -> Sequence[object]:
 
     Versions with equal rows have equal sums; those with equal sums need not have equal rows.
     """
-    query = f"SELECT sum(records), sum(hash(label_hash, value_hash)::HUGEINT * records) FROM {version.members}"
-    return tuple(cursor.execute(f"{query} WHERE class_id IS NOT NULL").fetchall()[0])
+    row_sum = "system.main.sum(system.main.hash(label_hash, value_hash)::HUGEINT * records)"
+    query = f"SELECT system.main.sum(records), {row_sum} FROM {version.members} WHERE class_id IS NOT NULL"
+    return tuple(cursor.execute(query).fetchall()[0])
 
 
 def drop_temporary_tables(cursor: Any, n_versions: int) -> None:
