@@ -74,8 +74,23 @@ class Release:
         return html.escape(repr(self)) if self.summary is None else self.summary.html()
 
 
+def version_statements(entry: LedgerEntry, spec: ReleaseSpec, with_members: bool) -> dict[str, str]:
+    """Return the SQL of the rows, the classes, the metrics and, if it is stored, the membership of a version, by kind.
+
+    The kinds are "release", "classes", "metrics" and "membership". `spec` is the release spec of the version.
+    """
+    spec = resolve.with_person_key(spec, entry.person_key)
+    kinds = ("release", "classes", "metrics", *(["membership"] if with_members else []))
+    return {kind: plan.release_sql(replace(spec, kind=kind), with_losses=True) for kind in kinds}
+
+
 def create_version(
-    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions, n_small_differences: int = 0
+    cursor: Any,
+    entry: LedgerEntry,
+    spec: ReleaseSpec,
+    version_options: VersionOptions,
+    n_small_differences: int = 0,
+    statements: Mapping[str, str] | None = None,
 ) -> Release:
     """Create the tables, membership and ledger row of a version, inside a transaction, and return it.
 
@@ -89,6 +104,8 @@ def create_version(
         version_options: Its options.
         n_small_differences: The number of small differences from the replaced version that are known already. It is
             added to the number in the ledger.
+        statements: The statements of `version_statements`, which may read tables in place of some steps; None to plan
+            them.
 
     Raises:
         OverlappingReleaseError: A release of related tables is about the same people.
@@ -99,8 +116,9 @@ def create_version(
     """
     overlap.refuse_overlapping(cursor, entry)
     recognized: list[recognized_people.Recognized] = []
+    statements = statements or version_statements(entry, spec, version_options.with_members)
     try:
-        return _create_version(cursor, entry, spec, version_options, n_small_differences, recognized)
+        return _create_version(cursor, entry, spec, version_options, n_small_differences, statements, recognized)
     finally:
         with contextlib.suppress(duckdb.Error):  # in a transaction that was aborted, whose tables are gone
             recognized_people.drop_temporary_tables(cursor, len(recognized))
@@ -112,6 +130,7 @@ def _create_version(
     spec: ReleaseSpec,
     version_options: VersionOptions,
     n_small_differences: int,
+    statements: Mapping[str, str],
     recognized: list[recognized_people.Recognized],
 ) -> Release:
     """Create the tables, membership and ledger row of a version, compare it with others, and return it.
@@ -125,7 +144,7 @@ def _create_version(
     """
     spec = resolve.with_person_key(spec, entry.person_key)
     source: str | None = version_state.source_state(cursor, spec) if version_options.with_members else None
-    metrics = _write_tables(cursor, entry, spec, version_options.with_members)
+    metrics = _write_tables(cursor, entry, spec, statements)
     written_tables.check_tables(version_options.function, cursor, entry, spec, not version_options.with_members)
     related_versions = same_source.versions_of_same_people(entry, cursor)
     recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
@@ -170,11 +189,16 @@ def _create_version(
     compare_version.warn_of_disclosure(cursor, entry, version_options, comparison)
     unknown_sources.warn_of_unknown(entry, unknown)
     _warn_of_streams(entry, streams)
-    warnings.warn_of_one_class(entry.display_name, metrics)
-    warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
+    _warn_of_values(cursor, entry, spec, metrics)
     return current_release(
         cursor, entry, comparison.composition, with_deferred=entry.refresh_mode == "hold", is_new=True
     )
+
+
+def _warn_of_values(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, metrics: Mapping[str, float]) -> None:
+    """Warn if a version has one class only (see its `metrics`), or if persons of its source are spelled differently."""
+    warnings.warn_of_one_class(entry.display_name, metrics)
+    warnings.warn_of_person_spellings(cursor, spec.cleaned_source.rows, spec.source, spec.roles.person)
 
 
 def _warn_of_streams(entry: LedgerEntry, streams: Sequence[str]) -> None:
@@ -212,20 +236,22 @@ def _count_differences_from_old(
     return count
 
 
-def _write_tables(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, with_members: bool) -> dict[str, float]:
+def _write_tables(
+    cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, statements: Mapping[str, str]
+) -> dict[str, float]:
     """Create the tables of a version, insert its records into the membership, and return all its metrics by name.
 
     Args:
         cursor: A cursor within the transaction.
         entry: The ledger entry of the version.
         spec: Its release spec.
-        with_members: Whether the membership gets its records. If not, they are not compared with the tables either.
+        statements: The SQL of each kind (see `version_statements`). Without "membership", the membership does not get
+            its records, and they are not compared with the tables either.
 
     Raises:
         UnstableSourceError: The source returned different rows while the tables were created.
     """
-    kinds = ("release", "classes", "metrics", *(["membership"] if with_members else []))
-    statements = {kind: plan.release_sql(replace(spec, kind=kind), with_losses=True) for kind in kinds}
+    with_members = "membership" in statements
     with step_tables.common_steps_computed(cursor, statements) as statements:
         for ending, kind in (("", "release"), ("_classes", "classes")):
             cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {statements[kind]}")

@@ -20,6 +20,13 @@ OLD_SUFFIX = " before refresh"
 """Suffix of the table names of the old version while the next one is created."""
 
 
+_CHANGED_ROWS = Sql('temp.main."dbanon changed rows"')
+_CHANGED_MEMBERS = Sql('temp.main."dbanon changed members"')
+"""Temporary tables of the rows, and of the records by cluster, by which two versions differ."""
+
+_REVERSE_RELATIONS = ("other", "version", "other_members", "members", "other_class_id", "class_id")
+
+
 @dataclass(frozen=True)
 class VersionOptions:
     """Options for creating a version of a release.
@@ -274,28 +281,37 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, s
         if old_column_types.get(name) == type_ and entry.has_comparable_values(old, name)
     }
     compared_columns = None if have_same_roles and common_columns == column_types.keys() else common_columns
+    relations = {
+        "version": entry.table(),
+        "other": old_table,
+        "members": entry.members,
+        "other_members": old.members,
+        "class_id": identifier(list(column_types)[-1]),
+        "other_class_id": identifier(list(old_column_types)[-1]),
+    }
+    values = {
+        "changed_rows": _CHANGED_ROWS,
+        "changed_members": _CHANGED_MEMBERS,
+        "kept_clusters": entry.keeps_classes,
+        "person": Sql("person") if by_person else None,
+        "nulls": None,
+        "suppress": None,
+    }
+
+    def fill(template: str, **more_values: object) -> str:
+        """Return the SQL of a template of sql/ledger for these versions and columns."""
+        return plan.fill_release_template(f"ledger/{template}", spec, compared_columns, **values | more_values)
+
+    cursor.execute(fill("changed_rows.sql", table=_CHANGED_ROWS, **relations))
+    if entry.keeps_classes:
+        cursor.execute(fill("changed_members.sql", table=_CHANGED_MEMBERS, **relations))
+    reverse = dict(zip(relations, [relations[name] for name in _REVERSE_RELATIONS], strict=True))
     total = 0
-    for is_new, version, other, members, other_members in (
-        (True, entry.table(), old_table, entry.members, old.members),
-        (False, old_table, entry.table(), old.members, entry.members),
-    ):
-        query = plan.fill_release_template(
-            "ledger/small_differences.sql",
-            spec,
-            compared_columns,
-            version=version,
-            other=other,
-            members=members,
-            other_members=other_members,
-            class_id=identifier(list(column_types if is_new else old_column_types)[-1]),
-            other_class_id=identifier(list(old_column_types if is_new else column_types)[-1]),
-            kept_clusters=entry.keeps_classes,
-            is_new=is_new,
-            person=Sql("person") if by_person else None,
-            nulls=None,
-            suppress=None,
-        )
+    for is_new, directed in ((True, relations), (False, reverse)):
+        query = fill("small_differences.sql", is_new=is_new, **directed)
         total += cursor.execute(query).fetchall()[0][0]
+    for table in (_CHANGED_ROWS, _CHANGED_MEMBERS):
+        cursor.execute(f"DROP TABLE IF EXISTS {table}")
     return total
 
 

@@ -44,9 +44,17 @@ from dbanon.views import (
     erasure,
     pre_release_review,
     related_release,
+    step_tables,
     target as release_target,
 )
-from dbanon.views.build_version import INTERRUPTED, Release, create_version, current_release, library_versions
+from dbanon.views.build_version import (
+    INTERRUPTED,
+    Release,
+    create_version,
+    current_release,
+    library_versions,
+    version_statements,
+)
 from dbanon.views.compare_version import OLD_SUFFIX, VersionOptions
 
 REFRESH_MODES = ("keep", "hold", "recluster")
@@ -482,24 +490,50 @@ def _create_next(
                 return current_release(
                     cursor, deferred_records.move_to_old_version(cursor, entry, old), with_deferred=True
                 )
-        n_small_differences = 0
-        if entry.keeps_classes and not version_options.erase:
-            n_small_differences = len(
-                {row[1] for row in cursor.execute(release_status.pending_differences(old, spec)).fetchall()}
-            )
-            if n_small_differences and not version_options.allow_small_differences:
-                raise errors.SmallDifferencesRefusedError(
-                    function, old.display_name, n_small_differences, [f"version {old.version}"]
-                )
-        for ending in TABLES:
-            cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD_SUFFIX)}")
-        _set_status(cursor, old, "replaced")
-        with _refused_as_cannot_keep(entry, old):
-            result = create_version(cursor, entry, spec, version_options, n_small_differences)
+        with _pending_differences_checked(cursor, entry, old, spec, version_options) as (count, statements):
+            for ending in TABLES:
+                new_name = identifier(old.name + ending + OLD_SUFFIX)
+                cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {new_name}")
+            _set_status(cursor, old, "replaced")
+            with _refused_as_cannot_keep(entry, old):
+                result = create_version(cursor, entry, spec, version_options, count, statements)
         deferred_records.delete_deferred(cursor, old)
         for ending in TABLES:
             cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + OLD_SUFFIX)}")
         return result
+
+
+@contextlib.contextmanager
+def _pending_differences_checked(
+    cursor: Any, entry: LedgerEntry, old: LedgerEntry, spec: ReleaseSpec, version_options: VersionOptions
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number of small differences that keeping the classes of `old` causes, and the statements of a version.
+
+    The source is read once for both: in the block the statements (see `version_statements`) read temporary tables. If
+    classes are not kept, or an erasure is applied, nothing is checked.
+
+    Args:
+        cursor: A cursor within the transaction.
+        entry: The ledger entry of the next version.
+        old: The published version.
+        spec: The release spec of the next version.
+        version_options: Its options.
+
+    Raises:
+        SmallDifferencesRefusedError: There are some, and the options do not allow them.
+    """
+    statements = version_statements(entry, spec, version_options.with_members)
+    if not entry.keeps_classes or version_options.erase:
+        yield 0, statements
+        return
+    differences = release_status.pending_differences(old, spec)
+    with step_tables.first_steps_computed(cursor, differences, statements) as (query, statements):
+        count = len({row[1] for row in cursor.execute(query).fetchall()})
+        if count and not version_options.allow_small_differences:
+            raise errors.SmallDifferencesRefusedError(
+                version_options.function, old.display_name, count, [f"version {old.version}"]
+            )
+        yield count, statements
 
 
 @contextlib.contextmanager

@@ -10,6 +10,12 @@ from dbanon.sqltext.shared_steps import SharedSteps, share_steps
 _GATE = "gate"
 """The last step that the statements of a release have in common."""
 
+_RECORD_HASHES = "record_hashes"
+"""The last step that a release that keeps classes has in common with the search for small differences before it."""
+
+_FIRST = 2
+"""The number of the tables of these first steps: the others have 0 and 1."""
+
 _SAME_STEPS = (("release", "membership"), ("classes", "metrics"))
 """The kinds of statements with the same steps if a release has many columns."""
 
@@ -31,6 +37,31 @@ def common_steps_computed(cursor: Any, statements: Mapping[str, str]) -> Iterato
         for kinds, shared in _shared_steps(statements)
         for kind, statement in zip(kinds, _create_tables(cursor, shared, remaining), strict=False)
     }
+    for table in remaining:
+        cursor.execute(f"DROP TABLE {table}")
+
+
+@contextlib.contextmanager
+def first_steps_computed(
+    cursor: Any, query: str, statements: Mapping[str, str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Compute the first steps that a query has in common with statements of a release once; yield all of them.
+
+    These steps read the source and hash its records. The temporary tables are dropped after the block, or by the
+    rollback of the transaction. Without common steps the query and the statements are yielded unchanged.
+
+    Args:
+        cursor: A cursor within a transaction.
+        query: The query that is executed before the statements.
+        statements: The SQL of each kind, as in `common_steps_computed`.
+    """
+    shared = share_steps([query, *statements.values()], _RECORD_HASHES, _FIRST)
+    if shared is None:
+        yield query, dict(statements)
+        return
+    remaining: list[Sql] = []
+    query, *others = _create_tables(cursor, shared, remaining)
+    yield query, dict(zip(statements, others, strict=True))
     for table in remaining:
         cursor.execute(f"DROP TABLE {table}")
 

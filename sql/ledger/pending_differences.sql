@@ -1,53 +1,75 @@
 {#- The records that a refresh that keeps classes would remove from each class, and those that it would add, if they do
     not meet the model by themselves: one row for the records removed from a cluster of a class, for the rest of it,
     and for the added records. -#}
-{%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash with context -%}
+{%- from 'release/plan/row_identity.sql' import value_hash with context -%}
 WITH RECURSIVE
+{# These steps are also the first ones of the release, which can read the same tables. #}
+{% include 'release/plan/source.sql' %},
+{% include 'release/plan/record_hashes.sql' %}
 -- One row per hash of a record and person in the present source: how many records.
 source_people AS MATERIALIZED (
     SELECT row_hash, person_key, sum(size)::BIGINT AS records
-    FROM (
-        WITH {% include 'release/plan/source.sql' %}
-        SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, size
-        FROM source
-        {% if nulls == 'drop' %}
-        WHERE true
-            {% for q in quasi %}
-            AND {{ q.column }} IS NOT NULL
-            {% endfor %}
-        {% endif %}
-    )
+    FROM record_hashes
+    {% if nulls == 'drop' %}
+    WHERE true
+        {% for q in quasi %}
+        AND {{ 'hash'|of(q) }} IS NOT NULL
+        {% endfor %}
+    {% endif %}
     GROUP BY ALL
-),
+)
+{# Inner steps, because those of class_differences.sql have names of the steps of a release. #}
+SELECT *
+FROM (
+WITH RECURSIVE
 -- One row per hash of a record in the present source: how many records.
 source_records AS MATERIALIZED (
     SELECT row_hash, sum(records) AS records, any_value(person_key) AS person_key
     FROM source_people
     GROUP BY row_hash
 ),
--- One row per hash of a record and cluster of the version: how many records, also in the clusters up to this one.
+-- One row per hash of a record of the version: how many records.
+member_totals AS MATERIALIZED (
+    SELECT row_hash, sum(records) AS records FROM {{ members }} WHERE class_id IS NOT NULL GROUP BY row_hash
+),
+-- One row per hash of a record that the source has less often than the version.
+removed_records AS MATERIALIZED (
+    SELECT m.row_hash
+    FROM member_totals AS m
+    LEFT JOIN source_records AS s USING (row_hash)
+    WHERE m.records > coalesce(s.records, 0)
+),
+-- One row per hash of a record and cluster of the version, if the cluster has any such record: how many records.
 member_records AS MATERIALIZED (
     SELECT
-        row_hash, cluster_id, class_id, value_hash, sum(records) AS records, any_value(person_key) AS person_key,
-        sum(sum(records)) OVER (PARTITION BY row_hash ORDER BY cluster_id ASC) AS cumulated_records
-    FROM {{ members }}
+        row_hash, m.cluster_id, class_id, value_hash, sum(records) AS records, any_value(person_key) AS person_key
+    FROM {{ members }} AS m
+    SEMI JOIN (SELECT cluster_id FROM {{ members }} WHERE row_hash IN (FROM removed_records)) AS c
+        ON c.cluster_id IS NOT DISTINCT FROM m.cluster_id
     WHERE class_id IS NOT NULL
-    GROUP BY row_hash, cluster_id, class_id, value_hash
+    GROUP BY row_hash, m.cluster_id, class_id, value_hash
 ),
 -- The same rows: how many records were removed. The last clusters lose records first.
 member_changes AS MATERIALIZED (
+    SELECT *, 0::BIGINT AS n_removed
+    FROM member_records
+    WHERE row_hash NOT IN (FROM removed_records)
+    UNION ALL
     SELECT
-        m.*, greatest(least(m.records, m.cumulated_records - coalesce(s.records, 0)), 0)::BIGINT AS n_removed
-    FROM member_records AS m
+        m.* EXCLUDE (cumulated_records),
+        greatest(least(m.records, m.cumulated_records - coalesce(s.records, 0)), 0)::BIGINT AS n_removed
+    FROM (
+        SELECT *, sum(records) OVER (PARTITION BY row_hash ORDER BY cluster_id ASC) AS cumulated_records
+        FROM member_records
+        WHERE row_hash IN (FROM removed_records)
+    ) AS m
     LEFT JOIN source_records AS s USING (row_hash)
 ),
 -- One row per hash of a record that the source has more often than the version: how many records were added.
 new_records AS (
     SELECT s.person_key, (s.records - coalesce(m.records, 0))::BIGINT AS records
     FROM source_records AS s
-    LEFT JOIN (
-        SELECT row_hash, max(cumulated_records) AS records FROM member_records GROUP BY row_hash
-    ) AS m USING (row_hash)
+    LEFT JOIN member_totals AS m USING (row_hash)
     WHERE s.records > coalesce(m.records, 0)
 ),
 -- One row per hash of published values: the values.
@@ -57,7 +79,17 @@ published_values AS MATERIALIZED (
         {% for u in unchanged %}
         , any_value({{ u.name }}) AS {{ u.column }}
         {% endfor %}
-    FROM {{ version }}
+    FROM (
+        SELECT DISTINCT
+            true AS is_published
+            {% for u in unchanged %}
+            , {{ u.name }}
+            {% if not u.text_is_value %}
+            , {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}
+            {% endif %}
+            {% endfor %}
+        FROM {{ version }}
+    )
     GROUP BY value_hash
 ),
 -- One row per hash of a record that was removed from a cluster: how many records.
@@ -109,5 +141,6 @@ FROM (
             FROM source_records
         )
     {% endif %}
+)
 )
 ORDER BY change ASC, class_id ASC, records ASC

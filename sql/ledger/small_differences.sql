@@ -6,119 +6,94 @@
     no step with the code that made the versions. -#}
 {%- import 'table_functions/interval_text.sql' as form -%}
 {%- from 'release/plan/row_identity.sql' import value_hash with context -%}
-{#- The rows of a version, by class and published values: how many. Equal values are hashed once. Published texts are
-    compared as days: an earlier version may have the days of the months or years that this one has. -#}
-{% macro rows_by_value(relation, id, with_values) -%}
+{#- The rows that the versions do not have equally often, by published values: how many one of them has. Published texts
+    are compared as days: an earlier version may have the days of the months or years that this one has. -#}
+{% macro rows_by_value(count) -%}
 SELECT
         {% for c in quasi_output %}
+        {% if c.is_dated %}
+        {{ form.in_days('published'|of(c)) }} AS {{ 'published'|of(c) }},
+        {% else %}
         {{ 'published'|of(c) }},
+        {% endif %}
         {% endfor %}
-        id, {{ value_hash(sql('v.'), false) }} AS value_hash, sum(size)::BIGINT AS size
-        {% for u in unchanged if with_values %}
+        {{ value_hash(sql('v.'), false) }} AS value_hash, sum({{ count }})::BIGINT AS size
+    FROM {{ changed_rows }} AS v
+    WHERE {{ count }} > 0
+    GROUP BY ALL
+{%- endmacro %}
+{% macro same_labels(one, other) -%}
+true
+        {% for c in quasi_output %}
+        AND {{ one }}.{{ 'published'|of(c) }} IS NOT DISTINCT FROM {{ other }}.{{ 'published'|of(c) }}
+        {% endfor %}
+{%- endmacro %}
+{#- The people whose records have the published quasi-identifiers of such rows, in one version. -#}
+{% macro people(relation, id, members) -%}
+SELECT label_id, value_hash, person_key, sum(records)::BIGINT AS records
+            FROM {{ members }}
+            JOIN (
+                SELECT DISTINCT l.label_id, r.id
+                FROM (
+                    SELECT DISTINCT
+                        {% for c in quasi_output %}
+                        {% if c.is_dated %}
+                        {{ form.in_days(sql('CAST(', c.name, ' AS VARCHAR)')) }} AS {{ 'published'|of(c) }},
+                        {% else %}
+                        {{ c.name }} AS {{ 'published'|of(c) }},
+                        {% endif %}
+                        {% endfor %}
+                        {{ id }} AS id
+                    FROM {{ relation }}
+                ) AS r
+                JOIN published_labels AS l ON {{ same_labels(sql('r'), sql('l')) }}
+            ) AS c ON c.id = class_id
+            GROUP BY ALL
+{%- endmacro %}
+{% set n_mine = sql('n_new') if is_new else sql('n_old') %}
+{% set n_theirs = sql('n_old') if is_new else sql('n_new') %}
+WITH RECURSIVE
+-- One row per combination of published quasi-identifiers and value: how many rows of this version, if the other has not
+-- the same ones.
+version_rows AS MATERIALIZED (
+    {{ rows_by_value(n_mine) }}
+),
+-- The same for the other version.
+other_rows AS MATERIALIZED (
+    {{ rows_by_value(n_theirs) }}
+),
+-- One row per hash of published values: the values.
+published_values AS MATERIALIZED (
+    SELECT
+        {{ value_hash(sql('v.'), false) }} AS value_hash
+        {% for u in unchanged %}
         , any_value(v.{{ u.column }}) AS {{ u.column }}
         {% endfor %}
     FROM (
-        SELECT
-            {% for c in quasi_output %}
-            {% if c.is_dated %}
-            {{ form.in_days(sql('CAST(', c.name, ' AS VARCHAR)')) }} AS {{ 'published'|of(c) }},
-            {% else %}
-            {{ c.name }} AS {{ 'published'|of(c) }},
-            {% endif %}
-            {% endfor %}
-            {{ id }} AS id
+        SELECT DISTINCT
+            true AS is_published
             {% for u in unchanged %}
             , {{ u.name }} AS {{ u.column }}
             {% if not u.text_is_value %}
             , {{ u.name }}::VARCHAR AS {{ 'text'|of(u) }}
             {% endif %}
             {% endfor %}
-            , count(*) AS size
-        FROM {{ relation }}
-        GROUP BY ALL
+        FROM {{ version }}
     ) AS v
-    GROUP BY {% for c in quasi_output %}{{ 'published'|of(c) }}, {% endfor %}id, value_hash
-{%- endmacro %}
-{% macro names_of_texts() -%}
-{% for c in quasi_output %}{{ 'published'|of(c) }}, {% endfor %}
-{%- endmacro %}
-{% macro members_of(membership) -%}
-SELECT
-        cluster_id, class_id, value_hash, {% if person %}person_key, {% endif %}sum(records)::BIGINT AS records
-    FROM {{ membership }}
-    WHERE class_id IS NOT NULL
-    GROUP BY ALL
-{%- endmacro %}
-{% macro label_classes(rows) -%}
-SELECT DISTINCT l.label_id, r.id
-    FROM {{ rows }} AS r
-    JOIN published_labels AS l
-        ON true
-        {% for c in quasi_output %}
-        AND r.{{ 'published'|of(c) }} IS NOT DISTINCT FROM l.{{ 'published'|of(c) }}
-        {% endfor %}
-{%- endmacro %}
-{% macro people(members, classes) -%}
-SELECT label_id, value_hash, person_key, sum(records)::BIGINT AS records
-            FROM {{ members }} JOIN {{ classes }} AS c ON c.id = class_id
-            GROUP BY ALL
-{%- endmacro %}
-WITH RECURSIVE
--- One row per class of this version and published value: how many rows.
-version_rows AS MATERIALIZED (
-    {{ rows_by_value(version, class_id, true) }}
-),
--- One row per class of the other version and published value: how many rows.
-other_rows AS MATERIALIZED (
-    {{ rows_by_value(other, other_class_id, false) }}
-),
--- One row per hash of published values: the values.
-published_values AS MATERIALIZED (
-    SELECT
-        value_hash
-        {% for u in unchanged %}
-        , any_value({{ u.column }}) AS {{ u.column }}
-        {% endfor %}
-    FROM version_rows
     GROUP BY value_hash
 ),
--- One row per combination of published quasi-identifiers in any of both versions: its number.
+-- One row per combination of published quasi-identifiers whose rows have changed in this version: its number.
 published_labels AS MATERIALIZED (
     SELECT row_number() OVER () AS label_id, *
-    FROM (
-        SELECT {{ names_of_texts() }}true AS is_published FROM version_rows
-        UNION
-        SELECT {{ names_of_texts() }}true FROM other_rows
-    )
-),
--- One row per such combination and class that has it, in each version.
-version_classes AS MATERIALIZED (
-    {{ label_classes(sql('version_rows')) }}
-),
-other_classes AS MATERIALIZED (
-    {{ label_classes(sql('other_rows')) }}
+    FROM (SELECT DISTINCT * EXCLUDE (value_hash, size), true AS is_published FROM version_rows)
 ),
 -- One row per combination and published value: how many more rows this version has than the other.
 surplus_rows AS MATERIALIZED (
-    SELECT label_id, value_hash, v.size - coalesce(o.size, 0) AS size
-    FROM (
-        SELECT label_id, value_hash, sum(size)::BIGINT AS size
-        FROM version_rows JOIN version_classes USING (id)
-        GROUP BY ALL
-    ) AS v
-    LEFT JOIN (
-        SELECT label_id, value_hash, sum(size)::BIGINT AS size
-        FROM other_rows JOIN other_classes USING (id)
-        GROUP BY ALL
-    ) AS o USING (label_id, value_hash)
+    SELECT l.label_id, v.value_hash, v.size - coalesce(o.size, 0) AS size
+    FROM version_rows AS v
+    JOIN published_labels AS l ON {{ same_labels(sql('v'), sql('l')) }}
+    LEFT JOIN other_rows AS o ON o.value_hash = v.value_hash AND {{ same_labels(sql('v'), sql('o')) }}
     WHERE v.size > coalesce(o.size, 0)
-),
--- One row per cluster, class and published value (of a person): how many records, in each version.
-version_members AS MATERIALIZED (
-    {{ members_of(members) }}
-),
-other_members AS MATERIALIZED (
-    {{ members_of(other_members) }}
 ),
 -- One row per published value (of a person) in a set that a reader could subtract.
 pieces AS MATERIALIZED (
@@ -132,10 +107,10 @@ pieces AS MATERIALIZED (
             v.person_key AS person
         FROM surplus_rows AS s
         JOIN (
-            {{ people(sql('version_members'), sql('version_classes')) }}
+            {{ people(version, class_id, members) }}
         ) AS v USING (label_id, value_hash)
         LEFT JOIN (
-            {{ people(sql('other_members'), sql('other_classes')) }}
+            {{ people(other, other_class_id, other_members) }}
         ) AS o
             ON o.label_id = s.label_id AND o.value_hash = s.value_hash
             AND o.person_key IS NOT DISTINCT FROM v.person_key
@@ -151,25 +126,16 @@ pieces AS MATERIALIZED (
         SELECT kind, cluster_id, value_hash, size{% if person %}, person_key{% endif +%}
         FROM (
             SELECT
-                unnest(['moved', 'unmoved']) AS kind, unnest([n_moved, records - n_moved]) AS size, *
-            FROM (
-                SELECT v.*, greatest(v.records - coalesce(o.records, 0), 0) AS n_moved
-                FROM (SELECT * EXCLUDE (class_id) FROM version_members) AS v
-                LEFT JOIN (SELECT * EXCLUDE (class_id) FROM other_members) AS o
-                    ON o.cluster_id = v.cluster_id AND o.value_hash = v.value_hash
-                    {% if person %}
-                    AND o.person_key IS NOT DISTINCT FROM v.person_key
-                    {% endif %}
-            )
+                unnest(['moved', 'unmoved']) AS kind,
+                unnest([greatest({{ n_mine }} - {{ n_theirs }}, 0), least({{ n_mine }}, {{ n_theirs }})]) AS size, *
+            FROM {{ changed_members }}
         )
         WHERE size > 0
             {% if is_new %}
             AND (kind = 'moved' OR cluster_id IN (
-                SELECT cluster_id
-                FROM (SELECT cluster_id, sum(records) AS records FROM other_members GROUP BY ALL) AS o
-                JOIN (SELECT cluster_id, sum(records) AS records FROM version_members GROUP BY ALL) AS v
-                    USING (cluster_id)
-                WHERE o.records > v.records
+                SELECT cluster_id FROM {{ changed_members }}
+                GROUP BY cluster_id
+                HAVING sum(n_old) > sum(n_new) AND sum(n_new) > 0
             ))
             {% else %}
             AND kind = 'moved'

@@ -16,6 +16,10 @@ _BITS = 60
 """Number of versions per integer of a signature."""
 
 
+_ROW_HASH = Sql("row_hash")
+"""SQL of the hash of all values of a record."""
+
+
 @dataclass(frozen=True)
 class SmallDifference:
     """Sets of records that miss a privacy model and that a reader can isolate from a new version and earlier ones.
@@ -256,7 +260,7 @@ def _groups(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> Iterator[_Grou
         and same_values(entry, o)
     ]
     if same_roles:
-        yield _Group(Sql("row_hash::VARCHAR"), entry.values, tuple(same_roles), False, True)
+        yield _Group(_ROW_HASH, entry.values, tuple(same_roles), False, True)
     remaining = [o for o in incomparable if o not in same_roles and o.hash_format == entry.hash_format]
     yield from (g for g in _by_columns(entry, remaining, Sql("NULL::VARCHAR"), False) if g.columns)
 
@@ -357,7 +361,7 @@ def _find_small_differences(
             who=group.identity,
             alike=group.identity if by_identity else _record_identity(entry, spec, group),
             last=last,
-            chunks=[{"first": start, "last": min(start + _BITS, last) - 1} for start in range(0, last, _BITS)],
+            chunks=[_chunk(start, min(start + _BITS, last)) for start in range(0, last, _BITS)],
             refined=by_class,
             exact=group.is_exact,
             known=_live_tables(cursor, entry, group, old_suffix),
@@ -378,6 +382,11 @@ def _find_small_differences(
             versions_with = tuple(o for o in others if (o in with_records) != is_new)
             differences.append(SmallDifference(kind, versions_with, is_new, n_sets, n_people, tuple(missed_parameters)))
     return differences
+
+
+def _chunk(start: int, stop: int) -> dict[str, Any]:
+    """Return the first and last of the versions `start` to `stop` - 1, and SQL of a number with a bit for each."""
+    return {"first": start, "last": stop - 1, "mask": Sql(f"{(1 << (stop - start)) - 1}::BIGINT")}
 
 
 def _members_sql(version: LedgerEntry) -> Sql:
@@ -418,7 +427,9 @@ def _record_identity(entry: LedgerEntry, spec: ReleaseSpec, group: _Group) -> Sq
         o.call["source"] == entry.call["source"] and releases.same_roles(o, entry.roles) and same_values(entry, o)
         for o in group.others
     )
-    return Sql("row_hash::VARCHAR") if same_records and group.is_exact and spec.roles.person is None else group.identity
+    if not (same_records and group.is_exact and spec.roles.person is None):
+        return group.identity
+    return _ROW_HASH if group.identity == _ROW_HASH else Sql(f"{_ROW_HASH}::VARCHAR")
 
 
 def _value_hash(version: LedgerEntry, group: _Group) -> Sql:

@@ -106,8 +106,8 @@ def _with_respelled_values(cursor: Any, entry: LedgerEntry, recognized: Recogniz
 def is_same_release(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> bool:
     """Return whether two versions publish the same rows equally often, so that a reader learns no more from both.
 
-    Compares hashes of the generalized quasi-identifiers and of the other published values. False also if the hashes
-    have different formats or the columns differ.
+    Compares hashes of the generalized quasi-identifiers and of the other published values: first their sums, then, if
+    these are equal, each of them. False also if the hashes have different formats or the columns differ.
     """
     if (
         entry.hash_format != other.hash_format
@@ -115,8 +115,20 @@ def is_same_release(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> bool
         or entry.quasi != other.quasi
     ):
         return False
+    if _sum_of_rows(cursor, entry) != _sum_of_rows(cursor, other):
+        return False
     query = templates.fill("ledger/people/same_release.sql", mine=entry.members, theirs=other.members)
     return bool(cursor.execute(query).fetchall()[0][0] == 0)
+
+
+def _sum_of_rows(cursor: Any, version: LedgerEntry) -> Sequence[object]:
+    """Return the number of the records of a version, and a sum of hashes of the rows that they publish.
+
+    Versions with equal rows have equal sums; those with equal sums need not have equal rows.
+    """
+    row_sum = "system.main.sum(system.main.hash(label_hash, value_hash)::HUGEINT * records)"
+    query = f"SELECT system.main.sum(records), {row_sum} FROM {version.members} WHERE class_id IS NOT NULL"
+    return tuple(cursor.execute(query).fetchall()[0])
 
 
 def drop_temporary_tables(cursor: Any, n_versions: int) -> None:
@@ -150,7 +162,7 @@ def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> R
     temporary tables.
     """
     has_keys = version_differences.are_comparable(entry, other)
-    identity = Sql("person_key" if has_keys else "row_hash::VARCHAR")
+    identity = Sql("person_key" if has_keys else "row_hash")
     mine, theirs, by_key = cursor.execute(
         templates.fill(
             "ledger/people/recognized_people.sql",
@@ -296,7 +308,7 @@ def _best_agreement(
         columns: The columns of which both versions have hashes.
         has_keys: Whether people have keys; their records are then compared person by person.
     """
-    ranked_columns = _rank_respelled(cursor, i, columns)
+    ranked_columns = _rank_respelled(cursor, i, columns, has_keys)
 
     def compare(places: tuple[int, ...]) -> chance_agreement.Agreement:
         """Return the agreement of the unmatched people in the columns with the indexes `places`, from one query."""
@@ -319,15 +331,20 @@ def _best_agreement(
     return max(significant, key=lambda a: (a.common, len(a.column_indexes)), default=None), is_chance
 
 
-def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn]) -> set[int]:
+def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn], has_keys: bool) -> set[int]:
     """Replace values by frequency ranks in columns in which no value is in both versions; return the columns' indexes.
 
     Changes the temporary table of unrecognized people of version number `i`. Frequency ranks stay the same if every
-    value of a column was spelled otherwise.
+    value of a column was spelled otherwise. `has_keys`: whether people have keys.
     """
     ranked_columns = set()
     for n, column in enumerate(columns):
-        query = templates.fill("ledger/people/ranked_values.sql", units=_unrecognized_table(i), column=column.column)
+        query = templates.fill(
+            "ledger/people/ranked_values.sql",
+            units=_unrecognized_table(i),
+            column=column.column,
+            has_keys=has_keys,
+        )
         check, rank = query.split(";\n")[:2]
         if not cursor.execute(check).fetchall()[0][0]:
             cursor.execute(rank)

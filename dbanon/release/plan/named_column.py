@@ -1,5 +1,7 @@
 """Define columns that SQL templates refer to by name."""
 
+import re
+
 from dbanon.source.canonical_text import canonical_form, hashed_form
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.quote import Sql, identifier, text
@@ -46,3 +48,11 @@ class HashedColumn(NamedColumn):
         Texts have their length before them; NULL is a dash.
         """
         return hashed_form(self.value_type)
+
+    @property
+    def is_hashed_by_value(self) -> bool:
+        """Whether each distinct value is hashed once: texts, integers, dates and booleans, which repeat often."""
+        return bool(_REPEATED_TYPE.match(self.value_type))
+
+
+_REPEATED_TYPE = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|DATE|BOOLEAN|ENUM\(.*)$", re.DOTALL)

@@ -20,6 +20,9 @@
 {% macro before() -%}
 {% for c in chunks %}before{{ loop.index0 }}, {% endfor %}
 {%- endmacro %}
+{% macro masks() -%}
+{% for c in chunks %}{{ c.mask }}, {% endfor %}
+{%- endmacro %}
 {% macro is_in_earlier_versions() -%}
 ({% for c in chunks %}before{{ loop.index0 }} <> 0{{ sql(' OR ') if not loop.last }}{% endfor %})
 {%- endmacro %}
@@ -38,16 +41,28 @@
         {% endfor %}
         max(CASE WHEN version = {{ last }} THEN class_id END) AS new_class
 {%- endmacro %}
+{% set record = sql('person_identity') if alike == who else sql('record_identity') %}
+{#- The sets in which records are compared besides `whole`: their kind, and the column that numbers them. -#}
+{% set kinds = (('linked', 'component'),) if linked else (('label', 'label_hash'), ('lineage', 'lineage')) %}
+{#- The records of value_counts or version_values with an identity and a value of which something has changed. -#}
+{% macro changed(join, identity) -%}
+{{ join }} JOIN changed_values AS c
+        ON c.{{ identity }} IS NOT DISTINCT FROM v.{{ identity }} AND c.value_hash IS NOT DISTINCT FROM v.value_hash
+{%- endmacro %}
+{#- The columns that identify a person and a record. -#}
+{% macro identities() -%}person_identity{% if alike != who %}, record_identity{% endif %}{%- endmacro %}
+{#- Whether the records of a set value have the same signature. -#}
+{% macro is_common() -%} (min(records) = max(records) AND min(start) = max(start)) {%- endmacro %}
 WITH RECURSIVE
--- One row per version, person, class and published value: how many records.
+-- One row per version, person, class and published value, as it is stored: how many records.
 version_values AS MATERIALIZED (
     {% for v in versions %}
     {% if not loop.first %}
     UNION ALL
     {% endif %}
     SELECT
-        {{ v.i }} AS version, {{ who }} AS person_identity, {{ alike }} AS record_identity, {{ v.value }} AS value_hash,
-        class_id, label_hash,
+        {{ v.i }} AS version, {{ who }} AS person_identity, \
+        {% if alike != who %}{{ alike }} AS {{ record }}, {% endif %}{{ v.value }} AS value_hash, class_id, label_hash,
         {% if v.lineage is none %}
         NULL::HUGEINT AS lineage,
         {% else %}
@@ -56,7 +71,7 @@ version_values AS MATERIALIZED (
         {% if linked %}
         component,
         {% endif %}
-        sum(records)::BIGINT AS records
+        records
     FROM {{ v.members }}
     {% if linked %}
     LEFT JOIN (
@@ -64,10 +79,33 @@ version_values AS MATERIALIZED (
     ) USING (class_id)
     {% endif %}
     WHERE class_id IS NOT NULL
-    GROUP BY ALL
     {% endfor %}
 ),
--- One row per set, version and record value: how many records, and how many equal ones come before them.
+{% if not refined %}
+-- One row per person, published value and the sets that have it: whether every version has it once, with the same
+-- number of records. Then these records have the same signature in every set.
+value_counts AS MATERIALIZED (
+    SELECT
+        {{ identities() }}, value_hash{% for _, id in kinds %}, {{ sql(id) }}{% endfor %}, \
+        min(records) AS records,
+        count(*) = {{ last + 1 }} AND max(version) = {{ last }} AND min(records) = max(records)
+        {% for c in chunks %}
+            AND bit_or(CASE
+                WHEN version BETWEEN {{ c.first }} AND {{ c.last }} THEN 1::BIGINT << (version - {{ c.first }})::BIGINT
+                ELSE 0::BIGINT
+            END) = {{ c.mask }}
+        {% endfor %}
+        AS is_unchanged
+    FROM version_values
+    GROUP BY {{ identities() }}, value_hash{% for _, id in kinds %}, {{ sql(id) }}{% endfor +%}
+),
+-- One row per person, record and published value of which something has changed.
+changed_values AS MATERIALIZED (
+    SELECT DISTINCT {{ identities() }}, value_hash FROM value_counts WHERE NOT is_unchanged
+),
+{% endif %}
+-- One row per set, version and record value: how many records, and how many equal ones come before them. Values that no
+-- version has changed are not among them.
 set_values AS MATERIALIZED (
     {% if refined %}
     SELECT
@@ -75,7 +113,7 @@ set_values AS MATERIALIZED (
         (sum(records) OVER (PARTITION BY version, record_identity, value_hash ORDER BY class_id ASC))::BIGINT
             - records AS start
     FROM (
-        SELECT version, record_identity, value_hash, class_id, sum(records)::BIGINT AS records
+        SELECT version, {{ record }} AS record_identity, value_hash, class_id, sum(records)::BIGINT AS records
         FROM version_values
         GROUP BY ALL
     )
@@ -83,17 +121,18 @@ set_values AS MATERIALIZED (
     SELECT
         'whole' AS kind, 0::HUGEINT AS set_id, version, person_identity AS record_identity, value_hash, 0 AS class_id,
         sum(records)::BIGINT AS records, 0 AS start
-    FROM version_values
+    FROM version_values AS v
+    {{ changed(sql('SEMI'), sql('person_identity')) }}
     GROUP BY version, person_identity, value_hash
-    {% set kinds = (('linked', 'component'),) if linked else (('label', 'label_hash'), ('lineage', 'lineage')) %}
     {% for kind, id in kinds %}
     UNION ALL
     SELECT
-        '{{ sql(kind) }}', {{ sql(id) }}::HUGEINT, version, record_identity, value_hash, 0, sum(records)::BIGINT, 0
-    FROM version_values
+        '{{ sql(kind) }}', {{ sql(id) }}::HUGEINT, version, v.{{ record }}, value_hash, 0, sum(records)::BIGINT, 0
+    FROM version_values AS v
+    {{ changed(sql('SEMI'), record) }}
     WHERE {{ sql(id) }} IN (SELECT {{ sql(id) }} FROM version_values WHERE version = {{ last }})
         AND {{ sql(id) }} IN (SELECT {{ sql(id) }} FROM version_values WHERE version < {{ last }})
-    GROUP BY version, record_identity, value_hash, {{ sql(id) }}
+    GROUP BY version, v.{{ record }}, value_hash, {{ sql(id) }}
     {% endfor %}
     {% endif %}
 ),
@@ -102,26 +141,67 @@ set_values AS MATERIALIZED (
 value_signatures AS MATERIALIZED (
     SELECT
         kind, set_id, record_identity, value_hash, {{ signature() }},
-        any_value(records) AS size, min(records) = max(records) AND min(start) = max(start) AS is_common
+        any_value(records) AS size, {{ is_common() }} AS is_common
     FROM set_values
     GROUP BY kind, set_id, record_identity, value_hash
 ),
 -- One row per record of a set, or for `size` records: the signature, which is the bits of the earlier versions that
 -- have it (before0 and so on), and its class in the new version.
 record_signatures AS MATERIALIZED (
-    SELECT kind, record_identity, value_hash, id, {{ before() }}new_class, size FROM value_signatures WHERE is_common
-    UNION ALL
-    SELECT kind, record_identity, value_hash, {{ signature() }}, 1::BIGINT AS size
+    SELECT
+        kind, {{ sql('record_identity') if person else sql('NULL') }} AS record_identity, value_hash, id, \
+        {{ before() }}new_class, sum(size)::BIGINT AS size
     FROM (
-        SELECT s.*, unnest(range(s.start, s.start + s.records)) AS layer
-        FROM set_values AS s
-        JOIN (
-            SELECT kind, set_id, record_identity, value_hash FROM value_signatures WHERE NOT is_common
-        ) AS v
-            ON v.kind = s.kind AND v.set_id = s.set_id AND v.value_hash IS NOT DISTINCT FROM s.value_hash
-            AND v.record_identity IS NOT DISTINCT FROM s.record_identity
+        SELECT kind, record_identity, value_hash, id, {{ before() }}new_class, size
+        FROM value_signatures
+        WHERE is_common
+        UNION ALL
+        {# Equal records are numbered in each version. Those between two bounds are in the same versions. #}
+        SELECT
+            kind, record_identity, value_hash, {{ signature() }},
+            any_value(struct_extract(bounds, 2) - struct_extract(bounds, 1))::BIGINT AS size
+        FROM (
+            SELECT
+                s.*,
+                unnest(list_filter(
+                    list_zip(v.bounds[1:-2], v.bounds[2:]),
+                    lambda b: struct_extract(b, 1) >= s.start AND struct_extract(b, 2) <= s.start + s.records
+                )) AS bounds
+            FROM set_values AS s
+            JOIN (
+                SELECT
+                    kind, set_id, record_identity, value_hash,
+                    list_sort(list_distinct(flatten(list([start, start + records]))), 'ASC', 'NULLS LAST') AS bounds
+                FROM set_values
+                GROUP BY kind, set_id, record_identity, value_hash
+                HAVING NOT {{ is_common() }}
+            ) AS v
+                ON v.kind = s.kind AND v.set_id = s.set_id AND v.value_hash IS NOT DISTINCT FROM s.value_hash
+                AND v.record_identity IS NOT DISTINCT FROM s.record_identity
+        )
+        GROUP BY kind, set_id, record_identity, value_hash, bounds
+        {% if not refined %}
+        UNION ALL
+        {# Unchanged records are in every version. Only a set that lost records can split the atom that they are in. #}
+        SELECT
+            'whole', {{ sql('v.person_identity') if person else sql('NULL') }}, value_hash, 0::HUGEINT, \
+            {{ masks() }}0, sum(records)::BIGINT
+        FROM value_counts AS v
+        {{ changed(sql('ANTI'), sql('person_identity')) }}
+        GROUP BY ALL
+        {% for kind, id in kinds %}
+        UNION ALL
+        SELECT
+            '{{ sql(kind) }}', {{ sql('v.', record) if person else sql('NULL') }}, value_hash, \
+            {{ sql(id) }}::HUGEINT, {{ masks() }}0, sum(records)::BIGINT
+        FROM value_counts AS v
+        {{ changed(sql('ANTI'), record) }}
+        WHERE {{ sql(id) }} IN (SELECT {{ sql(id) }} FROM value_counts WHERE NOT is_unchanged)
+        GROUP BY ALL
+        {% endfor %}
+        {% endif %}
     )
-    GROUP BY kind, set_id, record_identity, value_hash, layer
+    GROUP BY ALL
 ),
 -- One row per atom: whether the new version splits it.
 atoms AS (
@@ -164,12 +244,16 @@ published_values AS MATERIALIZED (
         , any_value({{ u.name }}) AS {{ u.column }}
         {% endfor %}
     FROM (
-        {% for t in known %}
-        {% if not loop.first %}
-        UNION ALL BY NAME
-        {% endif %}
-        SELECT {% for u in unchanged %}{{ u.name }}, {% endfor %}true AS is_known FROM {{ t }}
-        {% endfor %}
+        SELECT DISTINCT *
+        FROM (
+            {% for t in known %}
+            {% if not loop.first %}
+            UNION ALL BY NAME
+            {% endif %}
+            SELECT {% for u in unchanged %}{{ u.name }}, {% if not u.text_is_value %}{{ u.name }}::VARCHAR \
+                AS {{ 'text'|of(u) }}, {% endif %}{% endfor %}true AS is_known FROM {{ t }}
+            {% endfor %}
+        )
     )
     GROUP BY value_hash
 ),

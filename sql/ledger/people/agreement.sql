@@ -17,13 +17,6 @@ record_signatures AS (
     END
     GROUP BY side, identity
 ),
-{% else %}
--- One row per record: a hash of it.
-record_signatures AS (
-    SELECT side, hash({% for c in columns %}{{ c }}{{ sql(', ') if not loop.last }}{% endfor %}) AS signature, records
-    FROM {{ units }}
-),
-{% endif %}
 -- One row per signature: how often it occurs in each version.
 signature_counts AS (
     SELECT
@@ -32,4 +25,12 @@ signature_counts AS (
     FROM record_signatures
     GROUP BY signature
 )
+{% else %}
+-- One row per combination of values: how often it occurs in each version.
+signature_counts AS (
+    SELECT sum(n_mine)::BIGINT AS n_mine, sum(n_theirs)::BIGINT AS n_theirs
+    FROM {{ units }}
+    GROUP BY hash({% for c in columns %}{{ c }}{{ sql(', ') if not loop.last }}{% endfor %})
+)
+{% endif %}
 SELECT n_mine, n_theirs, count(*) AS signatures FROM signature_counts GROUP BY ALL ORDER BY ALL ASC

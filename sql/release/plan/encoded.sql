@@ -8,6 +8,9 @@
 WITH RECURSIVE
 -- Chapter 1, read: the source is read once, what the call needs is checked, and every value gets a code.
 {% if order %}{% include 'release/streams/source.sql' %}{% else %}{% include 'release/plan/source.sql' %}{% endif %},
+{% if kept_members %}
+{% include 'release/plan/record_hashes.sql' %}
+{% endif %}
 {% if nulls == 'drop' %}
 -- One row per kind of record without NULL in a quasi-identifier: only these are clustered.
 usable_records AS (

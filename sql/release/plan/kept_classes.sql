@@ -1,7 +1,6 @@
 {#- A refresh that keeps classes: records that were published before stay in their clusters, only the others (fresh) are
     clustered. Records of a group are interchangeable, so it is enough to count them. -#}
 {%- from 'shared/record_assignment.sql' import record_groups with context -%}
-{%- from 'release/plan/row_identity.sql' import row_hash with context -%}
 -- One row per cluster of the previous version and hash of its records: how many records it had.
 before AS MATERIALIZED (
     SELECT row_hash, cluster_id, sum(records)::BIGINT AS records
@@ -11,9 +10,9 @@ before AS MATERIALIZED (
 ),
 -- One row per group and hash by which its records are recognized: how many records.
 hash_of AS MATERIALIZED (
-    SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, sum(s.size)::BIGINT AS size
-    FROM source AS s
-    JOIN {{ record_groups() }} AS g ON g.rid = s.rid
+    SELECT g.gid, h.row_hash, sum(h.size)::BIGINT AS size
+    FROM record_hashes AS h
+    JOIN {{ record_groups() }} AS g ON g.rid = h.rid
     GROUP BY ALL
 ),
 -- One row per group and cluster in which records of the group stay: how many, and the number of the last.

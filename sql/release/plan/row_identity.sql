@@ -6,32 +6,35 @@
 {% macro upper_half() -%}
     >> 64::UHUGEINT)::UBIGINT
 {%- endmacro %}
-{% macro unchanged_texts(from, named) -%}
-    {% for u in unchanged if not u.is_link %}, ';', \
-        {{ u.hashed|filled(value=sql(from, u.name if named else u.column)) }}{% endfor %}
+{#- `part`: a macro for the text of a column, if it is known; otherwise the text of its value after `from`. -#}
+{% macro unchanged_texts(from, named, part) -%}
+    {% for u in unchanged if not u.is_link %}, ';', {% if part %}{{ part(u) }}{% else %}\
+        {{ u.hashed|filled(value=sql(from, u.name if named else u.column)) }}{% endif %}{% endfor %}
 {%- endmacro %}
-{% macro row_hash(from) -%}
-    (md5_number(concat('dbanon 2'{% for q in quasi %}, ';', \
-        {{ q.hashed|filled(value=sql(from, q.column)) }}{% endfor %}{{ unchanged_texts(from, false) }}{% if person %}, \
+{% macro row_hash(from, part=none) -%}
+    (md5_number(concat('dbanon 2'{% for q in quasi %}, ';', {% if part %}{{ part(q) }}{% else %}\
+        {{ q.hashed|filled(value=sql(from, q.column)) }}{% endif %}{% endfor %}\
+        {{ unchanged_texts(from, false, part) }}{% if person %}, \
         ';', coalesce(strlen({{ person_key(from) }})::VARCHAR || ':' || {{ person_key(from) }}, '-'){% endif %})) \
         {{ upper_half() }}
 {%- endmacro %}
 {#- The same hash of the values that are published unchanged; `named` if columns have the names of the release. -#}
-{% macro value_hash(from, named) -%}
-    (md5_number(concat('dbanon 2'{{ unchanged_texts(from, named) }})) {{ upper_half() }}
+{% macro value_hash(from, named, part=none) -%}
+    (md5_number(concat('dbanon 2'{{ unchanged_texts(from, named, part) }})) {{ upper_half() }}
+{%- endmacro %}
+{#- The same hash of one value of a column. -#}
+{% macro cell(c, value) -%}
+    (md5_number('dbanon 2;' || {{ c.canonical|filled(value=value) }}) {{ upper_half() }}
 {%- endmacro %}
 {#- The same hash column by column: versions that publish different columns can be compared by those that both have. -#}
 {% macro cells(from, named) -%}
-    [{% for u in unchanged if not u.is_link %}\
-        {% if not loop.first %}, {% endif %}(md5_number('dbanon 2;' \
-        || {{ u.canonical|filled(value=sql(from, u.name if named else u.column)) }}) \
-        {{ upper_half() }}{% endfor %}]::UBIGINT[]
+    [{% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}\
+        {{ cell(u, sql(from, u.name if named else u.column)) }}{% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {#- The same hash of the quasi-identifiers as they are in the source: these identify the people of two versions that
     have different keys, or none. -#}
 {% macro quasi_cells(from) -%}
-    [{% for q in quasi %}{% if not loop.first %}, {% endif %}(md5_number('dbanon 2;' \
-        || {{ q.canonical|filled(value=sql(from, q.column)) }}) {{ upper_half() }}{% endfor %}]::UBIGINT[]
+    [{% for q in quasi %}{% if not loop.first %}, {% endif %}{{ cell(q, sql(from, q.column)) }}{% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {% macro person_key(from) -%}
     {% if person %}{{ person_text|filled(value=sql(from, 'person')) }}{% elif key %}{{ from }}key\
