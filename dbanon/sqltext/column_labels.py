@@ -38,18 +38,18 @@ FIXED_NAMES = frozenset(
     highest hits holders holding id identities identity information_loss instants invented is_common is_covered
     is_filled is_first is_guessed is_high is_in_source is_infeasible is_known is_leaf is_left is_misplaced is_new
     is_open is_open_above is_open_below is_other is_publishable is_published is_rare is_readable is_registered
-    is_single_class is_split is_strange is_tight is_tree is_unchanged is_vague is_whole_trail is_within j judged k
-    k_full_record keeps kept kept_groups key key_problem keys kind kinds known known_as known_classes l label
-    label_hash label_id labelled_combinations labelled_records labels largest last last_record late layer leads leaf
-    leaf_heights learned least least_class least_equal least_low least_value leaves left_out levels lifted limits
-    line lineage lines link linked_below_k linked_values listed_sizes lists longest looked_up_classes loss losses
-    lost low low_end low_key low_place low_text low_value lowest m made magnitude majority majority_baseline mark
-    max_value may mean median median_candidates member_changes member_hashes member_records member_totals
-    member_values members message messages metric metric_rows metrics middle min_candidates min_value misassigned
-    misfits misplaced missed missed_models missing missing_after missing_before model models moment moments most n
-    n_added n_after n_ambiguous n_assigned n_before n_changed n_contradictions n_covered_values n_decidable
-    n_guessed n_judged n_known n_learned n_learned_raw n_leaves n_mine n_narrowed n_new n_old n_people n_persons
-    n_possible_values n_quasi_identifiers n_remaining n_removed n_resolved n_spellings n_theirs n_tried
+    is_single_class is_split is_strange is_tight is_tree is_unchanged is_vague is_varied is_whole_trail is_within j
+    judged k k_full_record keeps kept kept_groups key key_problem keys kind kinds known known_as known_classes l
+    label label_hash label_id labelled_combinations labelled_records labels largest last last_record late layer
+    leads leaf leaf_heights learned least least_class least_equal least_low least_value leaves left_out levels
+    lifted limits line lineage lines link linked_below_k linked_values listed_sizes lists longest looked_up_classes
+    loss losses lost low low_end low_key low_place low_text low_value lowest m made magnitude majority
+    majority_baseline mark max_value may mean median median_candidates member_changes member_hashes member_records
+    member_totals member_values members message messages metric metric_rows metrics middle min_candidates min_value
+    misassigned misfits misplaced missed missed_models missing missing_after missing_before model models moment
+    moments most n n_added n_after n_ambiguous n_assigned n_before n_changed n_contradictions n_covered_values
+    n_decidable n_guessed n_judged n_known n_learned n_learned_raw n_leaves n_mine n_narrowed n_new n_old n_people
+    n_persons n_possible_values n_quasi_identifiers n_remaining n_removed n_resolved n_spellings n_theirs n_tried
     n_undecidable n_unique name named names new new_class new_groups new_records new_values newcomers node
     node_heights nodes noisy_records not_null_records note nulls number number_loss number_positions number_steps
     numbered numbered_people numbers o occupied old_person_key old_row_hash ord ordered ordering_values originals
@@ -80,8 +80,8 @@ FIXED_NAMES = frozenset(
     trails tree trees tuple tuple_class_sets tuple_features tuple_id tuple_ids tuple_presences tuple_sizes tuples u
     uid unbounded_high unbounded_low uncovered unique_by_unchanged_columns unknown unplaced unsure untrue
     usable_records v value value_ancestors value_before value_cells value_codes value_counts value_differences
-    value_hash value_pairs value_places value_signatures values values_trail variance variation version
-    version_members version_rows version_values vid w waiting waits weight whole whole_class wide width
+    value_hash value_pairs value_places value_signatures values values_trail variance variation varied_columns
+    version version_members version_rows version_values vid w waiting waits weight whole whole_class wide width
     withheld_records worst worst_classes wrong x y
     """,
     )

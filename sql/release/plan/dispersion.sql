@@ -36,7 +36,23 @@ number_steps AS MATERIALIZED (
     )
 ),
 {% endif %}
--- One row per quasi-identifier (attribute), code, and cluster or class or neither (all records): number of records.
+-- One row per class and quasi-identifier (attribute) in which its records differ: equal records have no dispersion.
+varied_columns AS MATERIALIZED (
+    SELECT class_id, attribute
+    FROM (
+        SELECT
+            g.class_id, {{ column_numbers(quasi) }} AS attribute, \
+            unnest([{% for q in quasi %}{% set filled = sql('sum(x.', 'filled'|of(q), ')') %}\
+            {{ filled }} > 0 AND (min(x.{{ 'low'|of(q) }}) <> max(x.{{ 'high'|of(q) }}) OR {{ filled }} < sum(x.size))\
+            {{ sql(', ') if not loop.last }}{% endfor %}]) AS is_varied
+        FROM generalized_spans AS g
+        JOIN span_ranges AS x USING (span)
+        GROUP BY g.class_id
+    )
+    WHERE is_varied
+),
+-- One row per quasi-identifier, code, and cluster or class of records that differ\
+    {% if numbers %} (of a number also for all records){% endif %}: number of records.
 code_sizes AS (
     SELECT cluster, class_id, attribute, code, sum(size) AS size
     FROM (
@@ -44,8 +60,19 @@ code_sizes AS (
             unnest({{ derived_list(quasi, sql('e.'), 'code') }}) AS code
         FROM cluster_parts AS p JOIN cluster_spans USING (cluster) JOIN generalized_spans AS g USING (span) \
             JOIN code_groups AS e USING (gid)
+        WHERE g.class_id IN (SELECT class_id FROM varied_columns)
+    ) SEMI JOIN varied_columns USING (class_id, attribute)
+    GROUP BY GROUPING SETS ((cluster, attribute, code), (class_id, attribute, code))
+    {% if numbers %}
+    UNION ALL
+    SELECT NULL, NULL, attribute, code, sum(size)
+    FROM (
+        SELECT p.last - p.first + 1 AS size, {{ column_numbers(numbers) }} AS attribute, \
+            unnest({{ derived_list(numbers, sql('e.'), 'code') }}) AS code
+        FROM cluster_parts AS p JOIN cluster_spans USING (cluster) JOIN code_groups AS e USING (gid)
     )
-    GROUP BY GROUPING SETS ((cluster, attribute, code), (class_id, attribute, code), (attribute, code))
+    GROUP BY attribute, code
+    {% endif %}
 ),
 -- One row per quasi-identifier, and cluster or class or neither (all records): the number of records with a value
 -- (filled); of a number the sum of squared distances to the mean (variation); and the square error, which is over the
@@ -80,11 +107,12 @@ column_totals AS MATERIALIZED (
         {# Of z-scores every column has the same total (SST), so the share of all is the average of the columns'. Of one
            column, f of the n records of a group known: their squares around their mean, and f (n - f) / n for each
            square of what lies between the known and the NULLs: between their means, and between the two axes. #}
-        any_value(width) AS width, sum((
+        any_value(width) AS width, CASE WHEN any_value(whole.variance) IS NOT NULL THEN coalesce(sum((
             variation + part.filled::DOUBLE * (part.size - part.filled)::DOUBLE / part.size \
             * ((part.mean - whole.mean) * (part.mean - whole.mean) + whole.variance)
         ) / (whole.variance * whole.filled * (1 + (whole.size - whole.filled)::DOUBLE / whole.size)) \
-            ORDER BY class_id ASC) FILTER (WHERE class_id IS NOT NULL AND part.filled > 0) AS sse_share{% endif +%}
+            ORDER BY class_id ASC) FILTER (WHERE class_id IS NOT NULL AND part.filled > 0), 0.0) END \
+            AS sse_share{% endif +%}
     FROM (
         VALUES {% for q in quasi %}({{ q.i }}, {{ q.label }}, {{ sql('true') if q.is_number else sql('false') }})\
             {{ sql(', ') if not loop.last }}{% endfor +%}
