@@ -186,7 +186,7 @@ def test_certificate_reports_versions_and_other_releases(tmp_path: Path) -> None
         document = json.loads(dbanon.certificate(con, "safe", "json"))
     assert "people with other version 1" in document["other releases"]["composition"]["value"]
     assert document["release"]["version"]["value"] == "2"
-    assert "clustered anew" in document["other releases"]["version before"]["value"]
+    assert "clustered again" in document["other releases"]["version before"]["value"]
     assert (
         "allowed when it was created" in document["other releases"]["classes that differ by too few records"]["value"]
     )
