@@ -146,17 +146,17 @@ def _uneven_lines(path: str, cursor: Any) -> list[str]:
         f"system.main.length(line) - system.main.length(system.main.replace(line, {text(separator)}, ''))"
         for separator in _SEPARATORS
     )
-    numbered = f"SELECT system.main.row_number() OVER () AS number, [{counts}] AS counts FROM {_lines(path)}"
+    numbered_lines = f"SELECT system.main.row_number() OVER () AS number, [{counts}] AS counts FROM {_lines(path)}"
     for place in range(1, len(_SEPARATORS) + 1):
         n_separators, n_lines, n_usual = cursor.execute(
             f"SELECT system.main.mode(counts[{place}]), system.main.count(*), system.main.count(*) FILTER "
             f"(WHERE counts[{place}] = usual) FROM (SELECT *, system.main.mode(counts[{place}]) OVER () AS usual "
-            f"FROM ({numbered}))"
+            f"FROM ({numbered_lines}))"
         ).fetchall()[0]
         if not n_separators or 2 * n_usual <= n_lines:
             continue
         lines = cursor.execute(
-            f"SELECT number FROM ({numbered}) WHERE counts[{place}] <> {n_separators} ORDER BY number ASC"
+            f"SELECT number FROM ({numbered_lines}) WHERE counts[{place}] <> {n_separators} ORDER BY number ASC"
         ).fetchall()
         return [_one_column_note([line for (line,) in lines], "most lines")]
     return []

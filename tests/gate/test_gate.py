@@ -608,9 +608,9 @@ def test_gate_refuses_persons_without_record_in_class(people: Any, spoil: Any, l
     def one_class_of_two_persons(parts: Parts) -> Parts:
         """Put two persons in cluster 1, and a third one with an empty part."""
         gids = sorted(part["gid"] for part in parts)
-        moved = [dict(part, cluster=1 if part["gid"] in gids[:2] else 0) for part in parts]
-        third = next(part for part in moved if part["gid"] == gids[2])
-        return [*moved, dict(third, cluster=1, first=2, last=last)]
+        moved_parts = [dict(part, cluster=1 if part["gid"] in gids[:2] else 0) for part in parts]
+        third = next(part for part in moved_parts if part["gid"] == gids[2])
+        return [*moved_parts, dict(third, cluster=1, first=2, last=last)]
 
     spoil(one_class_of_two_persons)
     for function in KINDS:
