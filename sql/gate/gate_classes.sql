@@ -8,7 +8,7 @@ stated_check AS MATERIALIZED (
     SELECT CASE
         {# After the gate of the rows, which says more. #}
         WHEN NOT (SELECT passed FROM gate) THEN false
-        WHEN told.rows <> own.rows OR told.seal IS DISTINCT FROM own.seal THEN error({{ gate_say.stated }})
+        WHEN stated.rows <> own.rows OR stated.seal IS DISTINCT FROM own.seal THEN error({{ gate_say.stated }})
         {% if person %}
         WHEN persons.wrong > 0 THEN error({{ gate_say.stated }})
         {% endif %}
@@ -25,7 +25,7 @@ stated_check AS MATERIALIZED (
     END AS passed
     FROM
         (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}::BIGINT{{ shown }})) AS seal \
-            FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS told,
+            FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS stated,
         (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}{{ shown }})) AS seal \
             FROM (SELECT {{ class_id }}{{ shown }}, sum(len({{ copies }}))::BIGINT AS {{ names.size }} \
             FROM published_rows GROUP BY ALL)) AS own

@@ -186,11 +186,12 @@ rare_linked AS MATERIALIZED (
     SELECT coalesce(sum(len(texts)), 0) AS texts, \
         dbanon_pseudonym_length(flatten(list(texts)), {{ r.settings }}) AS least
     FROM (
-        SELECT list(told) AS texts
-        FROM (SELECT DISTINCT {{ r.value_text }} COLLATE POSIX AS told, {{ r.pseudonym }} COLLATE POSIX AS made \
+        SELECT list(value_text) AS texts
+        FROM (SELECT DISTINCT {{ r.value_text }} COLLATE POSIX AS value_text, \
+            {{ r.pseudonym }} COLLATE POSIX AS pseudonym \
             FROM {{ origin }})
-        WHERE told IS NOT NULL
-        GROUP BY made
+        WHERE value_text IS NOT NULL
+        GROUP BY pseudonym
         HAVING count(*) > 1
     )
 ),

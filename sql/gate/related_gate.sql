@@ -22,7 +22,7 @@
 {{ 'shown'|of(t) }} AS MATERIALIZED (
     SELECT
         {{ t.names.key }} AS pseudonym, {{ t.names.class_id }} AS class_id, {{ row }} AS number, {{ place }} AS place,
-        {{ bytes(t) }} AS seen, {{ texts(t) }} AS told
+        {{ bytes(t) }} AS seen, {{ texts(t) }} AS row_values
     FROM {{ 'published rows'|of(t) }}
 ),
 {% endfor %}
@@ -30,7 +30,7 @@
 -- One row per pseudonym: all its published rows.
 {{ 'together'|of(t) }} AS MATERIALIZED (
     SELECT pseudonym, count(*) AS size, min(class_id) AS low, max(class_id) AS high, \
-        list(seen ORDER BY seen ASC) AS seen, list(told ORDER BY told ASC) AS told
+        list(seen ORDER BY seen ASC) AS seen, list(row_values ORDER BY row_values ASC) AS row_values
     FROM {{ 'shown'|of(t) }}
     GROUP BY pseudonym
 ),
@@ -46,10 +46,11 @@
 -- One row per person: what a reader sees in all tables.
 reader AS MATERIALIZED (
     SELECT
-        p.pseudonym, p.class_id, p.number, p.place, p.seen AS {{ 'seen'|of(parent) }}, p.told AS {{ 'told'|of(parent) }}
+        p.pseudonym, p.class_id, p.number, p.place, p.seen AS {{ 'seen'|of(parent) }}, \
+        p.row_values AS {{ 'row values'|of(parent) }}
         {% for t in children %}
         , coalesce({{ 'together'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, \
-            coalesce({{ 'together'|of(t) }}.told, []) AS {{ 'told'|of(t) }}
+            coalesce({{ 'together'|of(t) }}.row_values, []) AS {{ 'row values'|of(t) }}
         , coalesce({{ 'together'|of(t) }}.size, 0) AS {{ 'row count'|of(t) }}, \
             {{ 'held'|of(t) }}.size AS {{ 'source rows'|of(t) }}
         , coalesce({{ 'together'|of(t) }}.low, p.class_id) = p.class_id \
@@ -104,7 +105,7 @@ gate AS MATERIALIZED (
     FROM {% for t in tables %}{{ 'judged'|of(t) }},
     (
         SELECT count(*) FILTER (WHERE place IS DISTINCT FROM own) AS rows
-        FROM (SELECT place, row_number() OVER (ORDER BY pseudonym ASC, seen ASC, told ASC, place ASC) AS own \
+        FROM (SELECT place, row_number() OVER (ORDER BY pseudonym ASC, seen ASC, row_values ASC, place ASC) AS own \
             FROM {{ 'shown'|of(t) }})
     ) AS {{ 'ordered'|of(t) }},
     {% endfor %}
@@ -144,7 +145,7 @@ gate AS MATERIALIZED (
             SELECT
                 pseudonym, class_id,
                 row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}\
-                    {% for t in tables %}{{ 'told'|of(t) }} ASC, {% endfor %}pseudonym ASC) AS own,
+                    {% for t in tables %}{{ 'row values'|of(t) }} ASC, {% endfor %}pseudonym ASC) AS own,
                 dense_rank() OVER (ORDER BY {% for t in tables %}\
                     {% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} ASC{% endfor %}) AS own_class
             FROM reader

@@ -21,9 +21,9 @@ replayed_records AS MATERIALIZED (
         {% if unchanged %}
         , {{ differs(sql('v.'), sql('s.')) }} AS differs
         , ({% for u in unchanged %}{% if not loop.first %} OR {% endif %}v.{{ u.name }} \
-            IS NOT NULL{% endfor %}) AS tells
+            IS NOT NULL{% endfor %}) AS is_revealing
         {% else %}
-        , false AS differs, false AS tells
+        , false AS differs, false AS is_revealing
         {% endif %}
     FROM published_rows AS v
     LEFT JOIN source AS s ON s.rid = v.{{ stream.arrived_at }}
@@ -127,7 +127,7 @@ gate AS MATERIALIZED (
                     FROM source WHERE rid > {{ continuation.n_before }}){% else %}(SELECT count(*) \
                     FROM source){% endif %}, false
             )) AS late,
-            count(*) FILTER (WHERE CASE WHEN suppressed THEN tells ELSE differs END) AS untrue,
+            count(*) FILTER (WHERE CASE WHEN suppressed THEN is_revealing ELSE differs END) AS untrue,
             count(*) FILTER (WHERE suppressed IS DISTINCT FROM (class_id IS NULL)) AS unknown
         FROM replayed_records
     ) AS counted,

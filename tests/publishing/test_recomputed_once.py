@@ -110,5 +110,8 @@ def test_record_groups_store_the_distinct_rows() -> None:
         con.execute("CREATE TABLE p (a INT, s VARCHAR, records INT)")
         con.executemany("INSERT INTO p VALUES (?, ?, ?)", rows)
         dbanon.create_release(con, "safe", "kacpc", "p", k=5, qi=["a"], sensitive=["s"], insensitive=["records"])
-        counted = Counter(con.execute("FROM safe").fetchall())
-        assert Counter({tuple(row): n for *row, n in con.execute("FROM dbanon.record_groups").fetchall()}) == counted
+        rows_by_values = Counter(con.execute("FROM safe").fetchall())
+        assert (
+            Counter({tuple(row): n for *row, n in con.execute("FROM dbanon.record_groups").fetchall()})
+            == rows_by_values
+        )

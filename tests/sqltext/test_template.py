@@ -61,6 +61,6 @@ def test_template_from_text_is_compiled_once_on_disk(tmp_path: Path) -> None:
     compiled = templates._template_from_text.__wrapped__(environment, source)
     files = list(tmp_path.iterdir())
     environment.compile = lambda *arguments, **options: pytest.fail("compiled again")
-    again = templates._template_from_text.__wrapped__(environment, source)
+    from_disk = templates._template_from_text.__wrapped__(environment, source)
     assert len(files) == 1 and list(tmp_path.iterdir()) == files
-    assert compiled.render(value=7) == again.render(value=7) == "SELECT 7\n -- of the test"
+    assert compiled.render(value=7) == from_disk.render(value=7) == "SELECT 7\n -- of the test"

@@ -89,11 +89,12 @@ def role_options(command: Callable[..., None]) -> Callable[..., None]:
 def split_names(values: Iterable[str]) -> list[str]:
     """Return the names in values of an option: a value is split at its commas, except within double quotes.
 
-    >>> split_names(["age, zip=zip5", '"a,b"'])
-    ['age', 'zip=zip5', 'a,b']
+    Blanks before a name are omitted, except within quotes.
+
+    >>> split_names(["age, zip=zip5", '"a,b", " c"'])
+    ['age', 'zip=zip5', 'a,b', ' c']
     """
-    rows = csv.reader(values, skipinitialspace=True, strict=False)
-    return [name.strip() for row in rows for name in row]
+    return [name for value in values for row in csv.reader([value], skipinitialspace=True) for name in row]
 
 
 def role_parameters(

@@ -16,7 +16,7 @@
 ),
 {% endfor %}
 -- One row per class: its number, and the loss of one of its records.
-told AS MATERIALIZED (
+class_contents AS MATERIALIZED (
     SELECT
         g.class_id,
         struct_pack(
@@ -61,7 +61,7 @@ SELECT
     p.size
 FROM (SELECT rid, class_id, sum(size)::BIGINT AS size FROM record_classes GROUP BY ALL) AS p
 JOIN {{ origin }} AS d ON d.rowid = p.rid
-LEFT JOIN told AS t ON t.class_id = p.class_id
+LEFT JOIN class_contents AS t ON t.class_id = p.class_id
 LEFT JOIN (
     SELECT class_id, struct_pack({% for o in quasi_output %}{% if not loop.first %}, {% endif %}{{ o.name }} \
         := {{ o.expression }}{% endfor %}) AS published

@@ -4,7 +4,7 @@
     The first of `tables` has one row per person, the others are about these. `clustered`, and `clusters_sql` and
     `measures_sql` of a table, are statements of their own, whose steps are named as in a release of one table. -#}
 {%- from 'release/plan/row_identity.sql' import tie with context -%}
-{%- from 'release/related/published_values.sql' import byte, marks, told with context -%}
+{%- from 'release/related/published_values.sql' import byte, marks, row_values with context -%}
 WITH
 {% for t in tables if not t.source.is_read_twice %}
 -- One row per row of the table, which is read only here because a second reading could return other rows.
@@ -152,15 +152,15 @@ cluster_members AS MATERIALIZED (
 published_classes AS MATERIALIZED (
     SELECT
         m.person, {{ marks(parent, sql('r.')) }} AS {{ 'seen'|of(parent) }}, \
-        {{ told(parent, sql('r.')) }} AS {{ 'told'|of(parent) }}
+        {{ row_values(parent, sql('r.')) }} AS {{ 'row values'|of(parent) }}
         {% for t in children %}, coalesce({{ 'published'|of(t) }}.seen, []) AS {{ 'seen'|of(t) }}, \
-            coalesce({{ 'published'|of(t) }}.told, []) AS {{ 'told'|of(t) }}{% endfor +%}
+            coalesce({{ 'published'|of(t) }}.row_values, []) AS {{ 'row values'|of(t) }}{% endfor +%}
     FROM cluster_members AS m
     JOIN {{ 'made'|of(parent) }} AS r ON r.number = m.number
     {% for t in children %}
     LEFT JOIN (
         SELECT v.person, list({{ marks(t, sql('r.')) }} ORDER BY {{ marks(t, sql('r.')) }} ASC) AS seen, \
-            list({{ told(t, sql('r.')) }} ORDER BY {{ told(t, sql('r.')) }} ASC) AS told
+            list({{ row_values(t, sql('r.')) }} ORDER BY {{ row_values(t, sql('r.')) }} ASC) AS row_values
         FROM {{ 'made'|of(t) }} AS r
         JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number
         GROUP BY v.person
@@ -174,7 +174,7 @@ numbered AS MATERIALIZED (
         dense_rank() OVER (ORDER BY {% for t in tables %}{% if not loop.first %}, {% endif %}{{ 'seen'|of(t) }} \
             ASC{% endfor %}) AS class_id,
         row_number() OVER (ORDER BY {% for t in tables %}{{ 'seen'|of(t) }} ASC, {% endfor %}{% for t in tables %}\
-            {% if not loop.first %}, {% endif %}{{ 'told'|of(t) }} ASC{% endfor %}) AS pseudonym
+            {% if not loop.first %}, {% endif %}{{ 'row values'|of(t) }} ASC{% endfor %}) AS pseudonym
     FROM published_classes
 ),
 {% for t in tables %}
@@ -186,7 +186,7 @@ numbered AS MATERIALIZED (
         n.class_id AS {{ t.names.class_id }},
         r.number AS {{ row }},
         row_number() OVER (ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, \
-            {{ told(t, sql('r.')) }} ASC) AS {{ place }}
+            {{ row_values(t, sql('r.')) }} ASC) AS {{ place }}
     FROM {{ 'made'|of(t) }} AS r
     JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number
     JOIN numbered AS n ON n.person = v.person

@@ -6,7 +6,7 @@
     [{% for q in t.quasi %}{% if not loop.first %}, \
         {% endif %}{{ byte(sql(from, 'published'|of(q))) }}{% endfor %}]::BLOB[]
 {%- endmacro %}
-{% macro told(t, from) -%}
+{% macro row_values(t, from) -%}
     [{% for q in t.quasi %}{{ byte(sql(from, 'published'|of(q))) }}, {% endfor %}{% for u in t.unchanged %}\
         {% if u.is_zoned %}{{ byte(sql('epoch_us(', from, u.column, ')')) }}\
         {% else %}{{ byte(sql(from, u.column)) }}{% endif %}, {% endfor %}''::BLOB]::BLOB[]

@@ -63,7 +63,7 @@ def small_sets(
     sets: Mapping[tuple[str, Any], Mapping[tuple[int, int], list[int]]], k: int
 ) -> Counter[tuple[str, bool, tuple[bool, ...], int]]:
     """Return the parts of atoms with fewer than k records: kind, whether new, earlier presence, number of records."""
-    found: Counter[tuple[str, bool, tuple[bool, ...], int]] = Counter()
+    small: Counter[tuple[str, bool, tuple[bool, ...], int]] = Counter()
     for (kind, _), values in sets.items():
         atoms: dict[tuple[bool, ...], Counter[bool]] = defaultdict(Counter)
         totals = [sum(counts) for counts in zip(*values.values(), strict=True)]
@@ -76,8 +76,8 @@ def small_sets(
         for earlier, parts in atoms.items():
             if len(parts) > 1 or not any(earlier):
                 for is_new, size in parts.items():
-                    found[kind, is_new, earlier, size] += size < k
-    return +found
+                    small[kind, is_new, earlier, size] += size < k
+    return +small
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -91,7 +91,7 @@ def test_sets_of_equal_records_counted_like_single_records(seed: int) -> None:
         with current.cursor() as cursor:
             *others, entry = releases.entries(cursor, "memory")
             spec = releases.current_spec(entry, current, cursor)
-            found = version_differences.small_differences(cursor, entry, spec, others)
+            differences = version_differences.small_differences(cursor, entry, spec, others)
             lineage, lineages = 0, {}
             for version in [*others, entry]:
                 lineage = lineage if version.keeps_classes else version.version
@@ -103,7 +103,9 @@ def test_sets_of_equal_records_counted_like_single_records(seed: int) -> None:
             ).items():
                 expected[kind, is_new, earlier] += count
                 people[kind, is_new, earlier] += count * size
-    counted = {(d.kind, d.is_new, tuple((o in d.others) != d.is_new for o in others)): d for d in found}
-    assert {key: d.n_sets for key, d in counted.items()} == dict(expected)
-    assert {key: d.n_people for key, d in counted.items()} == dict(people)
+    differences_by_kind = {
+        (d.kind, d.is_new, tuple((o in d.others) != d.is_new for o in others)): d for d in differences
+    }
+    assert {key: d.n_sets for key, d in differences_by_kind.items()} == dict(expected)
+    assert {key: d.n_people for key, d in differences_by_kind.items()} == dict(people)
     assert others

@@ -352,11 +352,11 @@ def test_metrics_of_oddly_named_sensitive_columns(con: Any, with_person: bool) -
     person = ", person := 'who'" if with_person else ""
     call = f"kacpc_metrics('odd', k := 4, qi := ['q'], sensitive := {names}{person})"
     actual = metric_values(con, call)
-    released = con.execute(f"SELECT class_id, {columns} FROM {call.replace('_metrics', '')}").fetchall()
+    release_rows = con.execute(f"SELECT class_id, {columns} FROM {call.replace('_metrics', '')}").fetchall()
     for i, name in enumerate(names, 1):
-        classes = {row[0]: {other[i] for other in released if other[0] == row[0]} for row in released}
-        equal = sum(len(classes[row[0]]) == 1 for row in released)
+        classes = {row[0]: {other[i] for other in release_rows if other[0] == row[0]} for row in release_rows}
+        equal = sum(len(classes[row[0]]) == 1 for row in release_rows)
         assert actual[f"homogeneous_share:{name}"] == pytest.approx(equal / 48)
         members = {row[i]: {other[3] if with_person else n for n, other in enumerate(rows) if other[i] == row[i]}
                    for row in rows}  # fmt: skip
-        assert actual[f"n_rare_values:{name}"] == sum(len(each) < 4 for each in members.values())
+        assert actual[f"n_rare_values:{name}"] == sum(len(holders) < 4 for holders in members.values())

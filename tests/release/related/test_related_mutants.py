@@ -18,7 +18,7 @@ REFUSED = "release gate refused the result"
 PATH = "release/related/pipeline.sql"
 CLUSTERED = "release/related/clustered_people.sql"
 MADE = "    FROM {{ 'made'|of(t) }} AS r\n    JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number\n"
-ORDERED = "(ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, {{ told(t, sql('r.')) }} ASC)"
+ORDERED = "(ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, {{ row_values(t, sql('r.')) }} ASC)"
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ MUTANTS = {
     "the keys leave": (PATH, "n.pseudonym AS {{ t.names.key }}", "n.person AS {{ t.names.key }}"),
     "pseudonyms follow the keys": (
         PATH,
-        "{% if not loop.first %}, {% endif %}{{ 'told'|of(t) }} ASC{% endfor %}) AS pseudonym",
+        "{% if not loop.first %}, {% endif %}{{ 'row values'|of(t) }} ASC{% endfor %}) AS pseudonym",
         "{% endfor %}person ASC) AS pseudonym",
     ),
     "pseudonyms have gaps": (PATH, "n.pseudonym AS {{ t.names.key }}", "n.pseudonym * 2 AS {{ t.names.key }}"),
