@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.encoding.code_regions import AttributeRegions, KacpcDistances, attribute_regions
-from dbanon.encoding.distance import CategoricalDistances
+from dbanon.encoding.distance import CategoricalDistances, NumericDistances
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.kernels.arrays import CandidateArrays, PartitionIndex
 
@@ -22,9 +22,10 @@ N_CANDIDATES = 256
 """Number of records whose distance sums are kept exact; the next seed is one of them."""
 
 
-TUPLES_PER_CANDIDATE = 256
+TUPLES_PER_CANDIDATE, TUPLES_PER_BUCKET_CANDIDATE = 256, 64
 """With one attribute there is a candidate for so many tuples, if that is more: sums are often equal, and the nearest
-records of a seed are candidates, too."""
+records of a seed are candidates, too. The second number is for an attribute with a hierarchy, where candidates are in
+buckets: most of them need not be read for a new seed."""
 
 
 class AttributePartitions:
@@ -67,13 +68,18 @@ class AttributePartitions:
         value_sums, way_sums = np.zeros((2, len(packed[2])), np.int64), np.zeros((2, len(packed[6])), np.int64)
         region_sums = np.zeros(len(packed[7]), np.int64)
         sums_to_seeds = value_sums[0], *way_sums, value_sums[1], region_sums, np.zeros(len(region_sums), np.int8)
-        n_candidates = max(N_CANDIDATES, len(codes) // TUPLES_PER_CANDIDATE) if len(regions) == 1 else N_CANDIDATES
+        n_candidates, n_buckets = N_CANDIDATES, 1
+        if len(regions) == 1 and isinstance(distances[0], NumericDistances):
+            n_candidates = max(N_CANDIDATES, len(codes) // TUPLES_PER_CANDIDATE)
+        elif len(regions) == 1:
+            n_candidates, n_buckets = max(N_CANDIDATES, len(codes) // TUPLES_PER_BUCKET_CANDIDATE), regions[0].n_regions
         candidate_tuples, candidate_sums = np.zeros((2, n_candidates + 1), np.int64)
         self._candidates = CandidateArrays(
             sums_to_seeds,
             candidate_tuples,
             candidate_sums,
             np.array([0, -1, 0, int(remaining.sum()), 0, 0, 0], np.int64),
+            (*np.zeros((3, n_buckets), np.int64), np.full(n_buckets, -1)),
         )
 
     @property

@@ -12,6 +12,9 @@ from dbanon.encoding.encoded_table import CategoricalAttribute, Codes, Floats, I
 MAX_REGIONS = 14
 """The largest number of regions of an attribute, without the one for NULL."""
 
+UNKNOWN_DISTANCE = 2**62
+"""More than any distance."""
+
 KacpcDistances = NumericDistances | CategoricalDistances
 """The distances of KACPC."""
 
@@ -109,7 +112,8 @@ def _nearest_categories(distances: CategoricalDistances) -> Ints:
     while (above >= 0).any():
         ways = unscaled.distance_to_ancestor[above]
         found = ways[np.arange(tree.values), unscaled.depth_index] * ways[np.arange(tree.values), depth_index[above]]
-        found = np.rint(found * distances.weight * distances.scale).astype(np.int64)
+        found = np.rint(found * distances.weight * distances.scale)
+        found = np.minimum(found, UNKNOWN_DISTANCE).astype(np.int64)  # a root with one child is no common ancestor
         least = np.where(above >= 0, np.minimum(least, found), least)
         above = np.where(above >= 0, tree.parent[above], -1)
     return np.append(least, 0)
@@ -171,8 +175,9 @@ def _pair_distances(distances: CategoricalDistances, begins: Ints, values: int) 
     """Return the least and greatest distance between each two regions, as a (regions * regions, 2) array.
 
     Values of equal depth in one region have the same distance to any value outside it, so one value per depth is
-    examined. A region paired with itself has 0 and, if it has several values, 1 (not a distance). Distances to the last
-    region, that of NULL, are 0.
+    examined. For a region paired with itself, the least distance is 0. The greatest one is that of its first value,
+    which has its lowest common ancestor with the last one at the top of the region; if its values have several depths,
+    it is UNKNOWN_DISTANCE. Distances to the last region, that of NULL, are 0.
 
     Args:
         distances: The distances of the attribute.
@@ -186,5 +191,7 @@ def _pair_distances(distances: CategoricalDistances, begins: Ints, values: int) 
         rows = np.array([distances.row(begin + offset)[:-1] for offset in first_of_depth.tolist()])
         least[region, :-1] = np.minimum.reduceat(rows, begins, axis=1).min(axis=0)
         greatest[region, :-1] = np.maximum.reduceat(rows, begins, axis=1).max(axis=0)
-        least[region, region], greatest[region, region] = 0, min(end - begin - 1, 1)
+        least[region, region] = 0
+        if len(first_of_depth) > 1:
+            greatest[region, region] = UNKNOWN_DISTANCE
     return np.stack((least.ravel(), greatest.ravel()), axis=1)

@@ -442,16 +442,21 @@ class CandidateArrays(NamedTuple):
     Attributes:
         seed_sums: Six arrays: seeds by value; scratch below and above nodes; summed distances by value; by how much
             sums have grown at least by region; whether a region has records.
-        tuples, sums: (room,) int64: the candidates, a heap by the sums of their distances to all seeds.
-        state: (7,) int64: number of candidates, their greatest sum when they were chosen (-1: all records are
+        tuples, sums: (room,) int64: the candidates by bucket, and the sums of their distances to all seeds, less the
+            shift of the bucket.
+        state: (7,) int64: number of candidates and their greatest sum when they were chosen (-1: all records are
             candidates), reach of the last group, remaining records, tuples exhausted since they were last dropped,
             tuples examined so far, the last candidate with the greatest sum when they were chosen.
+        buckets: Four arrays by bucket: where its candidates begin and end, its shift, and its candidate of the least
+            sum (-1: none). A bucket is a region if there is one attribute with a hierarchy; else all
+            candidates are in one.
     """
 
     seed_sums: Any
     tuples: Ints
     sums: Ints
     state: Ints
+    buckets: Any
 
 
 class MoveOptions(NamedTuple):

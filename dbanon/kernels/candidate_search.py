@@ -168,15 +168,15 @@ def sum_value_distances(packed, added, below, above, sums):
 def rebuild_candidates(index, candidate_arrays):
     """Compute all sums of distances again, and choose the remaining tuples with the least sums as candidates, in place.
 
-    Growth bounds of regions become 0. state[1] becomes the greatest sum of a candidate, -1 if all tuples are
-    candidates, and state[6] the last candidate that has this sum.
+    Growth bounds of regions become 0, and candidates are put into their buckets. state[1] becomes the greatest sum of a
+    candidate, -1 if all tuples are candidates, and state[6] the last candidate that has this sum.
 
     Args:
         index: `PartitionIndex`.
         candidate_arrays: `CandidateArrays`; updated in place.
     """
     codes, n_remaining, packed, parts, posts, _, _ = index
-    seed_sums, candidates, candidate_sums, state = candidate_arrays
+    seed_sums, candidates, candidate_sums, state, _ = candidate_arrays
     added, below, above, sums, growth_bounds, is_present = seed_sums
     attributes, begins, ends = packed[0], posts[2], posts[3]
     sum_value_distances(packed, added, below, above, sums)
@@ -208,6 +208,104 @@ def rebuild_candidates(index, candidate_arrays):
     state[0], state[1] = size, -1
     if size == len(candidates) - 1:
         state[1], state[6] = candidate_sums[0], candidates[0]
+    fill_buckets(index, candidate_arrays)
+
+
+@kernel_part
+def bucket_number(t, index, buckets):
+    """Return the bucket of tuple `t`: its region if there is one category, else the only bucket.
+
+    Args:
+        t: Number of the tuple.
+        index: `PartitionIndex`.
+        buckets: `CandidateArrays.buckets`.
+    """
+    if len(buckets[0]) == 1:
+        return np.int64(0)
+    attributes, region = index.attributes[0], index.attributes[4]
+    return np.int64(region[attributes[0, 3] + index.codes[t, 0]])
+
+
+@kernel_part
+def fill_buckets(index, candidate_arrays):
+    """Sort the candidates by bucket, in place, and find the least one of each bucket.
+
+    Args:
+        index: `PartitionIndex`.
+        candidate_arrays: `CandidateArrays`; updated in place.
+    """
+    _, candidates, candidate_sums, state, buckets = candidate_arrays
+    begins, ends, shifts, _ = buckets
+    size = state[0]
+    tuples, sums = empty_int64(size), empty_int64(size)
+    ends[:] = 0
+    for c in range(size):
+        tuples[c], sums[c] = candidates[c], candidate_sums[c]
+        ends[bucket_number(tuples[c], index, buckets)] += 1
+    total = np.int64(0)
+    for b in range(len(begins)):
+        begins[b], shifts[b] = total, 0
+        total += ends[b]
+        ends[b] = begins[b]
+    for c in range(size):
+        b = bucket_number(tuples[c], index, buckets)
+        candidates[ends[b]], candidate_sums[ends[b]] = tuples[c], sums[c]
+        ends[b] += 1
+    for b in range(len(begins)):
+        find_least_in_bucket(b, index.n_remaining, candidate_arrays)
+
+
+@kernel_part
+def find_least_in_bucket(b, n_remaining, candidate_arrays):
+    """Find the candidate of bucket `b` with the least sum (ties: the first tuple), and remove exhausted ones, in place.
+
+    Args:
+        b: The bucket.
+        n_remaining: (tuples,) remaining records.
+        candidate_arrays: `CandidateArrays`; updated in place.
+    """
+    _, candidates, candidate_sums, _, buckets = candidate_arrays
+    begins, ends, _, leasts = buckets
+    c, best = begins[b], np.int64(-1)
+    while c < ends[b]:
+        t = candidates[c]
+        if n_remaining[t] == 0:
+            ends[b] -= 1
+            candidates[c], candidate_sums[c] = candidates[ends[b]], candidate_sums[ends[b]]
+            continue
+        if (
+            best < 0
+            or candidate_sums[c] < candidate_sums[best]
+            or (candidate_sums[c] == candidate_sums[best] and t < candidates[best])
+        ):
+            best = c
+        c += 1
+    leasts[b] = best
+
+
+@kernel_part
+def least_candidate(n_remaining, candidate_arrays):
+    """Return the place of the candidate with the least sum (ties: the first tuple), or -1; and its sum.
+
+    Only candidates with remaining records count.
+
+    Args:
+        n_remaining: (tuples,) remaining records.
+        candidate_arrays: `CandidateArrays`; exhausted candidates are removed.
+    """
+    _, candidates, candidate_sums, _, buckets = candidate_arrays
+    _, _, shifts, leasts = buckets
+    best, least_sum = np.int64(-1), np.int64(0)
+    for b in range(len(leasts)):
+        if leasts[b] >= 0 and n_remaining[candidates[leasts[b]]] == 0:
+            find_least_in_bucket(b, n_remaining, candidate_arrays)
+        c = leasts[b]
+        if c < 0:
+            continue
+        total = candidate_sums[c] + shifts[b]
+        if best < 0 or total < least_sum or (total == least_sum and candidates[c] < candidates[best]):
+            best, least_sum = c, total
+    return best, least_sum
 
 
 @kernel_part
@@ -222,16 +320,9 @@ def lowest_candidate(index, candidate_arrays):
         index: `PartitionIndex`.
         candidate_arrays: `CandidateArrays`.
     """
-    n_remaining, (_, candidates, candidate_sums, state) = index.n_remaining, candidate_arrays
+    _, candidates, _, state, _ = candidate_arrays
     growth_bounds, is_present = candidate_arrays.seed_sums[4], candidate_arrays.seed_sums[5]
-    best = -1
-    for c in range(state[0]):
-        if n_remaining[candidates[c]] > 0 and (
-            best < 0
-            or candidate_sums[c] < candidate_sums[best]
-            or (candidate_sums[c] == candidate_sums[best] and candidates[c] < candidates[best])
-        ):
-            best = c
+    best, least_sum = least_candidate(index.n_remaining, candidate_arrays)
     if best < 0 or state[1] < 0:
         return best
     bound, attributes = state[1], index.attributes[0]
@@ -241,16 +332,16 @@ def lowest_candidate(index, candidate_arrays):
             if is_present[c] and (not any_ or growth_bounds[c] < growth):
                 growth, any_ = growth_bounds[c], True
         bound += growth
-    if candidate_sums[best] == bound and candidates[best] <= state[6]:
+    if least_sum == bound and candidates[best] <= state[6]:
         return best  # a tuple before state[6] that is no candidate had a greater sum than state[1]
-    return best if candidate_sums[best] < bound else -1
+    return best if least_sum < bound else -1
 
 
 @kernel_part
 def add_seed(seed, index, candidate_arrays, lower):
     """Add the distances to a new seed to all candidates' sums, and `lower` to the regions' growth bounds, in place.
 
-    Candidates without remaining records are removed.
+    Where the seed is equally far from all records of a bucket, only the shift of the bucket grows.
 
     Args:
         seed: Number of the tuple.
@@ -259,22 +350,53 @@ def add_seed(seed, index, candidate_arrays, lower):
         lower: By region of the attributes, the least distance of the seed to a record in it.
     """
     codes, n_remaining, packed, _, _, _, _ = index
-    seed_sums, candidates, candidate_sums, state = candidate_arrays
+    seed_sums, candidates, candidate_sums, _, buckets = candidate_arrays
     added, growth_bounds = seed_sums[0], seed_sums[4]
+    begins, ends, shifts, leasts = buckets
     attributes = packed[0]
     for j in range(len(attributes)):
         added[attributes[j, 3] + codes[seed, j]] += 1
     for c in range(len(growth_bounds)):
         growth_bounds[c] += lower[c]
-    c = 0
-    while c < state[0]:
-        t = candidates[c]
-        if n_remaining[t] == 0:
-            state[0] -= 1
-            candidates[c], candidate_sums[c] = candidates[state[0]], candidate_sums[state[0]]
+    for b in range(len(begins)):
+        shift = common_distance(seed, b, index, candidate_arrays)
+        if shift >= 0:
+            shifts[b] += shift
+            if leasts[b] >= 0 and candidates[leasts[b]] == seed:
+                candidate_sums[leasts[b]] -= shift
             continue
-        candidate_sums[c] += tuple_distance(seed, t, codes, packed, INFINITE_DISTANCE)
-        c += 1
+        for c in range(begins[b], ends[b]):
+            if n_remaining[candidates[c]] > 0:
+                candidate_sums[c] += tuple_distance(seed, candidates[c], codes, packed, INFINITE_DISTANCE)
+        find_least_in_bucket(b, n_remaining, candidate_arrays)
+
+
+@kernel_part
+def common_distance(seed, b, index, candidate_arrays):
+    """Return the distance of the seed to every other candidate of a bucket, or -1 if they may differ.
+
+    Within the seed's own region, the distance grows with the height of the common ancestor: from `least_distances` to
+    that of the region.
+
+    Args:
+        seed: Number of the tuple.
+        b: The bucket.
+        index: `PartitionIndex`.
+        candidate_arrays: `CandidateArrays`.
+    """
+    buckets = candidate_arrays.buckets
+    null, leasts = len(buckets[0]) - 1, buckets[3]
+    own = bucket_number(seed, index, buckets)
+    if own == null or b == null:  # the only bucket, or that of NULL
+        return np.int64(-1)
+    attributes, pairs = index.attributes[0], index.attributes[8]
+    pair = attributes[0, 9] + own * attributes[0, 8] + b
+    least, greatest = pairs[pair, 0], pairs[pair, 1]
+    if b == own:
+        if index.n_remaining[seed] > 0 and (leasts[b] < 0 or candidate_arrays.tuples[leasts[b]] != seed):
+            return np.int64(-1)  # the seed may be another candidate, and its distance is 0
+        least = index.least_distances[attributes[0, 3] + index.codes[seed, 0]]
+    return greatest if least == greatest else np.int64(-1)
 
 
 @kernel_part
@@ -472,7 +594,7 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
         Rows used in `members`, and number of clusters.
     """
     _, n_remaining, packed, parts, posts, _, _ = index
-    seed_sums, candidates, candidate_sums, state = candidate_arrays
+    seed_sums, candidates, _, state, _ = candidate_arrays
     heap_sums, heap_tuples = np.zeros(k + 1, np.int64), np.zeros(k + 1, np.int64)
     lower, tables = np.zeros(len(seed_sums[4]), np.int64), np.zeros(len(posts[2]), np.int64)
     shares, choice = np.zeros(len(parts), np.int64), np.zeros((len(parts), N_SHARES + 1), np.int64)
@@ -489,12 +611,7 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
                     state[4] = 0
                 rebuild_candidates(index, candidate_arrays)
                 state[5] += len(n_remaining)
-                best = 0
-                for c in range(state[0]):
-                    if candidate_sums[c] < candidate_sums[best] or (
-                        candidate_sums[c] == candidate_sums[best] and candidates[c] < candidates[best]
-                    ):
-                        best = c
+                best, _ = least_candidate(n_remaining, candidate_arrays)
             seed = candidates[best]
         n_remaining[seed] -= 1
         count_removed(seed, 1, index)

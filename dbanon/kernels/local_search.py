@@ -17,6 +17,9 @@ from dbanon.kernels.sorting import sort_entries
 CARVED_PERCENT = 20
 """Percentage of small sets split by `carve_class`, if a model constrains more than the number of records."""
 
+SIZE_OF_MOVE = 16
+"""A set of more than this times `min_size` records counts as several moves, because its move takes longer."""
+
 
 @kernel_part
 def copy_entries(order, n_set, tuple_ids, counts, starts, pool_items, pool_counts):
@@ -151,11 +154,11 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
 
     Classes are ordered along a random line, and a set is up to `width` consecutive classes of one block. A set is
     dissolved if its loss is above 0 and it has 2 * `min_size` to `max_set` records; at most `moves` sets are, beginning
-    with the class in place `first_set`. The records of a dissolved set are ordered by their distance from a random one
-    of them (in `near_percent` % of the sets) or along a new random line (in the others), and cut into classes with the
-    least loss. If `record_model` or `person_model` is given, sets of more than 8 * `min_size` records and
-    CARVED_PERCENT % of the others are ordered by distance and split into only two classes instead. The input is not
-    changed: all classes are written to `output`.
+    with the class in place `first_set`. A set of more than SIZE_OF_MOVE * `min_size` records counts as several moves.
+    The records of a dissolved set are ordered by their distance from a random one of them (in `near_percent` % of the
+    sets) or along a new random line (in the others), and cut into classes with the least loss. If `record_model` or
+    `person_model` is given, sets of more than 8 * `min_size` records and CARVED_PERCENT % of the others are ordered by
+    distance and split into only two classes instead. The input is not changed: all classes are written to `output`.
 
     Args:
         entries: `ClassEntries`.
@@ -170,7 +173,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
         output: `ClassEntries` of the result.
 
     Returns:
-        Number of classes in the output, loss saved, and number of dissolved sets, kept or not.
+        Number of classes in the output, loss saved, and number of moves (dissolved sets, kept or not).
     """
     tuple_ids, counts, starts, sizes = entries
     n_input_classes, width, near_percent, first_set, moves, min_size, max_size, max_set = options
@@ -188,7 +191,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
     cut_arrays = PathArrays(span, ahead, cached, total, back)
     cuts = empty_int64(max_set // min_size + 2)
     has_model = record_model is not None or person_model is not None
-    n_classes, loss_saved, n_moves = np.int64(0), np.int64(0), 0
+    n_classes, loss_saved, n_moves = np.int64(0), np.int64(0), np.int64(0)
     output.starts[0] = 0
     i = 0
     while i < n_input_classes:
@@ -206,7 +209,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
             for c in order[i : i + n_set]:
                 old_loss += class_loss(tuple_ids, starts[c], starts[c + 1], measure, span) * sizes[c]
         if old_loss > 0:
-            n_moves += 1
+            n_moves = min(n_moves + 1 + m // (SIZE_OF_MOVE * min_size), moves)
             n = copy_entries(order[i:], n_set, tuple_ids, counts, starts, pool_items, pool_counts)
             is_carved = has_model and (m > 8 * min_size or random_below(np.int64(100), state) < CARVED_PERCENT)
             if is_carved or random_below(np.int64(100), state) < near_percent:

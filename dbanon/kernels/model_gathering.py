@@ -267,8 +267,13 @@ def gather_constrained_clusters(
         for i in range(goal):
             labels[members[i]] = first_label + n_clusters
             tuples[i], removed_counts[i] = tuple_of[members[i]], -1
-        for i in range(goal):
-            unlink_labelled(tuples[i], head, following, labels)
+        begin = np.int64(0)
+        while begin < goal:
+            end = begin + 1
+            while end < goal and tuples[end] == tuples[begin]:
+                end += 1
+            unlink_labelled(tuples[begin], end - begin, head, following, labels)
+            begin = end
         add_counts(tree, tabular, tuples, removed_counts)
         add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
         seeds[n_clusters] = seed
@@ -277,22 +282,27 @@ def gather_constrained_clusters(
 
 
 @kernel_part
-def unlink_labelled(t, head, following, labels):
-    """Remove, in place, the records of tuple `t` that have a label (0 or more) from the tuple's linked list.
+def unlink_labelled(t, n_records, head, following, labels):
+    """Remove, in place, the first `n_records` records that have a label (0 or more) from the linked list of a tuple.
+
+    The rest of the list is not read: a tuple may have many more records than a group.
 
     Args:
         t: Number of the tuple.
+        n_records: Number of records to remove; the list has at least as many with a label.
         head: First record of each tuple, -1 for none; updated in place.
         following: Next record of the same tuple, -1 at the end; updated in place.
         labels: Group of each record, -1 for none.
     """
-    while head[t] >= 0 and labels[head[t]] >= 0:
+    while n_records > 0 and labels[head[t]] >= 0:
         head[t] = following[head[t]]
+        n_records -= 1
     previous = head[t]
-    while previous >= 0:
+    while n_records > 0:
         row = following[previous]
-        if row >= 0 and labels[row] >= 0:
+        if labels[row] >= 0:
             following[previous] = following[row]
+            n_records -= 1
         else:
             previous = row
 

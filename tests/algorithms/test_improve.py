@@ -38,10 +38,16 @@ from support.tables import encoded_column
 import dbanon
 from dbanon import algorithms, errors
 from dbanon.algorithms import SearchBudget
+from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.class_bounds import unite_equal_classes
+from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
+from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.algorithms.base.registry import Widening
 from dbanon.algorithms.postprocess.improve import MOVES_PER_BATCH
 from dbanon.encoding import encoded_table
+from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
+from dbanon.kernels.arrays import SweepOptions
+from dbanon.kernels.local_search import sweep_classes
 from dbanon.privacy_models.constraint import Constraint
 
 Groups = Sequence[Sequence[int]]
@@ -201,6 +207,24 @@ def test_more_moves_continue_and_lose_no_more(model_arguments: dict[str, Any]) -
         assert budget.n_moves_done == moves
     assert losses == sorted(losses, reverse=True)
     assert losses[0] > losses[2] > losses[3]
+
+
+@pytest.mark.parametrize(("records", "limit", "moves"), [(40, 9, 1), (400, 9, 6), (400, 4, 4)])
+def test_set_of_many_records_counts_as_several_moves(records: int, limit: int, moves: int) -> None:
+    """With k = 5, one move more for every 80 records; never more than the limit."""
+    attribute = NumericAttribute(np.arange(2.0), True)
+    codes, counts = np.array([[0], [1]], np.int32), np.full(2, records // 2, np.int64)
+    space = EncodedTable((attribute,), codes, counts, None, records)
+    kernel_inputs = build_kernel_inputs(space, Constraint(5), "edges")
+    classes = PackedClasses.from_labels(kernel_inputs, RunLengthLabels.from_labels(space, np.arange(records) % 2))
+    output = PackedClasses.allocate(records, 5, 2)
+    options = SweepOptions(2, 2, 30, 0, limit, 5, 9, 4096)
+    state = np.ones(1, np.uint64)
+    _, _, n_moves = sweep_classes(
+        classes.arrays, options, np.zeros(0, np.int64), kernel_inputs.loss_arrays, *kernel_inputs.model,
+        kernel_inputs.scratch, kernel_inputs.rank_orders, state, output.arrays,
+    )  # fmt: skip
+    assert n_moves == moves
 
 
 @pytest.mark.parametrize("model_arguments", ASKED, ids=str)

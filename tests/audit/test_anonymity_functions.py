@@ -589,7 +589,7 @@ def test_parameters_accept_all_three_forms(star: Any, function: str) -> None:
         ("k_anonymity('t', qi=['desease'])", "no column 'desease' .named in qi.. Did you mean 'disease'"),
         ("alpha_k('t', qi=['g'], sensitive=['desease'])", "named in sensitive.. Did you mean 'disease'"),
         ("k_anonymity('t', qi=['g'], person='desease')", "named in person.. Did you mean 'disease'"),
-        ("k_anonymity('t', qi=['g'], multi_sensitive='joint')", "no parameter 'multi'"),
+        ("k_anonymity('t', qi=['g'], multi_sensitive='joint')", "no parameter 'multi_sensitive'"),
         ("k_anonymity('t', qi=['g', 'G'])", "qi must be a list of different column names"),
         ("alpha_k('t', qi=['g'], sensitive=['g'])", "t.g is in two roles: qi and sensitive"),
         ("k_anonymity('t', qi=['g'], person='G')", "t.g is in two roles: qi and person"),
