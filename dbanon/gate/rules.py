@@ -256,8 +256,7 @@ def rule_blocks(rules: Iterable[QuasiRule]) -> list[list[NumberRule]]:
     for rule in rules:
         if not isinstance(rule, NumberRule):
             continue
-        ends = replace(rule.ends, low=None, high=None)
-        settings = replace(rule, i=0, raw_name="", source_value=Sql(""), ends=ends)
+        settings = replace(rule, i=0, raw_name="", source_value=Sql(""), ends=replace(rule.ends, low=None, high=None))
         block = next((members for shared, members in groups if shared == settings), None)
         if block is None:
             groups.append((settings, [rule]))

@@ -265,13 +265,12 @@ def find_release(function: str, release_name: str, cursor: Cursor, path: catalog
         if versions:
             return max(versions, key=lambda e: e.version)
     published_names = [e.display_name for d in databases for e in entries(cursor, d) if e.status == "published"]
-    is_stream = streams.lookup_active_stream(cursor, release_name, path) is not None
     related_release = related_releases.find_related_release(cursor, release_name, path)
     raise errors.UnknownReleaseError(
         function,
         release_name,
         published_names,
-        is_stream=is_stream,
+        is_stream=streams.lookup_active_stream(cursor, release_name, path) is not None,
         is_several=related_release is not None and related_release.status == "published",
     )
 

@@ -74,7 +74,6 @@ def tradeoffs_sql(call: Call) -> Sql:
     if attacks and not base.roles.sensitive:
         raise errors.SensitiveColumnMissingError(call.function.name, f"attacks = ['{attacks[0]}']", base.source.shown)
     configurations = _mark_infeasible(call, base, configurations) if attacks else configurations
-    risks = ["risk_highest", *(["homogeneous_share"] if base.roles.sensitive else []), *attacks]
     return Sql(
         fill(
             "audit/comparison/tradeoffs.sql",
@@ -88,7 +87,7 @@ def tradeoffs_sql(call: Call) -> Sql:
             questions=[_attack_values(call, i, c, attacks) for i, c in enumerate(configurations)],
             attacks=attacks,
             cost="-precision" if options["cost"] == "precision" else options["cost"],
-            risks=risks,
+            risks=["risk_highest", *(["homogeneous_share"] if base.roles.sensitive else []), *attacks],
         )
     )
 
@@ -205,7 +204,6 @@ def _attack_values(
         options = Options(validate_parameters(function, table_function.parameters, {**options_of_release, **arguments}))
         return table_function.handler(replace(inner, function=table_function, options=options))
 
-    sensitive = list(spec.roles.sensitive)
     return {
         "number": number,
         "release": release,
@@ -213,7 +211,7 @@ def _attack_values(
             {
                 "kind": kind,
                 "name": text(ATTACK_METRICS[kind]),
-                "sql": function_sql("attack_summary", kind=kind, sensitive=sensitive),
+                "sql": function_sql("attack_summary", kind=kind, sensitive=list(spec.roles.sensitive)),
             }
             for kind in attacks
         ],

@@ -355,8 +355,7 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
             summary = _FileSummary(files, metric_rows, unnamed, _count_withheld(con, "main", name))
             if not (quiet or as_json):
                 call = AnonymizeCall(algorithm, INPUT_TABLE, call_parameters, _named_columns())
-                advice = _advice(con, call, metric_rows, time.monotonic() - start, step)
-                summary = replace(summary, advice=advice)
+                summary = replace(summary, advice=_advice(con, call, metric_rows, time.monotonic() - start, step))
     if request.is_dry_run:
         _print_plan(loaded.table_name, rows, as_json, quiet, None)
     elif as_json or not quiet:
