@@ -85,8 +85,7 @@ def entries(
         "ORDER BY schema_name ASC, name ASC",
         list(values),
     )
-    columns = [column[0] for column in result.description]
-    return [_entry(database, dict(zip(columns, row, strict=True))) for row in result.fetchall()]
+    return [_entry(database, row) for row in catalog.rows_by_column(result)]
 
 
 def _entry(database: str, row: Mapping[str, Any]) -> RelatedRelease:

@@ -108,11 +108,9 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
     query = (
         f"FROM {qualified(database, SCHEMA, 'stream')} WHERE {condition} ORDER BY schema_name, name, status, began_at"
     )
-    rows = cursor.execute(query, list(values))
-    columns = [column[0] for column in rows.description]  # a ledger of an earlier version lacks the last ones
     result = []
-    for row in rows.fetchall():
-        cells = earlier_schema.current_row("stream", dict(zip(columns, row, strict=True)))
+    for row in catalog.rows_by_column(cursor.execute(query, list(values))):
+        cells = earlier_schema.current_row("stream", row)  # a ledger of an earlier version lacks the last columns
         call = json.loads(cells["call"])
         values_by_column = {name: value for name, value in cells.items() if name in _STORED_COLUMNS}
         values_by_column |= {

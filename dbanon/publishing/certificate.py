@@ -221,7 +221,7 @@ class Certificate:
             f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
             [entry.schema, entry.name, entry.version],
         )
-        cells = dict(zip([column[0] for column in result.description], result.fetchall()[0], strict=True))
+        cells = catalog.rows_by_column(result)[0]
         self.row = earlier_schema.current_row("release", cells) | {"statement": entry.statement}
         self.roles, self.parameters = entry.roles, entry.options
         self.metrics = earlier_names.current_metrics(dict(self.row["metrics"]))
