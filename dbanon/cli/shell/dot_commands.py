@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -278,18 +278,20 @@ def _definition_list(entries: Iterable[tuple[str, str]]) -> Table:
     return grid
 
 
-def _function_groups() -> Iterator[tuple[str, str]]:
-    """Yield the titles of groups of functions, with the names of the functions, without `_classes` and `_metrics`."""
+def _function_groups() -> list[tuple[str, str]]:
+    """Return the titles of groups of functions, with the names of the functions, without `_classes` and `_metrics`."""
     names = [name for name in function_page.function_names() if not _is_variant(name)]
     stream_names = {system.name for system in streams.streams()}
     publishing = [name for name in names if (f := table_functions().get(name)) is not None and f.kind == "release"]
     reading = [name for name in names if name in function_page.SCALARS]
     listed_names = {*stream_names, *publishing, *reading}
-    yield "releases", ", ".join(publishing)
-    yield "streams", ", ".join(sorted(stream_names))
-    yield "data, policy, audits", ", ".join(name for name in names if name not in listed_names)
-    yield "published values", ", ".join(reading)
-    yield "", "Releases and streams have two more functions each, such as best_classes and best_metrics."
+    return [
+        ("releases", ", ".join(publishing)),
+        ("streams", ", ".join(sorted(stream_names))),
+        ("data, policy, audits", ", ".join(name for name in names if name not in listed_names)),
+        ("published values", ", ".join(reading)),
+        ("", "Releases and streams have two more functions each, such as best_classes and best_metrics."),
+    ]
 
 
 def _page(shell: Shell, text: str) -> None:
