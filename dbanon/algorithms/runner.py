@@ -212,8 +212,7 @@ class _Run:
             on_estimate = _refuse_if_too_large(part, self.constraint, self.options, self.names)
             return progress_split.clustering_check(check, first, first + part.rows, on_estimate)
 
-        start = self.clusters_before_search(space, blocks, limits, part_check)
-        runs = _renumber_clusters(start)
+        runs = _renumber_clusters(self.clusters_before_search(space, blocks, limits, part_check))
         if refinement.on_progress is not None:
             budget.on_progress = progress_split.report_search
         if budget.moves == 0 and budget.seconds is None:

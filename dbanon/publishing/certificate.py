@@ -388,8 +388,10 @@ class Certificate:
             "library dbanon": row["library_versions"]["dbanon"],
         }
         if not for_recipient:
-            unknown = (
-                "unknown: it was created by an earlier version of dbanon, which stored no hashes. Hint: refresh it"
+            tables = (
+                "unchanged since the release, according to the hashes in the ledger"
+                if row.get("hashes")
+                else "unknown: it was created by an earlier version of dbanon, which stored no hashes. Hint: refresh it"
             )
             values |= {f"library {n}": v for n, v in row["library_versions"].items() if n != "dbanon"} | {
                 "source": row["source"],
@@ -398,9 +400,7 @@ class Certificate:
                 "policy fingerprint": row["policy_fingerprint"],
                 "hierarchy fingerprint": row["hierarchy_fingerprint"],
                 "statement": row["statement"],
-                "tables": "unchanged since the release, according to the hashes in the ledger"
-                if row.get("hashes")
-                else unknown,
+                "tables": tables,
             }
         return [Line("release", label, value) for label, value in values.items()]
 

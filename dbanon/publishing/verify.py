@@ -172,8 +172,7 @@ def _certified_files(certificate: Path) -> Iterator[CertifiedFile]:
     """Yield the files of a CSV or Parquet certificate that exist: the release and others, itself, and its text form."""
     stated = _certificate_items(certificate, "release")
     release_name = f"{certificate.stem.removesuffix(_CERTIFICATE)}{certificate.suffix}"
-    names_of_files = (*_certificate_items(certificate, FILES_SECTION), certificate.name, f"{certificate.name}.txt")
-    for name in names_of_files:
+    for name in (*_certificate_items(certificate, FILES_SECTION), certificate.name, f"{certificate.name}.txt"):
         file = certificate.with_name(Path(name).name)
         if not file.is_file():
             continue

@@ -71,8 +71,7 @@ def count_values(planner: CallPlanner, distinct_records: DataFrame) -> TableCoun
     for name in dict.fromkeys([*planner.quasi_columns, *planner.sensitive_columns]):
         counts = distinct_records.groupBy(struct_field("own", name).alias("value")).agg(count.alias("size"))
         columns[name] = counts.toArrow()
-    records = distinct_records.agg(fn.sum("weight")).collect()[0][0]
-    return TableCounts(columns, int(records or 0))
+    return TableCounts(columns, int(distinct_records.agg(fn.sum("weight")).collect()[0][0] or 0))
 
 
 class PartitionInput:
