@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,18 +85,28 @@ def run_dot_command(shell: Shell, line: str) -> bool:
 # --- settings --------------------------------------------------------------------------------------------
 
 
+def _chosen_word(shell: Shell, command: str, words: list[str], accepted: Collection[str], setting: str) -> str | None:
+    """Return the word that was typed, in lower case; without one, write the present setting and return None.
+
+    Raises:
+        UnreadableCommandError: The word is not accepted.
+    """
+    if not words:
+        shell.say(setting)
+        return None
+    if words[0].lower() not in accepted:
+        raise errors.UnreadableCommandError(f"{command} {words[0]}", COMMANDS[command].usage)
+    return words[0].lower()
+
+
 def _mode(shell: Shell, words: list[str]) -> None:
     """Set the format of results, or write the present one.
 
     Raises:
         UnreadableCommandError: There is no such format.
     """
-    if not words:
-        shell.say(f"The mode is {shell.mode}. Accepted: {', '.join(MODES)}.")
-    elif words[0].lower() in MODES:
-        shell.mode = words[0].lower()
-    else:
-        raise errors.UnreadableCommandError(f".mode {words[0]}", COMMANDS[".mode"].usage)
+    setting = f"The mode is {shell.mode}. Accepted: {', '.join(MODES)}."
+    shell.mode = _chosen_word(shell, ".mode", words, MODES, setting) or shell.mode
 
 
 def _csv_formulas(shell: Shell, words: list[str]) -> None:
@@ -105,12 +115,9 @@ def _csv_formulas(shell: Shell, words: list[str]) -> None:
     Raises:
         UnreadableCommandError: The word is neither "escape" nor "keep".
     """
-    if not words:
-        shell.say(f"Formulas in CSV: {shell.csv_formulas}.")
-    elif words[0].lower() in csv_formulas.CHOICES:
-        shell.csv_formulas = words[0].lower()
-    else:
-        raise errors.UnreadableCommandError(f".csv_formulas {words[0]}", COMMANDS[".csv_formulas"].usage)
+    setting = f"Formulas in CSV: {shell.csv_formulas}."
+    chosen_word = _chosen_word(shell, ".csv_formulas", words, csv_formulas.CHOICES, setting)
+    shell.csv_formulas = chosen_word or shell.csv_formulas
 
 
 def _timer(shell: Shell, words: list[str]) -> None:
@@ -119,12 +126,9 @@ def _timer(shell: Shell, words: list[str]) -> None:
     Raises:
         UnreadableCommandError: The word is neither "on" nor "off".
     """
-    if not words:
-        shell.say(f"The timer is {'on' if shell.timer else 'off'}.")
-    elif words[0].lower() in ("on", "off"):
-        shell.timer = words[0].lower() == "on"
-    else:
-        raise errors.UnreadableCommandError(f".timer {words[0]}", COMMANDS[".timer"].usage)
+    present_word = "on" if shell.timer else "off"
+    chosen_word = _chosen_word(shell, ".timer", words, ("on", "off"), f"The timer is {present_word}.")
+    shell.timer = (chosen_word or present_word) == "on"
 
 
 def _rows(shell: Shell, words: list[str]) -> None:
