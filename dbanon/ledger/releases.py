@@ -194,15 +194,9 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
     Versions of every status are included. `condition` is SQL that restricts the rows, `values` are those of its
     placeholders.
     """
-    if not catalog.has_table(cursor, database, "release"):
-        return []
-    result = cursor.execute(
-        "SELECT * EXCLUDE (library_versions, achieved, metrics) "
-        f"FROM {qualified(database, SCHEMA, 'release')} WHERE {condition} "
-        "ORDER BY schema_name ASC, name ASC, version ASC",
-        list(values),
-    )
-    return [_entry(database, row) for row in catalog.rows_by_column(result)]
+    order, columns = "schema_name ASC, name ASC, version ASC", "* EXCLUDE (library_versions, achieved, metrics)"
+    rows = earlier_schema.current_rows(cursor, database, "release", condition, values, order, columns)
+    return [_entry(database, row) for row in rows]
 
 
 def _entry(database: str, row: Mapping[str, Any]) -> LedgerEntry:
@@ -210,7 +204,6 @@ def _entry(database: str, row: Mapping[str, Any]) -> LedgerEntry:
 
     A read-only ledger may lack columns that were added later; they get default values.
     """
-    row = earlier_schema.current_row("release", row)
     call = json.loads(row["call"])
     bases = row.get("source_tables")
     options = earlier_names.current_parameters(call["function"], json.loads(row["parameters"]))
