@@ -27,22 +27,17 @@ def metric_values(
         with_fraction: Whether the share of the population that was released is given instead.
         is_estimate: Whether values are estimated from a sample of the classes.
     """
-    has_population_size = with_population or with_fraction
+    has_population = with_population or with_fraction
     unit = "persons" if context.person is not None else "records"
     rows: list[tuple[str, str, str, int | None, str]] = []
     if "reidentification" in groups:
         rows += _attacker_metrics("prosecutor", f"who knows that a person is in the release: 1 / {unit} of the class")
-        if has_population_size:
+        if has_population:
             rows += _attacker_metrics(
                 "journalist", "who knows a person of the population: 1 / people of the population who fit the class"
             )
-            rows += _attacker_metrics(
-                "marketer", "who matches all records with the population at random", relation="journalist"
-            )
-        else:
-            rows += _attacker_metrics(
-                "marketer", "who matches all records with the people in it at random", relation="prosecutor"
-            )
+        others, relation = ("the population", "journalist") if has_population else ("the people in it", "prosecutor")
+        rows += _attacker_metrics("marketer", f"who matches all records with {others} at random", relation=relation)
     if "uniqueness" in groups:
         rows.append(
             ("uniqueness_sample", "single", "average", None,
