@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.source import catalog
+from dbanon.source import catalog, earlier_schema
 from dbanon.sqltext import names
 
 ROWS = """
@@ -749,3 +749,14 @@ def test_rows_by_column_are_dictionaries_in_order(con: Any) -> None:
 
 def test_display_name_omits_schema_main() -> None:
     assert [names.display_name(schema, "patients") for schema in ("main", "ward")] == ["patients", "ward.patients"]
+
+
+def test_current_rows_have_new_names_in_order() -> None:
+    with duckdb.connect() as con:
+        assert earlier_schema.current_rows(con, "memory", "permission", "true", (), "source") == []
+        con.execute("CREATE SCHEMA dbanon; CREATE TABLE dbanon.permission (source VARCHAR, most INTEGER)")
+        con.execute("INSERT INTO dbanon.permission VALUES ('c', 3), ('a', 1), ('b', 2)")
+        rows = earlier_schema.current_rows(con, "memory", "permission", "source <> ?", ["b"], "source DESC")
+        assert rows == [{"source": "c", "max_requests": 3}, {"source": "a", "max_requests": 1}]
+        rows = earlier_schema.current_rows(con, "memory", "permission", "true", (), "source ASC", "most")
+        assert rows == [{"max_requests": 1}, {"max_requests": 2}, {"max_requests": 3}]
