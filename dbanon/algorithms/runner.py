@@ -19,7 +19,7 @@ from dbanon.algorithms.postprocess.improve import LocalSearch, OnSearchProgress,
 from dbanon.algorithms.postprocess.merge_small_clusters import merge_failing_clusters
 from dbanon.algorithms.postprocess.suppress_outliers import OutlierSearch, Repair, repair_after_suppression
 from dbanon.encoding.coarse_partitions import coarse_partitions
-from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
+from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, has_max_level
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -212,8 +212,7 @@ class _Run:
             on_estimate = _refuse_if_too_large(part, self.constraint, self.options, self.names)
             return progress_split.clustering_check(check, first, first + part.rows, on_estimate)
 
-        start = self.clusters_before_search(space, blocks, limits, part_check)
-        runs = _renumber_clusters(start)
+        runs = _renumber_clusters(self.clusters_before_search(space, blocks, limits, part_check))
         if refinement.on_progress is not None:
             budget.on_progress = progress_split.report_search
         if budget.moves == 0 and budget.seconds is None:
@@ -519,7 +518,7 @@ def _feasible_blocks(
     """
     blocks = max_level_blocks(space)
     failing = np.zeros(0, np.int64)
-    if not any(map(_has_max_level, space.attributes)) or len(space.codes) == 0:
+    if not any(map(has_max_level, space.attributes)) or len(space.codes) == 0:
         return blocks, failing
     rest = space
     while True:
@@ -528,7 +527,7 @@ def _feasible_blocks(
         blocks = [block for block, met in zip(blocks, is_met, strict=True) if met]
         n_failing = int(space.counts[failing].sum())
         if n_failing > max_suppressed or not blocks:
-            limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _has_max_level(a)]
+            limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if has_max_level(a)]
             raise errors.MaxLevelBlockTooSmallError(names.function, limited, n_failing, constraint.parameter_text)
         if all(is_met):
             return blocks, np.sort(failing)
@@ -596,8 +595,3 @@ def _cells(
         return [block[tuples] for tuples in coarse_partitions(part, max_tuples, enough)]
 
     return [piece for block in blocks for piece in (cut(block) if len(block) > max_tuples else [block])]
-
-
-def _has_max_level(attribute: object) -> bool:
-    """Return whether the attribute is categorical and has a max_level."""
-    return isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None

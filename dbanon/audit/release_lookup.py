@@ -154,14 +154,11 @@ def _find_source(call: Call, entry: LedgerEntry) -> Source | None:
         source = catalog.resolve_source(call.function.name, str(entry.call["source"]), call.cursor, path, {})
         if all(map(source.spelled, _published_columns(entry))):
             return replace(
-                source, shown=source.shown if source.foreign else _display_name(source.schema, source.table), bare=False
+                source,
+                shown=source.shown if source.foreign else names.display_name(source.schema, source.table),
+                bare=False,
             )
     return None
-
-
-def _display_name(schema: str, table: str) -> str:
-    """Return the name of a table as messages show it: with its schema, unless that is `main`."""
-    return table if schema == "main" else f"{schema}.{table}"
 
 
 def _is_same_relation(source: Source, other: Source) -> bool:
@@ -175,7 +172,7 @@ def source_missing_error(call: Call, entry: LedgerEntry) -> errors.SourceNotFoun
     """Return (not raise) the error for a call that needs the source of a release although the source is gone."""
     source = _original_source(entry)
     return errors.SourceNotFoundError(
-        call.function.name, entry.display_name, _display_name(source.schema, source.table)
+        call.function.name, entry.display_name, names.display_name(source.schema, source.table)
     )
 
 

@@ -27,39 +27,44 @@ def metric_values(
         with_fraction: Whether the share of the population that was released is given instead.
         is_estimate: Whether values are estimated from a sample of the classes.
     """
-    has_population_size = with_population or with_fraction
+    has_population = with_population or with_fraction
     unit = "persons" if context.person is not None else "records"
     rows: list[tuple[str, str, str, int | None, str]] = []
     if "reidentification" in groups:
         rows += _attacker_metrics("prosecutor", f"who knows that a person is in the release: 1 / {unit} of the class")
-        if has_population_size:
-            population_members = "people of the population who fit the class"
-            rows += _attacker_metrics("journalist", f"who knows a person of the population: 1 / {population_members}")
-            knowledge = "who matches all records with the population at random"
-            rows += _attacker_metrics("marketer", knowledge, relation="journalist")
-        else:
-            knowledge = "who matches all records with the people in it at random"
-            rows += _attacker_metrics("marketer", knowledge, relation="prosecutor")
+        if has_population:
+            rows += _attacker_metrics(
+                "journalist", "who knows a person of the population: 1 / people of the population who fit the class"
+            )
+        others, relation = ("the population", "journalist") if has_population else ("the people in it", "prosecutor")
+        rows += _attacker_metrics("marketer", f"who matches all records with {others} at random", relation=relation)
     if "uniqueness" in groups:
-        description = f"Share of records in classes of one {unit.removesuffix('s')}."
-        rows.append(("uniqueness_sample", "single", "average", None, description))
+        rows.append(
+            ("uniqueness_sample", "single", "average", None,
+             f"Share of records in classes of one {unit.removesuffix('s')}.")
+        )  # fmt: skip
         if with_population:
-            description = "Share of records that fit exactly one person of the population."
-            rows.append(("uniqueness_population", "unique", "average", None, description))
+            rows.append(
+                ("uniqueness_population", "unique", "average", None,
+                 "Share of records that fit exactly one person of the population.")
+            )  # fmt: skip
     if "together" in groups:
-        description = f"Least number of {unit} that are equal in everything published, including unchanged columns."
-        rows.append(("k_full_record", "full_record", "lowest", None, description))
+        rows.append(
+            ("k_full_record", "full_record", "lowest", None,
+             f"Least number of {unit} that are equal in everything published, including unchanged columns.")
+        )  # fmt: skip
     for i, _ in enumerate(context.sensitive):
         rows += _sensitive_metrics(groups, i, is_estimate)
     if "distortion" in groups:
-        description = (
-            "Levels by which quasi-identifiers were raised, over their number of levels, weighted by influence; sum "
-            "of the columns, "
-        )
-        rows.append(("distortion", "distortion", "average", None, f"{description}average over records."))
+        rows.append(
+            ("distortion", "distortion", "average", None, "Levels by which quasi-identifiers were raised, over their "
+             "number of levels, weighted by influence; sum of the columns, average over records.")
+        )  # fmt: skip
     if "infeasible_classes" in groups:
-        description = "Number of classes with a suppressed, an open or a wide value."
-        rows.append(("infeasible_classes", "infeasible", "sum", None, description))
+        rows.append(
+            ("infeasible_classes", "infeasible", "sum", None,
+             "Number of classes with a suppressed, an open or a wide value.")
+        )  # fmt: skip
     return [
         {
             "number": number,
@@ -90,18 +95,18 @@ def _sensitive_metrics(groups: Sequence[str], i: int, is_estimate: bool) -> list
     """
     rows: list[tuple[str, str, str, int | None, str]] = []
     if "disclosure" in groups:
-        description = (
-            "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."
-        )
-        rows.append(("disclosure_equation_13", "mean_share", "average", i, description))
-        description = "Disclosure risk: chance of the class's most frequent value; average over records."
-        rows.append(("disclosure_majority", "dominant_share", "average", i, description))
+        rows += [
+            ("disclosure_equation_13", "mean_share", "average", i,
+             "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."),
+            ("disclosure_majority", "dominant_share", "average", i,
+             "Disclosure risk: chance of the class's most frequent value; average over records."),
+        ]  # fmt: skip
     if "exposure" in groups:
-        description = (
-            "Share of the records of the most frequent value that lie in classes where it is the most frequent"
-        )
-        description += ", estimated from a sample of the classes." if is_estimate else "."
-        rows.append(("exposure", "exposure", "sum", i, description))
+        estimated = ", estimated from a sample of the classes" if is_estimate else ""
+        rows.append(
+            ("exposure", "exposure", "sum", i, "Share of the records of the most frequent value that lie in classes "
+             f"where it is the most frequent{estimated}.")
+        )  # fmt: skip
     return rows
 
 

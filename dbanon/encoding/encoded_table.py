@@ -231,6 +231,11 @@ class CategoricalAttribute:
 Attribute = NumericAttribute | CategoricalAttribute
 
 
+def has_max_level(attribute: Attribute) -> bool:
+    """Return whether an attribute is categorical and has a max_level."""
+    return isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None
+
+
 @dataclass(frozen=True)
 class SensitiveColumn:
     """A sensitive column that a privacy model constrains, or that an algorithm reads.

@@ -80,21 +80,40 @@ class BoundRule:
 
 
 @dataclass(frozen=True)
-class CategoryRule:
-    """The rule of a quasi-identifier of categories, which are generalized by a hierarchy.
+class _ColumnRule:
+    """What the rules of all quasi-identifiers have.
 
     Attributes:
         i: The number of the quasi-identifier.
         raw_name: Its name, unquoted.
         source_value: SQL of its value as the gate reads it.
-        min_level: The least level of the hierarchy that may be published; 0 are the values themselves.
-        max_level: The greatest level, or None.
-        round: The step between levels that may be published: with 2, every second one.
     """
 
     i: int
     raw_name: str
     source_value: Sql
+
+    @property
+    def column(self) -> Sql:
+        """The quoted name of its original values in a statement."""
+        return column_reference(self.raw_name)
+
+    @property
+    def text(self) -> Sql:
+        """The quoted name of the quasi-identifier, which is the published column unless there are two columns."""
+        return identifier(self.raw_name)
+
+
+@dataclass(frozen=True)
+class CategoryRule(_ColumnRule):
+    """The rule of a quasi-identifier of categories, which are generalized by a hierarchy.
+
+    Attributes:
+        min_level: The least level of the hierarchy that may be published; 0 are the values themselves.
+        max_level: The greatest level, or None.
+        round: The step between levels that may be published: with 2, every second one.
+    """
+
     min_level: int
     max_level: int | None
     round: int
@@ -106,25 +125,12 @@ class CategoryRule:
         """The number of the quasi-identifier's hierarchy; it equals that of the quasi-identifier."""
         return self.i
 
-    @property
-    def column(self) -> Sql:
-        """The quoted name of its original values in a statement."""
-        return column_reference(self.raw_name)
-
-    @property
-    def text(self) -> Sql:
-        """The quoted name of the published column of the quasi-identifier, which contains text."""
-        return identifier(self.raw_name)
-
 
 @dataclass(frozen=True)
-class NumberRule:
+class NumberRule(_ColumnRule):
     """The rule of a quasi-identifier of numbers, dates or times.
 
     Attributes:
-        i: The number of the quasi-identifier.
-        raw_name: Its name.
-        source_value: SQL of its value as the gate reads it.
         compared: The DuckDB type in which values are compared.
         ends: The rule of the bounds of published intervals.
         grid: The rule of the grid of these bounds.
@@ -137,9 +143,6 @@ class NumberRule:
         relative_error: The relative error allowed for floating-point numbers.
     """
 
-    i: int
-    raw_name: str
-    source_value: Sql
     compared: Sql
     ends: BoundRule
     grid: GridRule
@@ -152,16 +155,6 @@ class NumberRule:
     relative_error: Sql
 
     is_number: ClassVar[bool] = True
-
-    @property
-    def column(self) -> Sql:
-        """The quoted name of its original values in a statement."""
-        return column_reference(self.raw_name)
-
-    @property
-    def text(self) -> Sql:
-        """The quoted name of the quasi-identifier, which is the published column unless there are two columns."""
-        return identifier(self.raw_name)
 
 
 QuasiRule = CategoryRule | NumberRule
@@ -256,8 +249,7 @@ def rule_blocks(rules: Iterable[QuasiRule]) -> list[list[NumberRule]]:
     for rule in rules:
         if not isinstance(rule, NumberRule):
             continue
-        ends = replace(rule.ends, low=None, high=None)
-        settings = replace(rule, i=0, raw_name="", source_value=Sql(""), ends=ends)
+        settings = replace(rule, i=0, raw_name="", source_value=Sql(""), ends=replace(rule.ends, low=None, high=None))
         block = next((members for shared, members in groups if shared == settings), None)
         if block is None:
             groups.append((settings, [rule]))

@@ -78,20 +78,13 @@ def entries(
 
     Dropped ones are included. `condition` is SQL that restricts the rows, `values` are those of its placeholders.
     """
-    if not catalog.has_table(cursor, database, "related_release"):
-        return []
-    result = cursor.execute(
-        f"FROM {qualified(database, catalog.SCHEMA, 'related_release')} WHERE {condition} "
-        "ORDER BY schema_name ASC, name ASC",
-        list(values),
-    )
-    columns = [column[0] for column in result.description]
-    return [_entry(database, dict(zip(columns, row, strict=True))) for row in result.fetchall()]
+    order = "schema_name ASC, name ASC"
+    rows = earlier_schema.current_rows(cursor, database, "related_release", condition, values, order)
+    return [_entry(database, row) for row in rows]
 
 
 def _entry(database: str, row: Mapping[str, Any]) -> RelatedRelease:
     """Return a ledger row (values by column) as a release; names from earlier versions of dbanon become today's."""
-    row = earlier_schema.current_row("related_release", row)
     return RelatedRelease(
         database,
         row["schema_name"],

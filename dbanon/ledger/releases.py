@@ -194,16 +194,9 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
     Versions of every status are included. `condition` is SQL that restricts the rows, `values` are those of its
     placeholders.
     """
-    if not catalog.has_table(cursor, database, "release"):
-        return []
-    result = cursor.execute(
-        "SELECT * EXCLUDE (library_versions, achieved, metrics) "
-        f"FROM {qualified(database, SCHEMA, 'release')} WHERE {condition} "
-        "ORDER BY schema_name ASC, name ASC, version ASC",
-        list(values),
-    )
-    columns = [column[0] for column in result.description]
-    return [_entry(database, dict(zip(columns, row, strict=True))) for row in result.fetchall()]
+    order, columns = "schema_name ASC, name ASC, version ASC", "* EXCLUDE (library_versions, achieved, metrics)"
+    rows = earlier_schema.current_rows(cursor, database, "release", condition, values, order, columns)
+    return [_entry(database, row) for row in rows]
 
 
 def _entry(database: str, row: Mapping[str, Any]) -> LedgerEntry:
@@ -211,7 +204,6 @@ def _entry(database: str, row: Mapping[str, Any]) -> LedgerEntry:
 
     A read-only ledger may lack columns that were added later; they get default values.
     """
-    row = earlier_schema.current_row("release", row)
     call = json.loads(row["call"])
     bases = row.get("source_tables")
     options = earlier_names.current_parameters(call["function"], json.loads(row["parameters"]))
@@ -265,13 +257,12 @@ def find_release(function: str, release_name: str, cursor: Cursor, path: catalog
         if versions:
             return max(versions, key=lambda e: e.version)
     published_names = [e.display_name for d in databases for e in entries(cursor, d) if e.status == "published"]
-    is_stream = streams.lookup_active_stream(cursor, release_name, path) is not None
     related_release = related_releases.find_related_release(cursor, release_name, path)
     raise errors.UnknownReleaseError(
         function,
         release_name,
         published_names,
-        is_stream=is_stream,
+        is_stream=streams.lookup_active_stream(cursor, release_name, path) is not None,
         is_several=related_release is not None and related_release.status == "published",
     )
 

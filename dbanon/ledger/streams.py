@@ -103,16 +103,8 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
     `condition` is SQL that restricts the rows, `values` are those of its placeholders. Names from earlier versions of
     dbanon become today's.
     """
-    if not catalog.has_table(cursor, database, "stream"):
-        return []
-    query = (
-        f"FROM {qualified(database, SCHEMA, 'stream')} WHERE {condition} ORDER BY schema_name, name, status, began_at"
-    )
-    rows = cursor.execute(query, list(values))
-    columns = [column[0] for column in rows.description]  # a ledger of an earlier version lacks the last ones
-    result = []
-    for row in rows.fetchall():
-        cells = earlier_schema.current_row("stream", dict(zip(columns, row, strict=True)))
+    result, order = [], "schema_name, name, status, began_at"
+    for cells in earlier_schema.current_rows(cursor, database, "stream", condition, values, order):
         call = json.loads(cells["call"])
         values_by_column = {name: value for name, value in cells.items() if name in _STORED_COLUMNS}
         values_by_column |= {

@@ -1,7 +1,7 @@
 """The privacy models that a call requests, and the sensitive columns that they apply to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 
 import numpy as np
@@ -71,10 +71,6 @@ class ModelRequirement:
     def sentence(self) -> str:
         """The sentence about this requirement in a release's certificate."""
         return self.form_definition.sentence.format(form=self.form, **self.settings)
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the fields of the requirement as a dictionary that can be written as JSON."""
-        return asdict(self)
 
     def best_request(self, overall_measure: float) -> str:
         """Return, as text for a hint, the strictest bound that a release of the whole table as one class would meet.

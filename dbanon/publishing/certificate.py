@@ -221,7 +221,7 @@ class Certificate:
             f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
             [entry.schema, entry.name, entry.version],
         )
-        cells = dict(zip([column[0] for column in result.description], result.fetchall()[0], strict=True))
+        cells = catalog.rows_by_column(result)[0]
         self.row = earlier_schema.current_row("release", cells) | {"statement": entry.statement}
         self.roles, self.parameters = entry.roles, entry.options
         self.metrics = earlier_names.current_metrics(dict(self.row["metrics"]))
@@ -373,33 +373,36 @@ class Certificate:
             c for c, role in self.roles.items() if role in ("quasi", "sensitive", "insensitive", *TRANSFORM_SETTINGS)
         }
 
-    def _release_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the lines that identify the release: name, version, time, algorithm and version of dbanon.
+    def _release_lines(self, for_recipient: bool) -> list[Line]:
+        """Return the lines that identify the release: name, version, time, algorithm and version of dbanon.
 
         The custodian also sees the versions of other libraries, the source with its number of records, the fingerprints
         of source, policy and hierarchies, the statement, and whether the ledger has hashes of the tables.
         """
         row = self.row
-        new_line = partial(Line, "release")
-        yield new_line("name", self.entry.display_name if not for_recipient else self.entry.name)
-        yield new_line("version", str(self.entry.version))
-        yield new_line("released at", row["released_at"].isoformat(sep=" ", timespec="seconds") + " UTC")
-        yield new_line("algorithm", row["algorithm"])
-        yield new_line("library dbanon", row["library_versions"]["dbanon"])
-        if for_recipient:
-            return
-        yield from (new_line(f"library {n}", v) for n, v in row["library_versions"].items() if n != "dbanon")
-        yield new_line("source", row["source"])
-        yield new_line("source records", str(row["source_records"]))
-        yield new_line("source fingerprint", row["source_fingerprint"])
-        yield new_line("policy fingerprint", row["policy_fingerprint"])
-        yield new_line("hierarchy fingerprint", row["hierarchy_fingerprint"])
-        yield new_line("statement", row["statement"])
-        unknown = "unknown: it was created by an earlier version of dbanon, which stored no hashes. Hint: refresh it"
-        yield new_line(
-            "tables",
-            "unchanged since the release, according to the hashes in the ledger" if row.get("hashes") else unknown,
-        )
+        values = {
+            "name": self.entry.display_name if not for_recipient else self.entry.name,
+            "version": str(self.entry.version),
+            "released at": row["released_at"].isoformat(sep=" ", timespec="seconds") + " UTC",
+            "algorithm": row["algorithm"],
+            "library dbanon": row["library_versions"]["dbanon"],
+        }
+        if not for_recipient:
+            tables = (
+                "unchanged since the release, according to the hashes in the ledger"
+                if row.get("hashes")
+                else "unknown: it was created by an earlier version of dbanon, which stored no hashes. Hint: refresh it"
+            )
+            values |= {f"library {n}": v for n, v in row["library_versions"].items() if n != "dbanon"} | {
+                "source": row["source"],
+                "source records": str(row["source_records"]),
+                "source fingerprint": row["source_fingerprint"],
+                "policy fingerprint": row["policy_fingerprint"],
+                "hierarchy fingerprint": row["hierarchy_fingerprint"],
+                "statement": row["statement"],
+                "tables": tables,
+            }
+        return [Line("release", label, value) for label, value in values.items()]
 
     def _parameter_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the parameters of the call that are not NULL.
@@ -413,18 +416,17 @@ class Certificate:
             if value is not None and (not for_recipient or name in _PARAMETERS_FOR_RECIPIENTS)
         )
 
-    def _model_lines(self) -> Iterator[Line]:
-        """Yield the lines about k and the privacy models, what they count, and how the gate verified them."""
+    def _model_lines(self) -> list[Line]:
+        """Return the lines about k and the privacy models, what they count, and how the gate verified them."""
         new_line = partial(Line, "model")
         people = "distinct persons" if self.shape.persons else "records"
-        yield new_line("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
-        yield from (
-            new_line(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence) for d in self.demands
-        )
-        yield new_line(
-            "counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS_ARE_COUNTED
-        )
-        yield new_line("verified", _VERIFICATION)
+        counted = "distinct persons of the declared person column" if self.shape.persons else _RECORDS_ARE_COUNTED
+        return [
+            new_line("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers"),
+            *(new_line(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence) for d in self.demands),
+            new_line("counted", counted),
+            new_line("verified", _VERIFICATION),
+        ]
 
     def _transform_lines(self, for_recipient: bool) -> Iterator[Line]:
         """Yield the lines about pseudonyms, masks and shifted dates; only the custodian sees the reference of the key.

@@ -200,7 +200,9 @@ class RecomputeQueries:
             "risk_average": self._class_size_metric("sum(records / size) / sum(records)"),
             "class_size_average": Sql(f"SELECT avg(records) FROM {self._sizes()}"),
             "class_size_greatest": Sql(f"SELECT max(records) FROM {self._sizes()}"),
-            "precision": self._classes_metric(f"1 - sum({self._size} * {self._loss}) / sum({self._size})"),
+            "precision": self._classes_metric(
+                f"1 - sum({self._size} * {identifier(self.columns.loss)}) / sum({self._size})"
+            ),
         }
         if base in queries:
             return queries[base]
@@ -239,11 +241,6 @@ class RecomputeQueries:
     def _size(self) -> Sql:
         """The column of the classes with their number of records, quoted."""
         return identifier(self.columns.size)
-
-    @property
-    def _loss(self) -> Sql:
-        """The column of the classes with their loss, quoted."""
-        return identifier(self.columns.loss)
 
     def _cells(self) -> Sql:
         """Return the published quasi-identifiers as SQL, separated by commas, for GROUP BY."""

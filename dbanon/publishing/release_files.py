@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -94,7 +93,9 @@ def publish_release(
         """Record drafts, given with their final paths."""
         published_at = published_files.current_time()
         files = [
-            PublishedFile("file", _CONTENTS[kind], str(final.absolute()), _file_hash(draft), published_at, handover)
+            PublishedFile(
+                "file", _CONTENTS[kind], str(final.absolute()), verify.file_hash(draft), published_at, handover
+            )
             for kind, (draft, final) in paths.items()
         ]
         published_files.record_files(session, cursor, entry, files)
@@ -255,12 +256,6 @@ class _OutputFiles:
         return atomic_write.open_drafts(wanted, outdated_paths)
 
 
-def _file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _old_certificates(path: Path) -> list[Path]:
     """Return the certificate of the file that an earlier version of dbanon wrote, in a list; empty if there is none.
 
@@ -416,7 +411,7 @@ class _ReleaseWriter:
         return Line(
             certificates.FILES_SECTION,
             name,
-            _file_hash(draft),
+            verify.file_hash(draft),
             Sql(f"SELECT sha256(content) FROM read_blob({text(names.escape_glob(name))})"),
         )
 
@@ -467,9 +462,8 @@ class _ReleaseWriter:
         with_formulas = self._csv(self._columns(table_suffix)).with_formulas(groups or self.entry.table(table_suffix))
         escaped = []
         if with_formulas is not None:
-            result = self.cursor.execute(with_formulas)
-            columns = [column[0] for column in result.description]
-            escaped = [column for column, is_so in zip(columns, result.fetchall()[0], strict=True) if is_so]
+            (has_formula,) = catalog.rows_by_column(self.cursor.execute(with_formulas))
+            escaped = [column for column, is_so in has_formula.items() if is_so]
         self.escaped_columns[table_suffix] = escaped
         return self._csv(self._types(table_suffix)).reader(name, escaped)
 

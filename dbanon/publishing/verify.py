@@ -149,7 +149,7 @@ def _certificate_problems(certificate: Path) -> list[str]:
     Problems are: a file is missing or has another hash; the text form of the certificate is missing or names other
     hashes; the certificate names no files.
     """
-    hashes = _certificate_hashes(certificate)
+    hashes = _certificate_items(certificate, FILES_SECTION)
     if not hashes:
         return ["it names no files; an earlier version of dbanon wrote it"]
     problems = []
@@ -157,7 +157,7 @@ def _certificate_problems(certificate: Path) -> list[str]:
         file = certificate.with_name(name) if name == Path(name).name else None
         if file is None or not file.is_file():
             problems.append(f"{name} is missing")
-        elif _file_hash(file) != expected:
+        elif file_hash(file) != expected:
             problems.append(f"{name} is not the file that it was written for")
     read = certificate.with_name(f"{certificate.name}.txt")
     lines = read.read_text(encoding="utf-8").split("\n") if read.is_file() else []
@@ -172,20 +172,19 @@ def _certified_files(certificate: Path) -> Iterator[CertifiedFile]:
     """Yield the files of a CSV or Parquet certificate that exist: the release and others, itself, and its text form."""
     stated = _certificate_items(certificate, "release")
     release_name = f"{certificate.stem.removesuffix(_CERTIFICATE)}{certificate.suffix}"
-    names_of_files = (*_certificate_hashes(certificate), certificate.name, f"{certificate.name}.txt")
-    for name in names_of_files:
+    for name in (*_certificate_items(certificate, FILES_SECTION), certificate.name, f"{certificate.name}.txt"):
         file = certificate.with_name(Path(name).name)
         if not file.is_file():
             continue
         if name == release_name:
-            yield CertifiedFile(file, _file_hash(file), stated.get("name"), _as_version(stated), _row_count(file))
+            yield CertifiedFile(file, file_hash(file), stated.get("name"), _as_version(stated), _row_count(file))
         else:
-            yield CertifiedFile(file, _file_hash(file))
+            yield CertifiedFile(file, file_hash(file))
 
 
 def _certified_database(path: Path) -> CertifiedFile:
     """Return a published DuckDB file with its certificate, without it if the file cannot be read."""
-    certified = CertifiedFile(path, _file_hash(path))
+    certified = CertifiedFile(path, file_hash(path))
     with duckdb.connect() as connection, contextlib.suppress(duckdb.Error):
         connection.execute(f"ATTACH {text(str(path.absolute()))} AS handout (READ_ONLY)")
         connection.execute("SET enable_external_access = false")
@@ -216,11 +215,6 @@ def _row_count(file: Path) -> int | None:
     return None
 
 
-def _certificate_hashes(certificate: Path) -> Mapping[str, str]:
-    """Return the SHA-256 of the published files by their names, as a CSV or Parquet certificate records them."""
-    return _certificate_items(certificate, FILES_SECTION)
-
-
 def _certificate_items(certificate: Path, wanted_section: str) -> Mapping[str, str]:
     """Return the items of a section of a CSV or Parquet certificate with their values."""
     if certificate.suffix.lower() == ".csv":
@@ -236,7 +230,7 @@ def _certificate_items(certificate: Path, wanted_section: str) -> Mapping[str, s
     return {label: value for section, label, value in rows if section == wanted_section}
 
 
-def _file_hash(path: Path) -> str:
+def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

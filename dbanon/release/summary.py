@@ -65,7 +65,7 @@ class ReleaseSummary:
             plural = "" if len(omitted_names) == 1 else "s"
             row_text += f"; {len(omitted_names)} more column{plural}: {', '.join(omitted_names)}"
         key_metrics = self._key_metrics()
-        name_width, value_width = (max((_display_width(m[i]) for m in key_metrics), default=0) for i in (0, 1))
+        name_width, value_width = (max((display_width(m[i]) for m in key_metrics), default=0) for i in (0, 1))
         text_width = max(width - name_width - value_width - 4, 10)
         metric_lines = [
             f"{_pad(name, name_width)}  {value.rjust(value_width)}  {shorten_description(description, text_width)}"
@@ -103,9 +103,9 @@ class ReleaseSummary:
         i = self.columns.index(name)
         cells = [_single_line(name), *(_single_line(format_value(row[i])) for row in self.rows)]
         width = (
-            max(map(_display_width, cells))
+            max(map(display_width, cells))
             if name in self.quasi_names
-            else min(max(map(_display_width, cells)), _MAX_COLUMN_WIDTH)
+            else min(max(map(display_width, cells)), _MAX_COLUMN_WIDTH)
         )
         return [_pad(_truncate(cell, width), width) for cell in cells]
 
@@ -119,14 +119,14 @@ class ReleaseSummary:
         omitted_names: list[str] = []
         remaining_width = width
         for name in self.quasi_names:
-            column_width = _display_width(self._column_lines(name)[0]) + 2
+            column_width = display_width(self._column_lines(name)[0]) + 2
             if blocks[-1] and column_width - 2 > remaining_width:
                 blocks.append([])
                 remaining_width = width
             blocks[-1].append(name)
             remaining_width -= column_width
         for name in (n for n in self.columns if n not in self.quasi_names):
-            column_width = _display_width(self._column_lines(name)[0]) + 2
+            column_width = display_width(self._column_lines(name)[0]) + 2
             if omitted_names or column_width - 2 > remaining_width:
                 omitted_names.append(name)
             else:
@@ -188,20 +188,20 @@ def _single_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _display_width(text: str) -> int:
+def display_width(text: str) -> int:
     """Return the number of terminal columns that a text takes: two for wide characters, none for combining ones."""
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def _pad(text: str, width: int) -> str:
     """Return a text padded with spaces on the right to a display width; a wider text is unchanged."""
-    return text + " " * (width - _display_width(text))
+    return text + " " * (width - display_width(text))
 
 
 def _truncate(text: str, width: int) -> str:
     """Return a text, cut to a display width with an ellipsis at its end if it is wider."""
-    if _display_width(text) <= width:
+    if display_width(text) <= width:
         return text
-    while _display_width(text) > width - 1:
+    while display_width(text) > width - 1:
         text = text[:-1]
     return text + "…"

@@ -5,7 +5,7 @@ import errno
 import fnmatch
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,28 @@ def open_draft(function: str, target: Path) -> Iterator[Path]:
         except BaseException:
             draft_path.unlink(missing_ok=True)
             raise
+
+
+def write_texts(function: str, folder: str | Path, texts: Mapping[Path, str], *, overwrite: bool) -> None:
+    """Write texts to files in a folder, each atomically; folders that do not exist are created.
+
+    Args:
+        function: The name of the called function, for error messages.
+        folder: The folder, for error messages.
+        texts: The text of each file, by its path.
+        overwrite: Whether existing files are replaced.
+
+    Raises:
+        TargetExistsError: A file exists and `overwrite` is false; nothing is written then.
+        WriteFailedError: The system refuses to write a file.
+    """
+    if not overwrite and (existing_files := [str(path) for path in texts if path.exists()]):
+        raise errors.TargetExistsError(str(folder), existing_files, function)
+    for path, text in texts.items():
+        with translate_os_errors(function, path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with open_draft(function, path) as draft:
+            draft.write_text(text, encoding="utf-8")
 
 
 @contextlib.contextmanager

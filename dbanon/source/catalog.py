@@ -28,6 +28,12 @@ class Cursor(Protocol):
         """Run a query with the values of its parameters, if any; return the result, from which rows are fetched."""
 
 
+def rows_by_column(result: Any) -> list[dict[str, Any]]:
+    """Return the rows of an executed query as dictionaries from column names to values."""
+    columns = [column[0] for column in result.description]
+    return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+
+
 @dataclass(frozen=True)
 class SearchPath:
     """The search path for the caller's bare (unqualified) names.

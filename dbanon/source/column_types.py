@@ -6,7 +6,12 @@ from dbanon.sqltext.quote import Sql
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 ZONED = "TIMESTAMP WITH TIME ZONE"
-_TIMES = {
+_FAMILIES = dict.fromkeys(INTEGERS, "integer") | {
+    "HUGEINT": "huge",
+    "UHUGEINT": "huge",
+    "FLOAT": "float",
+    "DOUBLE": "float",
+    "DATE": "date",
     "TIMESTAMP": "timestamp",
     "TIMESTAMP_S": "timestamp",
     "TIMESTAMP_MS": "timestamp",
@@ -32,17 +37,8 @@ def family(type_: str) -> tuple[str | None, int]:
 
     Families are integer, huge, float, decimal, date, timestamp, nanos and time. Decimals are 0 except for a DECIMAL.
     """
-    if type_ in INTEGERS:
-        return "integer", 0
-    if type_ in ("HUGEINT", "UHUGEINT"):
-        return "huge", 0
-    if type_ in ("FLOAT", "DOUBLE"):
-        return "float", 0
-    if match := re.match(r"DECIMAL\((\d+),(\d+)\)$", type_):
-        return "decimal", int(match[2])
-    if type_ == "DATE":
-        return "date", 0
-    return _TIMES.get(type_), 0
+    decimal = re.match(r"DECIMAL\((\d+),(\d+)\)$", type_)
+    return (_FAMILIES.get(type_), 0) if decimal is None else ("decimal", int(decimal[2]))
 
 
 def is_zoned(type_: str) -> bool:

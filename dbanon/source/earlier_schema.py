@@ -1,8 +1,9 @@
 """Tables, columns and values of the schema `dbanon` that version 5 renamed, and their migration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbanon.source.catalog import Cursor, has_table, rows_by_column
 from dbanon.sqltext.quote import identifier, qualified, text
 
 RENAMED_TABLES: Mapping[str, str] = {"asked": "release_request"}
@@ -40,6 +41,26 @@ def current_row(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """
     renamed = RENAMED_COLUMNS[table]
     return {renamed.get(name, name): value for name, value in row.items()}
+
+
+def current_rows(
+    cursor: Cursor, database: str, table: str, condition: str, values: Sequence[object], order: str, columns: str = "*"
+) -> list[dict[str, Any]]:
+    """Return rows of a table in the schema dbanon of a database, with the new names of columns; [] without the table.
+
+    Args:
+        cursor: A cursor.
+        database: The database.
+        table: The name of the table.
+        condition: SQL that restricts the rows.
+        values: The values of its placeholders.
+        order: SQL of the order of the rows, after ORDER BY.
+        columns: SQL of the columns to read. A database that cannot be written may lack some that were added later.
+    """
+    if not has_table(cursor, database, table):
+        return []
+    query = f"SELECT {columns} FROM {qualified(database, 'dbanon', table)} WHERE {condition} ORDER BY {order}"
+    return [current_row(table, row) for row in rows_by_column(cursor.execute(query, list(values)))]
 
 
 def rename(cursor: Any, database: str) -> None:

@@ -1,6 +1,6 @@
 """The policy of a source: the rows of dbanon.policy about it, and a fingerprint of them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -114,8 +114,7 @@ def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyR
             "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
         )
     )
-    names = [column[0] for column in result.description]
-    rows = [_row(dict(zip(names, cells, strict=True))) for cells in result.fetchall()]
+    rows = [_row(cells) for cells in catalog.rows_by_column(result)]
     return [row for row in rows if is_about(source, row.schema_name, row.table_name)]
 
 
@@ -257,8 +256,8 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     includes the source's guard. Its calls are not qualified: the statement that contains it is, as a whole.
     """
     exists = catalog.has_table(cursor, source.home, "policy")
-    sql = _fingerprint_sql(source, exists, _rows_fingerprint)
-    stored_sql = _fingerprint_sql(source, exists, _lasting_rows_fingerprint)
+    sql = _fingerprint_sql(source, exists, "p::VARCHAR")
+    stored_sql = _fingerprint_sql(source, exists, _first_schema_text())
     query = qualify_builtins(f"SELECT {sql}, {stored_sql}")
     fingerprint, stored_fingerprint = cursor.execute(query).fetchall()[0]
     if source.guard is not None:
@@ -267,18 +266,17 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     return Policy(tuple(row.declared for row in rows), sql, fingerprint, stored_fingerprint)
 
 
-def _fingerprint_sql(source: catalog.Source, exists: bool, rows_fingerprint: Callable[[str, Sql], Sql]) -> Sql:
+def _fingerprint_sql(source: catalog.Source, exists: bool, row_text: str) -> Sql:
     """Return a SQL expression of the fingerprint of a source's policy.
 
-    `exists` says whether its database has a policy; `rows_fingerprint` returns the fingerprint of the rows of a
-    database's policy that a condition selects.
+    `exists` says whether its database has a policy; `row_text` is SQL of the text of a policy row `p`.
     """
     near = _may_match_source(source)
-    sql = rows_fingerprint(source.home, near) if exists else _no_policy_fingerprint(source.home)
+    sql = _rows_fingerprint(source.home, near, row_text) if exists else _no_policy_fingerprint(source.home)
     if source.foreign is None:
         return sql
     also_near = Sql(f"{near} AND {name_condition(source.foreign.names)}")
-    others = [rows_fingerprint(other, also_near) for other in source.foreign.others]
+    others = [_rows_fingerprint(other, also_near, row_text) for other in source.foreign.others]
     if source.foreign.identity is not None:
         others.append(attached_databases.identity_sql(source.database, source.foreign.kind))
     return Sql(f"({' || '.join([sql, *others])})")
@@ -288,16 +286,18 @@ _LATER = r"(, '(missing|form)': NULL)*\}$"
 """The end of a row's text with NULL in the columns that were added later."""
 
 
-def _with_earlier_names(row_text: str) -> str:
-    """Return SQL of a policy row's text in which names of columns and roles are replaced by their earlier names.
+def _first_schema_text() -> str:
+    """Return SQL of the text of a policy row `p` in the first schema, for fingerprints that the ledger keeps.
 
-    `row_text` is SQL of the text with today's names.
+    It has the names that columns and roles had there, and no NULL in columns that were added later. So a migration
+    changes no fingerprint.
     """
+    row_text = "p::VARCHAR"
     for earlier_name, name in earlier_schema.RENAMED_COLUMNS["policy"].items():
         row_text = f"""replace({row_text}, {text(f"'{name}': ")}, {text(f"'{earlier_name}': ")})"""
     for earlier_role, role in renamed_names.ROLES.items():
         row_text = f"""replace({row_text}, {text(f"'role': {role},")}, {text(f"'role': {earlier_role},")})"""
-    return row_text
+    return f"regexp_replace({row_text}, {text(_LATER)}, '}}')"
 
 
 def _no_policy_fingerprint(home: str) -> Sql:
@@ -308,25 +308,7 @@ def _no_policy_fingerprint(home: str) -> Sql:
     )
 
 
-def _rows_fingerprint(home: str, row_condition: Sql) -> Sql:
-    """Return a scalar subquery for a fingerprint of the rows of `home`'s policy that `row_condition` selects.
-
-    A statement compares it when it is planned and when it runs.
-    """
-    return _text_fingerprint(home, row_condition, "p::VARCHAR")
-
-
-def _lasting_rows_fingerprint(home: str, row_condition: Sql) -> Sql:
-    """Return a scalar subquery for a fingerprint of the rows of `home`'s policy that `row_condition` selects.
-
-    It is for the ledger. The text of a row is that of the first schema: with the names that columns and roles had
-    there, and without NULL in columns that were added later. So a migration changes no fingerprint.
-    """
-    row_text = f"regexp_replace({_with_earlier_names('p::VARCHAR')}, {text(_LATER)}, '}}')"
-    return _text_fingerprint(home, row_condition, row_text)
-
-
-def _text_fingerprint(home: str, row_condition: Sql, row_text: str) -> Sql:
+def _rows_fingerprint(home: str, row_condition: Sql, row_text: str) -> Sql:
     """Return a scalar subquery for the MD5 hash of the texts of the rows of `home`'s policy; "" without rows."""
     return Sql(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "

@@ -51,6 +51,11 @@ def fold_case(name: str) -> str:
 _SEARCH_PATH_ENTRY = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^",.])+)(?:\.((?:"(?:[^"]|"")*"|[^",.])+))?\s*(?:,|$)')
 
 
+def display_name(schema: str, name: str) -> str:
+    """Return the name of a table as messages show it: with its schema, unless that is `main`."""
+    return name if schema == "main" else f"{schema}.{name}"
+
+
 def search_path_entries(setting: str) -> list[tuple[str, ...]]:
     """Split the value of DuckDB's setting search_path into entries without quotes: (schema,) or (database, schema).
 

@@ -1,10 +1,9 @@
-"""The registry of all table functions: those in the attribute `FUNCTIONS` of any module of the packages below.
+"""The registry of all table functions: those in the attribute `FUNCTIONS` of any module that `name_index` names.
 
-These packages import this one, so their modules are imported by name: each when one of its functions is first used, as
-`name_index` says where it is declared. Importing all of them would take a third of the first statement of a process.
+These modules import this package, so they are imported by name: each when one of its functions is first used. Importing
+all of them would take a third of the first statement of a process.
 """
 
-import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -14,15 +13,9 @@ from dbanon import errors
 from dbanon.table_functions import name_index
 from dbanon.table_functions.table_function import TableFunction
 
-PACKAGES = ("release", "algorithms", "policy", "audit", "ledger", "publishing", "views")
-"""Packages that declare table functions, in the order of the manual."""
-
-_DECLARATION = b"\nFUNCTIONS"
-"""Source text by which a module that declares table functions is recognized."""
-
 
 class FunctionRegistry(Mapping[str, TableFunction]):
-    """All table functions by name, in the order of PACKAGES and of the modules.
+    """All table functions by name, in the order of `name_index`.
 
     A function's module is imported when the function is first looked up; `values` and `items` import all of them.
     """
@@ -55,7 +48,7 @@ class FunctionRegistry(Mapping[str, TableFunction]):
 
         A module can, by a function `find_function`, if its declarations follow from registrations in other modules.
         """
-        functions = (module.find_function(name),) if hasattr(module, "find_function") else _declared_functions(module)
+        functions = (module.find_function(name),) if hasattr(module, "find_function") else declared_functions(module)
         for function in functions:
             self._functions.setdefault(function.name, function)
 
@@ -92,47 +85,10 @@ def check_algorithm(function: str, name: str) -> None:
     raise errors.UnknownAlgorithmError(name, sorted({f.algorithm for f in table_functions().values() if f.algorithm}))
 
 
-# --- the index ---------------------------------------------------------------------------------------------
-
-
-def find_declarations() -> dict[str, str]:
-    """Import all modules that declare table functions, and return their names by module, as `name_index` has them.
-
-    Raises:
-        ValueError: Two declarations have one name.
-    """
-    names_by_module: dict[str, str] = {}
-    modules: dict[str, str] = {}
-    for module in _declaring_modules():
-        names = tuple(function.name for function in _declared_functions(module))
-        for name in names:
-            if name in modules:
-                raise ValueError(f"{name} is declared twice, the second time in {module.__name__}")
-            modules[name] = module.__name__
-        names_by_module[module.__name__.removeprefix("dbanon.")] = " ".join(names)
-    return names_by_module
-
-
-def _declared_functions(module: Any) -> tuple[TableFunction, ...]:
+def declared_functions(module: Any) -> tuple[TableFunction, ...]:
     """Return the functions that a module declares in `FUNCTIONS`.
 
     `FUNCTIONS` is a tuple, or a function that returns it where the declarations follow from other registrations.
     """
     declarations = module.FUNCTIONS
     return tuple(declarations() if callable(declarations) else declarations)
-
-
-def _declaring_modules() -> Iterator[Any]:
-    """Import and yield the modules of PACKAGES with an attribute `FUNCTIONS`, the declarations of table functions.
-
-    Modules whose text has no such attribute are not imported.
-    """
-    for package_name in PACKAGES:
-        package = import_module(f"dbanon.{package_name}")
-        for module_info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            spec: Any = module_info.module_finder.find_spec(module_info.name, None)
-            content = spec.loader.get_data(spec.origin)  # of a module without its source, the compiled one
-            if _DECLARATION in content or not spec.origin.endswith(".py"):
-                module = import_module(module_info.name)
-                if hasattr(module, "FUNCTIONS"):
-                    yield module

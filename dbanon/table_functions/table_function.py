@@ -1,7 +1,7 @@
 """The declaration of a table function: name, arguments, parameters, handler, example and documentation.
 
-A module of a package in `registry.PACKAGES` declares its table functions in `FUNCTIONS`; macros, validation, completion
-and documentation follow from that.
+A module that `name_index` names declares its table functions in `FUNCTIONS`; macros, validation, completion and
+documentation follow from that.
 """
 
 from __future__ import annotations

@@ -51,8 +51,7 @@ def start_session(connection: Any, *, catalog: bool = True) -> Any:
     `catalog` is that of `attach`.
     """
     if not session.has_session(connection):
-        new_session = session.start_session(connection, _label_cache(connection))
-        new_session.own_macros = own_macros
+        session.start_session(connection, _label_cache(connection)).own_macros = own_macros
     if catalog:
         schema.create(connection)
     return connection

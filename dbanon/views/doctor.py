@@ -11,6 +11,7 @@ import duckdb
 from dbanon.ledger import hashes, permissions, related_releases, releases
 from dbanon.publishing import postgres_delivery
 from dbanon.runtime import session, shared_folders
+from dbanon.sqltext import names
 from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import qualified
 from dbanon.table_functions.registry import table_functions
@@ -80,7 +81,7 @@ def _unreadable_views(cursor: Any, database: str) -> Iterator[Problem]:
             match = _UNKNOWN_FUNCTION.search(str(error))
             if match is not None and match[1].lower() in table_functions():
                 message = f"calls {match[1].lower()}(), which DuckDB does not have without dbanon. Hint: materialize it"
-                yield Problem("view", _display_name(schema, view), message)
+                yield Problem("view", names.display_name(schema, view), message)
 
 
 def _changed_releases(cursor: Any, database: str) -> Iterator[Problem]:
@@ -129,18 +130,13 @@ def _reported_problems(raw: Any, database: str) -> Iterator[Problem]:
             for description, is_so in (("policy changed", policy), ("hierarchy changed", hierarchy))
             if is_so
         ]
-        yield Problem("release", _display_name(schema, name), f"stale: {problem or ', '.join(changes)}")
+        yield Problem("release", names.display_name(schema, name), f"stale: {problem or ', '.join(changes)}")
     for schema, table, column, problem in raw.execute(
         "SELECT schema_name, table_name, column_name, problem FROM policy_problems() WHERE database_name = ?",
         [database],
     ).fetchall():
-        yield Problem("policy", f"{_display_name(schema, table)}.{column}", problem)
+        yield Problem("policy", f"{names.display_name(schema, table)}.{column}", problem)
     for name, node, problem in raw.execute(
         "SELECT name, node, problem FROM hierarchy_problems() WHERE database_name = ?", [database]
     ).fetchall():
         yield Problem("hierarchy", name, problem if node is None else f"node {node} {problem}")
-
-
-def _display_name(schema: str, name: str) -> str:
-    """Return the name, with the schema before it unless that is `main`."""
-    return name if schema == "main" else f"{schema}.{name}"

@@ -225,8 +225,7 @@ def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, allow_del
     if allow_deleted_rows:
         _check_pending(cursor, entry, source, by_row=False)
         return _unread_of_pruned(cursor, entry, spec)
-    n_rows = _rows_until(cursor, source, entry.last_row)
-    n_lost = abs(entry.source_rows - n_rows)
+    n_lost = abs(entry.source_rows - _rows_until(cursor, source, entry.last_row))
     if n_lost:
         raise errors.SourceNotAppendOnlyError(
             source.shown, f"lost or moved {n_lost:,} {plural_form(n_lost, 'row', 'rows')}", entry.display_name

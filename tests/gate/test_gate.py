@@ -24,6 +24,7 @@ from dbanon.release.plan import plan
 from dbanon.runtime import label_cache, session
 from dbanon.table_functions import name_index, registry as functions
 from dbanon.udf import cluster
+from tests.support.declarations import find_declarations
 
 Parts = list[dict[str, Any]]
 
@@ -672,7 +673,7 @@ def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.Al
     def register(run: registry.AlgorithmFunction) -> Any:
         actual_algorithm = registry.Algorithm("broken", "Broken", "test", run, "-", "own", True, "O(1)")
         monkeypatch.setitem(registry._REGISTRY, "broken", actual_algorithm)
-        monkeypatch.setattr(name_index, "FUNCTIONS_BY_MODULE", functions.find_declarations())
+        monkeypatch.setattr(name_index, "FUNCTIONS_BY_MODULE", find_declarations())
         for cached in caches:
             cached.cache_clear()
         con = dbanon.attach(duckdb.connect())

@@ -225,3 +225,19 @@ def test_full_device_is_reported(clinic: Any) -> None:
     with pytest.raises(Exception, match="No space left") as caught:
         clinic.execute("COPY patients TO '/dev/full' (FORMAT csv)")
     assert output_files.os_reason(caught.value) == "the disk is full"
+
+
+def test_write_texts_creates_folders_and_files(folder: Path) -> None:
+    texts = {Path("pages") / "index.md": "# One\n", Path("pages") / "deep" / "two.md": "ü\n"}
+    output_files.write_texts("docs", "pages", texts, overwrite=False)
+    assert {p: p.read_bytes() for p in Path("pages").rglob("*.md")} == {p: t.encode() for p, t in texts.items()}
+
+
+def test_write_texts_replaces_nothing_without_overwrite(folder: Path) -> None:
+    old, new = Path("old.md"), Path("new.md")
+    old.write_text("before", encoding="utf-8")
+    with pytest.raises(errors.TargetExistsError, match=r"old\.md"):
+        output_files.write_texts("docs", ".", {new: "a", old: "b"}, overwrite=False)
+    assert old.read_text(encoding="utf-8") == "before" and not new.exists()
+    output_files.write_texts("docs", ".", {new: "a", old: "b"}, overwrite=True)
+    assert [p.read_text(encoding="utf-8") for p in (new, old)] == ["a", "b"]

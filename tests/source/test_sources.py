@@ -11,6 +11,8 @@ import duckdb
 import pytest
 
 import dbanon
+from dbanon.source import catalog, earlier_schema
+from dbanon.sqltext import names
 
 ROWS = """
     SELECT i AS rid, 20 + i % 7 AS age, ['M', 'F'][1 + i % 2] AS sex, ['Flu', 'HIV', 'Cold'][1 + i % 3] AS disease
@@ -737,3 +739,24 @@ def test_source_error_never_suggests_given_name(clinic: Any) -> None:
     with pytest.raises(duckdb.Error) as error:
         release(clinic, "visits")
     assert "Did you mean 'visits'?" not in str(error.value)
+
+
+def test_rows_by_column_are_dictionaries_in_order(con: Any) -> None:
+    result = con.execute("SELECT i AS a, i * 2 AS b FROM range(3) AS r (i) ORDER BY i")
+    assert catalog.rows_by_column(result) == [{"a": 0, "b": 0}, {"a": 1, "b": 2}, {"a": 2, "b": 4}]
+    assert catalog.rows_by_column(con.execute("SELECT 1 AS a WHERE false")) == []
+
+
+def test_display_name_omits_schema_main() -> None:
+    assert [names.display_name(schema, "patients") for schema in ("main", "ward")] == ["patients", "ward.patients"]
+
+
+def test_current_rows_have_new_names_in_order() -> None:
+    with duckdb.connect() as con:
+        assert earlier_schema.current_rows(con, "memory", "permission", "true", (), "source") == []
+        con.execute("CREATE SCHEMA dbanon; CREATE TABLE dbanon.permission (source VARCHAR, most INTEGER)")
+        con.execute("INSERT INTO dbanon.permission VALUES ('c', 3), ('a', 1), ('b', 2)")
+        rows = earlier_schema.current_rows(con, "memory", "permission", "source <> ?", ["b"], "source DESC")
+        assert rows == [{"source": "c", "max_requests": 3}, {"source": "a", "max_requests": 1}]
+        rows = earlier_schema.current_rows(con, "memory", "permission", "true", (), "source ASC", "most")
+        assert rows == [{"max_requests": 1}, {"max_requests": 2}, {"max_requests": 3}]

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from dbanon import algorithms
 from dbanon.algorithms import streams
-from dbanon.algorithms.base.registry import FAMILIES, RECONSTRUCTED, Algorithm, find_algorithm_modules
+from dbanon.algorithms.base.registry import FAMILIES, RECONSTRUCTED, Algorithm
 from dbanon.cli.manual import bibliography, function_page
-from dbanon.table_functions import registry
 from dbanon.table_functions.registry import table_functions
 from tests.bench import guide
 from tests.support import picture
+from tests.support.declarations import find_algorithm_modules, find_declarations
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -170,7 +170,7 @@ def name_index() -> str:
     """Return the text of the module `name_index`: the names of table functions and algorithms by module."""
     algorithm_modules = find_algorithm_modules()  # registers all algorithms, before their functions are declared
     functions = []
-    for module, names in registry.find_declarations().items():
+    for module, names in find_declarations().items():
         text = textwrap.indent(textwrap.fill(names, 112, break_on_hyphens=False), " " * 8)
         functions.append(f'    "{module}": """\n{text}\n    """,\n')
     entries = (f'    "{name}": "{module}",\n' for name, module in algorithm_modules.items())

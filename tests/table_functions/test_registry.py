@@ -20,6 +20,7 @@ from dbanon.release import functions
 from dbanon.table_functions import name_index, registry
 from dbanon.table_functions.registry import table_functions
 from tests.support import generated
+from tests.support.declarations import PACKAGES, find_declarations
 
 MODULE = '''"""How often a number is in a column."""
 
@@ -57,7 +58,7 @@ def feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     def add(name: str, text: str) -> None:
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
-        monkeypatch.setattr(name_index, "FUNCTIONS_BY_MODULE", registry.find_declarations())
+        monkeypatch.setattr(name_index, "FUNCTIONS_BY_MODULE", find_declarations())
         for cached in caches:
             cached.cache_clear()
 
@@ -136,5 +137,5 @@ def test_call_imports_only_its_own_algorithm() -> None:
 def test_registered_functions_belong_to_feature_packages() -> None:
     for function in table_functions().values():
         handler = getattr(function.handler, "func", function.handler)
-        assert handler.__module__.split(".")[1] in registry.PACKAGES, function.name
+        assert handler.__module__.split(".")[1] in PACKAGES, function.name
         assert function.example.code and function.doc

@@ -170,7 +170,7 @@ class PublishedClusters:
     @cached_property
     def class_sizes(self) -> Ints:
         """Number of records of each equivalence class."""
-        return _group_sums(self.class_of, self.sizes)
+        return np.bincount(self.class_of, self.sizes).astype(np.int64)
 
     @cached_property
     def class_risk_sizes(self) -> Ints:
@@ -290,11 +290,6 @@ def _sums_from(code: int, steps: Floats) -> Floats:
     sums = np.zeros(len(steps))
     sums[code + 1 :] = np.cumsum(steps[code + 1 :])
     return sums
-
-
-def _group_sums(group_of: Ints, sizes: Ints) -> Ints:
-    """Return the summed sizes of each group, as integers."""
-    return np.bincount(group_of, sizes).astype(np.int64)
 
 
 def _relative_widths(intervals: PublishedIntervals, low: Ints, high: Ints, has_range: Bools) -> Floats:

@@ -375,12 +375,6 @@ def discover(*packages: ModuleType) -> None:
             importlib.import_module(module.name)
 
 
-def find_algorithm_modules() -> dict[str, str]:
-    """Import the modules of all families; return the module of each algorithm by name, as `name_index` has them."""
-    discover(*(importlib.import_module(f"dbanon.algorithms.{family}") for family in FAMILIES))
-    return {name: _REGISTRY[name].run.__module__.removeprefix("dbanon.algorithms.") for name in sorted(_REGISTRY)}
-
-
 def algorithms() -> tuple[Algorithm, ...]:
     """Return all algorithms, sorted by name; the modules of all of them are imported."""
     for module in dict.fromkeys(name_index.ALGORITHM_MODULES.values()):

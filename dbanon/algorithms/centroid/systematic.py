@@ -15,8 +15,7 @@ def systematic(space: EncodedTable, k: int, options: Options, check: Check) -> I
     join, in order, the cluster of fewer than k records whose whole loss grows least; the last ones, once all have k,
     any cluster. O(n^2 / k) time, O(n) memory.
     """
-    seeds = every_kth_record(space, k, options)
-    clusters = SeededClusters(space, k, seeds, check)
+    clusters = SeededClusters(space, k, every_kth_record(space, k, options), check)
     clusters.assign(np.flatnonzero(clusters.labels < 0))
     return clusters.labels
 

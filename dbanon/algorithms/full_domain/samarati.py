@@ -63,8 +63,7 @@ def nodes_at_height(tops: Sequence[int], height: int) -> Iterator[Node]:
         if height == 0:
             yield ()
         return
-    rest = sum(tops[1:])
-    for level in range(max(height - rest, 0), min(tops[0], height) + 1):
+    for level in range(max(height - sum(tops[1:]), 0), min(tops[0], height) + 1):
         for others in nodes_at_height(tops[1:], height - level):
             yield (level, *others)
 

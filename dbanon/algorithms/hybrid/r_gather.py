@@ -182,8 +182,7 @@ class LimitSearch:
         _, centers = self._mark_centers(limit, 2, self.k)
         if len(centers) == 0:
             return self._trial(None)
-        tuples = np.arange(len(self.space.counts))
-        nearest = self._nearest(tuples, centers)
+        nearest = self._nearest(np.arange(len(self.space.counts)), centers)
         needed_limit = (center_distances(self.tree.points, centers[nearest], self.tree.points, self.tree.axes) + 2) // 3
         is_outlier = needed_limit > limit
         self.counters[1] = max(self.counters[1], needed_limit[~is_outlier].max())

@@ -140,8 +140,9 @@ def first_allowable_cut(space: EncodedTable, constraint: Constraint, part: Table
         strict: Whether records of one value are always on one side. If not, records that equal the median of a number
             (in parts without NULL in it) may be on both sides.
     """
-    for j in _part_attributes_by_width(space, part.tuples):
-        attribute, codes = space.attributes[j], space.codes[part.tuples, j]
+    codes_by_attribute = [space.codes[part.tuples, j] for j in range(len(space.attributes))]
+    for j in attributes_by_width(space.attributes, codes_by_attribute):
+        attribute, codes = space.attributes[j], codes_by_attribute[j]
         if strict or not isinstance(attribute, NumericAttribute) or codes.max() == attribute.values:
             cuts: Iterator[list[TablePart]] = iter([_strict_cut(attribute, codes, part)])
         else:
@@ -150,14 +151,6 @@ def first_allowable_cut(space: EncodedTable, constraint: Constraint, part: Table
             if len(sides) > 1 and all(side.meets(space, constraint) for side in sides):
                 return sides
     return []
-
-
-def _part_attributes_by_width(space: EncodedTable, tuples: Ints) -> Iterator[int]:
-    """Yield the indices of the attributes that vary among the tuples `tuples`, widest first.
-
-    The order is by weight times relative width in the part.
-    """
-    yield from attributes_by_width(space.attributes, [space.codes[tuples, j] for j in range(len(space.attributes))])
 
 
 def attributes_by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) -> Iterator[int]:

@@ -15,9 +15,6 @@ LABEL = Parameter(
     "A sensitive column that readers want to predict from the published values: classes have as few distinct values "
     "of it as possible. This reveals the probable value of each record; set l to limit it. Default: none.",
 )
-WEIGHT = Parameter(
-    "label_weight", Float(0, 1), "Weight of the loss; the mixture of labels has 1 minus this weight.", 0.5
-)
 WEIGHT = Parameter("label_weight", Float(0, 1), "Weight of the loss; the mixture of labels has the rest.", 0.5)
 
 

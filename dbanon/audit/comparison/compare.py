@@ -181,55 +181,62 @@ A comparison needs several, so these are not the default algorithm of releases (
 QUERIES = Parameter("queries", Integer(0, 10**6), "Number of random queries for query_error; 0: none.", 300)
 
 
-def _parameters() -> Iterator[Parameter]:
-    """Yield the parameters of compare(), without a default if algorithms have different ones."""
+def _parameters() -> tuple[Parameter, ...]:
+    """Return the parameters of compare(), without a default if algorithms have different ones."""
     overridden = {name for algorithm in static_algorithms.algorithms() for name in algorithm.defaults}
     common_parameters = {p.name: p for p in COMMON}
     ascending_integers = Integers(1, descending=False, alone=True)
     models = [p.name for p in registry.parameters()]
-    yield Parameter(
-        "k", replace(ascending_integers, low=2), "Values of k, ascending.", required=True, example="k = [5, 10]"
+    return (
+        Parameter(
+            "k", replace(ascending_integers, low=2), "Values of k, ascending.", required=True, example="k = [5, 10]"
+        ),
+        Parameter(
+            "algorithms",
+            Identifiers("algorithms", "['kacpc', 'mdav']"),
+            "Names of algorithms, each with its own defaults; 'all': every algorithm that clusters a table and, with "
+            "`delta`, every stream algorithm. The default is four well-known ones; `best`, the default of releases, "
+            "runs several itself.",
+            COMPARED_ALGORITHMS,
+        ),
+        Parameter(
+            "metrics",
+            Identifiers("metrics", "['precision', 'ncp']", (*CLUSTER_METRICS, *STREAM_METRICS)),
+            "Metrics, as NAME_metrics names them, and query_error. For a table, average_delay, delay and reuse are "
+            "NULL; for a stream, k is that of a class when it is first published.",
+            ("precision", "ncp"),
+        ),
+        Parameter("n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers; the first ones are used."),
+        Parameter(
+            "sample_sizes",
+            ascending_integers,
+            "Sizes of samples: greatest number of rows of each. Rows are taken in an order by hashes, so that each "
+            "sample contains the one before; default: all rows.",
+        ),
+        Parameter(
+            "repeat",
+            Integer(1, 10_000),
+            "Number of runs of algorithms with random steps; their seeds begin at `seed`.",
+            1,
+        ),
+        QUERIES,
+        replace(streams.DELTA, required=False),
+        replace(streams.ORDER_BY, required=False),
+        *(
+            replace(common_parameters[name], default=None) if name in overridden else common_parameters[name]
+            for name in (*algorithm_runs.SHARED_PARAMETERS[:5], *models, *algorithm_runs.SHARED_PARAMETERS[5:])
+        ),
+        SEED,
+        MODE,
+        LARGE,
     )
-    yield Parameter(
-        "algorithms",
-        Identifiers("algorithms", "['kacpc', 'mdav']"),
-        "Names of algorithms, each with its own defaults; 'all': every algorithm that clusters a table and, with "
-        "`delta`, every stream algorithm. The default is four well-known ones; `best`, the default of releases, runs "
-        "several itself.",
-        COMPARED_ALGORITHMS,
-    )
-    yield Parameter(
-        "metrics",
-        Identifiers("metrics", "['precision', 'ncp']", (*CLUSTER_METRICS, *STREAM_METRICS)),
-        "Metrics, as NAME_metrics names them, and query_error. For a table, average_delay, delay and reuse are NULL; "
-        "for a stream, k is that of a class when it is first published.",
-        ("precision", "ncp"),
-    )
-    yield Parameter("n_quasi_identifiers", ascending_integers, "Numbers of quasi-identifiers; the first ones are used.")
-    yield Parameter(
-        "sample_sizes",
-        ascending_integers,
-        "Sizes of samples: greatest number of rows of each. Rows are taken in an order by hashes, so that each "
-        "sample contains the one before; default: all rows.",
-    )
-    yield Parameter(
-        "repeat", Integer(1, 10_000), "Number of runs of algorithms with random steps; their seeds begin at `seed`.", 1
-    )
-    yield QUERIES
-    yield replace(streams.DELTA, required=False)
-    yield replace(streams.ORDER_BY, required=False)
-    for name in (*algorithm_runs.SHARED_PARAMETERS[:5], *models, *algorithm_runs.SHARED_PARAMETERS[5:]):
-        yield replace(common_parameters[name], default=None) if name in overridden else common_parameters[name]
-    yield SEED
-    yield MODE
-    yield LARGE
 
 
 FUNCTIONS = (
     TableFunction(
         "compare",
         ("tbl",),
-        tuple(_parameters()),
+        _parameters(),
         "Compares the loss and the risk of algorithms on a table, by k, number of quasi-identifiers and size: one "
         "row per combination and metric, with mean, standard deviation and seconds of clustering over the runs. "
         "Nothing is released. If an algorithm refuses a combination, its row states the reason (problem). For the "

@@ -1,6 +1,6 @@
 """tradeoffs('table', ...): information loss and risk of release configurations, and which ones no other dominates."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -74,7 +74,6 @@ def tradeoffs_sql(call: Call) -> Sql:
     if attacks and not base.roles.sensitive:
         raise errors.SensitiveColumnMissingError(call.function.name, f"attacks = ['{attacks[0]}']", base.source.shown)
     configurations = _mark_infeasible(call, base, configurations) if attacks else configurations
-    risks = ["risk_highest", *(["homogeneous_share"] if base.roles.sensitive else []), *attacks]
     return Sql(
         fill(
             "audit/comparison/tradeoffs.sql",
@@ -88,7 +87,7 @@ def tradeoffs_sql(call: Call) -> Sql:
             questions=[_attack_values(call, i, c, attacks) for i, c in enumerate(configurations)],
             attacks=attacks,
             cost="-precision" if options["cost"] == "precision" else options["cost"],
-            risks=risks,
+            risks=["risk_highest", *(["homogeneous_share"] if base.roles.sensitive else []), *attacks],
         )
     )
 
@@ -205,7 +204,6 @@ def _attack_values(
         options = Options(validate_parameters(function, table_function.parameters, {**options_of_release, **arguments}))
         return table_function.handler(replace(inner, function=table_function, options=options))
 
-    sensitive = list(spec.roles.sensitive)
     return {
         "number": number,
         "release": release,
@@ -213,7 +211,7 @@ def _attack_values(
             {
                 "kind": kind,
                 "name": text(ATTACK_METRICS[kind]),
-                "sql": function_sql("attack_summary", kind=kind, sensitive=sensitive),
+                "sql": function_sql("attack_summary", kind=kind, sensitive=list(spec.roles.sensitive)),
             }
             for kind in attacks
         ],
@@ -230,43 +228,51 @@ def _release_column_types(spec: ReleaseSpec) -> dict[str, str]:
     return {name: types.get(name) or spec.source.columns[name] for name in names}
 
 
-def _parameters() -> Iterator[Parameter]:
-    """Yield the parameters of tradeoffs(): lists of k, l and t, those of a release that have an effect, and others."""
+def _parameters() -> tuple[Parameter, ...]:
+    """Return the parameters of tradeoffs(): lists of k, l and t, those of a release that have an effect, and others."""
     axes = ("k", "l", "t")
     common_parameters = {p.name: p for p in COMMON}
     ascending_integers = Integers(1, descending=False, alone=True)
     model_parameters = [p.name for p in models.parameters() if p.name not in axes]
-    yield Parameter(
-        "k", replace(ascending_integers, low=2), "Values of k, ascending.", required=True, example="k = [5, 10]"
+    return (
+        Parameter(
+            "k", replace(ascending_integers, low=2), "Values of k, ascending.", required=True, example="k = [5, 10]"
+        ),
+        Parameter("l", ascending_integers, "Values of l for l-diversity, ascending; 1: no l-diversity."),
+        Parameter("t", Floats(0, 1), "Values of t for t-closeness, ascending; 1: no t-closeness."),
+        Parameter(
+            "algorithms",
+            Identifiers("algorithms", "['kacpc', 'best']"),
+            "Names of algorithms, each with its own defaults; 'all': every algorithm.",
+            ("best",),
+        ),
+        *(
+            common_parameters[name]
+            for name in (
+                *algorithm_runs.SHARED_PARAMETERS[:5],
+                *model_parameters,
+                *algorithm_runs.SHARED_PARAMETERS[5:],
+            )
+        ),
+        QUERIES,
+        Parameter(
+            "attacks",
+            Choices(tuple(ATTACK_METRICS)),
+            "Attacks to run on each release. The risk is the share of right guesses, for the sensitive column where it "
+            "is greatest.",
+        ),
+        Parameter("cost", Choice(COSTS), "The cost that configurations of the frontier minimize.", "precision"),
+        SEED,
+        MODE,
+        LARGE,
     )
-    yield Parameter("l", ascending_integers, "Values of l for l-diversity, ascending; 1: no l-diversity.")
-    yield Parameter("t", Floats(0, 1), "Values of t for t-closeness, ascending; 1: no t-closeness.")
-    yield Parameter(
-        "algorithms",
-        Identifiers("algorithms", "['kacpc', 'best']"),
-        "Names of algorithms, each with its own defaults; 'all': every algorithm.",
-        ("best",),
-    )
-    for name in (*algorithm_runs.SHARED_PARAMETERS[:5], *model_parameters, *algorithm_runs.SHARED_PARAMETERS[5:]):
-        yield common_parameters[name]
-    yield QUERIES
-    yield Parameter(
-        "attacks",
-        Choices(tuple(ATTACK_METRICS)),
-        "Attacks to run on each release. The risk is the share of right guesses, for the sensitive column where it "
-        "is greatest.",
-    )
-    yield Parameter("cost", Choice(COSTS), "The cost that configurations of the frontier minimize.", "precision")
-    yield SEED
-    yield MODE
-    yield LARGE
 
 
 FUNCTIONS = (
     TableFunction(
         "tradeoffs",
         ("tbl",),
-        tuple(_parameters()),
+        _parameters(),
         "Returns one row per configuration of a release: its cost, its risk, whether no other configuration is "
         "better in both (frontier), and the statement that makes it. If a configuration cannot be released, its row "
         "states the reason (problem). For the custodian.",

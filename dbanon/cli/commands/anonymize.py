@@ -155,34 +155,43 @@ def anonymize(
     if is_stored and policy is not None:
         raise click.BadParameter("a release in a database follows the policy of the database; or give -o.",
                                  param_hint="--policy")  # fmt: skip
-    options = options_not_assigned(roles, given)
+    request = _Request(
+        source,
+        table,
+        algorithm,
+        call_parameters,
+        options_not_assigned(roles, given),
+        dry_run,
+        replace,
+        allow_small_differences,
+        policy,
+        output,
+    )
     if is_stored and classes:
         raise click.BadParameter("it is for files; a release in a database has a table of classes.",
                                  param_hint="--classes")  # fmt: skip
     if is_stored:
-        store = _StoreRequest(
-            source, table, algorithm, call_parameters, options, dry_run, replace, allow_small_differences
-        )
-        _store_release(store, as_json, quiet)
-        return
-    files = _FileRequest(source, table, algorithm, call_parameters, options, policy, output, dry_run)
-    how = {"storage_version": storage_version, "overwrite": replace, "csv_formulas": csv_formulas, "classes": classes}
-    _write_release(files, how, as_json, quiet)
+        _store_release(request, as_json, quiet)
+    else:
+        how = {"storage_version": storage_version, "csv_formulas": csv_formulas, "classes": classes}
+        _write_release(request, how, as_json, quiet)
 
 
 @dataclass(frozen=True)
-class _StoreRequest:
-    """A release to be stored in the database of its source.
+class _Request:
+    """A release to be stored in the database of its source, or written to files.
 
     Attributes:
-        source: The database.
+        source: The database, or the file.
         table: The value of --table; None if it is not given.
         algorithm: The algorithm.
         parameters: All parameters of the call.
         options: The parameters that options for roles give.
         is_dry_run: Whether nothing is made.
-        is_replacing: Whether the next version of an existing release is made.
+        is_replacing: Whether the next version of an existing release is made, or files are replaced.
         allows_small_differences: Whether it is made though versions differ by too few records.
+        policy: The policy file; None without one.
+        output: The path of the release in files; None for a release in the database, and for a dry run.
     """
 
     source: Path
@@ -193,37 +202,14 @@ class _StoreRequest:
     is_dry_run: bool
     is_replacing: bool
     allows_small_differences: bool
-
-
-@dataclass(frozen=True)
-class _FileRequest:
-    """A release to be written to files.
-
-    Attributes:
-        source: The file or database.
-        table: The value of --table; None if it is not given.
-        algorithm: The algorithm.
-        parameters: All parameters of the call.
-        options: The parameters that options for roles give.
-        policy: The policy file; None without one.
-        output: The path of the release; None only for a dry run.
-        is_dry_run: Whether nothing is made.
-    """
-
-    source: Path
-    table: str | None
-    algorithm: str
-    parameters: Mapping[str, Any]
-    options: Mapping[str, Any]
     policy: Path | None
     output: str | None
-    is_dry_run: bool
 
 
 # --- a release in the database -----------------------------------------------------------------------------------
 
 
-def _store_release(request: _StoreRequest, as_json: bool, quiet: bool) -> None:
+def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
     """Store the release of a table in its database, and print its summary, its warnings and the next command.
 
     A dry run prints the review of the release instead.
@@ -284,7 +270,7 @@ def release_text(schema: str, name: str) -> str:
     return identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
 
 
-def _anonymize_words(request: _StoreRequest, has_release: bool) -> list[str | Path]:
+def _anonymize_words(request: _Request, has_release: bool) -> list[str | Path]:
     """Return the words of the command that makes what a dry run showed, as far as its main options go.
 
     With `has_release` it makes the next version of the release.
@@ -311,10 +297,10 @@ def _print_plan(table: str, rows: Sequence[review.ReviewRow], as_json: bool, qui
 # --- a release in files ------------------------------------------------------------------------------------------
 
 
-def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
+def _write_release(request: _Request, how: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
     """Write the release of a file, or of a table of a database, to files, and print its summary and the next command.
 
-    A dry run prints the review of the release instead. `how` are options of `publish`.
+    A dry run prints the review of the release instead. `how` are further options of `publish`.
     """
     from dbanon.api.connection import connect
     from dbanon.api.publish import publish
@@ -349,14 +335,13 @@ def _write_release(request: _FileRequest, how: Mapping[str, Any], as_json: bool,
                 con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters
             )
             step("Writing")
-            files = publish(con, identifier(name), output, **how)
+            files = publish(con, identifier(name), output, overwrite=request.is_replacing, **how)
             metric_rows = query_rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
             unnamed = _columns_without_role(con, call_parameters)
             summary = _FileSummary(files, metric_rows, unnamed, _count_withheld(con, "main", name))
             if not (quiet or as_json):
                 call = AnonymizeCall(algorithm, INPUT_TABLE, call_parameters, _named_columns())
-                advice = _advice(con, call, metric_rows, time.monotonic() - start, step)
-                summary = replace(summary, advice=advice)
+                summary = replace(summary, advice=_advice(con, call, metric_rows, time.monotonic() - start, step))
     if request.is_dry_run:
         _print_plan(loaded.table_name, rows, as_json, quiet, None)
     elif as_json or not quiet:

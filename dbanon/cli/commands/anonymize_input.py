@@ -100,8 +100,7 @@ def _load_table(con: Any, path: Path, table: str | None) -> LoadedInput:
         table = chosen_table(con, path, table, database)
         with con.duckdb_connection.cursor() as cursor:
             source = _resolve_table(cursor, path, database, table)
-            places = SearchPath(database, "main")
-            policy = applicable_policy("anonymize", source, cursor, places)
+            policy = applicable_policy("anonymize", source, cursor, SearchPath(database, "main"))
         con.duckdb_connection.execute(f"CREATE TABLE {INPUT_TABLE} AS FROM {source.read}")
         if catalog.has_table(con.duckdb_connection, database, "hierarchy"):
             stored = qualified(database, SCHEMA, "hierarchy")

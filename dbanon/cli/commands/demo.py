@@ -57,16 +57,22 @@ def demo(database: Path, replace: bool, k: int | None, l: int | None, t: float |
             {"database": str(database), "metrics": {row["metric"]: row["value"] for row in metric_rows}}, as_json
         )
         return
-    click.echo(f"{database}: 20,000 invented patients and their policy. One of them:")
-    click.echo(_align_columns(raw))
-    click.echo(f"Some of the released rows, FROM {ALGORITHM}{call}:")
-    click.echo(_align_columns(released_rows))
-    click.echo("Metrics of the release:")
-    click.echo(key_metric_lines(metric_rows, f"FROM {ALGORITHM}_metrics{call};"))
-    click.echo(f"Try, in dbanon shell {shlex.quote(str(database))}")
-    click.echo(f"  FROM {ALGORITHM}('patients', k=50);")
-    click.echo(f"  CREATE TABLE safe AS FROM {ALGORITHM}{call};")
-    click.echo("  SELECT disease, avg(midpoint_date(birth_date)) FROM safe GROUP BY ALL;")
+    click.echo(
+        "\n".join(
+            [
+                f"{database}: 20,000 invented patients and their policy. One of them:",
+                _align_columns(raw),
+                f"Some of the released rows, FROM {ALGORITHM}{call}:",
+                _align_columns(released_rows),
+                "Metrics of the release:",
+                key_metric_lines(metric_rows, f"FROM {ALGORITHM}_metrics{call};"),
+                f"Try, in dbanon shell {shlex.quote(str(database))}",
+                f"  FROM {ALGORITHM}('patients', k=50);",
+                f"  CREATE TABLE safe AS FROM {ALGORITHM}{call};",
+                "  SELECT disease, avg(midpoint_date(birth_date)) FROM safe GROUP BY ALL;",
+            ]
+        )
+    )
 
 
 def _align_columns(rows: list[dict[str, Any]]) -> str:

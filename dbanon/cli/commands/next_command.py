@@ -80,14 +80,14 @@ def after_doctor(con: Any, database: Path, tables: Iterable[str], problems: Iter
     Without problems it publishes the first release, or is that of `after_policy` if there is none.
     """
     for problem in problems:
-        if problem.kind == "release":
-            return next_command("refresh", database, problem.about)
-        if problem.kind == "policy":
-            return next_command("policy", database)
-        if problem.kind == "hierarchy":
-            return next_command("hierarchy", "check", database)
-        if problem.kind == "view":
-            return next_command("shell", database)
+        command_words: dict[str, tuple[str | Path, ...]] = {
+            "release": ("refresh", database, problem.about),
+            "policy": ("policy", database),
+            "hierarchy": ("hierarchy", "check", database),
+            "view": ("shell", database),
+        }
+        if problem.kind in command_words:
+            return next_command(*command_words[problem.kind])
     releases = _releases_by_source(con)
     return (
         publish_command(database, next(iter(releases.values()))) if releases else after_policy(con, database, tables, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
@@ -86,10 +87,11 @@ def serve(
         from dbanon.integrations.quack.subprocesses import ServerConfig
 
         serving = ServerConfig(database, host, port, journal)
+        log_message = functools.partial(click.echo, err=True)
         if role == "reader":
             from dbanon.integrations.quack import reader_supervisor
 
-            reader_supervisor.serve(serving, _reader_limits(statement_timeout, max_rows), _log_message, ready)
+            reader_supervisor.serve(serving, _reader_limits(statement_timeout, max_rows), log_message, ready)
         else:
             from rich.console import Console
 
@@ -99,7 +101,7 @@ def serve(
 
             notice = ServerCompilation(Console(stderr=True, highlight=False))
             with contextlib.closing(notice), compile_events.listen(notice.report):
-                custodian_server.serve(serving, memory_arguments(), _log_message, ready)
+                custodian_server.serve(serving, memory_arguments(), log_message, ready)
 
 
 def _ready_text(facts: Mapping[str, object]) -> str:
@@ -125,11 +127,6 @@ def _reader_limits(timeout_s: float, max_rows: int) -> StatementLimits:
         accepts = "omitted for readers, whose statements are never written to a disk"
         raise errors.InvalidArgumentError("serve", "temp_directory", accepts, limits["temp_directory"])
     return StatementLimits(timeout_s, max_rows, duckdb_settings(limits.get("memory") or "2GB", None)["memory_limit"])
-
-
-def _log_message(message: str) -> None:
-    """Print a message of the server on stderr."""
-    click.echo(message, err=True)
 
 
 def _parse_address(address: str | None, port: int, allow_remote: bool) -> tuple[str, int]:

@@ -74,14 +74,6 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def cited_papers(text: str) -> list[Reference]:
-    """Return the papers that a Markdown text cites, in their order in the text and possibly repeated.
-
-    Names in headings, code in backquotes and links do not count.
-    """
-    return [_BY_NAME[name.lower()] for name in _CITATION.findall(text) if name]
-
-
 def link_citations(text: str, target: str) -> str:
     """Return Markdown in which every citation of a paper is a link to its entry on the page `target`.
 

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path, PurePosixPath
 
-from dbanon import errors
 from dbanon.cli.manual import bibliography, command_page, error_page, function_page, metric_page
 from dbanon.cli.manual.command_page import DocumentedCommands
 from dbanon.cli.manual.function_page import SCALARS, escape_markdown, table
@@ -53,13 +52,7 @@ def write_pages(folder: str | Path, commands: DocumentedCommands, *, overwrite: 
         WriteFailedError: The system refuses to write a page.
     """
     texts = {output_files.local_target("docs", folder) / path: text for path, text in manual_pages(commands).items()}
-    if not overwrite and (existing := [str(path) for path in texts if path.exists()]):
-        raise errors.TargetExistsError(str(folder), existing, "docs")
-    for path, text in texts.items():
-        with output_files.translate_os_errors("docs", path.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        with output_files.open_draft("docs", path) as draft:
-            draft.write_text(text, encoding="utf-8")
+    output_files.write_texts("docs", folder, texts, overwrite=overwrite)
     return list(texts)
 
 
@@ -91,11 +84,6 @@ def _index_page() -> str:
         "equivalence classes and the metrics of the same release. Its page describes all three.",
     ]
     for title, names in groups.items():
-        rows = ((_link_page(name), escape_markdown(docs[name])) for name in names)
+        rows = ((f"[{name}](functions/{name}.md)", escape_markdown(docs[name])) for name in names)
         parts += [f"## {title}", table(("function", "returns"), rows)]
     return "\n\n".join(parts) + "\n"
-
-
-def _link_page(name: str) -> str:
-    """Return a link from the first page to the page of a function."""
-    return f"[{name}](functions/{name}.md)"

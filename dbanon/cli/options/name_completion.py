@@ -79,8 +79,7 @@ def _argument(context: click.Context, name: str) -> str | None:
     value = context.params.get(name)
     if value is None:
         names = [p.name for p in context.command.params if isinstance(p, click.Argument)]
-        value_by_name = dict(zip(names, context.args, strict=False))
-        value = value_by_name.get(name)
+        value = dict(zip(names, context.args, strict=False)).get(name)
     return None if value is None else str(value)
 
 

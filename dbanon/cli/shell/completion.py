@@ -175,8 +175,7 @@ class _CursorContext:
         """Whether a menu opens before a letter is typed: after `.`, a keyword such as FROM, or in a call of dbanon."""
         if self.previous in (".", *_RELATION_BEFORE):
             return True
-        call = self.call
-        return call is not None and self.previous in ("(", ",", "=", "=>", ":=", "[", "{", ":")
+        return self.call is not None and self.previous in ("(", ",", "=", "=>", ":=", "[", "{", ":")
 
 
 def _tokens_after(last: Token | None, text_after: str) -> list[Token]:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,18 +85,28 @@ def run_dot_command(shell: Shell, line: str) -> bool:
 # --- settings --------------------------------------------------------------------------------------------
 
 
+def _chosen_word(shell: Shell, command: str, words: list[str], accepted: Collection[str], setting: str) -> str | None:
+    """Return the word that was typed, in lower case; without one, write the present setting and return None.
+
+    Raises:
+        UnreadableCommandError: The word is not accepted.
+    """
+    if not words:
+        shell.say(setting)
+        return None
+    if words[0].lower() not in accepted:
+        raise errors.UnreadableCommandError(f"{command} {words[0]}", COMMANDS[command].usage)
+    return words[0].lower()
+
+
 def _mode(shell: Shell, words: list[str]) -> None:
     """Set the format of results, or write the present one.
 
     Raises:
         UnreadableCommandError: There is no such format.
     """
-    if not words:
-        shell.say(f"The mode is {shell.mode}. Accepted: {', '.join(MODES)}.")
-    elif words[0].lower() in MODES:
-        shell.mode = words[0].lower()
-    else:
-        raise errors.UnreadableCommandError(f".mode {words[0]}", COMMANDS[".mode"].usage)
+    setting = f"The mode is {shell.mode}. Accepted: {', '.join(MODES)}."
+    shell.mode = _chosen_word(shell, ".mode", words, MODES, setting) or shell.mode
 
 
 def _csv_formulas(shell: Shell, words: list[str]) -> None:
@@ -105,12 +115,9 @@ def _csv_formulas(shell: Shell, words: list[str]) -> None:
     Raises:
         UnreadableCommandError: The word is neither "escape" nor "keep".
     """
-    if not words:
-        shell.say(f"Formulas in CSV: {shell.csv_formulas}.")
-    elif words[0].lower() in csv_formulas.CHOICES:
-        shell.csv_formulas = words[0].lower()
-    else:
-        raise errors.UnreadableCommandError(f".csv_formulas {words[0]}", COMMANDS[".csv_formulas"].usage)
+    setting = f"Formulas in CSV: {shell.csv_formulas}."
+    chosen_word = _chosen_word(shell, ".csv_formulas", words, csv_formulas.CHOICES, setting)
+    shell.csv_formulas = chosen_word or shell.csv_formulas
 
 
 def _timer(shell: Shell, words: list[str]) -> None:
@@ -119,12 +126,9 @@ def _timer(shell: Shell, words: list[str]) -> None:
     Raises:
         UnreadableCommandError: The word is neither "on" nor "off".
     """
-    if not words:
-        shell.say(f"The timer is {'on' if shell.timer else 'off'}.")
-    elif words[0].lower() in ("on", "off"):
-        shell.timer = words[0].lower() == "on"
-    else:
-        raise errors.UnreadableCommandError(f".timer {words[0]}", COMMANDS[".timer"].usage)
+    present_word = "on" if shell.timer else "off"
+    chosen_word = _chosen_word(shell, ".timer", words, ("on", "off"), f"The timer is {present_word}.")
+    shell.timer = (chosen_word or present_word) == "on"
 
 
 def _rows(shell: Shell, words: list[str]) -> None:
@@ -278,18 +282,20 @@ def _definition_list(entries: Iterable[tuple[str, str]]) -> Table:
     return grid
 
 
-def _function_groups() -> Iterator[tuple[str, str]]:
-    """Yield the titles of groups of functions, with the names of the functions, without `_classes` and `_metrics`."""
+def _function_groups() -> list[tuple[str, str]]:
+    """Return the titles of groups of functions, with the names of the functions, without `_classes` and `_metrics`."""
     names = [name for name in function_page.function_names() if not _is_variant(name)]
     stream_names = {system.name for system in streams.streams()}
     publishing = [name for name in names if (f := table_functions().get(name)) is not None and f.kind == "release"]
     reading = [name for name in names if name in function_page.SCALARS]
     listed_names = {*stream_names, *publishing, *reading}
-    yield "releases", ", ".join(publishing)
-    yield "streams", ", ".join(sorted(stream_names))
-    yield "data, policy, audits", ", ".join(name for name in names if name not in listed_names)
-    yield "published values", ", ".join(reading)
-    yield "", "Releases and streams have two more functions each, such as best_classes and best_metrics."
+    return [
+        ("releases", ", ".join(publishing)),
+        ("streams", ", ".join(sorted(stream_names))),
+        ("data, policy, audits", ", ".join(name for name in names if name not in listed_names)),
+        ("published values", ", ".join(reading)),
+        ("", "Releases and streams have two more functions each, such as best_classes and best_metrics."),
+    ]
 
 
 def _page(shell: Shell, text: str) -> None:

@@ -24,6 +24,7 @@ from dbanon.errors.exit_codes import error_outcome
 from dbanon.kernels import compile_events
 from dbanon.release.key_metrics import key_metric_positions, shorten_description
 from dbanon.runtime import csv_formulas, interrupts, output_files
+from dbanon.source import catalog
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 
@@ -118,9 +119,7 @@ def print_result(value: object, as_json: bool, text: str = "") -> None:
 
 def query_rows(con: Any, query: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
     """Return the rows of a query as dictionaries by column name; `values` are its parameters."""
-    result = con.execute(query, list(values)) if values else con.execute(query)
-    names = [column[0] for column in result.description]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+    return catalog.rows_by_column(con.execute(query, list(values)) if values else con.execute(query))
 
 
 def print_query(

@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-from dbanon import errors
 from dbanon.runtime import output_files
 
 FOLDER = Path(__file__).parent / "package"
@@ -33,11 +32,5 @@ def copy_package(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
     texts = {
         output_files.local_target("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files
     }
-    if not overwrite and (existing_files := [str(path) for path in texts if path.exists()]):
-        raise errors.TargetExistsError(str(folder), existing_files, "dbt")
-    for path, text in texts.items():
-        with output_files.translate_os_errors("dbt", path.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        with output_files.open_draft("dbt", path) as draft:
-            draft.write_text(text, encoding="utf-8")
+    output_files.write_texts("dbt", folder, texts, overwrite=overwrite)
     return list(texts)

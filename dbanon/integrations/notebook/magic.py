@@ -91,13 +91,11 @@ class Magic:
         Only a statement returns a result; the others print one line.
         """
         if not line:
-            return self._print(
-                f"The connection is {self.name}." if self.connection is not None else _NO_CONNECTION_TEXT
-            )
+            return print(f"The connection is {self.name}." if self.connection is not None else _NO_CONNECTION_TEXT)
         if line == "--close":
             self.close()
-            return self._print("There is no connection.")
-        return self._print(f"The connection is {self.name}.") if self._use(line) else self._run(line)
+            return print("There is no connection.")
+        return print(f"The connection is {self.name}.") if self._use(line) else self._run(line)
 
     def _cell(self, line: str, cell: str) -> Any:
         """Use the connection or file that `line` names, if any, and run the cell, with the assignment in `line`."""
@@ -189,10 +187,6 @@ class Magic:
             return None
         wanted = statements[-1].named_parameters if statements else set()
         return {name: self.shell.user_ns[name] for name in wanted if name in self.shell.user_ns} or None
-
-    def _print(self, text: str) -> None:
-        """Print a line below the cell."""
-        print(text)
 
 
 _NO_CONNECTION_TEXT = (

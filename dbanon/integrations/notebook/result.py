@@ -1,14 +1,13 @@
 """The rows of a statement, shown as a table in a notebook and available as DataFrames."""
 
 import html
-import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from dbanon.api import duckdb_relations, frame_adapters
-from dbanon.release.summary import NO_MATH_CLASSES, format_value
+from dbanon.release.summary import NO_MATH_CLASSES, display_width, format_value
 
 MAX_ROWS = 10
 """The most rows that are shown."""
@@ -89,7 +88,7 @@ class NotebookResult:
             for name, values in zip(head.column_names, map(duckdb_relations.display_values, head.columns), strict=True)
         ]
         aligned = [
-            [_pad(cell, max(map(_width, column)), is_number) for cell in column]
+            [_pad(cell, max(map(display_width, column)), is_number) for cell in column]
             for column, is_number in zip(columns, self._is_number, strict=True)
         ]
         return ["  ".join(cells).rstrip() for cells in zip(*aligned, strict=True)]
@@ -103,16 +102,8 @@ class NotebookResult:
 
 def _pad(cell: str, width: int, is_number: bool) -> str:
     """Return a cell padded to a width: numbers are aligned to the right, everything else to the left."""
-    padding = " " * (width - _width(cell))
+    padding = " " * (width - display_width(cell))
     return padding + cell if is_number else cell + padding
-
-
-def _width(text: str) -> int:
-    """Return how many characters of a terminal a text takes: East Asian wide ones take two, combining ones none."""
-    return sum(
-        0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF")
-        for character in text
-    )
 
 
 def format_cell(value: object, *, printable: bool = False) -> str:

@@ -62,7 +62,8 @@ class CallRewriter:
             DbanonError: An argument is invalid, or `resolve_release` raises it.
         """
         common_fields = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
-        if (name := _function_name(node)) == PERMISSIONS:
+        name = str(node["function"]["function_name"]).lower()
+        if name == PERMISSIONS:
             if node["function"]["children"]:
                 raise errors.ReaderStatementRefusedError("An argument of permissions()")
             node.clear()
@@ -99,11 +100,6 @@ def _algorithm_functions() -> Mapping[str, tuple[str, str]]:
     return {
         algorithm + suffix: (algorithm, suffix) for algorithm in permissions.algorithms() for suffix in KIND_BY_ENDING
     }
-
-
-def _function_name(node: Mapping[str, Any]) -> str:
-    """Return the lower-case name of the function that a node calls."""
-    return str(node["function"]["function_name"]).lower()
 
 
 def permission_rows(permissions: Sequence[Permission]) -> Sql:

@@ -6,17 +6,17 @@ session, sleep, or differ from call to call; and that make much from little (`re
 """
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(text.split())
 
 
-OPERATORS = _words(
+OPERATORS = words(
     """
     !__postfix !~~ !~~* % & && * ** + - / // << <@ >> @ @> ^ ^@ | || ~ ~~ ~~* ~~~
     """
 )
-LISTS = _words(
+LISTS = words(
     """
     array_contains array_extract array_has array_length array_position array_slice array_to_string array_value
     cardinality element_at flatten len length list_any_value list_apply list_avg list_cat list_concat
@@ -28,7 +28,7 @@ LISTS = _words(
     struct_extract struct_extract_at struct_insert struct_keys struct_pack unnest
     """
 )
-NUMBERS = _words(
+NUMBERS = words(
     """
     abs acos acosh add asin asinh atan atan2 atanh bit_count cbrt ceil ceiling cos cosh cot degrees divide
     equi_width_bins even exp factorial fdiv floor fmod gamma gcd greatest greatest_common_divisor isfinite isinf
@@ -36,7 +36,7 @@ NUMBERS = _words(
     round round_even roundbankers sign signbit sin sinh sqrt subtract tan tanh trunc xor
     """
 )
-TEXTS = _words(
+TEXTS = words(
     """
     ascii bit_length char_length character_length chr concat concat_ws contains damerau_levenshtein editdist3
     ends_with hamming hash ilike_escape instr jaccard jaro_similarity jaro_winkler_similarity lcase left
@@ -47,7 +47,7 @@ TEXTS = _words(
     strlen strpos substr substring substring_grapheme suffix translate trim ucase unicode upper
     """
 )
-DATES = _words(
+DATES = words(
     """
     age century date_add date_diff date_part date_sub date_trunc datediff datepart datesub datetrunc day dayname
     dayofmonth dayofweek dayofyear days_in_month decade epoch epoch_ms epoch_ns epoch_us era hour isodow isoyear
@@ -57,12 +57,12 @@ DATES = _words(
     to_timestamp to_weeks to_years try_strptime week weekday weekofyear year yearweek
     """
 )
-VALUES = _words(
+VALUES = words(
     """
     constant_or_null nullif typeof
     """
 )
-AGGREGATES = _words(
+AGGREGATES = words(
     """
     any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_min
     arg_min_null argmax argmin array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count count_if
@@ -73,7 +73,7 @@ AGGREGATES = _words(
     var_samp variance wavg weighted_avg
     """
 )
-WINDOWS = _words(
+WINDOWS = words(
     """
     cume_dist dense_rank fill first_value lag last_value lead nth_value ntile percent_rank rank rank_dense
     row_number
@@ -83,7 +83,7 @@ WINDOWS = _words(
 FUNCTIONS = OPERATORS | LISTS | NUMBERS | TEXTS | DATES | VALUES | AGGREGATES | WINDOWS
 """DuckDB's functions; dbanon's scalar functions are allowed in addition."""
 
-TYPES = _words(
+TYPES = words(
     """
     array bigint binary bit bitstring blob bool boolean bpchar bytea char date datetime dec decimal double float
     float4 float8 guid hugeint int int1 int2 int4 int8 integer integer_literal interval list logical long map null

@@ -26,12 +26,7 @@ _UNREADABLE_TABLES = ("permitted", "release_request")
 """Tables of sql/integrations/quack/published_tables.sql that no reader may read; the instance lacks them."""
 
 
-def _words(words: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(words.split())
-
-
-OPERATORS = _words(
+OPERATORS = function_allowlist.words(
     """
     AGGREGATE_AND_GROUP_BY ANY_JOIN ASOF_JOIN CHUNK_GET COMPARISON_JOIN CROSS_PRODUCT CTE_REF DELIM_GET DELIM_JOIN
     DEPENDENT_JOIN DISTINCT DUMMY_SCAN EMPTY_RESULT EXCEPT EXPRESSION_GET FILTER GET INTERSECT LIMIT MATERIALIZED_CTE
@@ -40,7 +35,7 @@ OPERATORS = _words(
 )
 """Operators of logical plans; CHUNK_GET has what DESCRIBE returns."""
 
-EXPRESSIONS = _words(
+EXPRESSIONS = function_allowlist.words(
     """
     BOUND_AGGREGATE BOUND_BETWEEN BOUND_CASE BOUND_CAST BOUND_COLUMN_REF BOUND_COMPARISON BOUND_CONJUNCTION
     BOUND_CONSTANT BOUND_FUNCTION BOUND_LAMBDA BOUND_LAMBDA_REF BOUND_OPERATOR BOUND_REF BOUND_UNNEST BOUND_WINDOW

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions as fn
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, Ints, SensitiveColumn
+from dbanon.encoding.encoded_table import Attribute, CategoricalAttribute, Codes, Ints, SensitiveColumn, has_max_level
 from dbanon.encoding.request_defaults import complete_request
 from dbanon.integrations.spark.columns import struct_field
 from dbanon.integrations.spark.session_call import CallPlanner, PortableCall, TableCounts, thread_planner
@@ -71,8 +71,7 @@ def count_values(planner: CallPlanner, distinct_records: DataFrame) -> TableCoun
     for name in dict.fromkeys([*planner.quasi_columns, *planner.sensitive_columns]):
         counts = distinct_records.groupBy(struct_field("own", name).alias("value")).agg(count.alias("size"))
         columns[name] = counts.toArrow()
-    records = distinct_records.agg(fn.sum("weight")).collect()[0][0]
-    return TableCounts(columns, int(records or 0))
+    return TableCounts(columns, int(distinct_records.agg(fn.sum("weight")).collect()[0][0] or 0))
 
 
 class PartitionInput:
@@ -121,7 +120,7 @@ class PartitionInput:
     @property
     def has_blocks(self) -> bool:
         """Whether an attribute has a max_level, which separates the tuples into blocks that no class may cross."""
-        return any(map(_has_max_level, self.attributes))
+        return any(map(has_max_level, self.attributes))
 
     def tuple_counts(self, partitioner: Partitioner) -> dict[int, int]:
         """Return the number of tuples (distinct combinations of codes) of each partition by its number.
@@ -221,11 +220,6 @@ def _code_pair(j: int, attribute: Attribute, max_codes: int) -> Column:
         first_neighbour = fn.shiftleft(fn.shiftright(code, shift), shift)
         code = fn.when(code < attribute.values, first_neighbour).otherwise(code)
     return fn.struct(fn.lit(j).alias("j"), code.alias("code"))
-
-
-def _has_max_level(attribute: Attribute) -> bool:
-    """Return whether an attribute is categorical and has a max_level."""
-    return isinstance(attribute, CategoricalAttribute) and attribute.max_level is not None
 
 
 def _block_columns(attributes: Sequence[Attribute]) -> Iterator[Column]:

@@ -28,8 +28,7 @@ def classes(release: UncheckedRelease) -> DataFrame:
     columns += [fn.col("persons").alias(names.persons)] if publication.roles.person is not None else []
     columns += [struct_field("published", name).alias(name) for name in quasi]
     columns.append((fn.col("loss") / len(release.planner.quasi_columns)).alias(names.loss))
-    has_suppression = publication.options["suppress"] or publication.run.max_suppressed
-    if has_suppression:
+    if publication.options["suppress"] or publication.run.max_suppressed:
         rows = rows.withColumn("reason", fn.lit(None).cast("string")).unionByName(
             _suppressed_rows(release), allowMissingColumns=True
         )

@@ -92,8 +92,7 @@ def _translate_error(context: Any) -> errors.DbanonError | None:
     original = context.original_exception
     if not isinstance(original, duckdb.Error):
         return None
-    database = context.engine.url.database
-    newer = storage_version.newer_database_error(original, database)
+    newer = storage_version.newer_database_error(original, context.engine.url.database)
     return newer or recognition.recognized_error(original, table_functions())
 
 

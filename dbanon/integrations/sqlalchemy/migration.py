@@ -262,11 +262,8 @@ def _create_view(operations: Operations, operation: CreateAnonymizedView) -> Non
         ViewOverPolicyError: The source has no policy and reads a table with one.
         CommandError: Alembic runs in offline mode.
     """
-    _check_online(operations, "create_anonymized_view", operation.definition.name)
-    connection = operations.get_bind()
-    attach(raw_connection(connection))
     definition = operation.definition
-    target = Table(definition.name, MetaData(), schema=definition.schema)
+    connection, target = _open_target(operations, "create_anonymized_view", definition)
     source = _source_table(definition)
     if source is not None and not policy.is_declared(connection, source):
         view.refuse_derived(connection, "create_anonymized_view", source)
@@ -290,22 +287,23 @@ def _drop_view(operations: Operations, operation: DropAnonymizedView) -> None:
     Raises:
         CommandError: Alembic runs in offline mode.
     """
-    _check_online(operations, "drop_anonymized_view", operation.definition.name)
-    connection = operations.get_bind()
-    attach(raw_connection(connection))
-    definition = operation.definition
-    target = Table(definition.name, MetaData(), schema=definition.schema)
-    view.drop_view(connection, target, is_materialized=definition.query is None)
+    connection, target = _open_target(operations, "drop_anonymized_view", operation.definition)
+    view.drop_view(connection, target, is_materialized=operation.definition.query is None)
 
 
-def _check_online(operations: Operations, operation: str, name: str) -> None:
-    """Raise Alembic's CommandError, whose message `alembic` prints on one line, if it only writes SQL (offline mode).
+def _open_target(operations: Operations, operation: str, definition: Definition) -> tuple[Connection, Table]:
+    """Return the connection of a migration, to which dbanon is attached, and the view or table of a definition.
 
-    The cause of the error is OfflineMigrationError.
+    Raises:
+        CommandError: Alembic only writes SQL (offline mode). `alembic` prints the message on one line; the cause is
+            OfflineMigrationError.
     """
     if operations.migration_context.as_sql:
-        offline = errors.OfflineMigrationError(operation, name)
+        offline = errors.OfflineMigrationError(operation, definition.name)
         raise CommandError(str(offline)) from offline
+    connection = operations.get_bind()
+    attach(raw_connection(connection))
+    return connection, Table(definition.name, MetaData(), schema=definition.schema)
 
 
 def _source_table(definition: Definition) -> Table | None:

@@ -46,11 +46,6 @@ class Agreement:
     is_notable: bool = False
     is_decidable: bool = False
 
-    @property
-    def is_chance(self) -> bool:
-        """Whether the groups agree no more than different people do, though equal groups would be recognized."""
-        return self.is_decidable and not self.is_notable
-
 
 def agreement(counts: Sequence[tuple[int, int, int]], column_indexes: tuple[int, ...]) -> Agreement:
     """Return how far two groups of records agree, compared with chance.

@@ -34,8 +34,7 @@ def disjoint_names(
     existing = {names.fold_case(e.name) for e in releases.entries(cursor, entry.database)}
     existing |= {names.fold_case(place[2]) for place in catalog.relations(cursor, entry.database)}
     for name in names_given:
-        parts = names.table_parts(name) or (name,)
-        if names.fold_case(parts[-1]) not in existing:
+        if names.fold_case((names.table_parts(name) or (name,))[-1]) not in existing:
             raise errors.InvalidArgumentError(
                 "create_release", "disjoint_from", "names of releases, tables or views", name
             )

@@ -327,7 +327,7 @@ def _best_agreement(
         if places and all(places != agreement.column_indexes for agreement in agreements):
             agreements.append(compare(places))
     significant = [agreement for agreement in agreements if agreement.is_no_chance]
-    is_chance = agreements[0].is_chance and not any(agreement.is_notable for agreement in agreements)
+    is_chance = agreements[0].is_decidable and not any(agreement.is_notable for agreement in agreements)
     return max(significant, key=lambda a: (a.common, len(a.column_indexes)), default=None), is_chance
 
 

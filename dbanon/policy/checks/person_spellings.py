@@ -23,13 +23,14 @@ def has_spellings(type_: str) -> bool:
     return type_ == "VARCHAR" or type_.startswith("ENUM(")
 
 
-def count_spellings_sql(source: Sql, column: str) -> Sql:
+def count_spellings_sql(source: Sql, column: str, normalized: Sql = NORMALIZED_VALUE) -> Sql:
     """Return the query that counts the values of a column that differ from another value only by their spelling.
 
-    Spelling means blanks, case and leading zeros. `source` is SQL of the relation.
+    `source` is SQL of the relation, `normalized` SQL of a `value` without what counts as spelling: by default blanks,
+    case and leading zeros.
     """
     value = Sql(f"CAST({identifier(column)} AS VARCHAR)")
-    return Sql(fill("policy/checks/person_spellings.sql", source=source, value=value, plain=NORMALIZED_VALUE))
+    return Sql(fill("policy/checks/person_spellings.sql", source=source, value=value, plain=normalized))
 
 
 def problem_values(

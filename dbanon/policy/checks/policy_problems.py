@@ -145,8 +145,6 @@ def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, store
     """
     table = qualified(database, catalog.SCHEMA, "policy")
     result = call.cursor.execute(f"SELECT * FROM {table} ORDER BY schema_name ASC, table_name ASC, column_name ASC")
-    names = [column[0] for column in result.description]
-    rows = [dict(zip(names, cells, strict=True)) for cells in result.fetchall()]
     return [
         (
             StoredPolicyRow(
@@ -166,7 +164,7 @@ def _policy_rows(call: Call, database: str) -> list[tuple[StoredPolicyRow, store
                 rounding=row.get("rounding"),
             ),
         )
-        for row in rows
+        for row in catalog.rows_by_column(result)
     ]
 
 

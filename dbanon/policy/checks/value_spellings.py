@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Iterator
 
 from dbanon import errors
-from dbanon.policy.checks.person_spellings import has_spellings
+from dbanon.policy.checks.person_spellings import count_spellings_sql, has_spellings
 from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
 from dbanon.source.catalog import Cursor
 from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, text
-from dbanon.sqltext.templates import fill
 
 _BLANKS = r"[\s\x{00A0}\x{2000}-\x{200D}\x{3000}]+"
 
@@ -34,12 +33,6 @@ def unify_statement(table: Sql, column: str) -> str:
     )
 
 
-def count_spellings_sql(source: Sql, column: str) -> Sql:
-    """Return the query that counts the values of a column that differ from another value only by their spelling."""
-    value = Sql(f"CAST({identifier(column)} AS VARCHAR)")
-    return Sql(fill("policy/checks/person_spellings.sql", source=source, value=value, plain=NORMALIZED_SPELLING))
-
-
 def problem_values(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
 ) -> Iterator[dict[str, object]]:
@@ -58,7 +51,7 @@ def problem_values(
         name, type_ = types.get(fold_case(row.column), (row.column, ""))
         if row.role.lower() != "sensitive" or not has_spellings(type_):
             continue
-        query = count_spellings_sql(relation.sql, name)
+        query = count_spellings_sql(relation.sql, name, NORMALIZED_SPELLING)
         if relation.is_visible and not can_plan(cursor, query):
             continue
         statement = unify_statement(relation.table, name) if relation.table and type_ == "VARCHAR" else None

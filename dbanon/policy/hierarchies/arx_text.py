@@ -28,11 +28,6 @@ def separators() -> tuple[str, ...]:
     return tuple(_SEPARATORS)
 
 
-def separator_name(separator: str) -> str:
-    """Return the name of a separator in the plural, such as "commas"."""
-    return _SEPARATORS[separator]
-
-
 def read_lines(text: str, separator: str) -> list[HierarchyLine]:
     r"""Return the rows of a hierarchy file, without empty lines. Lines may end with \n, \r\n or \r.
 
@@ -50,9 +45,7 @@ def read_lines(text: str, separator: str) -> list[HierarchyLine]:
                 lines.append(HierarchyLine(first, tuple(labels)))
             first = reader.line_num + 1
     except csv.Error as error:
-        raise UnreadableLineError(
-            f"line {first} is not CSV separated by {separator_name(separator)} ({error})."
-        ) from None
+        raise UnreadableLineError(f"line {first} is not CSV separated by {_SEPARATORS[separator]} ({error}).") from None
     return lines
 
 

@@ -199,23 +199,24 @@ _CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 """Families that are published by month unless the policy has another grid."""
 
 
+_NUMERIC_VALUES = {
+    **dict.fromkeys(("integer", "huge", "decimal"), Sql("value::DOUBLE")),
+    "float": Sql("CASE WHEN isfinite(value) THEN value::DOUBLE END"),
+    "time": Sql("epoch(value)"),
+    **dict.fromkeys(_CALENDAR_FAMILIES, Sql("CASE WHEN isfinite(value) THEN epoch(value::TIMESTAMP) END")),
+}
+"""SQL that converts a `value` to a DOUBLE, by the family of its type."""
+
+
 def _numeric_value(kind: str | None, type_: str) -> Sql | None:
     """Return SQL that converts a column named `value` to a DOUBLE, NULL if it is not finite.
 
     Dates and times become seconds. `kind` is the family of the type: integer, huge, decimal, float, date, timestamp,
     nanos or time. If it is None (any other type) the result is None.
     """
-    if kind is None:
-        return None
-    if kind in ("integer", "huge", "decimal"):
-        return Sql("value::DOUBLE")
-    if kind == "float":
-        return Sql("CASE WHEN isfinite(value) THEN value::DOUBLE END")
-    if kind == "time":
-        return Sql("epoch(value)")
     if type_ == "TIMESTAMP WITH TIME ZONE":  # a cast would use the time zone of the session
         return Sql("CASE WHEN isfinite(value) THEN epoch_us(value) / 1000000 END")
-    return Sql("CASE WHEN isfinite(value) THEN epoch(value::TIMESTAMP) END")
+    return None if kind is None else _NUMERIC_VALUES[kind]
 
 
 # --- hierarchies -----------------------------------------------------------------------------------------

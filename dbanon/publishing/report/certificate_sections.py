@@ -68,11 +68,6 @@ def _lines_of_sections(lines: Sequence[Line], *sections: str) -> list[Line]:
     return [line for section in sections for line in lines if line.section == section]
 
 
-def _format_number(value: str) -> str:
-    """Return a number, given as text, as a page shows it."""
-    return format_cell(float(value)) or ""
-
-
 def _format_text(value: str) -> str:
     """Return a text as a page shows it: in one line, shortened if it is too long."""
     return format_cell(value) or ""

@@ -68,8 +68,7 @@ def class_size_section(reader: ReleaseReader) -> Section:
 
     The size of a class is its number of records, or of persons if persons are counted.
     """
-    shape = reader.shape
-    unit = "records" if shape.persons is None else "distinct persons"
+    unit = "records" if reader.shape.persons is None else "distinct persons"
 
     size_query = class_size_query(reader)
     rows = reader.rows(size_query)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dbanon.errors import DbanonError
 from dbanon.publishing.report import attacks
@@ -92,6 +93,28 @@ def _shortened(numbers: Iterable[RiskNumber]) -> list[RiskNumber]:
     return [*numbers[: MAX_NUMBERS - 1], RiskNumber("further numbers", f"{n_omitted} in the appendix")]
 
 
+def _percent_and_odds(share: float) -> str:
+    """Return a share as a percentage, followed by the odds."""
+    return f"{percent(share)} ({odds(share)})"
+
+
+_SINGLING_OUT_NUMBERS: tuple[tuple[str, tuple[str, str], Callable[[float], str]], ...] = (
+    ("risk of one person, highest (prosecutor)", ("risk", "prosecutor, highest"), _percent_and_odds),
+    ("risk of one person, average", ("risk", "prosecutor, average"), _percent_and_odds),
+    (
+        "records that a reader names correctly by guessing a person for each (marketer)",
+        ("risk", "marketer, average"),
+        percent,
+    ),
+    (
+        "records that are unique by their unchanged values",
+        ("not protected", "records unique by all unchanged columns"),
+        partial(count, singular="record", plural="records"),
+    ),
+)
+"""Numbers about singling out: name, place in the certificate (section, item), and how the value is written."""
+
+
 def _singling_out(writer: VerdictWriter) -> Iterator[RiskNumber]:
     """Yield the numbers about singling out."""
     smallest, classes = writer.number("achieved", "k"), writer.number("achieved", "classes")
@@ -100,28 +123,10 @@ def _singling_out(writer: VerdictWriter) -> Iterator[RiskNumber]:
         f"{count(smallest or 0, *writer.unit)}; {count(classes or 0, 'class', 'classes')}",
         writer.queries(("achieved", "k"), ("achieved", "classes")),
     )
-    for label, item in (
-        ("risk of one person, highest (prosecutor)", "prosecutor, highest"),
-        ("risk of one person, average", "prosecutor, average"),
-    ):
-        value = writer.number("risk", item)
+    for label, place, describe in _SINGLING_OUT_NUMBERS:
+        value = writer.number(*place)
         if value is not None:
-            yield RiskNumber(label, f"{percent(value)} ({odds(value)})", writer.queries(("risk", item)))
-    value = writer.number("risk", "marketer, average")
-    if value is not None:
-        yield RiskNumber(
-            "records that a reader names correctly by guessing a person for each (marketer)",
-            percent(value),
-            writer.queries(("risk", "marketer, average")),
-        )
-    unique = ("not protected", "records unique by all unchanged columns")
-    number = writer.number(*unique)
-    if number is not None:
-        yield RiskNumber(
-            "records that are unique by their unchanged values",
-            count(number, "record", "records"),
-            writer.queries(unique),
-        )
+            yield RiskNumber(label, describe(value), writer.queries(place))
 
 
 def _linkability(reader: ReleaseReader, writer: VerdictWriter, source: UnchangedSource | None) -> Iterator[RiskNumber]:

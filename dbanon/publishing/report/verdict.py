@@ -110,19 +110,20 @@ class VerdictWriter:
         )
         yield Statement(f"dbanon checked this before it stored the release. {unchanged}")
 
-    def _facts(self) -> Iterator[tuple[str, str | None]]:
-        """Yield what was released, for whom and why."""
+    def _facts(self) -> list[tuple[str, str | None]]:
+        """Return what was released, for whom and why."""
         entry, row = self.certificate.entry, self.certificate.row
         name = entry.name if self.outgoing else entry.display_name
-        yield "Release", f"{format_cell(name)}, version {entry.version}, {row['released_at']:%d %B %Y %H:%M} UTC"
-        if not self.outgoing:
-            yield "Source", format_cell(row["source"])
-        yield "Privacy model", "; ".join(self._models())
-        yield "Columns", self._columns()
-        yield "Removed", self._removed()
-        yield "Purpose", self.handover.purpose
-        yield "Recipient", self.handover.recipient
-        yield "Legal basis", self.handover.legal_basis
+        return [
+            ("Release", f"{format_cell(name)}, version {entry.version}, {row['released_at']:%d %B %Y %H:%M} UTC"),
+            *([] if self.outgoing else [("Source", format_cell(row["source"]))]),
+            ("Privacy model", "; ".join(self._models())),
+            ("Columns", self._columns()),
+            ("Removed", self._removed()),
+            ("Purpose", self.handover.purpose),
+            ("Recipient", self.handover.recipient),
+            ("Legal basis", self.handover.legal_basis),
+        ]
 
     def _models(self) -> Iterator[str]:
         """Yield the privacy models that the release was made with."""

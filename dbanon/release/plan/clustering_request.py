@@ -28,7 +28,7 @@ def cluster_request(spec: ReleaseSpec) -> dict[str, object]:
         "person": spec.roles.person is not None,
         "options": dict(spec.run.options),
         "session": spec.run.session,
-        "models": [d.as_dict() for d in spec.model_requirements],
+        "models": [asdict(d) for d in spec.model_requirements],
         "joint": spec.is_joint,
         "suppress": spec.options["suppress"],
         "cell": spec.options["max_partition"],

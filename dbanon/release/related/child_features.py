@@ -103,7 +103,7 @@ def _table_features(spec: ReleaseSpec, first_number: int, used_names: list[str])
         statement_name = unused_name(f"{' '.join(words)} of {spec.source.shown}", used_names)
         used_names.append(statement_name)
         column = (
-            _row_count_column(attribute, number)
+            number_column(attribute, FAMILIES["integer"], number, Sql("NULL"), _UNUSED_MESSAGES, has_noise=False)
             if quasi_number is None
             else template_columns.quasi_column(spec, number, attribute, statement_name)
         )
@@ -116,16 +116,6 @@ def _table_features(spec: ReleaseSpec, first_number: int, used_names: list[str])
             feature_attribute,
             reread_column(column, statement_name),
         )
-
-
-def _row_count_column(attribute: Attribute, i: int) -> QuasiColumn:
-    """Return the column of the feature "number of rows of a person in a child table", which is never NULL.
-
-    Args:
-        attribute: The attribute of the feature.
-        i: The number of the column.
-    """
-    return number_column(attribute, FAMILIES["integer"], i, Sql("NULL"), _UNUSED_MESSAGES, has_noise=False)
 
 
 def reread_column(column: QuasiColumn, raw_name: str) -> QuasiColumn:
