@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -59,6 +60,7 @@ def test_compiling_notice_once_on_stderr(
     def twice(n: int) -> int:
         return 2 * n
 
+    importlib.import_module("dbanon.kernels.jit")  # it reports what is compiled
     result = numba.njit(twice)  # a kernel that is not cached on disk
     with common.show_progress(False):
         assert result(3) == 6 and result(3.0) == 6.0
