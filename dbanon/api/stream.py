@@ -8,6 +8,7 @@ from dbanon import errors
 from dbanon.algorithms.streams import find
 from dbanon.api.connection import connect
 from dbanon.api.frame import register_data, store_hierarchies
+from dbanon.errors import redaction
 from dbanon.sqltext.quote import identifier
 from dbanon.views import streaming
 
@@ -49,6 +50,9 @@ class BatchStream:
         Return the rows that are published now, as an Arrow table.
 
         The table may be empty; the other records are pending.
+
+        Raises:
+            UnreadableValueError: A value does not have the type that its column has in the first batch.
         """
         name = identifier(register_data(self.connection, batch, "anonymize_stream", "dbanon batch")[1:-1])
         rows = f"SELECT {self._n_arrived}::BIGINT + row_number() OVER () AS {identifier(ARRIVAL_COLUMN)}, * FROM {name}"
@@ -63,7 +67,8 @@ class BatchStream:
             )
             self._is_created = True
         self.connection.duckdb_connection.execute("DELETE FROM input")
-        self.connection.duckdb_connection.execute(f"INSERT INTO input BY NAME {rows}")
+        with redaction.redact_values("anonymize_stream", lambda: ["the batch"]):
+            self.connection.duckdb_connection.execute(f"INSERT INTO input BY NAME {rows}")
         (self._n_arrived,) = self.connection.duckdb_connection.execute(
             f"SELECT max({identifier(ARRIVAL_COLUMN)}) FROM input"
         ).fetchone() or (0,)
@@ -120,6 +125,7 @@ def anonymize_stream(
 
     Raises:
         UnusedArgumentError: `order_by` is given.
+        UnreadableValueError: A value does not have the type that its column has in the first batch.
         DbanonError: The table function raises it.
 
     Examples:

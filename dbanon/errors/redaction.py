@@ -30,8 +30,19 @@ _FAILED_CAST = re.compile(r"Could not convert |with value .* can't be cast", re.
 """A binder error about a value that MySQL has and that the column's type did not allow when DuckDB looked it up."""
 
 _INVALID_INPUT = re.compile(
-    r"Invalid Input Error: (Malformed JSON|Could not parse string|Failed to (?:parse|cast)|Invalid unicode)"
+    r"Invalid Input Error: (Malformed JSON|Could not parse string|Failed to (?:parse|cast)|Invalid unicode"
+    r"|Invalid UTF8 Codepoint|Argument with name)"
 )
+
+_REGULAR_EXPRESSION = re.compile(
+    r"Invalid Input Error: (?:missing [)\]]|missing argument to repetition operator|no argument for repetition operator"
+    r"|bad repetition operator|invalid repetition size|invalid escape sequence|invalid character class"
+    r"|invalid character class range|invalid named capture group|invalid perl operator|unexpected \)|trailing \\"
+    r"|invalid UTF-8)"
+)
+"""Messages of RE2 about a regular expression, which can be a value of a column."""
+
+_TIME_ZONE = "Not implemented Error: Unknown TimeZone"
 
 
 def quoting_error_kind(error: BaseException) -> str | None:
@@ -53,6 +64,10 @@ def quoting_error_kind(error: BaseException) -> str | None:
         return "Conversion Error"
     if isinstance(error, duckdb.InvalidInputException) and (input_error := _INVALID_INPUT.match(text)):
         return input_error[1]
+    if isinstance(error, duckdb.InvalidInputException) and _REGULAR_EXPRESSION.match(text):
+        return "Invalid regular expression"
+    if isinstance(error, duckdb.NotImplementedException) and text.startswith(_TIME_ZONE):
+        return "Unknown TimeZone"
     return None
 
 

@@ -1,6 +1,6 @@
 {#- Checks of every release, whatever it publishes; computed from the steps published_rows, class_originals,
     regrouped_classes and record_classes, and the measures of the models. -#}
-{%- from 'shared/record_assignment.sql' import dealt, records with context -%}
+{%- from 'shared/record_assignment.sql' import dealt, records, shown_values with context -%}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
 {# A number that identifies the unchanged values of a row; `named` if columns have the names of the release. #}
 {% macro checksum(named=false) -%}
@@ -111,7 +111,7 @@ WHEN (SELECT struct_keys({{ row_alias }}) \
         FROM (
             SELECT {% if person %}count(DISTINCT s.person){% else %}sum({{ dealt() }}){% endif %} AS size
             FROM {{ records() }}
-            GROUP BY s.{{ u.column }}
+            GROUP BY {{ shown_values([u], sql('s.')) }}
         )
         WHERE size < {{ k }}
     ) AS {{ 'rare'|of(u) }}
@@ -122,8 +122,7 @@ WHEN (SELECT struct_keys({{ row_alias }}) \
         FROM (
             SELECT {% if person %}count(DISTINCT s.person){% else %}sum({{ dealt() }}){% endif %} AS size
             FROM {{ records() }}
-            GROUP BY {% for u in unchanged if u.check_rare %}\
-                {% if not loop.first %}, {% endif %}s.{{ u.column }}{% endfor %}
+            GROUP BY {{ shown_values(unchanged|selectattr('check_rare')|list, sql('s.')) }}
         )
         WHERE size < {{ k }}
     ) AS rare_together

@@ -4,6 +4,7 @@
     over all of their rows. Pseudonyms of several columns link rows to further rows: then persons are distinguished by
     all rows that are linked, and by their place among them (dbanon_together). A record without any pseudonym is linked
     to nothing, and neither is the record of a person with a single row: they are checked together. -#}
+{%- from 'shared/record_assignment.sql' import shown_values with context -%}
 {% macro each(before=sql('')) -%}
     {% for l in pseudonym_columns %}{% if not loop.first %}, {% endif %}{{ before }}{{ l.column }}{% endfor %}
 {%- endmacro %}
@@ -110,7 +111,7 @@ linked_below_k AS MATERIALIZED (
     )
 ),
 {% if rare %}
-{% set values %}{% for u in rare %}{{ u.column }}, {% endfor %}{% endset %}
+{% set values %}{{ shown_values(rare) }}, {% endset %}
 {% if pseudonym_columns|length > 1 %}
 -- One row per combination of pseudonyms and values, and part of what is linked to it.
 values_trail AS MATERIALIZED (
@@ -121,7 +122,7 @@ values_trail AS MATERIALIZED (
 {% endif %}
 -- One row per record with a pseudonym: its unchanged values, among those of all rows linked to it.
 linked_values AS MATERIALIZED (
-    {% set own %}row({% for u in rare %}s.{{ u.column }}, {% endfor %}0)::VARCHAR COLLATE POSIX{% endset %}
+    {% set own %}row({{ shown_values(rare, sql('s.')) }}, 0)::VARCHAR COLLATE POSIX{% endset %}
     SELECT s.person, {% if pseudonym_columns|length == 1 %}row(v.lines, {{ own }}){% else %}v.part{% endif %} AS part
     FROM source AS s
     JOIN (SELECT DISTINCT rid FROM record_classes{% if suppress %} WHERE class_id <> -1{% endif %}) AS l \
@@ -131,7 +132,7 @@ linked_values AS MATERIALIZED (
         SELECT link, list(line ORDER BY line COLLATE POSIX ASC) AS lines
         FROM (
             SELECT link, row({{ values }}size)::VARCHAR AS line
-            FROM (SELECT {{ each() }} AS link{% for u in rare %}, {{ u.column }}{% endfor %}, sum(size) AS size \
+            FROM (SELECT {{ each() }} AS link, {{ values }}sum(size) AS size \
                 FROM released_values WHERE {{ has() }} GROUP BY ALL)
         )
         GROUP BY link

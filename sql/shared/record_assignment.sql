@@ -32,3 +32,9 @@ SELECT sum(size)::BIGINT AS size, {% if person %}count(DISTINCT s.person) AS per
 {% macro usable() -%}
     {% if nulls == 'drop' %}usable_records{% else %}source{% endif %}
 {%- endmacro %}
+{#- The columns that distinguish published values: for types whose equal values can have different texts (a month and
+    30 days), the text, too. Readers see the text, so a text that is rare is a rare value. -#}
+{% macro shown_values(columns, prefix=sql('')) -%}
+    {% for u in columns %}{% if not loop.first %}, {% endif %}{{ prefix }}{{ u.column }}\
+        {% if not u.text_is_value %}, {{ prefix }}{{ 'text'|of(u) }}{% endif %}{% endfor %}
+{%- endmacro %}

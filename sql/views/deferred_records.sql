@@ -2,16 +2,14 @@
     `barred`: those that cannot be clustered, because their block is too small or violates the model, or that have a
     value too rare to publish. `back`: those that some version has published. `new`: the others. The fourth relation:
     all. The conditions before clustering apply to them, too: errors of the source are reported, not deferred. -#}
-{%- from 'shared/record_assignment.sql' import usable with context -%}
+{%- from 'shared/record_assignment.sql' import shown_values, usable with context -%}
 {%- from 'release/plan/domains.sql' import domains, group with context -%}
 {%- from 'release/plan/row_identity.sql' import row_hash, person_key, value_hash, cells, quasi_cells with context -%}
 {% macro rare(columns) -%}
 EXISTS (
             FROM (
                 SELECT
-                    {% for u in columns %}
-                    {{ u.column }},
-                    {% endfor %}
+                    {{ shown_values(columns) }},
                     {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS n_people
                 FROM {{ usable() }}
                 GROUP BY ALL
@@ -19,6 +17,9 @@ EXISTS (
             WHERE r.n_people < {{ k }}
                 {% for u in columns %}
                 AND r.{{ u.column }} IS NOT DISTINCT FROM s.{{ u.column }}
+                {% if not u.text_is_value %}
+                AND r.{{ 'text'|of(u) }} IS NOT DISTINCT FROM s.{{ 'text'|of(u) }}
+                {% endif %}
                 {% endfor %}
         )
 {%- endmacro %}

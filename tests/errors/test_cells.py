@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -35,6 +37,35 @@ def test_unconvertible_view_value_not_quoted_in_error(con: Any, view: str, call:
     with pytest.raises(errors.UnreadableValueError, match=f"a value of {view}") as caught:
         con.execute(f"FROM {call.format(view)}").fetchall()
     assert SECRET not in str(caught.value)
+
+
+VALUE_EXPRESSIONS = {
+    "as a time zone": "TIMESTAMP '2020-01-01 00:00:00' AT TIME ZONE IF(code = '({secret}', code, 'UTC')",
+    "as a regular expression": "regexp_matches('a', code)",
+    "as a format": "format(IF(code = 'a', code, '{{' || regexp_extract(code, '[a-z]+') || '}}'), 1)",
+    "as a code point": "chr(IF(code = '({secret}', 77654321, 65))",
+}
+
+
+@pytest.mark.parametrize("use", VALUE_EXPRESSIONS)
+def test_value_used_as_argument_not_quoted_in_error(con: Any, use: str) -> None:
+    expression = VALUE_EXPRESSIONS[use].format(secret=SECRET)
+    con.execute(f"""CREATE OR REPLACE VIEW used AS SELECT age, {expression} AS code
+        FROM (SELECT age, IF(code = '{SECRET}', '({SECRET}', 'a') AS code FROM raw)""")
+    with pytest.raises(Exception, match=r"hiv|77654321"):
+        con.raw.execute("SELECT code FROM used").fetchall()
+    with pytest.raises(errors.UnreadableValueError, match="a value of used") as caught:
+        con.execute("FROM kacpc('used', k = 2, qi = ['age'], sensitive = ['code'])").fetchall()
+    assert not re.search("hiv|77654321", str(caught.value))
+
+
+def test_unconvertible_value_of_batch_not_quoted_in_error() -> None:
+    batches = [pa.table({"age": [21, 22, 23, 24]}), pa.table({"age": ["25", SECRET]})]
+    published = []
+    with pytest.raises(errors.UnreadableValueError, match="a value of the batch") as caught:
+        published.extend(dbanon.anonymize_stream(batches, "fads", k=2, delta=3, qi=["age"]))
+    assert SECRET not in str(caught.value)
+    assert sum(len(table) for table in published) == 4
 
 
 def test_invalid_file_line_not_quoted_in_error(con: Any, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 {#- The conditions that must be met before clustering: one row, the first problem or NULL. Nothing here quotes a cell.
     -#}
 {%- from 'shared/messages.sql' import message_text, messages_by_name with context -%}
-{%- from 'shared/record_assignment.sql' import usable with context -%}
+{%- from 'shared/record_assignment.sql' import shown_values, usable with context -%}
 {#- The number of persons, or records, that are clustered. -#}
 {% macro n_clustered() -%}
     {%- set count %}{% if person %}count(DISTINCT person){% else %}sum(size){% endif %}{% endset -%}
@@ -93,15 +93,14 @@ problem AS MATERIALIZED (
                 {% for u in unchanged if u.check_rare %}
                 (SELECT CASE WHEN count(*) > 0 \
                     THEN {{ messages.failure('rare values of ' ~ u.raw_name, u.say_rare) }} END
-                    FROM (SELECT {{ u.column }} FROM {{ usable() }} GROUP BY {{ u.column }}
+                    FROM (SELECT 1 FROM {{ usable() }} GROUP BY {{ shown_values([u]) }}
                         HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
                 {% endfor %}
                 {% if check_combinations %}
                 (SELECT CASE WHEN count(*) > 0 \
                     THEN {{ messages.failure('rare combinations of values', say.rare_together) }} END
                     FROM (SELECT 1 FROM {{ usable() }} \
-                        GROUP BY {% for u in unchanged if u.check_rare %}\
-                        {% if not loop.first %}, {% endif %}{{ u.column }}{% endfor %}
+                        GROUP BY {{ shown_values(unchanged|selectattr('check_rare')|list) }}
                         HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
                 {% endif %}
                 {% endif %}
