@@ -86,7 +86,7 @@ def after_doctor(con: Any, database: Path, tables: Iterable[str], problems: Iter
             return next_command("policy", database)
         if problem.kind == "hierarchy":
             return next_command("hierarchy", "check", database)
-        if problem.kind == "view":
+        if problem.kind in ("view", "related release"):
             return next_command("shell", database)
     releases = _releases_by_source(con)
     return (
