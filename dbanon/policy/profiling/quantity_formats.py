@@ -89,7 +89,7 @@ def _age_format() -> TextFormat:
         f"(regexp_matches({_TEXT}, '^[0-9]') AND regexp_full_match(lower({_TEXT}), {text(pattern)}))",
         f"{_VALUE} / CASE {cases} ELSE 1 END",
         hint="numbers without a unit are read as years",
-        # A column of only 12 and 101d may have codes, such as numbers of flats: a year or a word shows that it has units.
+        # A column of only 12 and 101d may have numbers of flats: a year or a written unit shows that it has ages.
         sign=f"regexp_matches(lower({_TEXT}), '[0-9] ?(y|[a-z][a-z])')",
     )
 
