@@ -180,6 +180,9 @@ def test_doctor_reports_modified_related_release(con: Any) -> None:
         "no reader has it any more, and create it again"
     )
     assert release_problems() == []
+    assert next_command.after_doctor(con, Path("a.duckdb"), ["patients", "visits"], []) == "dbanon releases a.duckdb"
+    labs = next_command.after_doctor(con, Path("a.duckdb"), ["patients", "labs"], [])
+    assert labs == "dbanon anonymize a.duckdb --table labs -k 10"
     con.execute("DELETE FROM safe_visits WHERE class_id = 1")
     assert release_problems() == [
         f"table safe_visits has other rows, another order or other columns than when it was created{hint}"
