@@ -34,10 +34,10 @@ def anonymize_query(connection: Any, query: str, parameters: object = None) -> A
         DbanonError: The call raises it.
 
     Examples:
-        >>> from dbanon.api.connection import connect
-        >>> con = connect()
+        >>> import dbanon
+        >>> con = dbanon.connect()
         >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-        >>> len(anonymize_query(con, "FROM mdav('people', k=2, qi=['age'])").classes)
+        >>> len(dbanon.anonymize_query(con, "FROM mdav('people', k=2, qi=['age'])").classes)
         2
     """
     if not isinstance(connection, (Connection, duckdb.DuckDBPyConnection)) and connection is not duckdb:

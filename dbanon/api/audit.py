@@ -39,10 +39,10 @@ def risk(data: Any, release: str | None = None, **parameters: Any) -> pd.DataFra
 
     Examples:
         >>> import pandas as pd
-        >>> from dbanon.api.frame import anonymize
+        >>> import dbanon
         >>> people = pd.DataFrame({"age": [21, 23, 61, 65], "disease": ["Flu", "Flu", "Cold", "HIV"]})
-        >>> result = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
-        >>> metrics = risk(result, source=people).set_index("name")["value"]
+        >>> result = dbanon.anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
+        >>> metrics = dbanon.risk(result, source=people).set_index("name")["value"]
         >>> float(metrics["prosecutor_highest"])
         0.5
     """
@@ -67,10 +67,10 @@ def attack(data: Any, release: str | None = None, **parameters: Any) -> pd.DataF
 
     Examples:
         >>> import pandas as pd
-        >>> from dbanon.api.frame import anonymize
+        >>> import dbanon
         >>> people = pd.DataFrame({"age": [21, 23, 61, 65], "disease": ["Flu", "Flu", "Cold", "HIV"]})
-        >>> result = anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
-        >>> attack(result, kind="homogeneity", source=people)["guess"].tolist()
+        >>> result = dbanon.anonymize(people, "mondrian", k=2, qi=["age"], sensitive=["disease"])
+        >>> dbanon.attack(result, kind="homogeneity", source=people)["guess"].tolist()
         ['Flu']
     """
     return query_table_function("attack", data, release, parameters)
@@ -94,7 +94,8 @@ def profile(data: Any, table: str | None = None, **parameters: Any) -> pd.DataFr
 
     Examples:
         >>> import pandas as pd
-        >>> profile(pd.DataFrame({"email": ["ann@example.org", "bob@example.org"]}))["proposed_role"].tolist()
+        >>> import dbanon
+        >>> dbanon.profile(pd.DataFrame({"email": ["ann@example.org", "bob@example.org"]}))["proposed_role"].tolist()
         ['identifier']
     """
     return query_table_function("profile", data, table, parameters)

@@ -15,7 +15,7 @@ def clear_cache(connection: Any) -> None:
         ConnectionNotAttachedError: dbanon is not attached to the connection.
 
     Examples:
-        >>> from dbanon.api.connection import connect
-        >>> clear_cache(connect())
+        >>> import dbanon
+        >>> dbanon.clear_cache(dbanon.connect())
     """
     session.find_session(session.plain_connection(connection)).cache.clear()

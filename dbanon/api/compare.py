@@ -58,8 +58,9 @@ def compare(data: Any, table: str | None = None, *, into: str | None = None, **p
 
     Examples:
         >>> import pandas as pd
+        >>> import dbanon
         >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
-        >>> compare(people, k=[2, 3], algorithms="mdav", metrics="classes", qi=["age"])["mean"].tolist()
+        >>> dbanon.compare(people, k=[2, 3], algorithms="mdav", metrics="classes", qi=["age"])["mean"].tolist()
         [3.0, 2.0]
     """
     if into is None:
@@ -102,8 +103,9 @@ def tradeoffs(data: Any, table: str | None = None, **parameters: Any) -> pd.Data
 
     Examples:
         >>> import pandas as pd
+        >>> import dbanon
         >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
-        >>> tradeoffs(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
+        >>> dbanon.tradeoffs(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
         [0.333, 0.333]
     """
     return query_table_function("tradeoffs", data, table, parameters)

@@ -66,7 +66,8 @@ def connect(
         NewerDatabaseError: A newer DuckDB wrote the database.
 
     Examples:
-        >>> with connect() as con:
+        >>> import dbanon
+        >>> with dbanon.connect() as con:
         ...     con.sql("SELECT name FROM algorithms() WHERE family = 'optimizing'").fetchall()
         [('best',)]
     """
@@ -93,7 +94,8 @@ class Connection:
         progress: Called with the progress of long computations; see `connect`.
 
     Examples:
-        >>> with connect() as con:
+        >>> import dbanon
+        >>> with dbanon.connect() as con:
         ...     con.execute("SELECT 1").fetchall()
         [(1,)]
     """

@@ -34,8 +34,8 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
         DbanonError: A call in the query raises it.
 
     Examples:
-        >>> from dbanon.api.connection import connect
-        >>> explain(connect(), "FROM algorithms()").splitlines()[0]
+        >>> import dbanon
+        >>> dbanon.explain(dbanon.connect(), "FROM algorithms()").splitlines()[0]
         '-- The statement of algorithms.'
     """
     current = session.find_session(session.plain_connection(connection))

@@ -28,9 +28,13 @@ def load_extension(connection: Any, name: str) -> None:
         InvalidArgumentError: The name is another one.
         ScannerExtensionMissingError: The extension is not installed, or is for another version of DuckDB.
 
-    Example:
-        load_extension(con, "postgres")
+    Examples:
+        ```python
+        import dbanon
+
+        dbanon.load_extension(con, "postgres")
         con.execute("ATTACH 'dbname=clinic' AS pg (TYPE postgres)")
+        ```
     """
     if name not in _SCANNERS:
         accepts = "one of " + ", ".join(f"'{type_}'" for type_ in _SCANNERS)

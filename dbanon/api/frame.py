@@ -107,8 +107,9 @@ def anonymize(
 
     Examples:
         >>> import pandas as pd
+        >>> import dbanon
         >>> people = pd.DataFrame({"age": [21, 23, 61, 65]})
-        >>> anonymize(people, "mdav", k=2, qi=["age"]).classes["size"].tolist()
+        >>> dbanon.anonymize(people, "mdav", k=2, qi=["age"]).classes["size"].tolist()
         [2, 2]
     """
     check_algorithm("anonymize", algorithm)

@@ -75,13 +75,12 @@ def publish(
 
     Examples:
         >>> import tempfile
-        >>> from dbanon.api.connection import connect
-        >>> from dbanon.views.materialize import create_release
-        >>> con = connect()
+        >>> import dbanon
+        >>> con = dbanon.connect()
         >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-        >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> _ = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     publish(con, "safe", f"{folder}/safe.parquet")[0].name
+        ...     dbanon.publish(con, "safe", f"{folder}/safe.parquet")[0].name
         'safe.parquet'
     """
     options = OutputOptions(classes, storage_version, overwrite, csv_formulas)

@@ -130,8 +130,9 @@ def anonymize_stream(
 
     Examples:
         >>> import pyarrow as pa
+        >>> import dbanon
         >>> batches = [pa.table({"age": [21, 23, 61, 65]}), pa.table({"age": [22, 24, 62, 66]})]
-        >>> sum(len(rows) for rows in anonymize_stream(batches, "fads", k=2, delta=4, qi=["age"]))
+        >>> sum(len(rows) for rows in dbanon.anonymize_stream(batches, "fads", k=2, delta=4, qi=["age"]))
         8
     """
     with contextlib.closing(BatchStream(system, parameters, prepare)) as stream:

@@ -42,7 +42,8 @@ def warmup(names: Sequence[str] = (), on_step: Callable[[str, float], None] = la
         UnknownAlgorithmError: There is no such algorithm.
 
     Examples:
-        >>> warmup(["mondrian"]).kernels
+        >>> import dbanon
+        >>> dbanon.warmup(["mondrian"]).kernels
         0
     """
     from dbanon.kernels.jit import cache_folder

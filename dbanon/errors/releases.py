@@ -80,20 +80,20 @@ class UnknownReleaseError(DbanonError):
                 views.
             is_several: Whether the name is that of a release of several related tables, which has one version.
         """
-        hint = did_you_mean(name, releases)
+        problem = f"there is no published release {name}.{did_you_mean(name, releases)}"
         if is_several:
-            hint = (
-                f" Hint: {name} is a release of several tables, which has one version. To create it again: DROP "
-                f"MATERIALIZED ANONYMIZED VIEW {name} and, once no reader has it any more, forget_release. To pass it "
-                "on, COPY each of its tables TO a file."
+            problem = (
+                f"{name} is a release of several tables, which has one version; {function} is for releases of one "
+                f"table. Hint: to renew it, DROP MATERIALIZED ANONYMIZED VIEW {name}, use forget_release once no "
+                "reader has it any more, and create it again. To pass it on, COPY each of its tables TO a file."
             )
         if is_stream:
-            hint = (
-                f" Hint: {name} is a streaming view, which has no versions: REFRESH STREAMING ANONYMIZED VIEW {name}, "
-                f"DROP STREAMING ANONYMIZED VIEW {name}, FROM stream_status(), and COPY {name} TO a file to pass it "
-                "on."
+            problem = (
+                f"{name} is a streaming view, which has no versions; {function} is for releases. Hint: REFRESH "
+                f"STREAMING ANONYMIZED VIEW {name}, DROP STREAMING ANONYMIZED VIEW {name}, FROM stream_status(), and "
+                f"COPY {name} TO a file to pass it on."
             )
-        super().__init__(f"{function}: there is no published release {name}.{hint}")
+        super().__init__(f"{function}: {problem}")
 
 
 class UnknownVersionError(DbanonError):

@@ -33,9 +33,13 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         UnreadableKeyReferenceError: The key reference of a pseudonym is not valid; nothing is written.
         ReadOnlyDatabaseError: The database cannot be written.
 
-    Example:
-        declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "missing_codes":
-        [999]})
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 999]) AS age, 'Flu' AS disease")
+        >>> dbanon.declare(con, "people", age={"role": "quasi", "missing_codes": [999]}, disease="sensitive")
+        >>> con.sql("SELECT column_name, role FROM dbanon.policy ORDER BY column_name").fetchall()
+        [('age', 'quasi'), ('disease', 'sensitive')]
     """
     with session.builtin_cursor(connection) as cursor:
         source = catalog.resolve_source(

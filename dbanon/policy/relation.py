@@ -29,9 +29,13 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
             written.
         ReadOnlyDatabaseError: The database cannot be written.
 
-    Example:
-        relate(con, "visits", "people", "patient_number")
-        relate(con, "visits", "people", {"patient_id": "id"})
+    Examples:
+        ```python
+        import dbanon
+
+        dbanon.relate(con, "visits", "people", "patient_number")
+        dbanon.relate(con, "visits", "people", {"patient_id": "id"})
+        ```
     """
     with session.builtin_cursor(connection) as cursor:
         path = catalog.SearchPath.from_connection(connection)

@@ -69,12 +69,11 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
         ReleaseChangedError: The tables of the release have changed since it was published.
 
     Examples:
-        >>> from dbanon.api.connection import connect
-        >>> from dbanon.views.materialize import create_release
-        >>> con = connect()
+        >>> import dbanon
+        >>> con = dbanon.connect()
         >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-        >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
-        >>> certificate(con, "safe").splitlines()[0]
+        >>> _ = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> dbanon.certificate(con, "safe").splitlines()[0]
         'release'
     """
     if form not in FORMS:

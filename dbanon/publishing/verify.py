@@ -40,14 +40,12 @@ def verify(path: str | Path, ledger: Any = None) -> list[str]:
 
     Examples:
         >>> import tempfile
-        >>> from dbanon.api.connection import connect
-        >>> from dbanon.api.publish import publish
-        >>> from dbanon.views.materialize import create_release
-        >>> con = connect()
+        >>> import dbanon
+        >>> con = dbanon.connect()
         >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-        >>> _ = create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> _ = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     verify(publish(con, "safe", f"{folder}/safe.parquet")[0])
+        ...     dbanon.verify(dbanon.publish(con, "safe", f"{folder}/safe.parquet")[0])
         []
     """
     listed_files = None if ledger is None else read_ledger(ledger)

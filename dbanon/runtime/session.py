@@ -61,12 +61,14 @@ class Recorded:
         kinds: The statements of a planned release by kind: of its rows, its classes and its metrics. They have the same
             steps up to the gate.
         releases: The columns of each planned release, and its quasi-identifiers.
+        notes: Sentences about the result of a statement, for a person who reads it.
     """
 
     calls: list[Mapping[str, Any]] | None = None
     statements: list[tuple[str, str]] | None = None
     kinds: dict[str, str] | None = None
     releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
+    notes: list[str] | None = None
 
 
 @dataclass

@@ -33,6 +33,13 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     again creates no macros. With `catalog`, the schema `dbanon` (policy, hierarchies) is created in the current
     database, or migrated to this version, if the database can be written. `duckdb.default_connection()`, or the module
     `duckdb`, stays attached.
+
+    Examples:
+        >>> import duckdb
+        >>> import dbanon
+        >>> con = dbanon.attach(duckdb.connect())
+        >>> con.sql("SELECT name FROM algorithms() WHERE family = 'optimizing'").fetchall()
+        [('best',)]
     """
     if connection is duckdb:
         connection = duckdb.default_connection()

@@ -62,6 +62,13 @@ class Release:
     waiting: int | None = None
     is_new: bool = field(default=True, compare=False)
 
+    @property
+    def unchanged_note(self) -> str:
+        """A sentence that says that the call created no version, and why; empty if it created one."""
+        if self.is_new:
+            return ""
+        return f"No version was created: nothing to publish has changed since version {self.version}, which stays."
+
     def __repr__(self) -> str:
         """Return the name, the counts and, if there is a `summary`, the first rows and metrics as text."""
         records, classes = plural_form(self.records, "record", "records"), plural_form(self.classes, "class", "classes")

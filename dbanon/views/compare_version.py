@@ -231,7 +231,10 @@ def warn_of_disclosure(
     exposed, old = comparison.exposed, version_options.old
     if version_options.erase:
         for message in erasure.residual_disclosures(
-            entry.display_name, count_withheld(cursor, entry), _exposed_people(None, comparison.differences)
+            entry.display_name,
+            count_withheld(cursor, entry),
+            _exposed_people(None, comparison.differences),
+            is_smaller=old is not None and _count_rows(cursor, old, OLD_SUFFIX) > _count_rows(cursor, entry),
         ):
             _warn(message)
     if entry.refresh_mode == "recluster" and old is not None:
@@ -362,6 +365,12 @@ def count_withheld(cursor: Any, entry: LedgerEntry) -> int:
     """Return the number of records of the source that a version withholds because of an erasure."""
     query = f"SELECT coalesce(sum(records), 0) FROM {entry.membership} WHERE {entry.row} AND held"
     return int(cursor.execute(query).fetchall()[0][0])
+
+
+def _count_rows(cursor: Any, entry: LedgerEntry, suffix: str = "") -> int:
+    """Return the number of records that a version publishes; `suffix` is that of the name of its table."""
+    table = qualified(entry.database, entry.schema, entry.name + suffix)
+    return int(cursor.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
 
 def _warn(message: str) -> None:

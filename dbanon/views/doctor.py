@@ -19,7 +19,11 @@ from dbanon.table_functions.registry import table_functions
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding: its kind (view, release, policy, hierarchy, permission or cache), the object concerned, and a text."""
+    """A finding: its kind, the object concerned, and a text.
+
+    The kind is view, release, related release, policy, hierarchy, permission or cache. Related releases are those of
+    several related tables, which cannot be refreshed.
+    """
 
     kind: str
     about: str
@@ -106,7 +110,12 @@ def _changed_releases(cursor: Any, database: str) -> Iterator[Problem]:
 def _changed_related_releases(cursor: Any, database: str) -> Iterator[Problem]:
     """Yield published releases of several related tables whose tables are missing or changed since."""
     return (
-        Problem("release", release.display_name, message)
+        Problem(
+            "related release",
+            release.display_name,
+            f"{message}. Hint: it cannot be refreshed; to renew it, DROP MATERIALIZED ANONYMIZED VIEW "
+            f"{release.display_name}, use forget_release once no reader has it any more, and create it again",
+        )
         for release in related_releases.entries(cursor, database, "status = 'published'")
         for message in hashes.changed_tables(cursor, release, release.hashes)
     )

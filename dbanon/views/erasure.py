@@ -52,21 +52,28 @@ def withheld_members_sql(spec: ReleaseSpec) -> str:
     return plan.fill_release_template("views/withheld.sql", spec)
 
 
-def residual_disclosures(name: str, n_withheld: int, people: Mapping[str, int]) -> Iterable[str]:
+def residual_disclosures(
+    name: str, n_withheld: int, people: Mapping[str, int], *, is_smaller: bool = True
+) -> Iterable[str]:
     """Yield messages on what readers of earlier versions can still learn after an erasure.
 
-    The first message gives the number of withheld records; one more follows for each version in `people`.
+    The first message gives the number of withheld records. There is none if no record is withheld and no class was
+    removed. One more message follows for each version in `people`.
 
     Args:
         name: The release.
         n_withheld: The number of records that are withheld.
         people: The number of records (persons) that a reader of an earlier version can still isolate, by that version.
+        is_smaller: Whether the version that was replaced has more records.
     """
-    yield (
-        f"{name}: {n_withheld} {plural_form(n_withheld, 'record is', 'records are')} withheld since an erasure, "
-        "until the versions that show them are forgotten (forget_release). A reader who has such a version still has "
-        "the erased records, in their class."
-    )
+    remaining = "A reader who has such a version still has the erased records, in their class."
+    if n_withheld:
+        yield (
+            f"{name}: {n_withheld} {plural_form(n_withheld, 'record is', 'records are')} withheld since an erasure, "
+            f"until the versions that show them are forgotten (forget_release). {remaining}"
+        )
+    elif is_smaller:
+        yield f"{name}: no records are withheld, but earlier versions show the erased ones. {remaining}"
     yield from (
         f"{name}: a reader who also has {version} can still isolate {count} "
         f"{plural_form(count, 'record (person)', 'records (persons)')} by subtraction."

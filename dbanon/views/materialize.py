@@ -117,6 +117,14 @@ def create_release(
 
     Also raises the errors of a call of the table function. Issues DisclosureWarning if people are narrowed, and
     `composition` is "warn".
+
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+        >>> release = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> release.name, release.version, release.records
+        ('safe', 1, 4)
     """
     transactions.check_no_transaction("create_release", connection)
     release_target.check_choice("create_release", "composition", composition, ("warn", "refuse"))
@@ -306,6 +314,17 @@ def refresh_release(
         CompositionRefusedError: People are narrowed, and `composition` is "refuse".
 
     Also raises the errors of a call of the table function.
+
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+        >>> release = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> dbanon.refresh_release(con, "safe").is_new  # nothing has changed
+        False
+        >>> _ = con.execute("INSERT INTO people VALUES (22), (63)")
+        >>> dbanon.refresh_release(con, "safe").version
+        2
     """
     transactions.check_no_transaction("refresh_release", connection)
     release_target.check_choice("refresh_release", "mode", mode, REFRESH_MODES)
@@ -564,6 +583,15 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
     Raises:
         UnknownReleaseError: There is no such release, and `if_exists` is false.
         DeliveryFailedError: The copy could not be dropped.
+
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+        >>> release = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> dbanon.drop_release(con, "safe")
+        >>> con.sql("SELECT name, status FROM releases()").fetchall()
+        [('safe', 'dropped')]
     """
     transactions.check_no_transaction("drop_release", connection)
     current_session = session.find_session(session.plain_connection(connection))
@@ -638,6 +666,15 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     Raises:
         UnknownReleaseError: There is no such release.
         UnknownVersionError: There is no such version, or it is published.
+
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
+        >>> release = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
+        >>> dbanon.drop_release(con, "safe")
+        >>> dbanon.forget_release(con, "safe")
+        1
     """
     transactions.check_no_transaction("forget_release", connection)
     current_session = session.find_session(session.plain_connection(connection))

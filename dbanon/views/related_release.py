@@ -20,7 +20,7 @@ from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, literal, qualified, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.parameters import format_value
-from dbanon.views import target as release_target
+from dbanon.views import target as release_target, warnings
 from dbanon.views.build_version import Release, library_versions, list_literal, map_literal
 
 _RESULT_TABLE = identifier("dbanon related release")
@@ -241,7 +241,24 @@ def _create_tables(cursor: Any, release: RelatedRelease, related_tables: Related
     _insert_ledger_row(cursor, release, related_tables, metric_values)
     count_queries = (f"(SELECT system.main.count(*) FROM {release.table(ending)})" for ending in ("", "_classes"))
     records, classes_made = cursor.execute(f"SELECT {join_sql(count_queries)}").fetchall()[0]
+    _warn_of_dropped_rows(cursor, release, related_tables, metric_values)
     return Release(release.display_name, 1, records, classes_made, None)
+
+
+def _warn_of_dropped_rows(
+    cursor: Any, release: RelatedRelease, related_tables: RelatedTables, metrics: Mapping[str, float]
+) -> None:
+    """Warn of each child table many of whose rows are dropped; `metrics` has the metrics of the release by name."""
+    for table, ending in list(zip(related_tables.tables, release.tables, strict=True))[1:]:
+        columns = catalog.columns_of(cursor, (release.database, release.schema, release.name + ending))
+        class_id = identifier(list(columns)[-1])
+        n_classes, n_filled = cursor.execute(
+            f"SELECT (SELECT count(*) FROM {release.table('_classes')}), "
+            f"(SELECT count(DISTINCT {class_id}) FROM {release.table(ending)})"
+        ).fetchall()[0]
+        warnings.warn_of_dropped_rows(
+            release.display_name, table.display_name, n_classes, n_classes - n_filled, metrics
+        )
 
 
 def _insert_ledger_row(

@@ -99,7 +99,10 @@ def run_statement(
     if view.statement == PUBLISH:
         return _published_files(connection, name, view.path, options)
     if view.statement == REFRESH:
-        return _release_row(materialize.refresh_release(connection, name, **options))
+        refreshed = materialize.refresh_release(connection, name, **options)
+        if (notes := session.find_session(connection).recorded.notes) is not None and refreshed.unchanged_note:
+            notes.append(f"{refreshed.name}: {refreshed.unchanged_note}")
+        return _release_row(refreshed)
     if view.statement == REFRESH_STREAM:
         return _stream_row(streaming.refresh_stream(connection, name, **options))
     function, source, parameter_values = evaluate_call(connection, rewrite(view.query), parameters)

@@ -59,6 +59,13 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
         StreamRefusedError: A release of the same table was published with `composition = 'refuse'`.
 
     Also raises the errors of a call of the table function.
+
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> _ = con.execute("CREATE TABLE visits AS SELECT range AS visit, 20 + range % 3 AS age FROM range(8)")
+        >>> dbanon.create_stream(con, "safe", "fads", "visits", k=2, delta=4, order_by=["visit"], qi=["age"]).read
+        8
     """
     transactions.check_no_transaction("create_stream", connection)
     call_parameters = json.loads(json.dumps(parameters, default=str))
@@ -134,6 +141,15 @@ def refresh_stream(
         HierarchyNodeRemovedError: A hierarchy lost a node that the stream uses.
 
     If it raises an error, the view, the pending records and the ledger stay as they were.
+
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> _ = con.execute("CREATE TABLE visits AS SELECT range AS visit, 20 + range % 3 AS age FROM range(8)")
+        >>> _ = dbanon.create_stream(con, "safe", "fads", "visits", k=2, delta=4, order_by=["visit"], qi=["age"])
+        >>> _ = con.execute("INSERT INTO visits VALUES (8, 21), (9, 22)")
+        >>> dbanon.refresh_stream(con, "safe").read
+        2
     """
     return _refresh(connection, name, flush=flush, allow_deleted_rows=allow_deleted_rows, is_kept=True)
 
@@ -214,6 +230,15 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
 
     Raises:
         UnknownStreamError: There is none, and `if_exists` is false.
+
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> _ = con.execute("CREATE TABLE visits AS SELECT range AS visit, 20 + range % 3 AS age FROM range(8)")
+        >>> _ = dbanon.create_stream(con, "safe", "fads", "visits", k=2, delta=4, order_by=["visit"], qi=["age"])
+        >>> dbanon.drop_stream(con, "safe")
+        >>> con.sql("SELECT table_name FROM duckdb_tables() WHERE NOT starts_with(schema_name, 'dbanon')").fetchall()
+        [('visits',)]
     """
     transactions.check_no_transaction("drop_stream", connection)
     current = session.find_session(session.plain_connection(connection))

@@ -11,7 +11,7 @@ from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql
 
 MIN_SHARE = 0.5
-"""Minimum share of generalized records for a column to count as uninformative."""
+"""Minimum share of generalized records for a column to count as uninformative, and of dropped rows for a table."""
 
 _METRIC = "fully_generalized:"
 
@@ -27,6 +27,30 @@ def warn_of_one_class(release: str, metrics: Mapping[str, float]) -> None:
             f"{release}: all {int(metrics['records'])} records are in one class, which publishes only the whole range "
             f"or * of {_join_names(columns)}. The release is valid. Hint: to keep more detail, use a smaller k, "
             "weaker models (a greater t), fewer quasi-identifiers or suppress.",
+            UtilityWarning,
+        )
+
+
+def warn_of_dropped_rows(release: str, table: str, n_classes: int, n_empty: int, metrics: Mapping[str, float]) -> None:
+    """Issue a UtilityWarning if a release drops most rows of a related table to make the numbers per person equal.
+
+    All persons of a class publish as many rows as the person with the fewest, so that a class in which a person has no
+    row publishes none.
+
+    Args:
+        release: The name of the release.
+        table: The related table, as the metrics name it.
+        n_classes: The number of classes.
+        n_empty: The number of classes that publish no row of the table.
+        metrics: The metrics of the release.
+    """
+    published, dropped = (int(metrics[f"{name}:{table}"]) for name in ("rows", "rows_surplus"))
+    if dropped > MIN_SHARE * (published + dropped):
+        warn(
+            f"{release}: {dropped} of {published + dropped} rows of {table} are dropped, because each person of a "
+            f"class publishes as many rows as the one with the fewest; {n_empty} of {n_classes} classes publish none. "
+            f"The release is valid. Hint: release the people without rows of {table} apart, use best, or use a smaller "
+            "k or l.",
             UtilityWarning,
         )
 

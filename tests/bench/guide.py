@@ -30,7 +30,8 @@ FROM {CALL};
 
 `precision` and `NCP` measure the information loss. `s` is the time of clustering in seconds on two cores, without the
 rest of the statement (0.2 s). An algorithm that was not measured has no figures. [Algorithms](algorithms.md) describes
-what each algorithm does, and names its source. When you choose, look at these columns:
+what each algorithm does, and names its source. There is one table per family; in each, the algorithms with the greatest
+precision come first. When you choose, look at these columns:
 
 - **Loss** (`precision`, `NCP`). Higher precision and lower NCP are better. On another table the order can differ: run
   `compare` on your own, as in [Choosing algorithm, k and l](how-to/choosing.md).

@@ -59,11 +59,12 @@ def names_line(title: str, names: Iterable[str]) -> str:
 def algorithm_table() -> str:
     """Return the table of docs/algorithms.md: the description of each algorithm, and its source."""
     rows = []
-    for members in by_family().values():
+    for family, members in by_family().items():
         for a in members:
             description = a.summary.replace("|", "\\|") + (" Reconstructed." if a.evidence in RECONSTRUCTED else "")
-            rows.append((f"`{a.name}`", description, bibliography.link_citations(a.source, "manual/bibliography.md")))
-    return function_page.table(("algorithm", "what it does", "source"), rows)
+            source = bibliography.link_citations(a.source, "manual/bibliography.md")
+            rows.append((family, f"`{a.name}`", description, source))
+    return function_page.table(("family", "algorithm", "what it does", "source"), rows)
 
 
 def site_navigation() -> str:
@@ -121,7 +122,7 @@ def sections() -> dict[Path, list[Section]]:
         ROOT / "mkdocs.yml": [
             Section("# Generated: the pages of functions.\n", "# End of the generated", site_navigation())
         ],
-        DOCS / "algorithms.md": [Section("## The algorithms\n\n", '\n\n"Reconstructed" means', algorithm_table())],
+        DOCS / "algorithms.md": [Section("alphabetical order.\n\n", '\n\n"Reconstructed" means', algorithm_table())],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,8 @@ from support.related import clinic
 
 import dbanon
 from dbanon import errors
-from dbanon.views import doctor
+from dbanon.cli.commands import next_command
+from dbanon.views import doctor, warnings as release_warnings
 
 CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 TABLES = ("safe", "safe_classes", "safe_metrics", "safe_visits")
@@ -95,6 +97,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::dbanon.UtilityWarning")
 @pytest.mark.all_cases
 @pytest.mark.parametrize("statement", OTHERS)
 def test_other_release_of_same_people_refused(con: Any, statement: str) -> None:
@@ -146,7 +149,10 @@ def test_related_release_has_single_version(con: Any) -> None:
     con.execute(create)
     rows = con.execute("FROM safe_visits").fetchall()
     for statement in ("REFRESH MATERIALIZED ANONYMIZED VIEW safe", "FROM certificate('safe')"):
-        with pytest.raises(Exception, match="safe is a release of several tables, which has one version"):
+        with pytest.raises(
+            Exception,
+            match=r"safe is a release of several tables, which has one.*DROP MATERIALIZED ANONYMIZED VIEW safe",
+        ):
             con.execute(statement).fetchall()
     with pytest.raises(dbanon.DbanonError, match="safe is a release of several tables"):
         dbanon.publish(con, "safe", "safe.csv")
@@ -167,15 +173,46 @@ def test_doctor_reports_modified_related_release(con: Any) -> None:
     con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
 
     def release_problems() -> list[str]:
-        return [p.problem for p in doctor.problems(con) if p.kind == "release"]
+        return [p.problem for p in doctor.problems(con) if p.kind == "related release"]
 
+    hint = (
+        ". Hint: it cannot be refreshed; to renew it, DROP MATERIALIZED ANONYMIZED VIEW safe, use forget_release once "
+        "no reader has it any more, and create it again"
+    )
     assert release_problems() == []
+    assert next_command.after_doctor(con, Path("a.duckdb"), ["patients", "visits"], []) == "dbanon releases a.duckdb"
+    labs = next_command.after_doctor(con, Path("a.duckdb"), ["patients", "labs"], [])
+    assert labs == "dbanon anonymize a.duckdb --table labs -k 10"
     con.execute("DELETE FROM safe_visits WHERE class_id = 1")
     assert release_problems() == [
-        "table safe_visits has other rows, another order or other columns than when it was created"
+        f"table safe_visits has other rows, another order or other columns than when it was created{hint}"
     ]
+    found = next(p for p in doctor.problems(con) if p.kind == "related release")
+    assert next_command.after_doctor(con, Path("clinic.duckdb"), [], [found]) == "dbanon shell clinic.duckdb"
     con.execute("DROP TABLE safe_visits")
-    assert release_problems() == ["table safe_visits is missing"]
+    assert release_problems() == [f"table safe_visits is missing{hint}"]
+
+
+def test_related_release_warns_of_dropped_rows(con: Any) -> None:
+    """Twelve of thirty people have visits; with k = 30 there is one class, which publishes none."""
+    con.execute("DELETE FROM visits WHERE patient_id % 5 > 1")
+    ((n_rows,),) = con.execute("SELECT count(*) FROM visits").fetchall()
+    expected = f"safe: {n_rows} of {n_rows} rows of visits are dropped.*; 1 of 1 classes publish none"
+    with pytest.warns(dbanon.UtilityWarning, match=expected):
+        dbanon.create_release(con, "safe", "kacpc", "patients", k=30, children="visits")
+    assert con.execute("FROM safe_visits").fetchall() == []
+
+
+@pytest.mark.parametrize(("published", "dropped"), [(90, 10), (50, 50), (0, 0)])
+def test_up_to_half_of_dropped_rows_causes_no_warning(published: int, dropped: int) -> None:
+    metrics = {"rows:visits": float(published), "rows_surplus:visits": float(dropped)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release_warnings.warn_of_dropped_rows("safe", "visits", 3, 1, metrics)
+    metrics["rows_surplus:visits"] += 1
+    if dropped == published:
+        with pytest.warns(dbanon.UtilityWarning, match=f"{dropped + 1} of {published + dropped + 1} rows of visits"):
+            release_warnings.warn_of_dropped_rows("safe", "visits", 3, 1, metrics)
 
 
 def test_related_release_refused_by_gate_leaves_no_tables(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,12 +229,14 @@ def test_related_table_without_published_rows_keeps_columns(con: Any) -> None:
         "DELETE FROM visits WHERE patient_id NOT IN (SELECT patient_id FROM visits GROUP BY ALL "
         "HAVING count(*) > 1 LIMIT 2)"
     )  # two people are no class
-    con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
+    with pytest.warns(dbanon.UtilityWarning, match="rows of visits are dropped"):
+        con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
     assert con.execute("FROM safe_visits").fetchall() == []
     types = [row[:2] for row in con.execute("DESCRIBE safe_visits").fetchall()]
     assert types == [row[:2] for row in con.execute("DESCRIBE FROM kacpc('visits', k=3, entity='patients')").fetchall()]
 
 
+@pytest.mark.filterwarnings("ignore::dbanon.UtilityWarning")
 def test_ledger_records_requested_model(con: Any) -> None:
     con.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")
     con.execute("UPDATE visits SET disease = ['Flu', 'HIV', 'TB', 'Cold'][1 + (hash(rowid) % 4)::INTEGER]")

@@ -22,9 +22,9 @@ def plot(found: Any) -> Drawing:
 
     Examples:
         >>> import pandas as pd
-        >>> from dbanon.api.compare import compare
-        >>> found = compare(pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]}), k=[2, 3], qi=["age"])
-        >>> [panel.get_title(loc="left") for panel in plot(found).figure.axes]
+        >>> import dbanon
+        >>> found = dbanon.compare(pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]}), k=[2, 3], qi=["age"])
+        >>> [panel.get_title(loc="left") for panel in dbanon.plot(found).figure.axes]
         ['precision', 'ncp', 'seconds of clustering']
     """
     rows = read_result_rows(found)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dbanon.ledger import related_releases
 from dbanon.policy.profiling import thresholds
 from dbanon.runtime import session
 from dbanon.source import catalog
@@ -54,7 +55,8 @@ def after_policy(con: Any, database: Path, tables: Iterable[str], n_problems: in
     """Return the command that follows `dbanon policy`.
 
     Problems are repaired in the shell, which takes their statements. Without a policy it is `init`; for a table without
-    a release `anonymize`; otherwise the refresh of the first release.
+    a release `anonymize`; otherwise the refresh of the first release. Tables of a release of related tables cannot be
+    released again: if there are no others, the next command is `releases`.
 
     Args:
         con: A connection to the database.
@@ -67,10 +69,13 @@ def after_policy(con: Any, database: Path, tables: Iterable[str], n_problems: in
     tables = list(tables)
     if not tables:
         return next_command("init", database)
-    releases = _releases_by_source(con)
-    unreleased = [table for table in tables if _folded_name(table) not in releases]
+    releases, related_sources = _releases_by_source(con), _related_sources(con)
+    unreleased = [table for table in tables if _folded_name(table) not in releases.keys() | related_sources]
     if not unreleased:
-        return next_command("refresh", database, releases[_folded_name(tables[0])], "--if-stale")
+        refreshable = [releases[name] for name in map(_folded_name, tables) if name in releases]
+        if not refreshable:
+            return next_command("releases", database)
+        return next_command("refresh", database, refreshable[0], "--if-stale")
     return next_command("anonymize", database, "--table", unreleased[0], "-k", str(thresholds.RARE_RECORDS))
 
 
@@ -85,6 +90,7 @@ def after_doctor(con: Any, database: Path, tables: Iterable[str], problems: Iter
             "policy": ("policy", database),
             "hierarchy": ("hierarchy", "check", database),
             "view": ("shell", database),
+            "related release": ("shell", database),
         }
         if problem.kind in command_words:
             return next_command(*command_words[problem.kind])
@@ -105,6 +111,14 @@ def _releases_by_source(con: Any) -> dict[str, str]:
         "FROM dbanon.release WHERE status = 'published' ORDER BY name ASC, schema_name ASC"
     ).fetchall()
     return {_folded_name(source): name for source, name in rows}
+
+
+def _related_sources(con: Any) -> set[str]:
+    """Return the names, as they are compared, of the tables of which a release of related tables is published."""
+    raw = session.plain_connection(con)
+    current_database = str(raw.execute("SELECT system.main.current_database()").fetchone()[0])
+    published = related_releases.entries(raw, current_database, "status = 'published'")
+    return {_folded_name(source) for release in published for source in release.tables.values()}
 
 
 def _folded_name(table: str) -> str:

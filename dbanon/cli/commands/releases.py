@@ -443,7 +443,7 @@ def _print_release(release: Any, as_json: bool) -> None:
         plural_form(release.classes, "class", "classes"),
     )
     sentence = f"{release.name} version {release.version}: {release.records} {records} in {release.classes} {classes}."
-    sentence += "" if release.is_new else " No version was created: nothing to publish has changed."
+    sentence += f" {release.unchanged_note}" if release.unchanged_note else ""
     fields: tuple[str, ...] = ("name", "version", "is_new", "records", "classes", "composition")
     if release.waiting is not None:
         fields += ("waiting",)

@@ -146,21 +146,25 @@ class Shell:
         return True
 
     def _statement(self, query: str) -> None:
-        """Run a statement, write its warnings once each, and then its result.
+        """Run a statement, write its warnings once each and its notes, and then its result.
 
         A statement without a result is confirmed if the output is a terminal.
         """
         with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
-            self._current.recorded.releases = []
+            recorded = self._current.recorded
+            recorded.releases, recorded.notes = [], []
             try:
                 self._worker.run(lambda: self.connection.execute(query))
             finally:
-                planned_releases, self._current.recorded.releases = self._current.recorded.releases, None
+                planned_releases, notes = recorded.releases, recorded.notes
+                recorded.releases = recorded.notes = None
         for warning in dict.fromkeys(str(w.message) for w in caught_warnings if issubclass(w.category, UserWarning)):
             self.errors.print(
                 Text("Warning: ", style="bold yellow").append(format_error(warning), style="not bold default")
             )
+        for note in notes:
+            self.errors.print(Text("Note: ", style="bold").append(format_error(note), style="not bold"))
         description = self.connection.description or []
         names = tuple(str(d[0]) for d in description)
         if self._gives_rows(query, names):

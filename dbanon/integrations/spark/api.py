@@ -66,8 +66,10 @@ def anonymize(
         ExecutorModuleMissingError: The executors' Python lacks a module.
         DbanonError: Whatever the table function raises.
 
-    Example:
+    Examples:
+        ```python
         `dbanon.spark.anonymize(df, k=10, qi=['age', 'zip'])`
+        ```
     """
     return frame_release(df, function, PolicySource(name, policy, hierarchies or {}), to, max_partition, parameters)
 

@@ -58,10 +58,14 @@ def install(engine: _EngineT) -> _EngineT:
     Raises:
         NotADuckDBConnectionError: The engine is not one of DuckDB.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import install
+
         engine = install(sqlalchemy.create_engine("duckdb:///hospital.duckdb"))
         with engine.connect() as connection:
             connection.execute(sqlalchemy.text("FROM best('patients', k := 10)"))
+        ```
     """
     target = getattr(engine, "sync_engine", engine)
     if not isinstance(target, Engine) or target.dialect.name != "duckdb":

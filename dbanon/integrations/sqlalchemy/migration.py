@@ -64,8 +64,10 @@ def include_object(connection: Connection) -> ObjectFilter:
     Returns:
         A function with Alembic's signature `(object, name, type_, reflected, compare_to)`.
 
-    Example:
+    Examples:
+        ```python
         context.configure(connection=connection, include_object=migration.include_object(connection))
+        ```
     """
     releases = _release_tables(connection)
 
@@ -120,8 +122,10 @@ class Definition:
         parameters: Parameters of the algorithm.
         policy: Role and settings of the columns of the source, by column.
 
-    Example:
+    Examples:
+        ```python
         Definition("safe_patients", source="patients", parameters={"k": 10})
+        ```
     """
 
     name: str
@@ -197,8 +201,10 @@ class CreateAnonymizedView(MigrateOperation):
             MissingArgumentError: Neither `query` nor `source` is given.
             ViewOverPolicyError: The source has no policy and reads a table with one.
 
-        Example:
+        Examples:
+            ```python
             op.create_anonymized_view("safe_patients", source="patients", parameters={"k": 10})
+            ```
         """
         definition = Definition(name, query, schema, source, source_schema, algorithm, parameters or {}, policy or {})
         operations.invoke(cls(definition))
@@ -239,8 +245,10 @@ class DropAnonymizedView(MigrateOperation):
             schema: Schema of the view.
             materialized: Whether the view is materialized.
 
-        Example:
+        Examples:
+            ```python
             op.drop_anonymized_view("safe_patients", materialized=True)
+            ```
         """
         operations.invoke(cls(Definition(name, None if materialized else "", schema)))
 

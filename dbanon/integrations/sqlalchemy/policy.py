@@ -31,10 +31,14 @@ class PolicyDiff:
         removed: Columns that only the policy had.
         without_role: Columns of declared tables without a role in the model. They are withheld, and are no difference.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import declare_models
+
         diff = declare_models(Base, engine, write=False)
         if diff:
             print(diff.added, diff.changed, diff.removed)
+        ```
     """
 
     added: tuple[str, ...] = ()
@@ -65,9 +69,13 @@ def declare_models(base: Any, engine: Engine, *, write: bool = True) -> PolicyDi
         UnknownTableError: A table was not created yet.
         ReadOnlyDatabaseError: The database is read-only and has no policy.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import declare_models
+
         Base.metadata.create_all(engine)
         declare_models(Base, engine)
+        ```
     """
     metadata = base if isinstance(base, MetaData) else base.metadata
     with engine.connect() as connection:
@@ -172,9 +180,13 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
     Raises:
         UnknownTableError: There is no such table.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import policy_from_reflection
+
         patients = sqlalchemy.Table("patients", sqlalchemy.MetaData(), autoload_with=engine)
         policy_from_reflection(engine, patients, set_info=True)
+        ```
     """
     with engine.connect() as connection:
         raw = raw_connection(connection)

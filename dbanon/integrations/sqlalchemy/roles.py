@@ -34,8 +34,12 @@ class Role:
         role: `quasi`, `sensitive`, `identifier`, `person`, `insensitive`, `pseudonym`, `mask` or `shift`.
         settings: Settings of the role: hierarchy, weight, levels, bounds, ...
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import role_of
+
         role_of(Patient.__table__.c.age).role  # 'quasi'
+        ```
     """
 
     role: str
@@ -81,8 +85,12 @@ def quasi(
     Raises:
         InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import quasi
+
         zip: Mapped[str] = mapped_column(info=quasi("zip5", weight=2))
+        ```
     """
     return _settings_info(
         "quasi",
@@ -110,8 +118,12 @@ def sensitive(hierarchy: str | None = None, *, missing_codes: Any = None) -> Col
     Raises:
         InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import sensitive
+
         diagnosis: Mapped[str] = mapped_column(info=sensitive())
+        ```
     """
     return _settings_info("sensitive", hierarchy=hierarchy, missing_codes=missing_codes)
 
@@ -128,8 +140,12 @@ def identifier(*, missing_codes: Any = None) -> ColumnInfo:
     Raises:
         InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import identifier
+
         name: Mapped[str] = mapped_column(info=identifier())
+        ```
     """
     return _settings_info("identifier", missing_codes=missing_codes)
 
@@ -146,8 +162,12 @@ def person(*, missing_codes: Any = None) -> ColumnInfo:
     Raises:
         InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import person
+
         patient_id: Mapped[int] = mapped_column(info=person())
+        ```
     """
     return _settings_info("person", missing_codes=missing_codes)
 
@@ -164,8 +184,12 @@ def insensitive(*, missing_codes: Any = None) -> ColumnInfo:
     Raises:
         InvalidArgumentError: A setting does not have the type that `dbanon.policy` accepts.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import insensitive
+
         ward: Mapped[str] = mapped_column(info=insensitive())
+        ```
     """
     return _settings_info("insensitive", missing_codes=missing_codes)
 
@@ -201,8 +225,12 @@ def pseudonym(
         InvalidTransformSettingError: A setting does not fit the others.
         UnreadableKeyReferenceError: `key` is no reference to a key.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import pseudonym
+
         patient_id: Mapped[int] = mapped_column(info=pseudonym(scope="trial", person=True))
+        ```
     """
     person_setting = "true" if person else None
     return _transform_info(
@@ -232,8 +260,12 @@ def mask(*, first: int = 0, last: int = 0, character: str = "*", missing_codes: 
     Raises:
         InvalidTransformSettingError: A setting does not fit.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import mask
+
         phone: Mapped[str] = mapped_column(info=mask(last=2))
+        ```
     """
     return _transform_info("mask", missing_codes, first=first, last=last, character=character)
 
@@ -254,8 +286,12 @@ def shift(days: int, *, key: str | None = None, scope: str | None = None, missin
         InvalidTransformSettingError: A setting does not fit the others.
         UnreadableKeyReferenceError: `key` is no reference to a key.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import shift
+
         admitted: Mapped[date] = mapped_column(info=shift(30))
+        ```
     """
     return _transform_info("shift", missing_codes, days=days, key=key, scope=scope)
 
@@ -284,8 +320,12 @@ def role_of(column: Column[Any]) -> Role | None:
     Raises:
         ConflictingRolesError: There are several roles, for example if a column overrides an Annotated type.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import role_of
+
         role_of(Patient.__table__.c.age)
+        ```
     """
     roles = [key for key in column.info if isinstance(key, Role)]
     if len(roles) > 1:

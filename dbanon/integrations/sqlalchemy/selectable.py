@@ -54,9 +54,13 @@ def anonymized(source: Any, algorithm: str = "best", /, **parameters: Any) -> Ta
             UnmappedTableError, PersonColumnNotSelectedError, RepeatedRecordsError, ConflictingRolesError or
             UndeclaredColumnError.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import anonymized
+
         safe = anonymized(Patient, k=10)
         session.execute(select(safe.c.age, safe.c.diagnosis))
+        ```
     """
     return validate_call("", source, algorithm, parameters).element()
 
@@ -75,8 +79,12 @@ def classes(source: Any, algorithm: str = "best", /, **parameters: Any) -> Table
     Raises:
         DbanonError: As for `anonymized`.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import classes
+
         session.execute(select(classes(Patient, k=10)))
+        ```
     """
     return validate_call("_classes", source, algorithm, parameters).element()
 
@@ -95,8 +103,12 @@ def metrics(source: Any, algorithm: str = "best", /, **parameters: Any) -> Table
     Raises:
         DbanonError: As for `anonymized`.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import metrics
+
         session.execute(select(metrics(Patient, k=10)))
+        ```
     """
     return validate_call("_metrics", source, algorithm, parameters).element()
 

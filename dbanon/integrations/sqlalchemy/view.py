@@ -50,8 +50,10 @@ class Status:
         problem: Why the source cannot be compared, if so.
         definition_changed: Whether the class defines another call than the released one; `refresh` releases that.
 
-    Example:
+    Examples:
+        ```python
         SafePatient.status(session).definition_changed
+        ```
     """
 
     version: int | None
@@ -113,12 +115,16 @@ class AnonymizedView:
     Raises:
         UnmappableViewError: The class has no declarative base, no `__source__`, or a source that is not one table.
 
-    Example:
+    Examples:
+        ```python
+        from dbanon.sqlalchemy import AnonymizedView
+
         class SafePatient(AnonymizedView, Base):
             __source__ = Patient
             __algorithm__ = "mondrian"
             __k__ = 10
             __parameters__ = {"l": 2}
+        ```
     """
 
     if TYPE_CHECKING:
@@ -171,9 +177,11 @@ class AnonymizedView:
             OpenTransactionError: The session is in a transaction.
             DbanonError: As for `dbanon.refresh_release`.
 
-        Example:
+        Examples:
+            ```python
             session.commit()
             SafePatient.refresh(session)
+            ```
         """
         view = _materialized_view(cls)
         with _session_connection(cls, session) as connection:
@@ -214,8 +222,10 @@ class AnonymizedView:
         Raises:
             UnmappableViewError: The class is not materialized.
 
-        Example:
+        Examples:
+            ```python
             SafePatient.status(session).status
+            ```
         """
         view = _materialized_view(cls)
         with _session_connection(cls, session) as connection:

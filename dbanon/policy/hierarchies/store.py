@@ -30,6 +30,13 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
         UnreadableFileError, RemoteFileError: The file cannot be read.
         UnknownHierarchyError: The package has no such hierarchy.
         ReadOnlyDatabaseError: The database cannot be written.
+
+    Examples:
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> dbanon.load_hierarchy(con, "wards", [["GP", "outpatient", "*"], ["Surgery", "inpatient", "*"]])
+        >>> con.sql("SELECT DISTINCT name FROM dbanon.hierarchy").fetchall()
+        [('wards',)]
     """
     hierarchy: storage.InlineHierarchy | None
     if rows is None:
@@ -66,6 +73,17 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
         UnknownHierarchyError: No such hierarchy is stored.
         TargetNotLocalError, WriteFailedError: The file cannot be written.
         TargetInUseError: The connection reads from the file.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> import dbanon
+        >>> con = dbanon.connect()
+        >>> dbanon.load_hierarchy(con, "wards", [["GP", "outpatient", "*"], ["Surgery", "inpatient", "*"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "wards.csv")
+        ...     dbanon.save_hierarchy(con, "wards", file)
+        ...     file.read_text().splitlines()
+        ['GP;outpatient;*', 'Surgery;inpatient;*']
     """
     target = output_files.local_target("save_hierarchy", path)
     output_files.check_not_source("save_hierarchy", [target], output_files.source_files(connection))

@@ -49,16 +49,22 @@ _TIME_UNITS = {
 """Units of time with a pattern of how they are written, and how many there are in a year."""
 
 
-def _unit_format(description: str, pattern: str, sign: str) -> TextFormat:
+_CODE_LETTERS = {"g": "g", "hours": "h"}
+"""Units that are written with one letter, with which codes may also end."""
+
+
+def _unit_format(description: str, pattern: str, sign: str, letter: str | None = None) -> TextFormat:
     """Return the format of numbers with a unit or a currency.
 
     Args:
         description: Completes "numbers with".
         pattern: The regular expression of the texts, in lower case.
         sign: What every text contains in lower case, which is compared first, because it costs less than a pattern.
+        letter: The letter that may be the unit, or the end of a code; None if there is none.
     """
+    hint = "" if letter is None else f"keep the text if {letter} is part of a code, such as a room number"
     is_readable = f"(contains(lower({_TEXT}), {text(sign)}) AND regexp_full_match(lower({_TEXT}), {text(pattern)}))"
-    return TextFormat("DOUBLE", f"numbers with {description}", is_readable, _VALUE)
+    return TextFormat("DOUBLE", f"numbers with {description}", is_readable, _VALUE, hint=hint)
 
 
 def _currency_format(currency: str) -> TextFormat:
@@ -83,7 +89,8 @@ def _age_format() -> TextFormat:
         f"(regexp_matches({_TEXT}, '^[0-9]') AND regexp_full_match(lower({_TEXT}), {text(pattern)}))",
         f"{_VALUE} / CASE {cases} ELSE 1 END",
         hint="numbers without a unit are read as years",
-        sign=f"regexp_matches({_TEXT}, '[a-zA-Z]')",
+        # A column of only 12 and 101d may have numbers of flats: a year or a written unit shows that it has ages.
+        sign=f"regexp_matches(lower({_TEXT}), '[0-9] ?(y|[a-z][a-z])')",
     )
 
 
@@ -104,7 +111,12 @@ def _open_end_format() -> TextFormat:
 QUANTITY_FORMATS = (
     *map(_currency_format, _CURRENCIES),
     *(
-        _unit_format(f"the unit {unit}", rf"[+-]?{_NUMBER} ?({pattern})( old)?", unit.lower()[:1])
+        _unit_format(
+            f"the unit {unit}",
+            rf"[+-]?{_NUMBER} ?({pattern})( old)?",
+            unit.lower()[:1],
+            letter=_CODE_LETTERS.get(unit),
+        )
         for unit, pattern in _UNITS.items()
     ),
     _open_end_format(),

@@ -94,8 +94,12 @@ def report(
         WriteFailedError: The system refuses to write the file.
         MissingExtraError: The packages for reports are not installed.
 
-    Example:
-        report(con, "safe", "safe.html", overwrite=True)
+    Examples:
+        ```python
+        import dbanon
+
+        dbanon.report(con, "safe", "safe.html", overwrite=True)
+        ```
     """
     if not hasattr(connection, "execute"):
         accepts = (

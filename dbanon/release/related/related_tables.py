@@ -30,22 +30,13 @@ _SHARED_PARAMETERS = {
 _PERSON_PARAMETERS = ("l", "diversity")
 """Parameters of the only privacy model that counts persons over several tables."""
 
-_UNSUPPORTED_ABILITIES = (Exclusion, NoiseRelease, Suppression)
-"""Algorithms with one of these abilities publish more than the span of a cluster.
-
-So do those with Widening if the options ask for it.
-"""
-
 _MODELS_REASON = (
     "it is for one sensitive value per person, and there are several rows",
-    "l (of the form distinct), which counts people: at most 1/l of a class have the same value",
+    "use l (of the form distinct), which counts people: at most 1/l of a class have the same value",
 )
 
-_ALGORITHM_REASON = (
-    "it suppresses records or publishes wider ranges than their values",
-    "kacpc, mondrian and best do neither",
-)
-"""Why a feature is supported for single tables only, and what to do."""
+_ALGORITHM_HINT = "use kacpc, mondrian or best"
+"""What to do if an algorithm is supported for single tables only."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +150,11 @@ def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
     Raises:
         NotSupportedForRelatedTablesError: There is such a parameter, or the algorithm is unsuitable.
     """
+    reason = _unsuitable_reason(call, algorithm)
+    if reason is not None:
+        raise errors.NotSupportedForRelatedTablesError(
+            call.function.name, f"the algorithm {algorithm.name}", reason, _ALGORITHM_HINT
+        )
     algorithm_parameters = {p.name for p in algorithm.own} | {"algorithm"}
     model_parameters = {p.name for p in registry.parameters()} | {"multi_sensitive"}
     for parameter in call.function.parameters:
@@ -173,16 +169,27 @@ def _refuse_unsupported(call: Call, algorithm: algorithms.Algorithm) -> None:
             raise errors.NotSupportedForRelatedTablesError(
                 call.function.name, name, *(_MODELS_REASON if name in model_parameters else POLICY_REASON)
             )
+    for model in registry.models():
+        name = model.parameters[0].name
+        if any(p.name == name and p.default is not None for p in call.function.parameters):
+            subject = f"the algorithm {algorithm.name}, which asks for {name} by default,"
+            raise errors.NotSupportedForRelatedTablesError(
+                call.function.name, subject, _MODELS_REASON[0], f"{_ALGORITHM_HINT}, with l"
+            )
+
+
+def _unsuitable_reason(call: Call, algorithm: algorithms.Algorithm) -> str | None:
+    """Return why an algorithm is for one table only, as a clause; None if it is not, or if a default model is why."""
+    if algorithm.ability(Suppression) is not None:
+        return "it may suppress records"
     widening = algorithm.ability(Widening)
-    widens = widening is not None and widening.is_wanted({p.name: call.options[p.name] for p in algorithm.own})
-    if (
-        any(algorithm.ability(kind) is not None for kind in _UNSUPPORTED_ABILITIES)
-        or widens
-        or algorithm.looks_up is not None
-    ):
-        raise errors.NotSupportedForRelatedTablesError(
-            call.function.name, f"the algorithm {algorithm.name}", *_ALGORITHM_REASON
-        )
+    if widening is not None and widening.is_wanted({p.name: call.options[p.name] for p in algorithm.own}):
+        return "it publishes some classes with wider ranges than those of their records"
+    if algorithm.ability(Exclusion) is not None:
+        return "it may suppress records"
+    if algorithm.ability(NoiseRelease) is not None:
+        return "it can add noise"
+    return None if algorithm.looks_up is None else "it looks up the hierarchy of a sensitive column"
 
 
 def _table_spec(call: Call, table: str, algorithm: algorithms.Algorithm) -> ReleaseSpec:
@@ -191,18 +198,14 @@ def _table_spec(call: Call, table: str, algorithm: algorithms.Algorithm) -> Rele
     `table` is the name of the table in the call.
 
     Raises:
-        NotSupportedForRelatedTablesError: The algorithm requests a privacy model by default.
+        DbanonError: See `resolve_base_spec`.
     """
     table_call = replace(call, positional={**call.positional, "tbl": table})
     defaults = {p.name: p.default for p in call.function.parameters if p.name in _PERSON_PARAMETERS}
     options = Options({**call.options, **defaults})
-    spec = resolve.resolve_base_spec(
+    return resolve.resolve_base_spec(
         table_call, options, algorithm.name, str(call.function.kind), is_single_table=False
     )
-    if spec.model_requirements:
-        subject = f"the algorithm {algorithm.name}, which asks for {spec.model_requirements[0].parameter} by default,"
-        raise errors.NotSupportedForRelatedTablesError(call.function.name, subject, *_MODELS_REASON)
-    return spec
 
 
 def _related_table(call: Call, spec: ReleaseSpec, key: tuple[str, ...], i: int) -> RelatedTable:

@@ -129,11 +129,14 @@
 -- One row per guess of the result.
 guesses AS MATERIALIZED (
     {% for s in sensitive %}
+    {# Why actual_accuracy is NULL. #}
+    {% set unknown_reason = sql("'no one in the source fits only classes with this guess'" if s.is_known
+        else "'the source does not have this column'") %}
     SELECT
         {{ s.i }} AS number, {{ s.label }} AS attribute, g.class_id, g.records::BIGINT AS records, g.guess,
         g.confidence, g.baseline_confidence,
         t.hits / nullif(t.people, 0) AS actual_accuracy, t.people AS n_tried, coalesce(t.identities, []) AS identities,
-        g.note
+        nullif(concat_ws('; ', g.note, CASE WHEN t.people IS NULL THEN {{ unknown_reason }} END), '') AS note
     FROM {{ 'guesses'|of(s) }} AS g
     LEFT JOIN {{ 'outcomes'|of(s) }} AS t ON t.class_id = g.class_id AND t.guess = g.guess
     {% if not loop.last %}UNION ALL{% endif %}

@@ -304,7 +304,8 @@ totals AS MATERIALIZED (
             'Share of the people whose value is guessed right: by the release, by the most frequent value, '
             || 'by the raw data.'),
         (2, 'asked', n_guessed, n_guessed, n_guessed, 'People whose value was guessed.'),
-        (3, 'learned', n_learned, n_learned, n_learned_raw, 'Records that were learned from.')
+        (3, 'learned', n_learned, n_learned, n_learned_raw,
+            'Records that were learned from; a few can be of people who are guessed, if these fit several classes.')
     ) AS v (place, name, value, majority_baseline, raw_baseline, description)
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}

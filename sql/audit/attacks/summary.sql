@@ -44,7 +44,7 @@ gains AS (
         (4, 'baseline_confidence', coalesce(a.baseline_confidence, 0),
             'Average confidence of the attacker without the release.'),
         (5, 'actual_accuracy', a.actual_accuracy,
-            'Share of the guesses that are right according to the source; NULL if the source does not show it.')
+            'Share of right guesses, as far as the source shows whom they are about; NULL if it shows it for none.')
     ) AS v (place, name, value, description)
 )
 SELECT s.name, s.attribute, s.value, s.majority_baseline, s.raw_baseline, s.description

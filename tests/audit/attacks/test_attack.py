@@ -97,7 +97,21 @@ def test_person_fitting_two_classes_is_not_named(clinic: Any) -> None:
     clinic.execute("UPDATE safe SET age = '[11, 29]' WHERE age = '[20, 29]'")
     (row,) = attack(clinic, "homogeneity")
     assert row["people"] == ["0"]
-    assert (row["records"], row["actual_accuracy"]) == (2, 1)
+    assert (row["records"], row["actual_accuracy"], row["note"]) == (2, 1, None)
+
+
+def test_unknown_accuracy_states_its_reason(clinic: Any) -> None:
+    """Everyone of the class of HIV fits a class of two diseases, too; later the source has no diseases."""
+    create_people_and_release(clinic, [*block(10, "F", "HIV", "HIV"), *block(20, "F", "Flu", "HIV")])
+    clinic.execute("UPDATE safe SET age = '[10, 29]' WHERE age = '[20, 29]'")
+    (row,) = attack(clinic, "homogeneity")
+    assert (row["people"], row["actual_accuracy"]) == ([], None)
+    assert row["note"] == "no one in the source fits only classes with this guess"
+    rows = attack(clinic, "background", extra_arguments="threshold=0.5")
+    assert all((r["actual_accuracy"] is None) == ("no one in the source" in (r["note"] or "")) for r in rows)
+    clinic.execute("ALTER TABLE people DROP COLUMN disease")
+    (row,) = attack(clinic, "homogeneity")
+    assert (row["actual_accuracy"], row["note"]) == (None, "the source does not have this column")
 
 
 @pytest.mark.not_everyday

@@ -235,6 +235,27 @@ PACKAGE = Path(dbanon.__file__).parent
 SHOWING = [p for p in sorted(PACKAGE.rglob("*.py")) if re.search(r"\n {4,}>>> ", p.read_text(encoding="utf-8"))]
 
 
+IMPORTED = re.compile(r"^\s*(?:>>> |\.\.\. )?(?:from|import) (dbanon[\w.]*)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", ["", ".sqlalchemy"])
+def test_public_docstring_examples_import_public_modules(module: str) -> None:
+    if module:
+        pytest.importorskip("sqlalchemy")
+    public = importlib.import_module(f"dbanon{module}")
+    shown = {name: _example(getattr(public, name)) for name in public.__all__}
+    imports = {name: set(IMPORTED.findall(example)) for name, example in shown.items() if example}
+    assert len(imports) > 15
+    assert {n: i for n, i in imports.items() if not i <= {"dbanon", "dbanon.sqlalchemy"}} == {}
+    uses = {n: re.findall(rf"(?<![\w.]){n}\(", example) for n, example in shown.items() if not module}
+    assert {n: u for n, u in uses.items() if u} == {}, "an example calls the name without dbanon."
+
+
+def _example(value: Any) -> str:
+    """Return the section Examples of a docstring; empty if there is none."""
+    return (value.__doc__ or "").partition("Examples:\n")[2]
+
+
 @pytest.mark.all_cases
 @pytest.mark.parametrize("path", SHOWING, ids=lambda path: path.stem)
 def test_docstring_examples_pass_doctest(path: Path) -> None:

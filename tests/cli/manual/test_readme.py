@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,11 @@ def test_ten_readme_statements_turn_csv_into_release_file(
 
     monkeypatch.chdir(tmp_path)
     with duckdb.connect(str(small_database), read_only=True) as con:
-        con.execute("COPY patients TO 'patients.csv'")
+        con.execute("COPY patients TO 'visits.csv'")
     statements, command = blocks("")
     given_statements = documents.statements(statements)
     assert len(given_statements) == 10
-    with dbanon.connect("visits.duckdb") as con:
+    with dbanon.connect("clinic.duckdb") as con:
         results = [con.execute(s).fetchall() for s in given_statements]
         assert results[4] == []
         assert len(results[5]) == 10
@@ -84,6 +85,23 @@ def test_ten_readme_statements_turn_csv_into_release_file(
     result = CliRunner().invoke(main, command.split()[1:])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "safe_visits.parquet").exists()
+
+
+def test_readme_commands_turn_demo_into_release_file(
+    small_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from dbanon.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(small_database, tmp_path / "dbanon_demo.duckdb")
+    lines = [line for block in blocks("text") for line in block.splitlines()]
+    assert [line.split()[1] for line in lines] == ["shell", "init", "anonymize", "publish"]
+    for line in lines:
+        result = CliRunner().invoke(main, shlex.split(line)[1:], input="\n" * 100)
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "visits_safe.csv").exists()
 
 
 def test_ten_readme_statements_run_in_shell(
@@ -95,8 +113,8 @@ def test_ten_readme_statements_run_in_shell(
 
     monkeypatch.chdir(tmp_path)
     with duckdb.connect(str(small_database), read_only=True) as con:
-        con.execute("COPY patients TO 'patients.csv'")
-    result = CliRunner().invoke(main, ["shell", "visits.duckdb"], input=blocks("")[0])
+        con.execute("COPY patients TO 'visits.csv'")
+    result = CliRunner().invoke(main, ["shell", "clinic.duckdb"], input=blocks("")[0])
     assert result.exit_code == 0, result.output
     assert "kind,predicates,queries" in result.output
 

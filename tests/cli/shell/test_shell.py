@@ -446,6 +446,20 @@ def test_shell_error_has_message_without_traceback(shell: Any) -> None:
     assert shell.run("SELECT 1")
 
 
+@pytest.mark.not_everyday
+def test_refresh_of_unchanged_source_prints_note_beside_result(shell: Any) -> None:
+    assert shell.run("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=4)")
+    assert error_output(shell) == ""
+    shell_output(shell)
+    assert shell.run("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+    assert shell_output(shell) == "name,version,records,classes\nsafe,1,8,2\n"
+    assert error_output(shell) == (
+        "Note: safe: No version was created: nothing to publish has changed since version 1, which stays.\n"
+    )
+    assert shell.run("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (if_stale = false)")
+    assert "Note" not in error_output(shell)
+
+
 def test_script_ends_at_first_error(shell: Any) -> None:
     assert not shell.script(["SELECT 1 AS a; SELECT nope; SELECT 2 AS b;"])
     assert shell_output(shell) == "a\n1\n"

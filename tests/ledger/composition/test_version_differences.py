@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import random
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -240,6 +241,18 @@ def test_version_meets_model_of_first_for_its_people(con: Any) -> None:
 
 
 # --- erasure -------------------------------------------------------------------------------------------------
+
+
+def test_erasure_that_withholds_nothing_warns_only_of_erased_class(con: Any) -> None:
+    patients(con, 15)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dbanon.refresh_release(con, "safe", erase=True).records == 15
+    con.execute("DELETE FROM patients WHERE pid < 5")
+    with pytest.warns(dbanon.DisclosureWarning, match="^safe: no records are withheld, but earlier versions") as caught:
+        assert dbanon.refresh_release(con, "safe", erase=True).records == 10
+    assert len(caught) == 1
 
 
 @pytest.mark.not_everyday

@@ -15,6 +15,12 @@ REPAIRS: dict[str, tuple[list[str], str, list[object]]] = {
     "less": (["< 18", "45", "≥ 90"], "whole numbers with an open end", [17, 45, 90]),
     "ages": (["3 months", "2 years", "45"], "ages or durations with units, in years", [0.25, 2, 45]),
     "ages old": (["6 mos", "45 y/o", "73 days"], "ages or durations with units, in years", [0.2, 0.5, 45]),
+    "ages by letter": (["73d", "1.2y", "45"], "ages or durations with units, in years", [0.2, 1.2, 45]),
+    "hours": (
+        ["101h", "24 h", "1h"],
+        "numbers with the unit hours; keep the text if h is part",
+        [1, 24, 101],
+    ),
     "months": (["3 months", "12 months", "1 month"], "numbers with the unit months", [1, 3, 12]),
     "dollars": (["$1000.50", "$1,250", "$3"], "numbers with the currency $", [3, 1000.5, 1250]),
     "euros": (["10,50 €", "3 €", "-4,5€"], "numbers with the currency €", [-4.5, 3, 10.5]),
@@ -57,7 +63,7 @@ def test_spreadsheet_texts_repaired_in_zip_codes_and_odd_names(con: Any) -> None
     "texts",
     [
         ["150 cm", "2 kg", "3 cm"], ["a+", "b+", "<c"], ["'t Hof", "Hof", "x"], ["E11.9", "90.1", "A"], ["5 m", "3 x"],
-        ["1-2", "3-4", ">5"], ["12 $ 5", "$", "%"],
+        ["1-2", "3-4", ">5"], ["12 $ 5", "$", "%"], ["101d", "102d", "7d"], ["12", "14", "14d"], ["3m", "4w", "5d"],
     ],
 )  # fmt: skip
 def test_other_texts_are_no_quantities(con: Any, texts: list[str]) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import duckdb
 import pytest
+from support import documents
 
 import dbanon
+from dbanon import algorithms
+from dbanon.algorithms.base.registry import Exclusion, NoiseRelease, Suppression
+from dbanon.privacy_models import registry
 
 BY_ID = "key := 'id'"
 
@@ -127,6 +132,50 @@ def test_invalid_related_call_error_contains_no_cell(related_con: Any, call: str
     assert "secret" not in str(caught.value)
     assert "4711" not in str(caught.value)
     assert "release gate" not in str(caught.value)
+
+
+REASONS = {
+    "suppress": "it may suppress records",
+    "noise": "it can add noise",
+    "wider": "it publishes some classes with wider ranges",
+    "default": "which asks for [lt] by default, is for one table only: it is for one sensitive value",
+    "hierarchy": "it looks up the hierarchy of a sensitive column",
+}
+"""The reason in the error, by a word of the reason on the page."""
+
+
+def listed_reasons() -> dict[str, str]:
+    """Return the algorithms that the page lists as unsuitable, each with the clause that says why."""
+    page = " ".join((documents.ROOT / "docs" / "related-tables.md").read_text("utf-8").split())
+    text = page.partition("You can use every algorithm except these:")[2].partition(" `bhaladhare`")[0]
+    return {
+        name: clause
+        for item in text.split(" - ")[1:]
+        for names, _, clause in [item.partition(", which ")]
+        for name in re.findall(r"`(\w+)`", names)
+    }
+
+
+@pytest.mark.parametrize("algorithm", listed_reasons())
+def test_unsuitable_algorithm_is_refused_with_reason_of_page(related_con: Any, algorithm: str) -> None:
+    (word,) = [word for word in REASONS if word in listed_reasons()[algorithm]]
+    for call in (f"'v', k := 3, entity := 'p', {BY_ID}", f"'bare', k := 3, entity := 'homely', {BY_ID}"):
+        with pytest.raises(duckdb.Error, match=f"{algorithm}.* is for one table only: ") as caught:
+            related_con.execute(f"FROM {algorithm}({call})").fetchall()
+        assert re.search(REASONS[word], str(caught.value))
+
+
+def test_page_lists_every_unsuitable_algorithm() -> None:
+    """Those that suppress, add noise, widen, look up hierarchies or have a default model; by their declarations."""
+    models = {p.name for p in registry.parameters()}
+    unsuitable = {
+        a.name
+        for a in algorithms.algorithms()
+        if any(a.ability(kind) for kind in (Exclusion, NoiseRelease, Suppression))
+        or a.looks_up is not None
+        or any(p.name in models and p.default is not None for p in a.parameters)
+    }
+    assert set(listed_reasons()) == unsuitable
 
 
 def test_sqlalchemy_elements_refuse_several_tables() -> None:
