@@ -332,7 +332,7 @@ _FAULTS = {
     ),
     "a changed file passes the verification": Fault(
         "dbanon/publishing/verify.py",
-        "elif _file_hash(file) != expected:",
+        "elif file_hash(file) != expected:",
         "elif not expected:",
         ("tests/runtime/test_drafts.py",),
     ),
