@@ -20,7 +20,7 @@ from dbanon.audit.parameters import (
 )
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
-from dbanon.source.column_types import person_value
+from dbanon.source.column_types import has_equal_texts, person_value
 from dbanon.sqltext.column_labels import column_reference, derived_reference
 from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.names import fold_case
@@ -122,21 +122,18 @@ def risk_sql(call: Call, *, groups: tuple[str, ...]) -> Sql:
 
 
 def _unchanged_values(context: AuditContext) -> dict[str, object]:
-    """Return the template values of the columns that are published unchanged."""
-    return {
-        "unchanged": [
-            {
-                "column": derived_reference("unchanged", name),
-                "value": anonymity.comparable_value(name, context.release.columns[name]),
-            }
-            for name in context.passthrough
-            if name not in context.sensitive
-        ],
-        "unchanged_columns": [
-            column_reference(name) if name in context.sensitive else derived_reference("unchanged", name)
-            for name in context.passthrough
-        ],
-    }
+    """Return the template values of the columns that are published unchanged, by what readers see of them."""
+    unchanged, columns = [], []
+    for name in context.passthrough:
+        type_ = context.release.columns[name]
+        if name in context.sensitive and has_equal_texts(type_):
+            columns.append(column_reference(name))
+            continue
+        text_value = Sql(f"{identifier(name)}::VARCHAR COLLATE POSIX")
+        value = anonymity.comparable_value(name, type_) if has_equal_texts(type_) else text_value
+        columns.append(derived_reference("unchanged", name))
+        unchanged.append({"column": columns[-1], "value": value})
+    return {"unchanged": unchanged, "unchanged_columns": columns}
 
 
 def _check_values(function: str, context: AuditContext, population: Source | None) -> dict[str, object]:

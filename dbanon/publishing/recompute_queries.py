@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.release.spec.published_columns import class_column_kinds
+from dbanon.source.column_types import has_equal_texts
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
 
@@ -272,8 +273,7 @@ class RecomputeQueries:
         if self.columns.persons is not None:
             return None
         columns = (*self.columns.quasi, *self.columns.unchanged)
-        cells = join_sql(f"{bytewise_column(*c)} AS {identifier(c[0])}" for c in columns)
-        return Sql(f"(SELECT {cells}, count(*) AS {self._group_size} FROM {self.locations.release} GROUP BY ALL)")
+        return Sql(f"({distinct_rows(columns, self.locations.release, self._group_size)})")
 
     @property
     def _group_size(self) -> Sql:
@@ -321,14 +321,14 @@ class RecomputeQueries:
         return Sql(f"({class_sizes})")
 
     def _equal_records_metric(self, columns: Columns, expression: str) -> Sql | None:
-        """Return the SQL of an expression over `size`, the numbers of records with equal values in the given columns.
+        """Return the SQL of an expression over `size`, the numbers of records that look the same in the given columns.
 
         Returns None if persons are counted, who are not published, or if no column is published unchanged.
         """
         if self.columns.persons is not None or not self.columns.unchanged:
             return None
-        values = join_sql(bytewise_column(*c) for c in columns)
-        return Sql(f"SELECT {expression} FROM (SELECT {self._count} AS size FROM {self._rows} GROUP BY {values})")
+        values = f"SELECT {self._count} AS size FROM {self._rows} GROUP BY {shown_values(columns)}"
+        return Sql(f"SELECT {expression} FROM ({values})")
 
     def _classes_metric(self, expression: str) -> Sql | None:
         """Return the SQL of an expression over the table of classes, without its rows about suppressed records.
@@ -423,6 +423,27 @@ class RecomputeQueries:
 def group_size_column(columns: Collection[str]) -> Sql:
     """Return a name for the number of records in a group, quoted, that none of `columns` has."""
     return identifier("records".ljust(1 + max(map(len, columns)), "_"))
+
+
+def distinct_rows(columns: Columns, relation: Sql, size: Sql) -> Sql:
+    """Return a SQL query of the distinct rows of a relation, as readers see them, and how many there are of each.
+
+    Args:
+        columns: Names and types of the columns.
+        relation: The relation.
+        size: The quoted name of the column with the number of rows.
+    """
+    cells = join_sql(f"{bytewise_column(*c)} AS {identifier(c[0])}" for c in columns)
+    return Sql(f"SELECT {cells}, count(*) AS {size} FROM {relation} GROUP BY {shown_values(columns)}")
+
+
+def shown_values(columns: Columns) -> Sql:
+    """Return SQL of columns, separated by commas, by which values are equal only if readers see the same.
+
+    Where equal values of a type can have different texts (0.0 and -0.0), the text is added.
+    """
+    texts = (Sql(f"{identifier(name)}::VARCHAR") for name, type_ in columns if not has_equal_texts(type_))
+    return join_sql([*(bytewise_column(*c) for c in columns), *texts])
 
 
 def bytewise_column(name: str, type_: str) -> Sql:

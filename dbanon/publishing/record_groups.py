@@ -8,9 +8,9 @@ from collections.abc import Collection
 from typing import Any
 
 from dbanon.ledger.releases import LedgerEntry
-from dbanon.publishing.recompute_queries import bytewise_column, group_size_column
+from dbanon.publishing.recompute_queries import distinct_rows, group_size_column
 from dbanon.source import catalog
-from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified
+from dbanon.sqltext.quote import Sql, qualified
 
 _NAME = "record_groups"
 
@@ -24,9 +24,8 @@ def store(cursor: Any, entry: LedgerEntry) -> Sql | None:
         return None
     columns = catalog.columns_of(cursor, (entry.database, entry.schema, entry.name))
     table = _table(entry)
-    cells = join_sql(f"{bytewise_column(*c)} AS {identifier(c[0])}" for c in columns.items())
-    size = group_size_column(columns)
-    cursor.execute(f"CREATE TABLE {table} AS SELECT {cells}, count(*) AS {size} FROM {entry.table()} GROUP BY ALL")
+    rows = distinct_rows([*columns.items()], entry.table(), group_size_column(columns))
+    cursor.execute(f"CREATE TABLE {table} AS {rows}")
     return table
 
 

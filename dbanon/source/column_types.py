@@ -21,6 +21,19 @@ _FAMILIES = dict.fromkeys(INTEGERS, "integer") | {
 }
 _CATEGORIES = re.compile(r"^(VARCHAR|BOOLEAN|UUID|ENUM\(.*)$", re.DOTALL)
 
+_HAS_EQUAL_TEXTS = re.compile(
+    r"^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*|VARCHAR|BOOLEAN|DATE|TIMESTAMP|UUID|ENUM\(.*)$"
+)
+
+
+def has_equal_texts(type_: str) -> bool:
+    """Return whether equal values of a DuckDB type have equal texts.
+
+    True for integers, DECIMAL, VARCHAR, BOOLEAN, DATE, TIMESTAMP, UUID and ENUM. False for all other types: 0.0 and
+    -0.0 are equal with different texts, and so are a month and 30 days.
+    """
+    return _HAS_EQUAL_TEXTS.match(type_) is not None
+
 
 def is_category(type_: str) -> bool:
     """Return whether a DuckDB type is VARCHAR, BOOLEAN, UUID or ENUM, whose values are distinguished by their text."""

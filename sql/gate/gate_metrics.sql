@@ -82,7 +82,7 @@ stated_check AS MATERIALIZED (
             POSITIONAL JOIN (SELECT count(DISTINCT person) AS persons FROM {{ records() }})
             {% elif plain and not noise %}
             {% set columns %}{% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}\
-                {% endfor %}{% endset %}
+                {% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}{% endset %}
             POSITIONAL JOIN (SELECT min(size) AS k_full_record FROM (SELECT sum(len({{ copies }})) AS size \
                 FROM published_rows GROUP BY {{ class_id }}, {{ columns }}))
             POSITIONAL JOIN (SELECT count(*) AS unique_by_unchanged_columns FROM (SELECT sum(len({{ copies }})) \

@@ -4,11 +4,9 @@ import re
 from dataclasses import dataclass, field
 
 from dbanon.release.plan.named_column import HashedColumn
+from dbanon.source.column_types import has_equal_texts
 from dbanon.sqltext.quote import Sql, identifier
 
-_TEXT_IS_VALUE = re.compile(
-    r"^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*|VARCHAR|BOOLEAN|DATE|TIMESTAMP|UUID|ENUM\(.*)$"
-)
 _ARRAY_SIZE = re.compile(r"""("(?:[^"]|"")*"|'(?:[^']|'')*')|\[\d+\]""")
 _TAGGED_TYPE = re.compile(r"\b(UNION\(|VARIANT\b)")
 """Types with unequal values of the same text."""
@@ -68,12 +66,8 @@ class PassthroughColumn(UnchangedColumn):
 
     @property
     def text_is_value(self) -> bool:
-        """Whether equal values of the column's type have equal texts.
-
-        True for integers, DECIMAL, VARCHAR, BOOLEAN, DATE, TIMESTAMP, UUID and ENUM. False for all other types: 0.0 and
-        -0.0 are equal with different texts, and so are a month and 30 days.
-        """
-        return bool(_TEXT_IS_VALUE.match(self.type))
+        """Whether equal values of the column's type have equal texts; see `has_equal_texts`."""
+        return has_equal_texts(self.type)
 
     def metric_column(self, metric: str) -> Sql:
         """Return the quoted name of this column's value of a metric, such as `"n_rare_values:disease"`."""

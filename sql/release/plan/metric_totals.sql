@@ -1,5 +1,5 @@
 {#- One row per metric; each metric is a file in release/metrics/. -#}
-{%- from 'shared/record_assignment.sql' import records with context -%}
+{%- from 'shared/record_assignment.sql' import records, shown_values with context -%}
 {% set people = sql('persons') if person else sql('size') %}
 {% set plain = unchanged|rejectattr('is_link')|list %}
 {% set numbers = quasi|selectattr('is_number')|list %}
@@ -21,8 +21,7 @@ totals AS MATERIALIZED (
             min(greatest(persons, 1)) FILTER (WHERE class_id IS NOT NULL) AS least_equal, \
             coalesce(sum(size) FILTER (WHERE class_id IS NULL AND persons <= 1), 0) AS n_unique
         FROM (
-            {% set columns %}{% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.column }}\
-                {% endfor %}{% endset %}
+            {% set columns %}{{ shown_values(plain) }}{% endset %}
             SELECT class_id, sum({% if person %}l.size{% else %}size{% endif %}) AS size, \
                 {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} AS persons
             FROM {% if person %}{{ records() }}{% else %}released_values{% endif +%}

@@ -68,6 +68,26 @@ def test_rare_text_of_equal_insensitive_values_refused(con: Any, kind: str, form
         assert Counter(con.execute(f"SELECT v::VARCHAR FROM ({call})").fetchall()) == texts
 
 
+@pytest.mark.parametrize("kind", RARE_VALUES)
+def test_risks_count_texts_that_readers_see(con: Any, kind: str) -> None:
+    """Metrics, `risk` and the certificate: one record alone has its text."""
+    common, rare = RARE_VALUES[kind]
+    con.execute(f"""CREATE TABLE t AS SELECT i % 2 AS age, CASE WHEN i = 0 THEN {rare} ELSE {common} END AS v
+        FROM range(12) AS r (i)""")
+    dbanon.create_release(con, "safe", "kacpc", "t", k=4, qi=["age"], sensitive=["v"])
+    rows = con.execute("SELECT age, v::VARCHAR FROM safe").fetchall()
+    least, unique = min(Counter(rows).values()), list(Counter(v for _, v in rows).values()).count(1)
+    assert (least, unique) == (1, 1)
+    metrics = dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
+    assert (metrics["k_full_record"], metrics["unique_by_unchanged_columns"]) == (least, unique)
+    assert con.execute("SELECT value FROM risk('safe', source := 't') WHERE name = 'k_full_record'").fetchall() == [
+        (1,)
+    ]
+    text = str(dbanon.certificate(con, "safe"))
+    assert f"smallest group by everything published: {least}" in text
+    assert f"records unique by all unchanged columns: {unique}" in text
+
+
 def test_rare_text_of_equal_values_after_suppression_refused(con: Any) -> None:
     """Of three records with -0.0, suppression removes one."""
     con.execute("""CREATE TABLE t AS SELECT CASE WHEN i = 0 THEN 90000 ELSE 20 + i % 3 END AS age,
