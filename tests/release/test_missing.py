@@ -132,8 +132,7 @@ TYPES: list[tuple[str, list[str], str, int]] = [
     ("VARCHAR", ["NA", "na", " NA", ""], "", 1),
     ("VARCHAR", ['it\'s "so"', "🙂", "a"], 'it\'s "so"', 1),
     ("VARCHAR", ["it's", "🙂", "a"], "🙂", 1),
-    ("VARCHAR COLLATE NOCASE", ["NA", "b"], "NA", 1),
-    ("VARCHAR COLLATE NOCASE", ["na", "b"], "NA", 0),
+    ("VARCHAR COLLATE NOCASE", ["NA", "na", "b"], "NA", 1),
     ("VARCHAR", ["999", "999.0"], "999", 1),
     ("BOOLEAN", ["true", "false"], "0", 0),
     ("BOOLEAN", ["true", "false"], "FALSE", 1),
@@ -149,9 +148,10 @@ TYPES: list[tuple[str, list[str], str, int]] = [
 
 
 def _insert_values(con: Any, type_: str, values: list[str]) -> None:
-    con.execute(f"CREATE OR REPLACE TABLE t (x {type_}, u {type_}, n INTEGER)")
+    plain_type = type_.split(" COLL")[0]  # an unchanged column must not have a collation
+    con.execute(f"CREATE OR REPLACE TABLE t (x {type_}, u {plain_type}, n INTEGER)")
     for value in values * 3:
-        con.execute(f"INSERT INTO t SELECT CAST({text(value)} AS {type_.split(' COLL')[0]}) AS x, x, 1")
+        con.execute(f"INSERT INTO t SELECT CAST({text(value)} AS {plain_type}) AS x, x, 1")
 
 
 @pytest.mark.parametrize(("type_", "values", "code", "hits"), TYPES)
