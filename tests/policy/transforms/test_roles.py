@@ -17,6 +17,7 @@ from dbanon.policy.transforms import formats, pseudonymize
 from dbanon.policy.transforms.formats import PseudonymFormat
 from dbanon.release.spec import transformed_columns
 from dbanon.runtime import secret_keys
+from dbanon.source import stored_policy
 
 RELEASE = "SELECT * FROM mondrian('patients', k=10)"
 
@@ -170,17 +171,12 @@ def test_transform_declarations_validated(con: Any) -> None:
 
 
 def test_policy_without_transforms_keeps_fingerprint(con: Any) -> None:
-    """An empty column changes no policy, so it makes no release stale."""
-    from dbanon.source import stored_policy
-    from dbanon.sqltext.quote import text
-
-    rows = con.sql("SELECT p::VARCHAR FROM dbanon.policy AS p WHERE settings IS NULL").fetchall()
-    import re
-
-    for (row,) in rows:
-        (earlier,) = con.sql(f"SELECT {stored_policy._with_earlier_names(text(row))}").fetchall()[0]
-        end = ", 'missing': NULL, 'form': NULL}"
-        assert earlier.endswith(end) and re.sub(stored_policy._LATER, "}", earlier) == earlier.removesuffix(end) + "}"
+    """An empty column that was added later changes no policy, so it makes no release stale."""
+    later_columns = ", 'missing_codes': NULL, 'settings': NULL}"
+    texts = f"SELECT p::VARCHAR, {stored_policy._first_schema_text()} FROM dbanon.policy AS p WHERE settings IS NULL"
+    for row_text, first_text in con.sql(texts).fetchall():
+        earlier_text = row_text.replace("'rounding': ", "'grid': ").removesuffix(later_columns) + "}"
+        assert first_text == earlier_text and row_text.endswith(later_columns)
 
 
 # --- the gate -----------------------------------------------------------------------------------------------
