@@ -68,7 +68,7 @@ def anonymize(
 
     Examples:
         ```python
-        `dbanon.spark.anonymize(df, k=10, qi=['age', 'zip'])`
+        dbanon.spark.anonymize(df, k=10, qi=["age", "zip"])
         ```
     """
     return frame_release(df, function, PolicySource(name, policy, hierarchies or {}), to, max_partition, parameters)

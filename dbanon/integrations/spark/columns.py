@@ -24,6 +24,11 @@ def is_exact(type_: DataType) -> bool:
     return is_hashed(type_) and not _mentions(type_, "float", "double")
 
 
+def shown_values(column: Column, type_: DataType) -> tuple[Column, ...]:
+    """Return columns by which Spark groups values as readers see them: the text is added if 0.0 and -0.0 may occur."""
+    return (column,) if is_exact(type_) or not is_hashed(type_) else (column, column.cast("string"))
+
+
 def _mentions(type_: DataType, *words: str) -> bool:
     """Return whether Spark's name of the type, such as `array<float>`, contains any of the words."""
     return any(word in type_.simpleString() for word in words)

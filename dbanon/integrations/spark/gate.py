@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, functions as fn
 from dbanon import errors
 from dbanon.gate.messages import RELEASE_CHECKS
 from dbanon.integrations.spark import recount
-from dbanon.integrations.spark.columns import is_hashed, quoted_column, struct_field
+from dbanon.integrations.spark.columns import is_hashed, quoted_column, shown_values, struct_field
 from dbanon.integrations.spark.executor_tasks import count_uncovered, measure_models
 from dbanon.integrations.spark.release import UncheckedRelease
 from dbanon.integrations.spark.session_call import TableCounts
@@ -177,12 +177,14 @@ def _check_rare_values(release: UncheckedRelease) -> None:
         if name in publication.roles.insensitive and name.lower() not in allowed
     ]
     count_column = fn.sum("size") if publication.roles.person is None else fn.countDistinct("person")
+    own_types = release.published_records.schema["own"].dataType
 
     def count_rare(names: list[str]) -> int:
         """Return how many combinations of values of these columns belong to fewer than k records (persons)."""
-        groups = release.published_records.groupBy(
-            *(struct_field("own", name).alias(f"v{i}") for i, name in enumerate(names))
-        )
+        values = [
+            value for name in names for value in shown_values(struct_field("own", name), own_types[name].dataType)
+        ]
+        groups = release.published_records.groupBy(*(value.alias(f"v{i}") for i, value in enumerate(values)))
         return int(groups.agg(count_column.alias("size")).where(fn.col("size") < publication.k).count())
 
     for name in unchanged:

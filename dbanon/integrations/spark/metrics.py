@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as fn
 
-from dbanon.integrations.spark.columns import quoted_column, struct_field
+from dbanon.integrations.spark.columns import quoted_column, shown_values, struct_field
 from dbanon.integrations.spark.release import UncheckedRelease
 from dbanon.release.plan import metrics as plan_metrics, plan
 
@@ -130,7 +130,9 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
         for n in release.planner.read_columns
         if n in publication.roles.sensitive or n in publication.roles.insensitive
     ]
-    unchanged = [struct_field("own", name).alias(f"u{i}") for i, name in enumerate(unchanged_names)]
+    own_types = placed.schema["own"].dataType
+    shown = [v for n in unchanged_names for v in shown_values(struct_field("own", n), own_types[n].dataType)]
+    unchanged = [value.alias(f"u{i}") for i, value in enumerate(shown)]
     if unchanged:
         groups = placed.groupBy("class_id", *unchanged).agg(count_column.alias("people"))
         yield "k_full_record", [(None, groups.agg(fn.min(fn.greatest("people", fn.lit(1)))).collect()[0][0])]

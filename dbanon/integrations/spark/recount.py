@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as fn
 
 from dbanon import errors
 from dbanon.gate.messages import RELEASE_CHECKS
-from dbanon.integrations.spark.columns import is_hashed, quoted_column
+from dbanon.integrations.spark.columns import is_hashed, quoted_column, shown_values
 from dbanon.integrations.spark.release import UncheckedRelease
 from dbanon.release.plan import plan
 
@@ -142,8 +142,9 @@ def _check_rare(release: UncheckedRelease, released_rows: DataFrame) -> None:
     allowed = {name.lower() for name in publication.options.columns("allow_rare")}
     for name in publication.roles.insensitive:
         if name.lower() not in allowed:
-            n_rare = released_rows.groupBy(quoted_column(name)).count().where(fn.col("count") < publication.k).count()
-            if n_rare:
+            values = shown_values(quoted_column(name), released_rows.schema[name].dataType)
+            groups = released_rows.groupBy(*(value.alias(f"v{i}") for i, value in enumerate(values))).count()
+            if n_rare := groups.where(fn.col("count") < publication.k).count():
                 raise errors.RareValueError(release.call.function, release.call.name, name, n_rare, publication.k)
 
 
@@ -264,7 +265,9 @@ def _counted_combinations(release: UncheckedRelease, released_rows: DataFrame) -
     - `k_full_record`: the least number of rows with equal class and unchanged values.
     - `unique_by_unchanged_columns`: the number of rows whose unchanged values no other row has.
     """
-    unchanged = [quoted_column(name) for name in _unchanged(release)]
+    types = released_rows.schema
+    shown = [v for n in _unchanged(release) for v in shown_values(quoted_column(n), types[n].dataType)]
+    unchanged = [value.alias(f"u{i}") for i, value in enumerate(shown)]
     if unchanged:
         yield (
             "k_full_record",

@@ -127,6 +127,29 @@ def replace_columns(release_plan: Any, **own: Any) -> Any:
     return replace(release_plan, assignments=release_plan.assignments.withColumn("own", struct))
 
 
+@pytest.mark.parametrize("type_", [pa.float64(), pa.list_(pa.float32())], ids=str)
+def test_spark_refuses_rare_text_of_equal_values(spark: Any, type_: pa.DataType) -> None:
+    """One record has -0.0, which equals 0.0; partitions are too small to see it."""
+    import dbanon.spark
+
+    zeros = [-0.0, *[0.0] * 59]
+    values = zeros if type_ == pa.float64() else [[zero] for zero in zeros]
+    df = spark.createDataFrame(pa.table({"age": [i % 20 for i in range(60)], "v": pa.array(values, type_)}))
+    for max_partition in (None, 8):
+        with pytest.raises(errors.DbanonError, match=r"data\.v has the role insensitive"):
+            dbanon.spark.anonymize(df, "kacpc", k=K, qi=["age"], insensitive=["v"], max_partition=max_partition)
+
+
+def test_spark_metrics_count_texts_that_readers_see(spark: Any) -> None:
+    import dbanon.spark
+
+    ages, values = [i % 20 for i in range(60)], [-0.0, *[0.0] * 59]
+    df = spark.createDataFrame(pa.table({"age": ages, "v": values}))
+    metrics = dbanon.spark.anonymize(df, "kacpc_metrics", k=K, qi=["age"], sensitive=["v"], max_partition=8).collect()
+    stated = {row["metric"]: row["value"] for row in metrics}
+    assert (stated["k_full_record"], stated["unique_by_unchanged_columns"]) == (1, 1)
+
+
 def test_spark_gate_refuses_rare_values(release_plan: Any) -> None:
     from pyspark.sql import functions as fn
 
