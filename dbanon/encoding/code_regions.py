@@ -111,10 +111,13 @@ def _nearest_categories(distances: CategoricalDistances) -> Ints:
     above = np.where(tree.is_inner[tree.node], tree.node, tree.parent[tree.node])
     while (above >= 0).any():
         ways = unscaled.distance_to_ancestor[above]
-        found = ways[np.arange(tree.values), unscaled.depth_index] * ways[np.arange(tree.values), depth_index[above]]
-        found = np.rint(found * distances.weight * distances.scale)
-        found = np.minimum(found, UNKNOWN_DISTANCE).astype(np.int64)  # a root with one child is no common ancestor
-        least = np.where(above >= 0, np.minimum(least, found), least)
+        distances_below = (
+            ways[np.arange(tree.values), unscaled.depth_index] * ways[np.arange(tree.values), depth_index[above]]
+        )
+        distances_below = np.rint(distances_below * distances.weight * distances.scale)
+        # A root with one child is no common ancestor; the distance to it may exceed 64 bits.
+        distances_below = np.minimum(distances_below, UNKNOWN_DISTANCE).astype(np.int64)
+        least = np.where(above >= 0, np.minimum(least, distances_below), least)
         above = np.where(above >= 0, tree.parent[above], -1)
     return np.append(least, 0)
 

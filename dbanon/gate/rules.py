@@ -81,7 +81,7 @@ class BoundRule:
 
 @dataclass(frozen=True)
 class _ColumnRule:
-    """What the rules of all quasi-identifiers have.
+    """A rule of a quasi-identifier: its number, names and value.
 
     Attributes:
         i: The number of the quasi-identifier.

@@ -386,17 +386,17 @@ def common_distance(seed, b, index, candidate_arrays):
     """
     buckets = candidate_arrays.buckets
     null, leasts = len(buckets[0]) - 1, buckets[3]
-    own = bucket_number(seed, index, buckets)
-    if own == null or b == null:  # the only bucket, or that of NULL
+    own_bucket = bucket_number(seed, index, buckets)
+    if own_bucket == null or b == null:  # the only bucket, or that of NULL
         return np.int64(-1)
     attributes, pairs = index.attributes[0], index.attributes[8]
-    pair = attributes[0, 9] + own * attributes[0, 8] + b
-    least, greatest = pairs[pair, 0], pairs[pair, 1]
-    if b == own:
+    pair = attributes[0, 9] + own_bucket * attributes[0, 8] + b
+    least_distance, greatest_distance = pairs[pair, 0], pairs[pair, 1]
+    if b == own_bucket:
         if index.n_remaining[seed] > 0 and (leasts[b] < 0 or candidate_arrays.tuples[leasts[b]] != seed):
             return np.int64(-1)  # the seed may be another candidate, and its distance is 0
-        least = index.least_distances[attributes[0, 3] + index.codes[seed, 0]]
-    return greatest if least == greatest else np.int64(-1)
+        least_distance = index.least_distances[attributes[0, 3] + index.codes[seed, 0]]
+    return greatest_distance if least_distance == greatest_distance else np.int64(-1)
 
 
 @kernel_part

@@ -419,11 +419,11 @@ class Certificate:
         """Return the lines about k and the privacy models, what they count, and how the gate verified them."""
         new_line = partial(Line, "model")
         people = "distinct persons" if self.shape.persons else "records"
-        counted = "distinct persons of the declared person column" if self.shape.persons else _RECORDS_ARE_COUNTED
+        counted_unit = "distinct persons of the declared person column" if self.shape.persons else _RECORDS_ARE_COUNTED
         return [
             new_line("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers"),
             *(new_line(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence) for d in self.demands),
-            new_line("counted", counted),
+            new_line("counted", counted_unit),
             new_line("verified", _VERIFICATION),
         ]
 

@@ -44,13 +44,13 @@ def warn_of_dropped_rows(release: str, table: str, n_classes: int, n_empty: int,
         n_empty: The number of classes that publish no row of the table.
         metrics: The metrics of the release.
     """
-    published, dropped = (int(metrics[f"{name}:{table}"]) for name in ("rows", "rows_surplus"))
-    if dropped > MIN_SHARE * (published + dropped):
+    n_published, n_dropped = (int(metrics[f"{name}:{table}"]) for name in ("rows", "rows_surplus"))
+    if n_dropped > MIN_SHARE * (n_published + n_dropped):
         warn(
-            f"{release}: {dropped} of {published + dropped} rows of {table} are dropped, because each person of a "
-            f"class publishes as many rows as the one with the fewest; {n_empty} of {n_classes} classes publish none. "
-            f"The release is valid. Hint: release the people without rows of {table} apart, use best, or use a smaller "
-            "k or l.",
+            f"{release}: {n_dropped} of {n_published + n_dropped} rows of {table} are dropped, because each person of "
+            f"a class publishes as many rows as the one with the fewest; {n_empty} of {n_classes} classes publish "
+            f"none. The release is valid. Hint: release the people without rows of {table} apart, use best, or use a "
+            "smaller k or l.",
             UtilityWarning,
         )
 

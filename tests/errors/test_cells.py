@@ -61,11 +61,11 @@ def test_value_used_as_argument_not_quoted_in_error(con: Any, use: str) -> None:
 
 def test_unconvertible_value_of_batch_not_quoted_in_error() -> None:
     batches = [pa.table({"age": [21, 22, 23, 24]}), pa.table({"age": ["25", SECRET]})]
-    published = []
+    released_tables = []
     with pytest.raises(errors.UnreadableValueError, match="a value of the batch") as caught:
-        published.extend(dbanon.anonymize_stream(batches, "fads", k=2, delta=3, qi=["age"]))
+        released_tables.extend(dbanon.anonymize_stream(batches, "fads", k=2, delta=3, qi=["age"]))
     assert SECRET not in str(caught.value)
-    assert sum(len(table) for table in published) == 4
+    assert sum(len(table) for table in released_tables) == 4
 
 
 def test_invalid_file_line_not_quoted_in_error(con: Any, tmp_path: Path) -> None:

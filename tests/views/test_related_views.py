@@ -187,8 +187,8 @@ def test_doctor_reports_modified_related_release(con: Any) -> None:
     assert release_problems() == [
         f"table safe_visits has other rows, another order or other columns than when it was created{hint}"
     ]
-    found = next(p for p in doctor.problems(con) if p.kind == "related release")
-    assert next_command.after_doctor(con, Path("clinic.duckdb"), [], [found]) == "dbanon shell clinic.duckdb"
+    problem = next(p for p in doctor.problems(con) if p.kind == "related release")
+    assert next_command.after_doctor(con, Path("clinic.duckdb"), [], [problem]) == "dbanon shell clinic.duckdb"
     con.execute("DROP TABLE safe_visits")
     assert release_problems() == [f"table safe_visits is missing{hint}"]
 
@@ -203,15 +203,17 @@ def test_related_release_warns_of_dropped_rows(con: Any) -> None:
     assert con.execute("FROM safe_visits").fetchall() == []
 
 
-@pytest.mark.parametrize(("published", "dropped"), [(90, 10), (50, 50), (0, 0)])
-def test_up_to_half_of_dropped_rows_causes_no_warning(published: int, dropped: int) -> None:
-    metrics = {"rows:visits": float(published), "rows_surplus:visits": float(dropped)}
+@pytest.mark.parametrize(("n_published", "n_dropped"), [(90, 10), (50, 50), (0, 0)])
+def test_up_to_half_of_dropped_rows_causes_no_warning(n_published: int, n_dropped: int) -> None:
+    metrics = {"rows:visits": float(n_published), "rows_surplus:visits": float(n_dropped)}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         release_warnings.warn_of_dropped_rows("safe", "visits", 3, 1, metrics)
     metrics["rows_surplus:visits"] += 1
-    if dropped == published:
-        with pytest.warns(dbanon.UtilityWarning, match=f"{dropped + 1} of {published + dropped + 1} rows of visits"):
+    if n_dropped == n_published:
+        with pytest.warns(
+            dbanon.UtilityWarning, match=f"{n_dropped + 1} of {n_published + n_dropped + 1} rows of visits"
+        ):
             release_warnings.warn_of_dropped_rows("safe", "visits", 3, 1, metrics)
 
 

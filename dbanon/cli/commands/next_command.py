@@ -117,8 +117,8 @@ def _related_sources(con: Any) -> set[str]:
     """Return the names, as they are compared, of the tables of which a release of related tables is published."""
     raw = session.plain_connection(con)
     current_database = str(raw.execute("SELECT system.main.current_database()").fetchone()[0])
-    published = related_releases.entries(raw, current_database, "status = 'published'")
-    return {_folded_name(source) for release in published for source in release.tables.values()}
+    published_releases = related_releases.entries(raw, current_database, "status = 'published'")
+    return {_folded_name(source) for release in published_releases for source in release.tables.values()}
 
 
 def _folded_name(table: str) -> str:

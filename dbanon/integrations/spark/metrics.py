@@ -131,8 +131,8 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
         if n in publication.roles.sensitive or n in publication.roles.insensitive
     ]
     own_types = placed.schema["own"].dataType
-    shown = [v for n in unchanged_names for v in shown_values(struct_field("own", n), own_types[n].dataType)]
-    unchanged = [value.alias(f"u{i}") for i, value in enumerate(shown)]
+    shown_columns = [v for n in unchanged_names for v in shown_values(struct_field("own", n), own_types[n].dataType)]
+    unchanged = [value.alias(f"u{i}") for i, value in enumerate(shown_columns)]
     if unchanged:
         groups = placed.groupBy("class_id", *unchanged).agg(count_column.alias("people"))
         yield "k_full_record", [(None, groups.agg(fn.min(fn.greatest("people", fn.lit(1)))).collect()[0][0])]

@@ -266,8 +266,8 @@ def _counted_combinations(release: UncheckedRelease, released_rows: DataFrame) -
     - `unique_by_unchanged_columns`: the number of rows whose unchanged values no other row has.
     """
     types = released_rows.schema
-    shown = [v for n in _unchanged(release) for v in shown_values(quoted_column(n), types[n].dataType)]
-    unchanged = [value.alias(f"u{i}") for i, value in enumerate(shown)]
+    shown_columns = [v for n in _unchanged(release) for v in shown_values(quoted_column(n), types[n].dataType)]
+    unchanged = [value.alias(f"u{i}") for i, value in enumerate(shown_columns)]
     if unchanged:
         yield (
             "k_full_record",

@@ -243,11 +243,11 @@ def test_public_docstring_examples_import_public_modules(module: str) -> None:
     if module:
         pytest.importorskip("sqlalchemy")
     public = importlib.import_module(f"dbanon{module}")
-    shown = {name: _example(getattr(public, name)) for name in public.__all__}
-    imports = {name: set(IMPORTED.findall(example)) for name, example in shown.items() if example}
+    examples = {name: _example(getattr(public, name)) for name in public.__all__}
+    imports = {name: set(IMPORTED.findall(example)) for name, example in examples.items() if example}
     assert len(imports) > 15
     assert {n: i for n, i in imports.items() if not i <= {"dbanon", "dbanon.sqlalchemy"}} == {}
-    uses = {n: re.findall(rf"(?<![\w.]){n}\(", example) for n, example in shown.items() if not module}
+    uses = {n: re.findall(rf"(?<![\w.]){n}\(", example) for n, example in examples.items() if not module}
     assert {n: u for n, u in uses.items() if u} == {}, "an example calls the name without dbanon."
 
 

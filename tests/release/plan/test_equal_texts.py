@@ -76,16 +76,16 @@ def test_risks_count_texts_that_readers_see(con: Any, kind: str) -> None:
         FROM range(12) AS r (i)""")
     dbanon.create_release(con, "safe", "kacpc", "t", k=4, qi=["age"], sensitive=["v"])
     rows = con.execute("SELECT age, v::VARCHAR FROM safe").fetchall()
-    least, unique = min(Counter(rows).values()), list(Counter(v for _, v in rows).values()).count(1)
-    assert (least, unique) == (1, 1)
+    smallest_group, n_unique = min(Counter(rows).values()), list(Counter(v for _, v in rows).values()).count(1)
+    assert (smallest_group, n_unique) == (1, 1)
     metrics = dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
-    assert (metrics["k_full_record"], metrics["unique_by_unchanged_columns"]) == (least, unique)
+    assert (metrics["k_full_record"], metrics["unique_by_unchanged_columns"]) == (smallest_group, n_unique)
     assert con.execute("SELECT value FROM risk('safe', source := 't') WHERE name = 'k_full_record'").fetchall() == [
         (1,)
     ]
     text = str(dbanon.certificate(con, "safe"))
-    assert f"smallest group by everything published: {least}" in text
-    assert f"records unique by all unchanged columns: {unique}" in text
+    assert f"smallest group by everything published: {smallest_group}" in text
+    assert f"records unique by all unchanged columns: {n_unique}" in text
 
 
 def test_rare_text_of_equal_values_after_suppression_refused(con: Any) -> None:

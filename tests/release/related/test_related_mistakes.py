@@ -150,8 +150,8 @@ def listed_reasons() -> dict[str, str]:
     text = page.partition("You can use every algorithm except these:")[2].partition(" `bhaladhare`")[0]
     return {
         name: clause
-        for item in text.split(" - ")[1:]
-        for names, _, clause in [item.partition(", which ")]
+        for line in text.split(" - ")[1:]
+        for names, _, clause in [line.partition(", which ")]
         for name in re.findall(r"`(\w+)`", names)
     }
 
