@@ -101,7 +101,7 @@ def test_readers_see_new_releases_during_custodian_session(tmp_path: Path) -> No
         client.rows("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
         wait_until(lambda: reader.rows("SELECT name, version FROM releases()") == [("safe", 2)])
         assert reader.rows("SELECT count(*) FROM safe") == [(70,)]
-        assert "readers may ask" in reader.error("FROM patients")
+        assert "readers may run" in reader.error("FROM patients")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
