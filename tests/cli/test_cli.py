@@ -80,7 +80,9 @@ def test_release_commands_materialize_refresh_publish_drop(clinic: str, tmp_path
     assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
     assert query(clinic, "SELECT person_key FROM dbanon.release") == [(["pid"],)]
     assert successful_output("refresh", clinic, "safe", "--always").startswith("safe version 2")
-    assert successful_output("refresh", clinic, "safe", "--mode", "hold").endswith("changed. Waiting: 0 records.\n")
+    assert successful_output("refresh", clinic, "safe", "--mode", "hold").endswith(
+        "nothing to publish has changed since version 2, which stays. Waiting: 0 records.\n"
+    )
     assert "'keep', 'hold', 'recluster'" in run("refresh", clinic, "safe", "--mode", "hodl").output
     assert successful_output("refresh", clinic, "safe", "--mode", "recluster", "--allow-small-differences").startswith(
         "safe version 3"
@@ -284,7 +286,7 @@ def test_database_table_uses_its_policy(clinic: str, tmp_path: Path) -> None:
         (("--qi", "age", "--algorithm", "kacp"), "Did you mean"),
         (("--qi", "age", "-p", "kk=3"), "kk"),
         (("--qi", "age", "-p", "l"), "NAME=VALUE"),
-        ((), "profile"),
+        ((), "dbanon init"),
     ],
 )
 def test_failed_anonymize_leaves_no_file(people: str, tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:

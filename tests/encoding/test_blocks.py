@@ -152,7 +152,7 @@ def test_no_value_is_published_above_max_level(data: st.DataObject, name: str) -
         records = sum(count for key, count in Counter(keys).items() if key in small)
         columns = ", ".join(f"q{j}" for j, _, _ in kept_values)
         with pytest.raises(
-            errors.MaxLevelBlockTooSmallError, match=f"max_level of {columns} separates {records} records"
+            errors.MaxLevelBlockTooSmallError, match=f"max_level of {columns} separates {records} records? "
         ):
             run(name, with_max_levels(code_table, levels), table.k, names)
         return

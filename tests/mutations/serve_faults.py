@@ -33,20 +33,24 @@ SERVE_FAULTS: dict[str, Fault] = {
 }
 
 HOSTILE: dict[str, tuple[str, ...]] = {
-    "readers: casts are not looked into": (
+    "readers: casts are not checked": (
         "SELECT (SELECT name FROM patients)::VARCHAR",
         "SELECT CAST(getvariable('x') AS VARCHAR)",
         "SELECT * FROM safe WHERE TRY_CAST((SELECT name FROM patients) AS INTEGER) IS NULL",
     ),
-    "readers: every name is a CTE": ("FROM patients", "SELECT (SELECT name FROM patients)", "FROM duckdb_tables"),
-    "readers: samples": ("FROM safe USING SAMPLE 10%", "FROM safe TABLESAMPLE 10%"),
-    "readers: a subquery has the fields of a constant": (
+    "readers: every name is taken for a CTE": (
+        "FROM patients",
+        "SELECT (SELECT name FROM patients)",
+        "FROM duckdb_tables",
+    ),
+    "readers: samples are allowed": ("FROM safe USING SAMPLE 10%", "FROM safe TABLESAMPLE 10%"),
+    "readers: a subquery is checked like a constant": (
         "SELECT (SELECT name FROM patients)",
         "SELECT * FROM safe WHERE n IN (SELECT length(name) FROM patients)",
         "SELECT EXISTS (FROM read_text('/etc/passwd'))",
     ),
-    "readers: several statements": ("SELECT 1; SELECT 2", "SELECT 1; FROM patients"),
-    "readers: what a table function contains is not looked into": (
+    "readers: several statements are allowed": ("SELECT 1; SELECT 2", "SELECT 1; FROM patients"),
+    "readers: arguments of table functions are not checked": (
         "FROM unnest([(SELECT name FROM patients)])",
         "FROM unnest([getvariable('x')])",
     ),

@@ -41,8 +41,10 @@ column_shares AS (
                 f.distinct_values <= {{ limits.MAX_UNCHANGED_VALUES }}
                 OR distinct_share < {{ limits.MIN_KEY_DISTINCT_SHARE }}
             ) THEN NULL
-            WHEN (f.named_category IS NOT NULL OR (f.named_quasi IS NOT NULL AND f.named_subject IS NULL))
-                AND f.distinct_values <= {{ limits.MAX_UNCHANGED_VALUES }}
+            WHEN (
+                f.named_category IS NOT NULL
+                OR (f.named_quasi IS NOT NULL AND f.named_subject IS NULL AND f.named_sensitive IS NULL)
+            ) AND f.distinct_values <= {{ limits.MAX_UNCHANGED_VALUES }}
                 AND distinct_share < {{ limits.MIN_KEY_DISTINCT_SHARE }} THEN NULL
             ELSE f.named_key
         END AS key_word,

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 import dbanon
 from dbanon.cli import main
-from dbanon.policy.column_names import hints
 from dbanon.policy.profiling.suggestions import suggest_settings
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier
@@ -62,10 +61,9 @@ def table(con: Any, names: tuple[str, ...], value: str, rows: int = 400) -> None
 @pytest.mark.parametrize("shape", [*UNIQUE, *(f"repeated {shape}" for shape in REPEATED)])
 def test_column_with_id_word_in_name_is_withheld(con: Any, shape: str) -> None:
     table(con, IDENTIFIERS, UNIQUE.get(shape) or REPEATED[shape.removeprefix("repeated ")])
-    actual_roles = roles(con)
-    if shape == "repeated five":  # `numero` before another word may mean a count
-        actual_roles = {name: role for name, role in actual_roles.items() if hints.hints_from_name(name).count is None}
-    assert {name: role for name, role in actual_roles.items() if role in PUBLISHED} == {}
+    # Five values may be codes of a list, such as `admission_type_id`, which are published as ranges.
+    published = PUBLISHED - {"quasi"} if shape == "repeated five" else PUBLISHED
+    assert {name: role for name, role in roles(con).items() if role in published} == {}
 
 
 @pytest.mark.parametrize("shape", UNIQUE)
@@ -86,14 +84,14 @@ def test_column_with_value_per_person_is_withheld(con: Any, name: str) -> None:
 
 
 CONTROLS = {
-    "zip": ("(10000 + i * 37 % 900)::VARCHAR", "quasi"), "postcode": ("10000 + i % 90", "quasi"),
-    "zipcode": ("lpad((i * 37)::VARCHAR, 5, '0')", "quasi"), "Postnummer": ("1000 + i % 90", "quasi"),
-    "郵便番号": ("1000 + i % 83", "quasi"), "codigo_postal": ("1000 + i % 90", "quasi"),
+    "zip": ("(10000 + i * 37 % 900)::VARCHAR", "quasi"), "postcode": ("10000 + i % 91", "quasi"),
+    "zipcode": ("lpad((i * 37)::VARCHAR, 5, '0')", "quasi"), "Postnummer": ("1000 + i % 89", "quasi"),
+    "郵便番号": ("1000 + i % 83", "quasi"), "codigo_postal": ("1000 + i % 87", "quasi"),
     "house number": ("i % 80", "identifier"), "number_of_children": ("i % 5", "quasi"),
-    "num_children": ("i % 5", "quasi"), "no of dependents": ("i % 4", "quasi"), "numero de hijos": ("i % 6", "quasi"),
+    "num_children": ("i % 7", "quasi"), "no of dependents": ("i % 4", "quasi"), "numero de hijos": ("i % 6", "quasi"),
     "number_diagnoses": ("1 + i % 9", "sensitive"), "Kinderzahl": ("i % 6", "quasi"),
     "icd_code": ("['A00', 'B20', 'C34', 'E11'][i % 4 + 1]", "sensitive"), "age": ("20 + i % 70", "quasi"),
-    "birth_date": ("DATE '1940-01-01' + (i * 37)::INTEGER", "quasi"), "birth_year": ("1940 + i % 60", "quasi"),
+    "birth_date": ("DATE '1940-01-01' + (i * 37)::INTEGER", "quasi"), "birth_year": ("1940 + i % 61", "quasi"),
     "income": ("10000 + i % 60 * 500", "sensitive"), "Geschlecht": ("['m', 'w'][i % 2 + 1]", "quasi"),
     "admission_type_id": ("1 + i % 8", "quasi"), "job": ("['nurse', 'teacher', 'cook'][i % 3 + 1]", "quasi"),
     "hospital": ("['North', 'South'][i % 2 + 1]", "quasi"),
