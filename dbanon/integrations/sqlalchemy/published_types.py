@@ -12,6 +12,7 @@ from duckdb_sqlalchemy.datatypes import Struct
 from sqlalchemy.sql.expression import ColumnClause
 from sqlalchemy.types import TypeEngine
 
+from dbanon import algorithms
 from dbanon.algorithms import Noise
 from dbanon.integrations.sqlalchemy.roles import Role
 from dbanon.policy import attribute, column_roles
@@ -47,6 +48,7 @@ class CallSchema:
         attributes: The quasi-identifiers with their settings.
         options: The validated parameters.
         noise: The noise of a differentially private call; None without it.
+        max_suppressed: The greatest number of suppressed records; None if only the share `suppress` limits it.
     """
 
     source_columns: SourceColumns
@@ -54,6 +56,7 @@ class CallSchema:
     attributes: tuple[Attribute, ...]
     options: Mapping[str, object]
     noise: Noise | None = None
+    max_suppressed: int | None = None
 
     @property
     def published_roles(self) -> dict[str, str]:
@@ -142,7 +145,7 @@ class CallSchema:
             len(quasi),
             len(sensitive),
             with_persons=self.roles.person is not None,
-            with_suppressed=bool(self.options["suppress"]),
+            with_suppressed=bool(self.options["suppress"]) and self.max_suppressed != 0,
             with_loss=self.noise is None,
         )
         return [column for part in dict.fromkeys(order) for column in columns_by_part[part]]
@@ -206,7 +209,8 @@ def call_schema(
         )
         for quasi in roles.quasi
     )
-    return CallSchema(source_columns, roles, attributes, options, noise)
+    max_suppressed = resolve.max_suppressed_records(algorithms.find(str(table_function.algorithm)), options)
+    return CallSchema(source_columns, roles, attributes, options, noise, max_suppressed)
 
 
 def _is_looser(setting: str, type_: str, value: object, declared: object) -> bool:

@@ -62,6 +62,23 @@ def resolve_spec(call: Call, view: tuple[str, str] | None = None) -> ReleaseSpec
     return with_transformed(replace(spec, run=replace(spec.run, noise=noise, preprocessing=preprocessing)), view)
 
 
+def max_suppressed_records(algorithm: algorithms.Algorithm, options: Mapping[str, Any]) -> int | None:
+    """Return the greatest number of records that a call may suppress, in addition to its share `suppress`.
+
+    Args:
+        algorithm: The algorithm of the call.
+        options: The validated parameters of the call.
+
+    Returns:
+        The number; None if only the share limits it. With 0, the release is that of a call without `suppress`.
+    """
+    suppression = algorithm.ability(Suppression)
+    if suppression is None:
+        return None
+    algorithm_options = {p.name: options[p.name] for p in algorithm.own}
+    return suppression.limit(algorithm_options, int(options["k"]), float(options["suppress"]))
+
+
 def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> ReleaseSpec:
     """Return a copy of a spec with the settings that a run of the algorithm gets, derived from the spec's options.
 
@@ -74,8 +91,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
     """
     options = spec.options
     algorithm_options = {p.name: options[p.name] for p in algorithm.own}
-    influence, suppression = algorithm.ability(InfluenceWeighting), algorithm.ability(Suppression)
-    widening = algorithm.ability(Widening)
+    influence, widening = algorithm.ability(InfluenceWeighting), algorithm.ability(Widening)
     is_weighted = options["weights"] == "influence"
     if not spec.roles.sensitive and (is_weighted or "sensitive" in algorithm.reads):
         raise errors.SensitiveColumnMissingError(
@@ -89,9 +105,7 @@ def with_run_settings(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> Rel
         if influence is not None and influence.is_wanted(algorithm_options)
         else None
     )
-    max_suppressed = (
-        None if suppression is None else suppression.limit(algorithm_options, spec.k, float(options["suppress"]))
-    )
+    max_suppressed = max_suppressed_records(algorithm, options)
     if max_suppressed == 0:  # then the release is that of a call that suppresses nothing
         options = Options({**options, "suppress": 0.0})
     run = RunSettings(
