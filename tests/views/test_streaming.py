@@ -124,7 +124,8 @@ def test_refreshes_in_pieces_equal_function(system: str, case: str) -> None:
         "SELECT arrived, published, suppressed, waiting, longest_delay FROM stream_status()"
     ).fetchall()
     assert ledger[0][:4] == (230, remaining_row[1], 230 - remaining_row[1], 0)
-    assert ledger[0][4] <= call["delta"]
+    if system != "fads":  # which limits the number of pending records, not their delay
+        assert ledger[0][4] < call["delta"]
     assert remaining_row[0] == (remaining_row[1] if call.get("suppress") == "drop" else 230)
 
 
