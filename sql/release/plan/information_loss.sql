@@ -4,9 +4,10 @@
 {%- from 'release/plan/column_rows.sql' import column_numbers, derived_list -%}
 {% set has_trees = quasi|rejectattr('is_number')|list|length > 0 %}
 -- One row per class and quasi-identifier (attribute, its number): the class's number of records, and the loss of a
--- record by depth in the hierarchy, by edges and by leaves{% if counts_used_leaves %}; and whether its published value \
-    reveals nothing, which leaves without values can decide, too{% endif %}. Spans that publish the same values have the \
-    same loss.
+-- record by depth in the hierarchy, by edges and by leaves. Spans that publish the same values have the same loss.
+{% if counts_used_leaves %}
+-- is_whole: the published value reveals nothing.
+{% endif %}
 column_losses AS MATERIALIZED (
     SELECT
         x.class_id, x.size, x.attribute, x.loss,
