@@ -135,6 +135,19 @@ def test_inner_node_over_all_values_is_not_fully_generalized(con: Any) -> None:
     assert con.execute(query).fetchall() == [(0.0,)]
 
 
+def test_node_over_whole_hierarchy_is_fully_generalized_by_used_leaves_too(con: Any) -> None:
+    # A node reveals nothing if it is in the path of every line, whichever leaves count.
+    lines = ["a;low;x;all;*", "b;low;x;all;*", "c;high;x;all;*", "d;x;all;*"]
+    for published, values in (("low", "ab"), ("x", "abcd"), ("d", "dd")):
+        create_table(con, list(values))
+        call = f"'t', k = {len(values)}, qi = ['v'], hierarchies = {{'v': '" + "\n".join(lines) + "'}"
+        assert con.execute(f"SELECT DISTINCT v FROM kacpc({call})").fetchall() == [(published,)]
+        reveals_nothing = all(published in line.split(";")[1:] for line in lines)
+        for leaves in ("all", "used"):
+            query = f"SELECT value FROM kacpc_metrics({call}, leaves = '{leaves}') WHERE metric = 'fully_generalized:v'"
+            assert con.execute(query).fetchall() == [(float(reveals_nothing),)]
+
+
 def test_weights_refused_without_search(con: Any) -> None:
     create_table(con, VALUES)
     with pytest.raises(duckdb.Error, match=r"does not search without improve"):

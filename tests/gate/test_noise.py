@@ -383,6 +383,28 @@ def test_noisy_metrics_equal_plain_loops(sick: Any) -> None:
             assert metrics[f"{metric}:{name}"] == pytest.approx(off / 300)
 
 
+@pytest.mark.parametrize("function", ["rka", "mr_mondrian"])
+def test_distances_compare_with_coded_numbers(sick: Any, function: str) -> None:
+    noise = "release := 'noise', epsilon := 1" if function == "rka" else "noise_epsilon := 5"
+    call = (
+        "('ages', k := 5, qi := ['age'], insensitive := ['pid'], allow_rare := ['pid'], "
+        f"top := {{'age': 60}}, bottom := {{'age': 30}}, {noise})"
+    )
+    sick.execute("CREATE OR REPLACE TABLE ages AS SELECT pid, age FROM sick")
+    records = rows(sick, f"FROM {function}{call}")
+    metrics = {r["metric"]: r["value"] for r in rows(sick, f"FROM {function}_metrics{call}")}
+    ages = {r["pid"]: min(60, max(30, r["age"])) for r in rows(sick, "FROM sick WHERE age IS NOT NULL")}
+    assert min(ages.values()) == 30 and max(ages.values()) == 60
+    for metric, key in (("class_distance:age", "class_id"), ("marginal_distance:age", None)):
+        difference = 0
+        for part in {r["class_id"] for r in records} if key else {None}:
+            members = [r for r in records if key is None or r[key] == part]
+            shown = sorted(r["age"] for r in members if r["age"] is not None)
+            coded = sorted(ages[r["pid"]] for r in members if r["pid"] in ages)
+            difference += sum(abs(a - b) for a, b in zip(shown, coded, strict=True))
+        assert metrics[metric] == pytest.approx(difference / len(ages) / 30)
+
+
 @pytest.mark.not_everyday
 def test_larger_epsilon_lowers_class_distance(sick: Any) -> None:
     def far(epsilon: float) -> float:

@@ -1,6 +1,7 @@
 {#- The distance between the values of records and those published instead, one row per column whose values are drawn:
-    (detail, value). `apart`: cluster by cluster. -#}
-{%- from 'release/plan/number_column.sql' import gap with context -%}
+    (detail, value). `apart`: cluster by cluster. Values are those that are clustered: after top and bottom coding and
+    min_level, as is the range of a number. -#}
+{%- from 'release/plan/number_column.sql' import coded, gap with context -%}
 {%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {% macro distances(apart) -%}
 {% set where = sql('class_id') if apart else sql('1') %}
@@ -14,7 +15,8 @@ SELECT detail, value FROM (
         / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)
     FROM (
         SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
-        FROM (SELECT {{ where }} AS part, s.{{ q.column }} AS value, unnest(range({{ dealt() }})) FROM {{ records() }})
+        FROM (SELECT {{ where }} AS part, {{ coded(q, sql('s.', q.column)) }} AS value, \
+            unnest(range({{ dealt() }})) FROM {{ records() }})
         WHERE value IS NOT NULL
     ) AS a
     JOIN (

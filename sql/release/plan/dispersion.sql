@@ -124,8 +124,8 @@ column_totals AS MATERIALIZED (
     {% endif %}
     LEFT JOIN (
         SELECT
-            attribute, coalesce(sum(size) FILTER (WHERE {% if counts_used_leaves %}edges{% else %}leaves{% endif %} \
-            >= 1), 0)::DOUBLE / sum(size) AS hidden_share
+            attribute, coalesce(sum(size) FILTER (WHERE {% if counts_used_leaves %}is_whole{% else %}leaves >= 1\
+            {% endif %}), 0)::DOUBLE / sum(size) AS hidden_share
         FROM column_losses
         GROUP BY attribute
     ) USING (attribute)

@@ -5,6 +5,9 @@
 {% set has_trees = quasi|rejectattr('is_number')|list|length > 0 %}
 -- One row per class and quasi-identifier (attribute, its number): the class's number of records, and the loss of a
 -- record by depth in the hierarchy, by edges and by leaves. Spans that publish the same values have the same loss.
+{% if counts_used_leaves %}
+-- is_whole: the published value reveals nothing.
+{% endif %}
 column_losses AS MATERIALIZED (
     SELECT
         x.class_id, x.size, x.attribute, x.loss,
@@ -13,6 +16,10 @@ column_losses AS MATERIALIZED (
         coalesce(CASE WHEN n.height = 0 THEN 0.0 ELSE n.leaves::DOUBLE / root.leaves END, x.loss) AS leaves
         {% else %}
         x.loss AS edges, x.loss AS leaves
+        {% endif %}
+        {% if counts_used_leaves %}
+        , {% if has_trees %}coalesce(n.height > 0 AND n.depth < coalesce(fork.depth, n.depth + 1), x.loss >= 1)\
+        {% else %}x.loss >= 1{% endif %} AS is_whole
         {% endif %}
     FROM (
         SELECT
@@ -34,5 +41,12 @@ column_losses AS MATERIALIZED (
         {% if widens %} AND p.raised = x.raised AND x.raised <> -2{% endif +%}
     LEFT JOIN nodes AS n ON n.tree = p.tree AND n.node = p.node
     LEFT JOIN nodes AS root ON root.tree = p.tree AND root.node = 0
+    {% if counts_used_leaves %}
+    {# A node is above all leaves of its hierarchy if no other node is at its depth or nearer to the root. #}
+    LEFT JOIN (
+        SELECT tree, min(depth) AS depth FROM (SELECT tree, depth FROM nodes GROUP BY tree, depth HAVING count(*) > 1)
+        GROUP BY tree
+    ) AS fork ON fork.tree = p.tree
+    {% endif %}
     {% endif %}
 ),
