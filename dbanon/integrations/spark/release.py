@@ -167,6 +167,7 @@ def _check_divisible(planner: CallPlanner, n_tuples: int, max_partition: int) ->
     needs = {
         "suppress with a model that compares classes with the table": bool(options["suppress"]) and compares_with_table,
         "suppression of a number of records": run.max_suppressed is not None,
+        "leaves = 'used'": options["leaves"] == "used",
         "multi_sensitive = 'joint'": publication.is_joint and len(planner.sensitive_columns) > 1,
         "influence": run.forest is not None,
         "dropping duplicates or records out of bounds": bool(run.preprocessing.description),

@@ -310,6 +310,7 @@ def test_unsupported_spark_input_raises(spark: Any, people: Any) -> None:
     refused(errors.NotSupportedOnSparkError, "noise", function="rka", release="noise")
     refused(errors.UnknownParameterError, "nope", nope=1)
     refused(errors.NeedsSinglePartitionError, "suppress", max_partition=20, suppress=0.1, t=0.4)
+    refused(errors.NeedsSinglePartitionError, "leaves = 'used'", max_partition=20, leaves="used")
     refused(errors.NeedsSinglePartitionError, "suppression", function="datafly", max_partition=20)
     refused(errors.InvalidArgumentError, "max_partition", max_partition=-1)
     refused(errors.EmptySourceError, "no rows", df=people.limit(0))
