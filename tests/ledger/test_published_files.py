@@ -61,8 +61,11 @@ def test_publish_command_records_recipient_and_doctor_lists_it(database: Path, t
     command = ["publish", str(database), "safe", "-o", str(tmp_path / "safe.parquet"), "--recipient", "Uni Rome"]
     done = CliRunner().invoke(main, [*command, "--purpose", "a study"])
     assert done.exit_code == 0, done.output
+    repeated = CliRunner().invoke(main, [*command, "--purpose", "a study", "--replace"])
+    assert repeated.exit_code == 0, repeated.output
     shown = CliRunner().invoke(main, ["doctor", str(database)])
     assert shown.exit_code == 0 and "Published files" in shown.output
+    assert shown.output.count("safe.parquet") == 1
     assert "safe.parquet" in shown.output and "Uni Rome" in shown.output and "_metrics" not in shown.output
     assert '"purpose": "a study"' in CliRunner().invoke(main, ["doctor", str(database), "--json"]).output
 

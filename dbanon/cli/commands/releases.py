@@ -420,6 +420,10 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
 _RELEASE_FILES = """
 SELECT * EXCLUDE (database_name, content) FROM published_files()
 WHERE database_name = system.main.current_database() AND content = 'release'
+QUALIFY row_number() OVER (
+    PARTITION BY schema_name, name, version, file, recipient, purpose ORDER BY published_at DESC
+) = 1
+ORDER BY published_at ASC
 """
 
 
