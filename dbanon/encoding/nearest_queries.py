@@ -64,6 +64,7 @@ class ClusterGatherer:
             sign: 1 if the next seed is the tuple with the least sum, -1 if it is the one with the greatest.
         """
         self.index, self.sums, self.sign = index, sums, sign
+        self._n_examined_blocks = 0
 
     @staticmethod
     def can_keep_tables(index: TupleIndex) -> bool:
@@ -105,10 +106,15 @@ class ClusterGatherer:
             else None
         )
 
+    @cached_property
+    def searches_blocks(self) -> bool:
+        """Whether clusters are gathered from blocks of neighbouring tuples; may build the partitions."""
+        return self._partitions is None and self.index.axis_codes.shape[1] > 0 and self.sign > 0
+
     @property
     def steps(self) -> int:
-        """Number of tuples that searches have examined in partitions; 0 with a tree or blocks."""
-        return self._partitions.steps if self._partitions is not None else 0
+        """Number of tuples (in partitions) or blocks that searches have examined; 0 with a tree."""
+        return self._n_examined_blocks if self._partitions is None else self._partitions.steps
 
     @cached_property
     def _search(self) -> SeedSearch:
@@ -151,8 +157,8 @@ class ClusterGatherer:
             n_rows, n_clusters = self._partitions.gather_clusters(k, first_seed, members, seeds)
             index.records = int(index.remaining.sum())
             return members[:n_rows], seeds[:n_clusters]
-        if index.axis_codes.shape[1] and self.sign > 0:
-            n_rows, n_clusters = gather_block_clusters(
+        if self.searches_blocks:
+            n_rows, n_clusters, n_examined = gather_block_clusters(
                 index.blocks,
                 index.by_table,
                 index.axis_arrays,
@@ -165,6 +171,7 @@ class ClusterGatherer:
                 seeds,
             )
             index.records = int(index.remaining.sum())
+            self._n_examined_blocks += int(n_examined)
             return members[:n_rows], seeds[:n_clusters]
         n_rows, n_clusters = gather_clusters(
             index.arrays, self._search, k, first_seed, index.has_no_zero_distances, max_clusters, members, seeds

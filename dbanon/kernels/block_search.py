@@ -266,7 +266,7 @@ def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size,
 
 @kernel
 def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, first_seed, max_clusters, members, seeds):
-    """Form up to `max_clusters` clusters of k records as `gather_clusters` does; return used member rows and clusters.
+    """Form up to `max_clusters` clusters of k records as `gather_clusters` does.
 
     A cluster is a seed and the k - 1 records nearest to it; a seed is the record with the least summed distance to all
     seeds so far. The search works on blocks of similar tuples, for tables with axes (numbers with many values): a block
@@ -285,6 +285,11 @@ def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, fi
         max_clusters: Number of clusters after which to return.
         members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
         seeds: Output: tuple of each seed.
+
+    Returns:
+        Number of rows used in `members`, number of clusters, and number of blocks examined: all of them for each
+        cluster. The records examined in blocks are not counted; for the first clusters they are many more than for
+        others.
     """
     blocks, codes_of, lower, is_exact, best = block_arrays
     tables, table_starts, _, _, sum_flat, sums, _ = search
@@ -295,8 +300,9 @@ def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, fi
     total_left = np.int64(0)
     for b in range(len(first)):
         total_left += n_remaining[b]
-    n_rows, n_clusters, reach = np.int64(0), np.int64(0), np.int64(0)
+    n_rows, n_clusters, reach, n_examined = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     while n_clusters < max_clusters and total_left >= k and n_rows + k + 2 <= len(members):
+        n_examined += len(first)
         seed, first_seed = first_seed, np.int64(-1)
         if seed < 0:
             state = axis_minima(axis, sums)
@@ -354,4 +360,4 @@ def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, fi
         add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
         seeds[n_clusters] = seed
         n_clusters += 1
-    return n_rows, n_clusters
+    return n_rows, n_clusters, n_examined

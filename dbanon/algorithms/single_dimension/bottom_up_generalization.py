@@ -96,23 +96,31 @@ class SiblingUnions(Recoding):
             node = int(np.argmin(self.losses[j]))
             if self.losses[j][node] < NO_GENERALIZATION:
                 costs.append((float(self.losses[j][node]), j, node))
-            # Only a generalization that changes all smallest classes enlarges the smallest one.
-            parent = int(tree.parent[self.nodes[smallest[0], j]])
-            if parent < 0 or self.losses[j][parent] == NO_GENERALIZATION:
-                continue
-            if all(
-                (tree.parent[self.nodes[some, j]] == parent).all() for some in (smallest[:FEW_TUPLES], smallest)
-            ):  # mostly, some of the first few differ
-                rows, sizes = self._sizes_after(j, parent)
-                after = self.class_sizes.copy()
-                after[rows] = sizes
-                gain = int(after.min()) - least_size
-                if gain > 0:
-                    costs.append((int(self.losses[j][parent]) / gain, j, parent))
+            current = int(self.nodes[smallest[0], j])
+            for united in (current, int(tree.parent[current])):
+                if united >= 0 and self.losses[j][united] < NO_GENERALIZATION:
+                    gain = self._gain(j, united, smallest)
+                    if gain > 0:
+                        costs.append((int(self.losses[j][united]) / gain, j, united))
         if not costs:
             return None
         _, j, node = min(costs)
         return j, node
+
+    def _gain(self, j: int, node: int, smallest: Ints) -> int:
+        """Return by how many records the smallest class grows if `node` of attribute `j` replaces its children.
+
+        `smallest` are the tuples of the smallest classes. The class grows only if all of them publish the node or one
+        of its children; a number with a single value is the root, next to whose children it is published.
+        """
+        for some in (smallest[:FEW_TUPLES], smallest):  # mostly, some of the first few differ
+            nodes = self.nodes[some, j]
+            if not ((self.trees[j].parent[nodes] == node) | (nodes == node)).all():
+                return 0
+        rows, sizes = self._sizes_after(j, node)
+        sizes_after = self.class_sizes.copy()
+        sizes_after[rows] = sizes
+        return int(sizes_after.min() - self.class_sizes.min())
 
     def generalize(self, j: int, node: int) -> None:
         """Replace the present children of a node of attribute `j` by the node, in all records."""

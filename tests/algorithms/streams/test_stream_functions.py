@@ -46,7 +46,8 @@ def test_record_published_once_in_time_with_k_persons(con: Any, name: str, extra
     arrived = [row[1] for row in rows]
     assert sorted(arrived) == list(range(1, 241)) or ("drop" in extra_arguments and len(set(arrived)) == len(arrived))
     assert [row[2] for row in rows] == sorted(row[2] for row in rows)
-    assert all(0 <= delay == output - came <= 40 for _, came, output, delay, _ in rows)
+    longest = 240 if name == "fads" else 40  # fads limits the number of pending records, not their delay
+    assert all(0 <= delay == output - came <= longest for _, came, output, delay, _ in rows)
     person = {i + 1: (i * 17) % 80 if "person" in extra_arguments else i for i in range(240)}
     for number in {row[0] for row in rows if not row[4]}:
         members = [row for row in rows if row[0] == number]
@@ -192,7 +193,7 @@ def test_gate_refuses_small_late_or_split_stream_classes(
         ("release/streams/pipeline.sql", "CASE WHEN l.class_id <> -1 THEN s.{{ u.column }} END", "s.{{ u.column }}"),
         ("release/streams/pipeline.sql", "s.rid AS arrived_at", "s.rid + 1 AS arrived_at"),
         ("release/streams/source.sql", '{{ loop.index }}" ASC NULLS FIRST', '{{ loop.index }}" DESC NULLS FIRST'),
-        ("release/plan/generalize.sql", "{{ 'range'|of(q) }}.published WHEN", "'[20, 21]' WHEN"),
+        ("release/plan/span_values.sql", "THEN {{ 'range'|of(q) }}.published\n", "THEN '[20, 21]'\n"),
     ],
 )
 def test_gate_refuses_untrue_stream_values(

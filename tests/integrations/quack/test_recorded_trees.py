@@ -40,7 +40,7 @@ def test_first_check_refuses_recorded_hostile_trees(statement: str) -> None:
         statement_checker.check_statement(statement, read, TABLES, reader_process.READER_FUNCTIONS)
 
 
-@pytest.mark.parametrize("statement", HOSTILE["readers: samples"])
+@pytest.mark.parametrize("statement", HOSTILE["readers: samples are allowed"])
 def test_first_check_error_names_refused_sample(statement: str) -> None:
     with pytest.raises(errors.ReaderStatementRefusedError, match="'sample'"):
         statement_checker.check_statement(statement, read, TABLES, reader_process.READER_FUNCTIONS)
