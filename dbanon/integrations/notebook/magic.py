@@ -15,6 +15,7 @@ from dbanon.api.frame import Anonymized
 from dbanon.errors.display import format_error
 from dbanon.integrations.notebook.progress import ProgressBar
 from dbanon.integrations.notebook.result import NotebookResult
+from dbanon.runtime.session import find_session
 
 _ASSIGNED = re.compile(r"\s*(\w+)\s*<<")
 _SUFFIXES = (".duckdb", ".ddb", ".db")
@@ -153,7 +154,8 @@ class Magic:
     def _execute(self, query: str) -> Anonymized | NotebookResult | None:
         """Run statements; return a release with its classes and metrics, the rows of another last query, or None.
 
-        None means that the last statement is no query, or reports only success.
+        Notes of the statements are printed, such as that nothing has changed since the last version. None means that
+        the last statement is no query, or reports only success.
         """
         parameters = self._parameters(query)
         with raise_keyboard_interrupt():
@@ -162,7 +164,14 @@ class Magic:
                 anonymized: Anonymized = self._in_notebook(code, run=anonymize_query, query=query, given=parameters)
                 return anonymized
             options = {} if parameters is None else {"params": parameters}
-            rows = self._in_notebook("connection.sql(query, **options)", query=query, options=options)
+            recorded = find_session(self.connection.raw).recorded
+            recorded.notes = []
+            try:
+                rows = self._in_notebook("connection.sql(query, **options)", query=query, options=options)
+            finally:
+                notes, recorded.notes = recorded.notes, None
+            for note in notes:
+                print(f"Note: {format_error(note)}")
             if rows is None:
                 return None
             with self.connection.redact_errors():

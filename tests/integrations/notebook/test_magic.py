@@ -171,3 +171,13 @@ def test_jupysql_runs_sql_on_attached_connection(shell: Any, con: Any, monkeypat
     rows = shell.run_cell_magic("sql", "", RELEASE)
     assert len(rows.DataFrame()) == 12
     assert len(shell.run_cell_magic("sql", "", "FROM patients")) == 12
+
+
+def test_refresh_of_unchanged_source_prints_note(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("%dbanon con")
+    shell.run_cell_magic("dbanon", "", f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * {RELEASE}")
+    capsys.readouterr()
+    output = shell.run_cell_magic("dbanon", "", "REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+    assert output.rows.to_pylist()[0] | {"name": "safe", "version": 1} == output.rows.to_pylist()[0]
+    assert capsys.readouterr().out.startswith("Note: ")
+    shell.run_line_magic("dbanon", "DROP MATERIALIZED ANONYMIZED VIEW safe")
