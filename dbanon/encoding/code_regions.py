@@ -107,7 +107,7 @@ def _nearest_categories(distances: CategoricalDistances) -> Ints:
     for nodes in tree.levels[:0:-1]:
         np.minimum.at(least_depth, tree.parent[nodes], least_depth[nodes])
     depth_index = np.minimum(np.searchsorted(unscaled.depths, least_depth), max(len(unscaled.depths) - 1, 0))
-    least = np.full(tree.values, np.iinfo(np.int64).max)
+    least_distances = np.full(tree.values, np.iinfo(np.int64).max)
     above = np.where(tree.is_inner[tree.node], tree.node, tree.parent[tree.node])
     while (above >= 0).any():
         ways = unscaled.distance_to_ancestor[above]
@@ -117,9 +117,9 @@ def _nearest_categories(distances: CategoricalDistances) -> Ints:
         distances_below = np.rint(distances_below * distances.weight * distances.scale)
         # A root with one child is no common ancestor; the distance to it may exceed 64 bits.
         distances_below = np.minimum(distances_below, UNKNOWN_DISTANCE).astype(np.int64)
-        least = np.where(above >= 0, np.minimum(least, distances_below), least)
+        least_distances = np.where(above >= 0, np.minimum(least_distances, distances_below), least_distances)
         above = np.where(above >= 0, tree.parent[above], -1)
-    return np.append(least, 0)
+    return np.append(least_distances, 0)
 
 
 def _append_null_row(bounds: Ints) -> Ints:

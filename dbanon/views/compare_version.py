@@ -242,18 +242,16 @@ def warn_of_disclosure(
             o.version_name: exposed.pop(o.version_name) for o in comparison.own_versions if o.version_name in exposed
         }
         counts = ", ".join(f"{people} with {name}" for name, people in narrowed_counts.items())
-        was_checked = version_options.composition == "refuse" and not version_options.allows_small_differences
-        if counts or not was_checked:
-            _warn(
-                f"{entry.display_name} was clustered again: a reader who also has version {old.version} can intersect "
-                f"its classes with those of version {entry.version}"
-                + (
-                    "; candidate sets fall below k or l, or groups can be isolated by subtracting sums of classes: "
-                    f"people {counts}."
-                    if counts
-                    else "."
-                )
+        _warn(
+            f"{entry.display_name} was clustered again: a reader who also has version {old.version} can intersect its "
+            f"classes with those of version {entry.version}"
+            + (
+                "; candidate sets fall below k or l, or groups can be isolated by subtracting sums of classes: people "
+                f"{counts}."
+                if counts
+                else "."
             )
+        )
         role_changes = releases.changed_roles(old, entry.roles)
         if role_changes:
             _warn(f"{entry.display_name}: roles have changed since version {old.version}: {', '.join(role_changes)}.")

@@ -128,7 +128,7 @@ def check_search(selected_case: ModelCase, name: str, rng: random.Random) -> str
         previous, order = run(selected_case, name, SearchBudget(0), **parameters)
     except errors.MaxLevelBlockTooSmallError:
         return "infeasible"
-    budget = SearchBudget(rng.choice([1, 30, 300]))
+    budget = SearchBudget(rng.choice([1, 100, 1000]))
     moves = budget.moves
     following, _ = run(selected_case, name, budget, **parameters)
     assert 0 <= budget.n_moves_done <= moves, selected_case
@@ -165,7 +165,7 @@ def test_search_lowers_loss_of_most_cases() -> None:
     ends = Counter(
         check_search(random_case(model, seed), "mondrian", rng) for seed in range(71_000, 71_010) for model in MODELS
     )
-    assert ends["less"] > ends["same"] > 0, ends
+    assert ends["less"] > 2 * ends["same"] > 0, ends
 
 
 # --- a larger table --------------------------------------------------------------------------------------------------

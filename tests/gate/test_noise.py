@@ -399,9 +399,9 @@ def test_distances_compare_with_coded_numbers(sick: Any, function: str) -> None:
         difference = 0
         for part in {r["class_id"] for r in records} if key else {None}:
             members = [r for r in records if key is None or r[key] == part]
-            shown = sorted(r["age"] for r in members if r["age"] is not None)
-            coded = sorted(ages[r["pid"]] for r in members if r["pid"] in ages)
-            difference += sum(abs(a - b) for a, b in zip(shown, coded, strict=True))
+            noisy_ages = sorted(r["age"] for r in members if r["age"] is not None)
+            coded_ages = sorted(ages[r["pid"]] for r in members if r["pid"] in ages)
+            difference += sum(abs(a - b) for a, b in zip(noisy_ages, coded_ages, strict=True))
         assert metrics[metric] == pytest.approx(difference / len(ages) / 30)
 
 

@@ -96,12 +96,12 @@ class SiblingUnions(Recoding):
             node = int(np.argmin(self.losses[j]))
             if self.losses[j][node] < NO_GENERALIZATION:
                 costs.append((float(self.losses[j][node]), j, node))
-            current = int(self.nodes[smallest[0], j])
-            for united in (current, int(tree.parent[current])):
-                if united >= 0 and self.losses[j][united] < NO_GENERALIZATION:
-                    gain = self._gain(j, united, smallest)
+            published_node = int(self.nodes[smallest[0], j])
+            for node in (published_node, int(tree.parent[published_node])):
+                if node >= 0 and self.losses[j][node] < NO_GENERALIZATION:
+                    gain = self._gain(j, node, smallest)
                     if gain > 0:
-                        costs.append((int(self.losses[j][united]) / gain, j, united))
+                        costs.append((int(self.losses[j][node]) / gain, j, node))
         if not costs:
             return None
         _, j, node = min(costs)
@@ -111,10 +111,11 @@ class SiblingUnions(Recoding):
         """Return by how many records the smallest class grows if `node` of attribute `j` replaces its children.
 
         `smallest` are the tuples of the smallest classes. The class grows only if all of them publish the node or one
-        of its children; a number with a single value is the root, next to whose children it is published.
+        of its children. They can publish the node before its children do: the value of a column with one number is the
+        root, and NULL is its child.
         """
-        for some in (smallest[:FEW_TUPLES], smallest):  # mostly, some of the first few differ
-            nodes = self.nodes[some, j]
+        for tuples in (smallest[:FEW_TUPLES], smallest):  # mostly, some of the first few differ
+            nodes = self.nodes[tuples, j]
             if not ((self.trees[j].parent[nodes] == node) | (nodes == node)).all():
                 return 0
         rows, sizes = self._sizes_after(j, node)
