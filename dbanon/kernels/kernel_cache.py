@@ -7,6 +7,7 @@ import io
 import pickle
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ class KernelCache(FunctionCache):
         """Open the cache of a function."""
         super().__init__(function)
         self._cache_file.__class__ = _KernelFile
+        self._cache_file._source_stamp = self._cache_file._source_stamp, _sources_stamp()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled kernel for a signature; None if the cache does not have it."""
@@ -35,8 +37,31 @@ class KernelCache(FunctionCache):
             return self._load_overload(sig, target_context)
 
 
+@cache
+def _sources_stamp() -> tuple[tuple[str, int, int], ...]:
+    """Return path, size and time of change of each module in the folder of kernels.
+
+    A kernel is compiled again if one of them changes: its machine code contains parts from other modules, and its
+    arguments are classes from other modules. numba alone compares the module of the kernel.
+    """
+    folder = Path(__file__).parent
+    stats = {source: source.stat() for pattern in ("*.py", "*/*.py") for source in sorted(folder.glob(pattern))}
+    return tuple((str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns) for path, stat in stats.items())
+
+
 class _KernelFile(IndexDataCacheFile):
     """The files of one kernel in the cache."""
+
+    def _load_index(self) -> dict[Any, str]:
+        """Return the files by signature; none if the index is obsolete or damaged: the kernel is then compiled again.
+
+        The index of another version of dbanon can name classes that this one does not have.
+        """
+        try:
+            index: dict[Any, str] = super()._load_index()
+        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError):
+            return {}
+        return index
 
     def _load_data(self, name: str) -> Any:
         """Return the unpickled contents of a file.
@@ -46,7 +71,7 @@ class _KernelFile(IndexDataCacheFile):
         """
         try:
             return _KernelUnpickler(io.BytesIO(Path(self._data_path(name)).read_bytes())).load()
-        except (pickle.UnpicklingError, EOFError) as error:
+        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError) as error:
             raise OSError(f"the cached kernel {name} is damaged") from error
 
 

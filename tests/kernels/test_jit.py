@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from dbanon.kernels import jit
+from dbanon.kernels import jit, kernel_cache
 
 CHILD = textwrap.dedent(
     """
@@ -103,3 +103,66 @@ def test_loading_kernel_skips_declarations_of_numba(tmp_path: Path) -> None:
         for process in ("first", "second")
     ]
     assert outputs == [["[0, 2, 4, 6, 8] True 0"], ["[0, 2, 4, 6, 8] False 1", "20 [0, 4, 8]"]]
+
+
+PART_AND_KERNEL = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    import numpy as np
+    sys.path.insert(0, str(Path(__file__).parent))
+    import arguments
+    from dbanon.kernels import kernel_cache
+    from dbanon.kernels.jit import kernel
+
+    kernel_cache._sources_stamp = lambda: sys.argv[1]
+
+    @kernel
+    def scaled_total(numbers):
+        return arguments.scaled(numbers.values).sum()
+
+    numbers = arguments.NUMBERS(np.arange(5))
+    print(scaled_total(numbers), sum(scaled_total.stats.cache_hits.values()))
+    """
+)
+
+ARGUMENTS = textwrap.dedent(
+    """
+    from typing import Any, NamedTuple
+    from dbanon.kernels.jit import kernel_part
+
+    class CLASS(NamedTuple):
+        values: Any
+
+    NUMBERS = CLASS
+
+    @kernel_part
+    def scaled(values):
+        return FACTOR * values
+    """
+)
+
+
+@pytest.mark.skipif(not jit.IS_KNOWN_NUMBA, reason="the cache is for numba 0.68")
+def test_kernel_is_compiled_again_if_its_parts_or_classes_change(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(PART_AND_KERNEL)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(class_name: str, factor: int) -> str:
+        """Return the total and the number of cache hits of a process in which parts and classes are these."""
+        source = ARGUMENTS.replace("CLASS", class_name).replace("FACTOR", str(factor))
+        (tmp_path / "arguments.py").write_text(source)
+        command = [sys.executable, str(tmp_path / "kernels.py"), source]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.strip()
+
+    assert [run("Numbers", 2), run("Numbers", 2)] == ["20 0", "20 1"]
+    assert run("Numbers", 3) == "30 0"
+    assert [run("Values", 3), run("Values", 3)] == ["30 0", "30 1"]
+
+
+def test_stamp_of_sources_names_every_kernel_module() -> None:
+    folder = Path(kernel_cache.__file__).parent
+    stamps = {path: (size, changed) for path, size, changed in kernel_cache._sources_stamp()}
+    assert {"tree_search.py", "streams/castle.py", "index_arrays.py"} <= set(stamps)
+    stat = (folder / "streams" / "castle.py").stat()
+    assert stamps[str(Path("streams", "castle.py"))] == (stat.st_size, stat.st_mtime_ns)
