@@ -8,8 +8,8 @@ import numpy as np
 from dbanon.encoding.attribute_partitions import AttributePartitions
 from dbanon.encoding.code_regions import KacpcDistances
 from dbanon.encoding.encoded_table import Ints
-from dbanon.encoding.tuple_index import SumQuery, TupleIndex, empty_ints
-from dbanon.kernels.arrays import SeedSearch
+from dbanon.encoding.tuple_index import TupleIndex, empty_ints
+from dbanon.kernels.index_arrays import SeedSearch, SumQuery
 
 CANDIDATES_PER_RECORD = 8
 """A cluster of n records is searched for among the n * 8 records nearest to its seed, before a larger one is tried."""
@@ -122,13 +122,11 @@ class ClusterGatherer:
 
         They are all distance tables in full, a query for kernels to fill, the summed distances to seeds, and the sign.
         """
-        index, query, sums = self.index, self.index.zero_query(), self.sums
+        index = self.index
         rows = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
         starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
         tables = np.concatenate([empty_ints(), *rows])
-        return SeedSearch(
-            tables, starts, query.table_sums, query.axis_arrays, sums.table_sums, sums.axis_arrays, self.sign
-        )
+        return SeedSearch(tables, starts, index.zero_query(), self.sums, self.sign)
 
     def gather_clusters(self, k: int, first_seed: int, max_clusters: int) -> tuple[Ints, Ints]:
         """Form up to `max_clusters` clusters of k records, and remove their records from the index.
@@ -160,8 +158,8 @@ class ClusterGatherer:
         if self.searches_blocks:
             n_rows, n_clusters, n_examined = gather_block_clusters(
                 index.blocks,
-                index.by_table,
-                index.axis_arrays,
+                index.tabular_arrays,
+                index.axes,
                 index.axis_codes,
                 self._search,
                 k,

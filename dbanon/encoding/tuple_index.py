@@ -11,17 +11,15 @@ is ever lost. Memory is linear in the tuples.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from dbanon.encoding.distance import DistanceTable, NumericDistances
 from dbanon.encoding.encoded_table import AnyInts, Codes, EncodedTable, Ints
 from dbanon.encoding.tuple_trie import build_blocks, build_trie
-from dbanon.kernels.arrays import BlockArrays, IndexArrays
+from dbanon.kernels.index_arrays import Axes, BlockArrays, IndexArrays, SumQuery, TabularAttributes, TupleTree
 
 MAX_TABULAR_VALUES = 256
 """Attributes with at most this many distinct values are queried by table."""
@@ -33,40 +31,6 @@ LONG_ATTRIBUTE = 1024
 def empty_ints() -> Ints:
     """Return an empty int64 array."""
     return np.zeros(0, np.int64)
-
-
-@dataclass(frozen=True)
-class SumQuery:
-    """A separable sum: a table for every attribute with few values, and a convex function for every axis.
-
-    An axis is a numeric attribute with many values. If `counts` is empty, the function on axis a is the distance to the
-    interval of positions [low[a], high[a]], or to NULL where missing[2a] is 1. If `counts` is not empty, it is the sum
-    of distances to all positions added so far; missing[2a] counts the added NULLs and missing[2a + 1] the added
-    positions.
-
-    Attributes:
-        table_sums: The tables of the attributes with few values, one after another.
-        low, high: (axes,) ends of the interval on each axis.
-        missing: (2 * axes,) see above.
-        counts, totals: Prefix sums of the counts and positions of added values, within chunks of values.
-        count_chunks, total_chunks: The same over chunks.
-    """
-
-    table_sums: Ints
-    low: Ints
-    high: Ints
-    missing: Ints
-    counts: Ints
-    totals: Ints
-    count_chunks: Ints
-    total_chunks: Ints
-
-    @property
-    def axis_arrays(self) -> tuple[Ints, ...]:
-        """The arrays of the query that concern axes, in the order in which kernels take them (all but `table_sums`)."""
-        return (
-            self.low, self.high, self.missing, self.counts, self.totals, self.count_chunks, self.total_chunks,
-        )  # fmt: skip
 
 
 class TupleIndex:
@@ -97,21 +61,21 @@ class TupleIndex:
         tabular = [j for j in range(len(tables)) if j not in self._axis_attributes]
         self.tabular = sorted(tabular, key=lambda j: -_dispersion(space, j, tables[j]))
         self.sizes = [space.attributes[j].values + 1 for j in self.tabular]
-        axes = [t for j in self._axis_attributes if isinstance(t := tables[j], NumericDistances)]
-        lengths = np.array([len(a.positions) for a in axes], np.int64)
-        places = np.concatenate([empty_ints(), *(np.append(a.positions, 0) for a in axes)])
+        distances = [t for j in self._axis_attributes if isinstance(t := tables[j], NumericDistances)]
+        lengths = np.array([len(t.positions) for t in distances], np.int64)
+        places = np.concatenate([empty_ints(), *(np.append(t.positions, 0) for t in distances)])
         chunks = (lengths >> CHUNK) + 1
-        self.axis_arrays = (
+        self.axes = Axes(
             places,
             np.cumsum(lengths + 1) - (lengths + 1),
             lengths,
-            np.array([a.null for a in axes], np.int64),
+            np.array([t.null for t in distances], np.int64),
             np.cumsum(chunks) - chunks,
         )
         self._chunks = int(chunks.sum())
         self.axis_codes = np.ascontiguousarray(space.codes[:, self._axis_attributes])
-        offsets = np.cumsum([0, *self.sizes])[:-1].astype(np.int64)
-        present = np.concatenate(
+        starts = np.cumsum([0, *self.sizes])[:-1].astype(np.int64)
+        value_remaining = np.concatenate(
             [
                 np.zeros(0),
                 *(
@@ -120,19 +84,21 @@ class TupleIndex:
                 ),
             ]
         )
-        self.by_table = (np.ascontiguousarray(space.codes[:, self.tabular]), offsets, present.astype(np.int64))
+        self.tabular_arrays = TabularAttributes(
+            np.ascontiguousarray(space.codes[:, self.tabular]), starts, value_remaining.astype(np.int64)
+        )
         self.space = space
         self._has_answered = False
 
     @cached_property
-    def tree(self) -> tuple[Any, ...]:
+    def tree(self) -> TupleTree:
         """The tuples as nodes of a trie with trees of boxes below (see `build_trie`); built on first use."""
-        return build_trie(self.space, self.tabular, self.axis_codes, self.axis_arrays, self.remaining)
+        return build_trie(self.space, self.tabular, self.axis_codes, self.axes, self.remaining)
 
     @cached_property
     def blocks(self) -> BlockArrays:
         """The tuples in blocks of neighbouring tuples (see `build_blocks`), for kernels; built on first use."""
-        return build_blocks(self.space, self.tabular, self.axis_codes, self.axis_arrays, self.remaining)
+        return build_blocks(self.space, self.tabular, self.axis_codes, self.axes, self.remaining)
 
     @property
     def arrays(self) -> IndexArrays:
@@ -141,13 +107,13 @@ class TupleIndex:
         The axes are None if there are none.
         """
         return IndexArrays(
-            self.tree, self.by_table, self.axis_arrays if self._axis_attributes else None, self.axis_codes
+            self.tree, self.tabular_arrays, self.axes if self._axis_attributes else None, self.axis_codes
         )
 
     @property
     def steps(self) -> int:
         """Number of values and nodes that searches of the tree have visited; 0 while the tree is not built."""
-        return int(self.tree[11][0]) if "tree" in self.__dict__ else 0
+        return int(self.tree.n_steps[0]) if "tree" in self.__dict__ else 0
 
     @cached_property
     def has_no_zero_distances(self) -> bool:
@@ -156,14 +122,15 @@ class TupleIndex:
         Then only records of one tuple are at distance 0 from each other.
         """
         for a, j in enumerate(self._axis_attributes):
-            table, has_null = self.tables[j], bool((self.axis_codes[:, a] == self.axis_arrays[2][a]).any())
+            table, has_null = self.tables[j], bool((self.axis_codes[:, a] == self.axes.lengths[a]).any())
             if isinstance(table, NumericDistances) and (
                 (has_null and table.null == 0) or (np.diff(table.positions) == 0).any()
             ):
                 return False
-        begins = [*self.by_table[1], len(self.by_table[2])]
+        n_by_value = self.tabular_arrays.value_remaining
+        begins = [*self.tabular_arrays.starts, len(n_by_value)]
         for j, (begin, end) in zip(self.tabular, pairwise(begins), strict=True):
-            present = np.flatnonzero(self.by_table[2][begin:end])
+            present = np.flatnonzero(n_by_value[begin:end])
             if any((self.tables[j].row(c)[present] == 0).sum() > 1 for c in present.tolist()):
                 return False
         return True
@@ -187,12 +154,13 @@ class TupleIndex:
         """
         row_of = dict(zip(sorted(self.tabular), rows, strict=True))
         flat = np.concatenate([empty_ints(), *(row_of[j] for j in self.tabular)])
-        places, starts, lengths = self.axis_arrays[:3]
-        bounds, missing = np.zeros((2, len(lengths)), np.int64), np.zeros(2 * len(lengths), np.int64)
+        places, starts, lengths = self.axes.places, self.axes.starts, self.axes.lengths
+        low_places, high_places, n_nulls, n_places = np.zeros((4, len(lengths)), np.int64)
         for a, j in enumerate(self._axis_attributes):
-            missing[2 * a] = int(low[j] == lengths[a])
-            bounds[0, a], bounds[1, a] = places[starts[a] + low[j]], places[starts[a] + high[j]]
-        return SumQuery(flat, bounds[0], bounds[1], missing, empty_ints(), empty_ints(), empty_ints(), empty_ints())
+            n_nulls[a] = int(low[j] == lengths[a])
+            low_places[a], high_places[a] = places[starts[a] + low[j]], places[starts[a] + high[j]]
+        no_sums = empty_ints()
+        return SumQuery(flat, low_places, high_places, n_nulls, n_places, no_sums, no_sums, no_sums, no_sums)
 
     def zero_query(self) -> SumQuery:
         """Return a query whose tables are 0 and whose intervals are the first position, for kernels to fill."""
@@ -201,14 +169,9 @@ class TupleIndex:
 
     def distance_sum_query(self) -> SumQuery:
         """Return a query for the sum of a tuple's distances to all records that `add_record` adds to it; 0 at first."""
-        axes = len(self._axis_attributes)
-        value_sums, chunk_sums = (
-            np.zeros((2, max(len(self.axis_arrays[0]), 1)), np.int64),
-            np.zeros((2, max(self._chunks, 1)), np.int64),
-        )
-        zeros = np.zeros(axes, np.int64)
-        flat = np.zeros(sum(self.sizes), np.int64)
-        return SumQuery(flat, zeros, zeros, np.zeros(2 * axes, np.int64), *value_sums, *chunk_sums)
+        by_value, by_chunk = (np.zeros((2, max(n, 1)), np.int64) for n in (len(self.axes.places), self._chunks))
+        by_axis = np.zeros((4, len(self._axis_attributes)), np.int64)
+        return SumQuery(np.zeros(sum(self.sizes), np.int64), *by_axis, *by_value, *by_chunk)
 
     def add_record(self, query: SumQuery, codes: Sequence[int] | Codes) -> None:
         """Add the distances to a record with these codes to `query`, in place.
@@ -217,14 +180,16 @@ class TupleIndex:
         """
         from dbanon.kernels.axis_sums import add_axis_value
 
-        for (begin, end), j in zip(pairwise([*self.by_table[1], len(query.table_sums)]), self.tabular, strict=True):
+        for (begin, end), j in zip(
+            pairwise([*self.tabular_arrays.starts, len(query.table_sums)]), self.tabular, strict=True
+        ):
             query.table_sums[begin:end] += self.tables[j].row(int(codes[j]))
         for a, j in enumerate(self._axis_attributes):
-            if codes[j] == self.axis_arrays[2][a]:
-                query.missing[2 * a] += 1
+            if codes[j] == self.axes.lengths[a]:
+                query.n_nulls[a] += 1
             else:
-                query.missing[2 * a + 1] += 1
-                add_axis_value(self.axis_arrays, query.axis_arrays, a, int(codes[j]), 1)
+                query.n_places[a] += 1
+                add_axis_value(self.axes, query, a, int(codes[j]), 1)
 
     # --- searches --------------------------------------------------------------------------------------
 
@@ -262,8 +227,8 @@ class TupleIndex:
         self._has_answered = True
         tuples = np.flatnonzero(self.remaining)
         total = np.zeros(len(tuples), np.int64)
-        for j, offset in enumerate(self.by_table[1].tolist()):
-            total += query.table_sums[offset + self.by_table[0][tuples, j]]
+        for j, start in enumerate(self.tabular_arrays.starts.tolist()):
+            total += query.table_sums[start + self.tabular_arrays.codes[tuples, j]]
         for a in range(len(self._axis_attributes)):
             total += self._axis_sums(query, a)[self.axis_codes[tuples, a]]
         return int(tuples[np.argmin(total) if sign > 0 else np.argmax(total)])
@@ -275,22 +240,18 @@ class TupleIndex:
         """
         from dbanon.kernels.axis_sums import CHUNK
 
-        begin, length, null = (int(self.axis_arrays[i][axis]) for i in (1, 2, 3))
-        places, chunk = (
-            self.axis_arrays[0][begin : begin + length],
-            self.axis_arrays[4][axis] + (np.arange(length) >> CHUNK),
-        )
-        n_missing, n_present = query.missing[2 * axis : 2 * axis + 2].tolist()
+        axes = self.axes
+        begin, length, null = (int(a[axis]) for a in (axes.starts, axes.lengths, axes.null_distances))
+        places, chunk = axes.places[begin : begin + length], axes.chunk_starts[axis] + (np.arange(length) >> CHUNK)
+        n_nulls, n_places = int(query.n_nulls[axis]), int(query.n_places[axis])
         if len(query.counts) == 0:
-            if n_missing:
+            if n_nulls:
                 return np.append(np.full(length, null, np.int64), 0)
             distance = np.maximum(query.low[axis] - places, places - query.high[axis])
             return np.append(np.maximum(distance, 0), null)
         counts = query.counts[begin : begin + length] + query.count_chunks[chunk]
         totals = query.totals[begin : begin + length] + query.total_chunks[chunk]
-        return np.append(
-            places * (2 * counts - n_present) - 2 * totals + totals[-1] + n_missing * null, n_present * null
-        )
+        return np.append(places * (2 * counts - n_places) - 2 * totals + totals[-1] + n_nulls * null, n_places * null)
 
     def _search(self, query: SumQuery, records: int, sign: int) -> tuple[Ints, Ints]:
         """Return the `records` remaining records with the least values of the query, or all if fewer remain.
@@ -306,12 +267,12 @@ class TupleIndex:
         tuples, counts = np.empty(records + 1, np.int64), np.empty(records + 1, np.int64)
         if records == 0:
             return tuples[:0], counts[:0]
-        size = search_records(*self.arrays[:3], query.table_sums, query.axis_arrays, sign, records, tuples, counts)
+        size = search_records(*self.arrays[:3], query, sign, records, tuples, counts)
         return tuples[:size], counts[:size]
 
     def recount_records(self) -> None:
         """Set `records`, the number of remaining records, from the tree, after kernels removed records there."""
-        self.records = int(self.tree[2][0])
+        self.records = int(self.tree.n_remaining[0])
 
     # --- changes ---------------------------------------------------------------------------------------
 
@@ -331,7 +292,7 @@ class TupleIndex:
         from dbanon.kernels.index_tree import add_records
 
         self.records += int(counts.sum())
-        add_records(self.tree, self.by_table, tuples, counts)
+        add_records(self.tree, self.tabular_arrays, tuples, counts)
 
 
 def _dispersion(space: EncodedTable, j: int, table: DistanceTable) -> float:

@@ -5,17 +5,16 @@ As an alternative that is faster to build, blocks of neighbouring tuples.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
-from dbanon.kernels.arrays import BlockArrays, BoxNodes
+from dbanon.kernels.index_arrays import Axes, BlockArrays, BoxNodes, TupleBlocks, TupleTree
 
 
 def build_trie(
-    space: EncodedTable, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], remaining_of: Ints
-) -> tuple[Any, ...]:
+    space: EncodedTable, tabular: Sequence[int], axis_codes: Codes, axes: Axes, remaining_of: Ints
+) -> TupleTree:
     """Build the trie over the attributes with few values and the trees of boxes below it, as arrays by node.
 
     Args:
@@ -23,26 +22,20 @@ def build_trie(
         tabular: The attributes with few values; one level of the trie each, in this order.
         axis_codes: (tuples, axes) codes of the other attributes, the axes; if there are none, the tuples are the leaves
             of the trie.
-        axis: The positions on all axes, and where those of each axis begin, first; further entries are not used.
+        axes: The places on the axes.
         remaining_of: (tuples,) remaining records of each tuple; kept by reference.
-
-    Returns:
-        In this order: leaf (node of each tuple), parent, remaining records below each node, remaining records of each
-        tuple, first child and number of children (children are adjacent), code and level of trie nodes, tuple of a leaf
-        or -1, least tuple below, boxes (least and greatest code below on each axis), and a counter, 0, of the values
-        and nodes that searches visit.
 
     O(n log^2 n) time.
     """
     from dbanon.kernels.index_tree import aggregate_up, build_boxes
 
-    codes, tuples, axes = space.codes, len(space.codes), axis_codes.shape[1]
+    codes, tuples, n_axes = space.codes, len(space.codes), axis_codes.shape[1]
     order, run_starts = _sort_tuples(codes, tabular)
     level_starts = np.cumsum([0, *(len(b) for b in run_starts)])
-    n_trie, size = int(level_starts[-1]), int(level_starts[-1]) + (2 * tuples if axes else 0)
+    n_trie, size = int(level_starts[-1]), int(level_starts[-1]) + (2 * tuples if n_axes else 0)
     first_child, n_children, code, level = np.zeros((4, size), np.int32)
     parent, tuple_ = np.full((2, size), -1, np.int32)
-    boxes = np.zeros((size, 2 * axes), np.int32)
+    boxes = np.zeros((size, 2 * n_axes), np.int32)
     for depth, (parent_starts, child_starts) in enumerate(pairwise(run_starts)):
         parent_index = np.searchsorted(parent_starts, child_starts, side="right") - 1
         parents, children = (
@@ -54,11 +47,11 @@ def build_trie(
         first_child[parents] = level_starts[depth + 1] + np.searchsorted(parent_index, np.arange(len(parent_starts)))
         code[children] = codes[order[child_starts], tabular[depth]]
     deepest = slice(level_starts[-2], level_starts[-1])
-    if axes:
+    if n_axes:
         level[n_trie:] = len(tabular)
         ends = np.append(run_starts[-1][1:], tuples)
         n_nodes = build_boxes(
-            order, run_starts[-1], ends, int(level_starts[-2]), n_trie, axis_codes, axis[:2],
+            order, run_starts[-1], ends, int(level_starts[-2]), n_trie, axis_codes, axes,
             BoxNodes(first_child, n_children, parent, tuple_, boxes),
         )  # fmt: skip
         first_child, n_children, code, level, parent, tuple_, boxes = (
@@ -73,20 +66,10 @@ def build_trie(
     first, remaining = np.full(len(parent), tuples, np.int32), np.zeros(len(parent), np.int64)
     first[nodes], remaining[nodes] = tuple_[nodes], remaining_of[tuple_[nodes]]
     aggregate_up(parent, first, remaining)
-    return (
-        leaf,
-        parent,
-        remaining,
-        remaining_of,
-        first_child,
-        n_children,
-        code,
-        level,
-        tuple_,
-        first,
-        boxes,
+    return TupleTree(
+        leaf, parent, remaining, remaining_of, first_child, n_children, code, level, tuple_, first, boxes,
         np.zeros(1, np.int64),
-    )
+    )  # fmt: skip
 
 
 def _sort_tuples(codes: Codes, tabular: Sequence[int]) -> tuple[Ints, list[Ints]]:
@@ -115,7 +98,7 @@ MAX_BLOCK_TUPLES = 64
 
 
 def build_blocks(
-    space: EncodedTable, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], remaining_of: Ints
+    space: EncodedTable, tabular: Sequence[int], axis_codes: Codes, axes: Axes, remaining_of: Ints
 ) -> BlockArrays:
     """Divide the tuples into blocks of at most MAX_BLOCK_TUPLES neighbouring tuples.
 
@@ -126,7 +109,7 @@ def build_blocks(
         space: The encoded table.
         tabular: The attributes with few values.
         axis_codes: (tuples, axes) codes of the other attributes, the axes.
-        axis: The arrays of the axes: positions, where those of each axis begin, and further entries for kernels.
+        axes: The places on the axes.
         remaining_of: (tuples,) remaining records of each tuple; kept by reference.
     """
     from dbanon.kernels.block_search import cut_blocks, shrink_blocks
@@ -140,8 +123,7 @@ def build_blocks(
         np.append(run_starts[1:], tuples),
         MAX_BLOCK_TUPLES,
         axis_codes,
-        axis[0],
-        axis[1],
+        axes,
         block_starts,
     )
     edges = np.append(np.sort(block_starts[:n_blocks]), tuples)
@@ -149,10 +131,9 @@ def build_blocks(
     block_of[order] = np.repeat(np.arange(n_blocks), np.diff(edges))
     numbers = np.zeros((2, n_blocks), np.int64)
     boxes = np.zeros((2, n_blocks, axis_codes.shape[1]), np.int64)
-    blocks = (
+    blocks = TupleBlocks(
         order, edges, numbers[0], numbers[1], boxes[0], boxes[1], np.zeros(boxes[0].shape, np.int64), edges[1:].copy(),
-        block_of, remaining_of,
+        block_of, remaining_of, np.ascontiguousarray(codes[order[edges[:-1]]][:, tabular]),
     )  # fmt: skip
-    shrink_blocks(blocks, axis_codes, axis)
-    codes_of = np.ascontiguousarray(codes[order[edges[:-1]]][:, tabular])
-    return BlockArrays(blocks, codes_of, *np.zeros((3, n_blocks), np.int64))
+    shrink_blocks(blocks, axis_codes, axes)
+    return BlockArrays(blocks, *np.zeros((3, n_blocks), np.int64))

@@ -475,46 +475,6 @@ class MoveOptions(NamedTuple):
     heat: float
 
 
-class IndexArrays(NamedTuple):
-    """The remaining tuples, for searches (see `dbanon.encoding.tuple_index`).
-
-    Attributes:
-        tree: See `dbanon.encoding.tuple_trie.build_trie`.
-        tabular: Attributes with few values: codes (tuples, attributes), where the values of each begin, records by
-            value.
-        axis: The axes, that is, numbers with many values. Five arrays: places, where the places of each axis begin,
-            their number, distance of NULL, and where the axis' chunks of prefix sums begin. None if there are no axes,
-            so functions that test for None take it as a parameter.
-        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-    """
-
-    tree: Any
-    tabular: Any
-    axis: Any
-    axis_codes: npt.NDArray[np.int32]
-
-
-class SeedSearch(NamedTuple):
-    """Queries for seeds and for the records nearest to them (see `dbanon.encoding.tuple_index.SumQuery`).
-
-    Attributes:
-        tables: int64: distances between the values of each attribute with few values, one row after another.
-        table_starts: (attributes,) int64: where the distances of each attribute begin in `tables`.
-        near_flat, near: Scratch for the distances to one seed: by value of the attributes with few values, and the
-            arrays of a query for axes (see `axis_sums`).
-        sum_flat, sums: The summed distances to all seeds so far, in the form of `near_flat` and `near`.
-        sign: 1 if a seed is the record with the least sum, -1 if it is the one with the greatest.
-    """
-
-    tables: Ints
-    table_starts: Ints
-    near_flat: Ints
-    near: Any
-    sum_flat: Ints
-    sums: Any
-    sign: int
-
-
 class DiverseRecords(NamedTuple):
     """The sensitive values of records, for `eld_steps`, which grows clusters until they are diverse.
 
@@ -530,38 +490,3 @@ class DiverseRecords(NamedTuple):
     starts: Ints
     counts: Ints
     value_remaining: Ints
-
-
-class BlockArrays(NamedTuple):
-    """Tuples in blocks of neighbours (see `block_search`).
-
-    Attributes:
-        blocks: Ten arrays: tuples by block; by block, where its tuples begin, first tuple, remaining records, least
-            place, greatest place and whether NULL occurs on each axis, where its remaining tuples end; by tuple, its
-            block and its remaining records.
-        codes: (blocks, attributes) int32: codes of the attributes with few values, equal for all tuples of a block.
-        lower: (blocks,) int64: lower bound of the least summed distance of a tuple of the block to all seeds.
-        fresh: (blocks,) int64: 1 where `lower` is exact, else 0.
-        best: (blocks,) int64: the tuple with the least sum, where `lower` is exact.
-    """
-
-    blocks: Any
-    codes: npt.NDArray[np.int32]
-    lower: Ints
-    fresh: Ints
-    best: Ints
-
-
-class BoxNodes(NamedTuple):
-    """Nodes of a tree of boxes, which `index_tree.build_boxes` fills.
-
-    Attributes:
-        kid, kids, parent, tuples: (nodes,) int32: first child, number of children, node above, tuple of a leaf or -1.
-        boxes: (nodes, 2 * axes) int32: least and greatest code below on each axis.
-    """
-
-    kid: npt.NDArray[np.int32]
-    kids: npt.NDArray[np.int32]
-    parent: npt.NDArray[np.int32]
-    tuples: npt.NDArray[np.int32]
-    boxes: npt.NDArray[np.int32]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dbanon.kernels.allocate import empty_int64
-from dbanon.kernels.axis_sums import CHUNK, axis_minima
+from dbanon.kernels.axis_sums import CHUNK, NULL_SUM, SUM_CONSTANT, axis_minima
 from dbanon.kernels.halving import extent, partition_at
 from dbanon.kernels.heap import push_and_trim
 from dbanon.kernels.jit import kernel, kernel_part
@@ -11,7 +11,7 @@ from dbanon.kernels.tree_search import add_distances
 
 
 @kernel
-def cut_blocks(order, begins, ends, max_tuples, matrix, places, starts, block_starts):
+def cut_blocks(order, begins, ends, max_tuples, matrix, axes, block_starts):
     """Cut each path of the trie into blocks of at most `max_tuples` tuples, or of equal ones; return their number.
 
     A range is halved along the axis on which its tuples lie farthest apart.
@@ -21,10 +21,9 @@ def cut_blocks(order, begins, ends, max_tuples, matrix, places, starts, block_st
         begins, ends: Where the tuples of each path begin and end in `order`.
         max_tuples: The greatest size of a block.
         matrix: (tuples, axes) codes.
-        places, starts: Places of the codes on the axes, and where those of each axis begin.
+        axes: `Axes`.
         block_starts: Output: where the blocks begin in `order`.
     """
-    axes = matrix.shape[1]
     stack = empty_int64(np.int64(256))
     n_blocks = 0
     for group in range(len(begins)):
@@ -35,9 +34,9 @@ def cut_blocks(order, begins, ends, max_tuples, matrix, places, starts, block_st
             begin, end = stack[2 * top], stack[2 * top + 1]
             widest, axis = np.int64(0), np.int64(-1)
             if end - begin > max_tuples:
-                for a in range(axes):
+                for a in range(matrix.shape[1]):
                     low, high = extent(order, begin, end, matrix, a)
-                    width = places[starts[a] + high] - places[starts[a] + low]
+                    width = axes.places[axes.starts[a] + high] - axes.places[axes.starts[a] + low]
                     if low != high and width >= widest:
                         widest, axis = width, np.int64(a)
             if axis < 0:
@@ -52,63 +51,52 @@ def cut_blocks(order, begins, ends, max_tuples, matrix, places, starts, block_st
 
 
 @kernel_part
-def shrink_block(b, blocks, axis_codes, axis):
+def shrink_block(b, blocks, axis_codes, axes):
     """Update block `b`, in place, to its tuples with remaining records: its box, first tuple and number of records.
 
     The remaining tuples are moved to the front of the block.
 
     Args:
         b: Number of the block.
-        blocks: The field `blocks` of `BlockArrays`; updated in place.
+        blocks: `TupleBlocks`; updated in place.
         axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axes: `Axes`.
     """
-    order, begins, first, n_remaining, low, high, nulls = (
-        blocks[0],
-        blocks[1],
-        blocks[2],
-        blocks[3],
-        blocks[4],
-        blocks[5],
-        blocks[6],
-    )
-    places, starts, lengths, tuple_remaining = axis[0], axis[1], axis[2], blocks[9]
-    n_remaining[b], first[b] = 0, len(tuple_remaining)
+    order, begins, low, high, lengths = blocks.order, blocks.begins, blocks.low, blocks.high, axes.lengths
+    blocks.n_remaining[b], blocks.first[b] = 0, len(blocks.tuple_remaining)
     for a in range(len(lengths)):
-        low[b, a], high[b, a], nulls[b, a] = -1, -1, 0
+        low[b, a], high[b, a], blocks.has_null[b, a] = -1, -1, 0
     kept_end = begins[b]
     for i in range(begins[b], begins[b + 1]):
         t = order[i]
-        if tuple_remaining[t] == 0:
+        if blocks.tuple_remaining[t] == 0:
             continue
         order[i], order[kept_end] = order[kept_end], t
         kept_end += 1
-        n_remaining[b] += tuple_remaining[t]
-        first[b] = min(first[b], t)
+        blocks.n_remaining[b] += blocks.tuple_remaining[t]
+        blocks.first[b] = min(blocks.first[b], t)
         for a in range(len(lengths)):
             code = axis_codes[t, a]
             if code == lengths[a]:
-                nulls[b, a] = 1
+                blocks.has_null[b, a] = 1
                 continue
-            place = places[starts[a] + code]
+            place = axes.places[axes.starts[a] + code]
             low[b, a] = place if low[b, a] < 0 else min(low[b, a], place)
             high[b, a] = max(high[b, a], place)
-    blocks[7][b] = kept_end
+    blocks.ends[b] = kept_end
 
 
 @kernel
-def shrink_blocks(blocks, axis_codes, axis):
+def shrink_blocks(blocks, axis_codes, axes):
     """Update all blocks, in place, to their tuples with remaining records (see `shrink_block`).
 
     Args:
-        blocks: The field `blocks` of `BlockArrays`; updated in place.
+        blocks: `TupleBlocks`; updated in place.
         axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
+        axes: `Axes`.
     """
-    for b in range(len(blocks[2])):
-        shrink_block(b, blocks, axis_codes, axis)
+    for b in range(len(blocks.first)):
+        shrink_block(b, blocks, axis_codes, axes)
 
 
 @kernel_part
@@ -135,69 +123,61 @@ def lowest_block(n_remaining, lower, is_exact, best):
 
 
 @kernel_part
-def lowest_sum_in_block(b, blocks, codes_of, offsets, axis, axis_codes, tuple_remaining, sum_flat, sums, state):
+def lowest_sum_in_block(b, blocks, starts, axes, axis_codes, sums, minima):
     """Return the least summed distance to all seeds of a tuple in block `b`, and the first tuple that has it.
 
     Only tuples with remaining records count; (0, -1) without any.
 
     Args:
         b: Number of the block.
-        blocks: The field `blocks` of `BlockArrays`.
-        codes_of: (blocks, attributes) codes of each block on the attributes with few values.
-        offsets: Where the values of each attribute begin in `sum_flat`.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
+        blocks: `TupleBlocks`.
+        starts: Where the values of each attribute with few values begin.
+        axes: `Axes`.
         axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-        tuple_remaining: (tuples,) remaining records.
-        sum_flat: By value of the attributes with few values, its summed distance to all seeds.
-        sums: The axis part of the sums (see `axis_sum`).
-        state: The table that `axis_minima` returns.
+        sums: `SumQuery` for the summed distances.
+        minima: The table that `axis_minima` returns.
     """
-    order, begins, ends = blocks[0], blocks[1], blocks[7]
-    places, starts, lengths, chunk_starts = axis[0], axis[1], axis[2], axis[4]
-    missing, counts, totals, count_chunks, total_chunks = sums[2], sums[3], sums[4], sums[5], sums[6]
+    places, lengths = axes.places, axes.lengths
     base = np.int64(0)
-    for j in range(len(offsets)):
-        base += sum_flat[offsets[j] + codes_of[b, j]]
+    for j in range(len(starts)):
+        base += sums.table_sums[starts[j] + blocks.codes[b, j]]
     lowest, lowest_tuple = np.int64(0), np.int64(-1)
-    for i in range(begins[b], ends[b]):
-        t = order[i]
-        if tuple_remaining[t] == 0:
+    for i in range(blocks.begins[b], blocks.ends[b]):
+        t = blocks.order[i]
+        if blocks.tuple_remaining[t] == 0:
             continue
         total = base
         for a in range(len(lengths)):
             code = np.int64(axis_codes[t, a])
             if code == lengths[a]:
-                total += state[a, 3]
+                total += minima[a, NULL_SUM]
                 continue
-            place_index, chunk = starts[a] + code, chunk_starts[a] + (code >> CHUNK)  # axis_value, written out
-            count = counts[place_index] + count_chunks[chunk]
-            total += places[place_index] * (2 * count - missing[2 * a + 1]) + state[a, 4]
-            total -= 2 * (totals[place_index] + total_chunks[chunk])
+            # `axis_sum`, written out
+            place_index, chunk = axes.starts[a] + code, axes.chunk_starts[a] + (code >> CHUNK)
+            count = sums.counts[place_index] + sums.count_chunks[chunk]
+            total += places[place_index] * (2 * count - sums.n_places[a]) + minima[a, SUM_CONSTANT]
+            total -= 2 * (sums.totals[place_index] + sums.total_chunks[chunk])
         if lowest_tuple < 0 or total < lowest or (total == lowest and t < lowest_tuple):
             lowest, lowest_tuple = total, t
     return lowest, lowest_tuple
 
 
 @kernel_part
-def table_distance(seed, b, codes_of, tabular, tables, table_starts, length):
+def table_distance(seed, b, blocks, tabular, search):
     """Return the distance of tuple `seed` to block `b` on attributes with few values, which are equal in a block.
 
     Args:
         seed: Number of the tuple.
         b: Number of the block.
-        codes_of: (blocks, attributes) codes of each block on the attributes with few values.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value.
-        tables: Distances between the values of each attribute with few values, one row after another.
-        table_starts: (attributes,) where the distances of each attribute begin in `tables`.
-        length: Number of values of all attributes with few values.
+        blocks: `TupleBlocks`.
+        tabular: `TabularAttributes`.
+        search: `SeedSearch`.
     """
-    offsets = tabular[1]
+    starts, length = tabular.starts, len(search.sums.table_sums)
     total = np.int64(0)
-    for j in range(len(offsets)):
-        width = (offsets[j + 1] if j + 1 < len(offsets) else length) - offsets[j]
-        total += tables[table_starts[j] + tabular[0][seed, j] * width + codes_of[b, j]]
+    for j in range(len(starts)):
+        width = (starts[j + 1] if j + 1 < len(starts) else length) - starts[j]
+        total += search.tables[search.table_starts[j] + tabular.codes[seed, j] * width + blocks.codes[b, j]]
     return total
 
 
@@ -207,25 +187,25 @@ def box_distance(b, blocks, seed_places, null_distances):
 
     Args:
         b: Number of the block.
-        blocks: The field `blocks` of `BlockArrays`.
+        blocks: `TupleBlocks`.
         seed_places: (axes,) place of the seed on each axis, -1 for NULL.
         null_distances: (axes,) distance of NULL to a value.
     """
-    low, high, nulls = blocks[4], blocks[5], blocks[6]
     total = np.int64(0)
     for a in range(len(seed_places)):
+        low, high, has_null = blocks.low[b, a], blocks.high[b, a], blocks.has_null[b, a]
         if seed_places[a] < 0:
-            total += 0 if nulls[b, a] else null_distances[a]
-        elif low[b, a] < 0:
+            total += 0 if has_null else null_distances[a]
+        elif low < 0:
             total += null_distances[a]
         else:
-            axis_bound = max(low[b, a] - seed_places[a], seed_places[a] - high[b, a], np.int64(0))
-            total += min(axis_bound, null_distances[a]) if nulls[b, a] else axis_bound
+            axis_bound = max(low - seed_places[a], seed_places[a] - high, np.int64(0))
+            total += min(axis_bound, null_distances[a]) if has_null else axis_bound
     return total
 
 
 @kernel_part
-def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size, n_held, wanted):
+def nearest_in_block(b, base, blocks, axes, axis_codes, seed_places, heap, size, n_held, wanted):
     """Push block `b`'s tuples that are nearer to a seed than the heap's worst; return heap size and record count.
 
     The heap is changed in place, and contains just enough tuples for `wanted` records. The record count is that of its
@@ -234,38 +214,36 @@ def nearest_in_block(b, base, blocks, axis, axis_codes, seed_places, heap, size,
     Args:
         b: The block.
         base: Distance of the seed to the block on attributes with few values.
-        blocks: Blocks of tuples (see `BlockArrays`).
-        axis, axis_codes: The axes and the tuples' codes on them.
+        blocks: `TupleBlocks`.
+        axes, axis_codes: The axes and the tuples' codes on them.
         seed_places: The seed's place on each axis, -1 for NULL.
         heap: Distances and tuples.
         size: Number of tuples in the heap.
         n_held: Records of these tuples.
         wanted: Number of records that are searched for.
     """
-    order, begins, ends, tuple_remaining = blocks[0], blocks[1], blocks[7], blocks[9]
     sums, heap_tuples = heap
-    places, starts, lengths, null_distances = axis[0], axis[1], axis[2], axis[3]
-    for i in range(begins[b], ends[b]):
-        t = order[i]
-        if tuple_remaining[t] == 0:
+    for i in range(blocks.begins[b], blocks.ends[b]):
+        t = blocks.order[i]
+        if blocks.tuple_remaining[t] == 0:
             continue
         total = base
-        for a in range(len(lengths)):
+        for a in range(len(axes.lengths)):
             code = axis_codes[t, a]
-            if code == lengths[a]:
-                total += 0 if seed_places[a] < 0 else null_distances[a]
+            if code == axes.lengths[a]:
+                total += 0 if seed_places[a] < 0 else axes.null_distances[a]
             elif seed_places[a] < 0:
-                total += null_distances[a]
+                total += axes.null_distances[a]
             else:
-                total += abs(places[starts[a] + code] - seed_places[a])
+                total += abs(axes.places[axes.starts[a] + code] - seed_places[a])
         if n_held >= wanted and (total > sums[0] or (total == sums[0] and t > heap_tuples[0])):
             continue
-        size, n_held = push_and_trim(sums, heap_tuples, size, n_held, total, t, tuple_remaining, wanted)
+        size, n_held = push_and_trim(sums, heap_tuples, size, n_held, total, t, blocks.tuple_remaining, wanted)
     return size, n_held
 
 
 @kernel
-def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, first_seed, max_clusters, members, seeds):
+def gather_block_clusters(block_arrays, tabular, axes, axis_codes, search, k, first_seed, max_clusters, members, seeds):
     """Form up to `max_clusters` clusters of k records as `gather_clusters` does.
 
     A cluster is a seed and the k - 1 records nearest to it; a seed is the record with the least summed distance to all
@@ -274,10 +252,8 @@ def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, fi
 
     Args:
         block_arrays: `BlockArrays`; updated in place.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
+        tabular: `TabularAttributes`.
+        axes: `Axes`.
         axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
         search: `SeedSearch`; its sums are updated in place.
         k: Records of a cluster.
@@ -291,11 +267,9 @@ def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, fi
         cluster. The records examined in blocks are not counted; for the first clusters they are many more than for
         others.
     """
-    blocks, codes_of, lower, is_exact, best = block_arrays
-    tables, table_starts, _, _, sum_flat, sums, _ = search
-    first, n_remaining, block_of, tuple_remaining = blocks[2], blocks[3], blocks[8], blocks[9]
-    axes, length = len(axis[2]), len(sum_flat)
-    distance_bounds, seed_places = empty_int64(len(first)), empty_int64(axes)
+    blocks, lower, is_exact, best = block_arrays
+    first, n_remaining, tuple_remaining = blocks.first, blocks.n_remaining, blocks.tuple_remaining
+    distance_bounds, seed_places = empty_int64(len(first)), empty_int64(len(axes.lengths))
     heap_sums, heap_tuples = empty_int64(k + 1), empty_int64(k + 1)
     total_left = np.int64(0)
     for b in range(len(first)):
@@ -305,23 +279,23 @@ def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, fi
         n_examined += len(first)
         seed, first_seed = first_seed, np.int64(-1)
         if seed < 0:
-            state = axis_minima(axis, sums)
+            minima = axis_minima(axes, search.sums)
             lowest = lowest_block(n_remaining, lower, is_exact, best)
             while is_exact[lowest] == 0:
                 lower[lowest], best[lowest] = lowest_sum_in_block(
-                    lowest, blocks, codes_of, tabular[1], axis, axis_codes, tuple_remaining, sum_flat, sums, state
+                    lowest, blocks, tabular.starts, axes, axis_codes, search.sums, minima
                 )
                 is_exact[lowest] = 1
                 lowest = lowest_block(n_remaining, lower, is_exact, best)
             seed = best[lowest]
         tuple_remaining[seed] -= 1
-        for a in range(axes):
+        for a in range(len(seed_places)):
             code = axis_codes[seed, a]
-            seed_places[a] = -1 if code == axis[2][a] else axis[0][axis[1][a] + code]
+            seed_places[a] = -1 if code == axes.lengths[a] else axes.places[axes.starts[a] + code]
         for b in range(len(first)):
             if n_remaining[b] > 0:
-                distance_bounds[b] = table_distance(seed, b, codes_of, tabular, tables, table_starts, length)
-                distance_bounds[b] += box_distance(b, blocks, seed_places, axis[3])
+                distance_bounds[b] = table_distance(seed, b, blocks, tabular, search)
+                distance_bounds[b] += box_distance(b, blocks, seed_places, axes.null_distances)
                 lower[b] += distance_bounds[b]
                 is_exact[b] = 0
         # The nearest records: first the blocks within a guess, then all that could still win.
@@ -336,9 +310,9 @@ def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, fi
                     or (distance_bounds[b] == heap_sums[0] and first[b] > heap_tuples[0])
                 ):
                     continue
-                base = table_distance(seed, b, codes_of, tabular, tables, table_starts, length)
+                base = table_distance(seed, b, blocks, tabular, search)
                 size, n_held = nearest_in_block(
-                    b, base, blocks, axis, axis_codes, seed_places, (heap_sums, heap_tuples), size, n_held, wanted
+                    b, base, blocks, axes, axis_codes, seed_places, (heap_sums, heap_tuples), size, n_held, wanted
                 )
             if n_held >= wanted and heap_sums[0] <= reach:
                 reach = max(heap_sums[0] + heap_sums[0] // 4, np.int64(1))
@@ -354,10 +328,10 @@ def gather_block_clusters(block_arrays, tabular, axis, axis_codes, search, k, fi
             tuple_remaining[t] -= count
         members[n_rows + 1 + size, 0] = -1
         for i in range(n_rows, n_rows + 1 + size):  # the blocks that lost records shrink
-            shrink_block(block_of[members[i, 0]], blocks, axis_codes, axis)
+            shrink_block(blocks.block_of[members[i, 0]], blocks, axis_codes, axes)
         n_rows += size + 2
         total_left -= k
-        add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
+        add_distances(seed, np.int64(1), tabular, axes, axis_codes, search)
         seeds[n_clusters] = seed
         n_clusters += 1
     return n_rows, n_clusters, n_examined

@@ -29,7 +29,7 @@ def _lacks_values(counts, min_values):
 
 
 @kernel
-def eld_steps(index, terms, flat, query, k, records, reference, is_first, max_clusters, members):
+def eld_steps(index, terms, query, k, records, reference, is_first, max_clusters, members):
     """Form up to `max_clusters` clusters of at least k records with enough distinct values in every sensitive column.
 
     A seed is the record farthest from `reference`, which it then replaces (with `is_first`, the reference is the first
@@ -37,9 +37,8 @@ def eld_steps(index, terms, flat, query, k, records, reference, is_first, max_cl
 
     Args:
         index: `IndexArrays`.
-        terms: Loss terms, see `greedy.fill_attribute_losses`.
-        flat: Scratch: table part of a query.
-        query: Scratch: axis part of a query.
+        terms: `GrowthTerms`.
+        query: Scratch: `SumQuery`.
         k: Fewest records of a cluster.
         records: `DiverseRecords`.
         reference: Tuple of the last seed.
@@ -51,9 +50,10 @@ def eld_steps(index, terms, flat, query, k, records, reference, is_first, max_cl
         Rows used in `members`, the last seed, and whether to call again. It returns early if the next cluster might not
         fit.
     """
-    tree, tabular, axis, axis_codes = index
+    tree, tabular, axes, axis_codes = index
     min_values, codes, starts, counts, value_remaining = records
-    n_remaining, tuple_remaining, n_tabular, tuples = tree[2], tree[3], len(tabular[1]), len(starts)
+    n_remaining, tuple_remaining = tree.n_remaining, tree.tuple_remaining
+    n_tabular, tuples = len(tabular.starts), len(starts)
     state, is_stale = np.empty((max(n_tabular, 1), 2), np.int64), np.empty(max(n_tabular, 1), np.int64)
     query_result, query_counts = np.empty(2, np.int64), np.ones(2, np.int64)
     cluster_tuples, tuple_counts = np.empty(tuples, np.int64), np.empty(tuples, np.int64)
@@ -64,13 +64,13 @@ def eld_steps(index, terms, flat, query, k, records, reference, is_first, max_cl
         if n_remaining[0] < k or _lacks_values(value_remaining, min_values):
             return n_rows, reference, False
         if not is_first:
-            begin_state(reference, tabular, axis, axis_codes, terms, state, query)
+            begin_state(reference, tabular, axes, axis_codes, terms, state, query)
             is_stale[:] = 1
             reference = find_extreme_tuple(
-                np.int64(-1), index, terms, flat, query, state, is_stale, query_result, query_counts
+                np.int64(-1), index, terms, query, state, is_stale, query_result, query_counts
             )
         seed, is_first = reference, False
-        begin_state(seed, tabular, axis, axis_codes, terms, state, query)
+        begin_state(seed, tabular, axes, axis_codes, terms, state, query)
         is_stale[:] = 1
         held_counts[:] = 0
         n_held, size, max_count = np.int64(0), 0, np.int64(1)
@@ -95,13 +95,11 @@ def eld_steps(index, terms, flat, query, k, records, reference, is_first, max_cl
             tuple_counts[place[current]] += count
             if is_complete:  # at the latest with all that is left, which is large and diverse enough
                 break
-            join_tuple(current, tabular, axis, axis_codes, terms, state, query, is_stale)
-            current = find_extreme_tuple(
-                np.int64(1), index, terms, flat, query, state, is_stale, query_result, query_counts
-            )
+            join_tuple(current, tabular, axes, axis_codes, terms, state, query, is_stale)
+            current = find_extreme_tuple(np.int64(1), index, terms, query, state, is_stale, query_result, query_counts)
             max_count = (
                 tuple_remaining[current]
-                if is_inside(current, tabular, axis, axis_codes, terms, state, query)
+                if is_inside(current, tabular, axes, axis_codes, terms, state, query)
                 else np.int64(1)
             )
         for i in range(size):

@@ -1,9 +1,8 @@
 """Greedy growth of clusters by the record that costs least.
 
-The loss terms of attributes are given by `terms`: kind (0 tree, 1 number) and unit by attribute with few values; where
-its nodes and its values begin; parent, height and code after the last value by node; first value's code by node; node
-or place by value. The state of a cluster on an attribute is two numbers: the lowest common ancestor, or least and
-greatest code; -1 if it has NULLs only, -2 if it mixes NULL and values.
+The state of a cluster on the attributes with few values is an array (attributes, 2): the lowest common ancestor in a
+hierarchy (first entry), or the least and the greatest code of a number. The first entry is ONLY_NULL if the cluster has
+no value, and MIXED if it has NULL and values. On the axes, the state is the interval of a `SumQuery`.
 """
 
 import numpy as np
@@ -17,83 +16,66 @@ MIXED = -2
 
 
 @kernel_part
-def begin_state(seed, tabular, axis, axis_codes, terms, state, query):
+def begin_state(seed, tabular, axes, axis_codes, terms, state, query):
     """Set the state of a growing cluster, and the axis part of its query, to a cluster of one tuple (`seed`), in place.
 
     Args:
         seed: Number of the tuple.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
-        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
-            value of each attribute; parent, height, code after the last and first code of each node; node or place of
-            each value.
-        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
-            for NULLs only, -2 for NULL and values; updated in place.
-        query: Axis part of the query: least and greatest place of the cluster on each axis, and counts of NULLs;
-            updated in place.
+        tabular, axes, axis_codes: Parts of `IndexArrays`.
+        terms: `GrowthTerms`.
+        state: State of the cluster on each attribute; updated in place.
+        query: `SumQuery`, of which the interval of the cluster on each axis is used; updated in place.
     """
-    codes, kind, value_at, node_of = tabular[0], terms[0], terms[3], terms[8]
-    for j in range(codes.shape[1]):
-        code, values = codes[seed, j], value_at[j + 1] - value_at[j]
+    value_starts = terms.value_starts
+    for j in range(tabular.codes.shape[1]):
+        code, values = tabular.codes[seed, j], value_starts[j + 1] - value_starts[j]
         if code == values:
             state[j, 0] = state[j, 1] = ONLY_NULL
-        elif kind[j] == 0:
-            state[j, 0] = state[j, 1] = node_of[value_at[j] + code]
+        elif terms.kind[j] == 0:
+            state[j, 0] = state[j, 1] = terms.node_or_place[value_starts[j] + code]
         else:
             state[j, 0] = state[j, 1] = code
-    if axis is not None:
-        for a in range(len(axis[2])):
-            query[2][2 * a] = 0
-            query[0][a] = query[1][a] = axis[0][axis[1][a] + axis_codes[seed, a]]
+    if axes is not None:
+        for a in range(len(axes.lengths)):
+            query.n_nulls[a] = 0
+            query.low[a] = query.high[a] = axes.places[axes.starts[a] + axis_codes[seed, a]]
 
 
 @kernel_part
-def join_tuple(t, tabular, axis, axis_codes, terms, state, query, is_stale):
+def join_tuple(t, tabular, axes, axis_codes, terms, state, query, is_stale):
     """Widen a growing cluster's state by tuple `t`, in place, and set `is_stale` to 1 for attributes that it widened.
 
     Axes (numbers with many values) are widened in `query`.
 
     Args:
         t: Number of the tuple.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
-        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
-            value of each attribute; parent, height, code after the last and first code of each node; node or place of
-            each value.
-        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
-            for NULLs only, -2 for NULL and values; updated in place.
-        query: Axis part of the query: least and greatest place of the cluster on each axis, and counts of NULLs;
-            updated in place.
+        tabular, axes, axis_codes: Parts of `IndexArrays`.
+        terms: `GrowthTerms`.
+        state: State of the cluster on each attribute; updated in place.
+        query: `SumQuery`, of which the interval of the cluster on each axis is used; updated in place.
         is_stale: (attributes,) 1 where the table of an attribute does not fit the state any more; updated in place.
     """
-    codes, kind, node_at, value_at = tabular[0], terms[0], terms[2], terms[3]
-    parent, last, first = terms[4], terms[6], terms[7]
-    for j in range(codes.shape[1]):
-        code, values = codes[t, j], value_at[j + 1] - value_at[j]
+    node_starts, value_starts = terms.node_starts, terms.value_starts
+    for j in range(tabular.codes.shape[1]):
+        code, values = tabular.codes[t, j], value_starts[j + 1] - value_starts[j]
         bound = state[j, 0]
         if bound == MIXED or (bound == ONLY_NULL and code == values):
             continue
         if bound == ONLY_NULL or code == values:
             state[j, 0], is_stale[j] = MIXED, 1
-        elif kind[j] == 0:
-            while not (first[node_at[j] + bound] <= code and code < last[node_at[j] + bound]):
-                bound = parent[node_at[j] + bound]
+        elif terms.kind[j] == 0:
+            while not (terms.first[node_starts[j] + bound] <= code and code < terms.last[node_starts[j] + bound]):
+                bound = terms.parent[node_starts[j] + bound]
                 is_stale[j] = 1
             state[j, 0] = bound
         elif code < bound:
             state[j, 0], is_stale[j] = code, 1
         elif code > state[j, 1]:
             state[j, 1], is_stale[j] = code, 1
-    if axis is not None:
-        for a in range(len(axis[2])):
-            place = axis[0][axis[1][a] + axis_codes[t, a]]
-            query[0][a], query[1][a] = min(query[0][a], place), max(query[1][a], place)
+    if axes is not None:
+        for a in range(len(axes.lengths)):
+            place = axes.places[axes.starts[a] + axis_codes[t, a]]
+            query.low[a], query.high[a] = min(query.low[a], place), max(query.high[a], place)
 
 
 @kernel_part
@@ -105,44 +87,41 @@ def fill_attribute_losses(j, table_starts, terms, state, table_sums):
     Args:
         j: Number of the attribute.
         table_starts: Where the values of each attribute begin in `table_sums`.
-        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
-            value of each attribute; parent, height, code after the last and first code of each node; node or place of
-            each value.
-        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
-            for NULLs only, -2 for NULL and values.
+        terms: `GrowthTerms`.
+        state: State of the cluster on each attribute.
         table_sums: Output: losses by value of the attributes.
     """
-    kind, unit, node_at, value_at = terms[0], terms[1], terms[2], terms[3]
-    parent, height, last, first, node_or_place = terms[4], terms[5], terms[6], terms[7], terms[8]
-    begin, values = table_starts[j], value_at[j + 1] - value_at[j]
+    value_start, first, last = terms.value_starts[j], terms.first, terms.last
+    begin, values = table_starts[j], terms.value_starts[j + 1] - value_start
     bound = state[j, 0]
     if bound == MIXED or bound == ONLY_NULL:
         for i in range(values):
-            table_sums[begin + i] = unit[j]
-        table_sums[begin + values] = 0 if bound == ONLY_NULL else unit[j]
+            table_sums[begin + i] = terms.unit[j]
+        table_sums[begin + values] = 0 if bound == ONLY_NULL else terms.unit[j]
         return
-    table_sums[begin + values] = unit[j]
-    if kind[j] == 1:
-        low, high = node_or_place[value_at[j] + bound], node_or_place[value_at[j] + state[j, 1]]
+    table_sums[begin + values] = terms.unit[j]
+    if terms.kind[j] == 1:
+        low = terms.node_or_place[value_start + bound]
+        high = terms.node_or_place[value_start + state[j, 1]]
         for i in range(values):
-            place = node_or_place[value_at[j] + i]
+            place = terms.node_or_place[value_start + i]
             table_sums[begin + i] = max(high, place) - min(low, place)
         return
     # Every ancestor adds the values that it has and the node below it has not.
     node = bound
-    done_from = done_to = first[node_at[j] + node]
+    done_from = done_to = first[terms.node_starts[j] + node]
     while node >= 0:
-        node_index = node_at[j] + node
+        node_index = terms.node_starts[j] + node
         for i in range(first[node_index], done_from):
-            table_sums[begin + i] = height[node_index]
+            table_sums[begin + i] = terms.height[node_index]
         for i in range(done_to, last[node_index]):
-            table_sums[begin + i] = height[node_index]
+            table_sums[begin + i] = terms.height[node_index]
         done_from, done_to = first[node_index], last[node_index]
-        node = parent[node_index]
+        node = terms.parent[node_index]
 
 
 @kernel_part
-def find_extreme_tuple(sign, index, terms, table_sums, query, state, is_stale, query_result, query_counts):
+def find_extreme_tuple(sign, index, terms, query, state, is_stale, query_result, query_counts):
     """Return the remaining tuple with which a record of the cluster loses least (`sign` 1) or most (-1).
 
     The tables of stale attributes are filled first, and `is_stale` becomes 0. Ties: the first tuple.
@@ -150,22 +129,18 @@ def find_extreme_tuple(sign, index, terms, table_sums, query, state, is_stale, q
     Args:
         sign: 1 or -1.
         index: `IndexArrays`.
-        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
-            value of each attribute; parent, height, code after the last and first code of each node; node or place of
-            each value.
-        table_sums: By value of the attributes, the loss of a record once it is added; updated in place.
-        query: Axis part of the query: least and greatest place of the cluster on each axis, and counts of NULLs.
-        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
-            for NULLs only, -2 for NULL and values.
+        terms: `GrowthTerms`.
+        query: `SumQuery`: its tables have the loss of a record once a value is added; updated in place.
+        state: State of the cluster on each attribute.
         is_stale: (attributes,) 1 where the table of an attribute does not fit the state any more; updated in place.
         query_result, query_counts: Scratch.
     """
-    tree, tabular, axis, _ = index
-    for j in range(len(tabular[1])):
+    tree, tabular, axes, _ = index
+    for j in range(len(tabular.starts)):
         if is_stale[j] == 1:
-            fill_attribute_losses(j, tabular[1], terms, state, table_sums)
+            fill_attribute_losses(j, tabular.starts, terms, state, query.table_sums)
             is_stale[j] = 0
-    find_records(tree, tabular, axis, table_sums, query, sign, np.int64(1), query_result, query_counts)
+    find_records(tree, tabular, axes, query, sign, np.int64(1), query_result, query_counts)
     return query_result[0]
 
 
@@ -174,29 +149,27 @@ def tuple_of_record(tree, rank):
     """Return the tuple of the record number `rank`, from 0, among the remaining records in the order of the index.
 
     Args:
-        tree: `IndexArrays.tree`.
+        tree: `TupleTree`.
         rank: Number of the record, from 0.
     """
-    n_remaining, kid, kids, tuples = tree[2], tree[4], tree[5], tree[8]
     node = 0
-    while tuples[node] < 0:
-        for child in range(kid[node], kid[node] + kids[node]):
-            if rank < n_remaining[child]:
+    while tree.tuples[node] < 0:
+        for child in range(tree.first_child[node], tree.first_child[node] + tree.n_children[node]):
+            if rank < tree.n_remaining[child]:
                 node = child
                 break
-            rank -= n_remaining[child]
-    return tuples[node]
+            rank -= tree.n_remaining[child]
+    return tree.tuples[node]
 
 
 @kernel
-def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, max_clusters, members):
+def greedy_steps(index, terms, query, k, seeding, reference, draws, max_clusters, members):
     """Form up to `max_clusters` clusters of k records: a seed, then repeatedly the record that adds the least loss.
 
     Args:
         index: `IndexArrays`.
-        terms: Loss terms, see `fill_attribute_losses`.
-        table_sums: Scratch: table part of a query.
-        query: Scratch: axis part of a query.
+        terms: `GrowthTerms`.
+        query: Scratch: `SumQuery`.
         k: Records of a cluster.
         seeding: 0: the record farthest from `reference`, which the seed then replaces; 1: a random record; 2: the first
             remaining record.
@@ -208,18 +181,18 @@ def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, 
     Returns:
         Rows used in `members`, and the last seed.
     """
-    tree, tabular, axis, axis_codes = index
-    n_remaining, tuple_remaining, n_tabular = tree[2], tree[3], len(tabular[1])
+    tree, tabular, axes, axis_codes = index
+    n_remaining, tuple_remaining, n_tabular = tree.n_remaining, tree.tuple_remaining, len(tabular.starts)
     state, is_stale = np.empty((max(n_tabular, 1), 2), np.int64), np.empty(max(n_tabular, 1), np.int64)
     query_result, query_counts = np.empty(2, np.int64), np.ones(2, np.int64)
     cluster_tuples, tuple_counts = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
     n_rows, n_clusters, pointer = 0, 0, 0
     while n_clusters < max_clusters and n_remaining[0] >= k:
         if seeding == 0:
-            begin_state(reference, tabular, axis, axis_codes, terms, state, query)
+            begin_state(reference, tabular, axes, axis_codes, terms, state, query)
             is_stale[:] = 1
             seed = reference = find_extreme_tuple(
-                np.int64(-1), index, terms, table_sums, query, state, is_stale, query_result, query_counts
+                np.int64(-1), index, terms, query, state, is_stale, query_result, query_counts
             )
         elif seeding == 1:
             seed = tuple_of_record(tree, np.int64(min(draws[n_clusters] * n_remaining[0], n_remaining[0] - 1)))
@@ -227,7 +200,7 @@ def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, 
             while tuple_remaining[pointer] == 0:
                 pointer += 1
             seed = pointer
-        begin_state(seed, tabular, axis, axis_codes, terms, state, query)
+        begin_state(seed, tabular, axes, axis_codes, terms, state, query)
         is_stale[:] = 1
         # Equal records cost what a record loses already, which nothing undercuts; others may come first in order.
         n_held, size = np.int64(0), 0
@@ -247,11 +220,11 @@ def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, 
                 size += 1
             if n_held == k:
                 break
-            join_tuple(tuple_now, tabular, axis, axis_codes, terms, state, query, is_stale)
+            join_tuple(tuple_now, tabular, axes, axis_codes, terms, state, query, is_stale)
             tuple_now = find_extreme_tuple(
-                np.int64(1), index, terms, table_sums, query, state, is_stale, query_result, query_counts
+                np.int64(1), index, terms, query, state, is_stale, query_result, query_counts
             )
-            fits_inside = is_inside(tuple_now, tabular, axis, axis_codes, terms, state, query)
+            fits_inside = is_inside(tuple_now, tabular, axes, axis_codes, terms, state, query)
             count = min(tuple_remaining[tuple_now], k - n_held) if fits_inside else np.int64(1)
         n_rows = append_members(cluster_tuples, tuple_counts, size, members, n_rows)
         n_clusters += 1
@@ -259,42 +232,33 @@ def greedy_steps(index, terms, table_sums, query, k, seeding, reference, draws, 
 
 
 @kernel_part
-def is_inside(t, tabular, axis, axis_codes, terms, state, query):
+def is_inside(t, tabular, axes, axis_codes, terms, state, query):
     """Return whether adding tuple `t` to a cluster would leave its state, and so its loss per record, unchanged.
 
     Args:
         t: Number of the tuple.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
-        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-        terms: Loss terms of the attributes with few values: kind (0 hierarchy, 1 number), unit, first node and first
-            value of each attribute; parent, height, code after the last and first code of each node; node or place of
-            each value.
-        state: (attributes, 2): lowest common ancestor (first entry), or least and greatest code; the first entry is -1
-            for NULLs only, -2 for NULL and values.
-        query: Axis part of the query: least and greatest place of the cluster on each axis, and counts of NULLs.
+        tabular, axes, axis_codes: Parts of `IndexArrays`.
+        terms: `GrowthTerms`.
+        state: State of the cluster on each attribute.
+        query: `SumQuery`, of which the interval of the cluster on each axis is used.
     """
-    codes, kind, node_at, value_at = tabular[0], terms[0], terms[2], terms[3]
-    last, first = terms[6], terms[7]
-    for j in range(codes.shape[1]):
-        code, values = codes[t, j], value_at[j + 1] - value_at[j]
+    for j in range(tabular.codes.shape[1]):
+        code, values = tabular.codes[t, j], terms.value_starts[j + 1] - terms.value_starts[j]
         bound = state[j, 0]
         if bound == MIXED:
             continue
         if bound == ONLY_NULL or code == values:
             if bound != ONLY_NULL or code != values:
                 return False
-        elif kind[j] == 0:
-            node_index = node_at[j] + bound
-            if code < first[node_index] or code >= last[node_index]:
+        elif terms.kind[j] == 0:
+            node_index = terms.node_starts[j] + bound
+            if code < terms.first[node_index] or code >= terms.last[node_index]:
                 return False
         elif code < bound or code > state[j, 1]:
             return False
-    if axis is not None:
-        for a in range(len(axis[2])):
-            place = axis[0][axis[1][a] + axis_codes[t, a]]
-            if place < query[0][a] or place > query[1][a]:
+    if axes is not None:
+        for a in range(len(axes.lengths)):
+            place = axes.places[axes.starts[a] + axis_codes[t, a]]
+            if place < query.low[a] or place > query.high[a]:
                 return False
     return True

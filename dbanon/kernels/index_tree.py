@@ -27,7 +27,7 @@ def aggregate_up(parent, first, n_remaining):
 
 
 @kernel
-def build_boxes(order, begins, ends, base, n_nodes, matrix, axis_places, nodes):
+def build_boxes(order, begins, ends, base, n_nodes, matrix, axes, nodes):
     """Build the boxes below each path of the trie, by halving along the axis on which tuples lie farthest apart.
 
     Args:
@@ -37,15 +37,13 @@ def build_boxes(order, begins, ends, base, n_nodes, matrix, axis_places, nodes):
         base: Node of the first path.
         n_nodes: Number of nodes so far.
         matrix: (tuples, axes) codes.
-        axis_places: Places on the axes, and where those of each axis begin.
+        axes: `Axes`.
         nodes: `BoxNodes`, filled in place.
 
     Returns:
         Number of nodes, including those before.
     """
     first_child, n_children, parent, tuples, boxes = nodes
-    places, starts = axis_places
-    axes = matrix.shape[1]
     stack = np.empty((128, 3), np.int64)
     for group in range(len(begins)):
         stack[0, 0], stack[0, 1], stack[0, 2] = begins[group], ends[group], base + group
@@ -54,10 +52,10 @@ def build_boxes(order, begins, ends, base, n_nodes, matrix, axis_places, nodes):
             top -= 1
             begin, end, node = stack[top, 0], stack[top, 1], stack[top, 2]
             widest, axis = np.int64(-1), np.int64(0)
-            for a in range(axes):
+            for a in range(matrix.shape[1]):
                 low, high = extent(order, begin, end, matrix, a)
                 boxes[node, 2 * a], boxes[node, 2 * a + 1] = low, high
-                width = places[starts[a] + high] - places[starts[a] + low]
+                width = axes.places[axes.starts[a] + high] - axes.places[axes.starts[a] + low]
                 if low != high and width >= widest:
                     widest, axis = width, np.int64(a)
             if end - begin == 1:
@@ -81,22 +79,19 @@ def add_counts(tree, tabular, tuples, counts):
     counts[i] belongs to tuples[i]; negative counts remove records.
 
     Args:
-        tree: `IndexArrays.tree`; updated in place.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value; updated in place.
+        tree: `TupleTree`; updated in place.
+        tabular: `TabularAttributes`; updated in place.
         tuples: Numbers of the tuples.
         counts: Number of records to add to each, negative to remove.
     """
-    leaf, parent, n_remaining, tuple_remaining = tree[0], tree[1], tree[2], tree[3]
-    codes, offsets, present = tabular[0], tabular[1], tabular[2]
     for i in range(len(tuples)):
-        tuple_remaining[tuples[i]] += counts[i]
-        node = leaf[tuples[i]]
+        tree.tuple_remaining[tuples[i]] += counts[i]
+        node = tree.leaf[tuples[i]]
         while node >= 0:
-            n_remaining[node] += counts[i]
-            node = parent[node]
-        for j in range(codes.shape[1]):
-            present[offsets[j] + codes[tuples[i], j]] += counts[i]
+            tree.n_remaining[node] += counts[i]
+            node = tree.parent[node]
+        for j in range(tabular.codes.shape[1]):
+            tabular.value_remaining[tabular.starts[j] + tabular.codes[tuples[i], j]] += counts[i]
 
 
 @kernel
@@ -104,9 +99,8 @@ def add_records(tree, tabular, tuples, counts):
     """Call `add_counts` from Python: add remaining records of tuples to the index, in place.
 
     Args:
-        tree: `IndexArrays.tree`; updated in place.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value; updated in place.
+        tree: `TupleTree`; updated in place.
+        tabular: `TabularAttributes`; updated in place.
         tuples: Numbers of the tuples.
         counts: Number of records to add to each, negative to remove.
     """

@@ -194,11 +194,11 @@ def gather_constrained_clusters(
     Returns:
         Number of groups, and whether no group was found for the last seed (whose record is put back).
     """
-    tree, tabular, axis, axis_codes = index
-    tables, table_starts, near_flat, near, sum_flat, sums, sign = search
+    tree, tabular, axes, axis_codes = index
+    near = search.near
     head, following, tuple_of, values = lists
     rules, counts, extra = model_arrays
-    n_remaining = tree[2]
+    n_remaining = tree.n_remaining
     columns = values.shape[0]
     value_starts = rules[0]
     distinct = empty_int64(columns)
@@ -209,10 +209,10 @@ def gather_constrained_clusters(
         if first_seed >= 0:
             seed, first_seed = first_seed, -1
         else:
-            find_records(tree, tabular, axis, sum_flat, sums, sign, np.int64(1), query_result, query_counts)
+            find_records(tree, tabular, axes, search.sums, search.sign, np.int64(1), query_result, query_counts)
             seed = query_result[0]
         first_record = head[seed]
-        fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, near_flat, near)
+        fill_distance_query(seed, tabular, axes, axis_codes, search)
         goal, is_done = min_records, False
         members = empty_int64(np.int64(0))
         while not is_done and goal <= n_remaining[0]:
@@ -222,7 +222,7 @@ def gather_constrained_clusters(
                 while not is_done:
                     near_tuples, near_counts = empty_int64(wanted + 1), empty_int64(wanted + 1)
                     size_found = find_records(
-                        tree, tabular, axis, near_flat, near, np.int64(1), np.int64(wanted), near_tuples, near_counts
+                        tree, tabular, axes, near, np.int64(1), np.int64(wanted), near_tuples, near_counts
                     )
                     counts[:] = 0
                     distinct[:] = 0
@@ -275,7 +275,7 @@ def gather_constrained_clusters(
             unlink_labelled(tuples[begin], end - begin, head, following, labels)
             begin = end
         add_counts(tree, tabular, tuples, removed_counts)
-        add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
+        add_distances(seed, np.int64(1), tabular, axes, axis_codes, search)
         seeds[n_clusters] = seed
         n_clusters += 1
     return n_clusters, False

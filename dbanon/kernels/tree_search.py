@@ -10,7 +10,7 @@ from dbanon.kernels.jit import kernel, kernel_part
 
 
 @kernel_part
-def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts):
+def find_records(tree, tabular, axes, query, sign, records, tuple_ids, record_counts):
     """Find the remaining records with the least sums; write their tuples and counts; return the number of tuples.
 
     Tuples are in the order of their sums (ties: the first); the last count is cut so that there are no more than
@@ -18,40 +18,28 @@ def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_id
     later tuples below. Visited nodes are counted in the tree.
 
     Args:
-        tree, tabular, axis: Parts of `IndexArrays`.
-        table_sums: The part of the sum that each value of the attributes with few values adds.
-        query: The axis part of the query (see `axis_sums`).
+        tree, tabular, axes: Parts of `IndexArrays`.
+        query: `SumQuery`.
         sign: 1, or -1 for the greatest sums.
         records: Number of records.
         tuple_ids, record_counts: Output.
     """
     if records <= 0:
         return 0
-    tuple_remaining = tree[3]
-    n_remaining, first_child, n_children, code, level, tuples, first, boxes = (
-        tree[2],
-        tree[4],
-        tree[5],
-        tree[6],
-        tree[7],
-        tree[8],
-        tree[9],
-        tree[10],
-    )
-    offsets, present = tabular[1], tabular[2]
-    levels, axes = len(offsets), 0
+    tuple_remaining, first, table_sums, starts = tree.tuple_remaining, tree.first, query.table_sums, tabular.starts
+    levels, n_axes = len(starts), 0
     rest_bounds = empty_int64(levels + 1)
     rest_bounds[levels] = 0
-    if axis is not None:
-        axes = len(axis[2])
-        state = axis_minima(axis, query)
-        rest_bounds[levels] = axes_bound(np.int64(0), boxes, axis, query, state, sign)
+    if axes is not None:
+        n_axes = len(axes.lengths)
+        minima = axis_minima(axes, query)
+        rest_bounds[levels] = axes_bound(np.int64(0), tree.boxes, axes, query, minima, sign)
     for j in range(levels - 1, -1, -1):
-        end = offsets[j + 1] if j + 1 < levels else len(table_sums)
+        end = starts[j + 1] if j + 1 < levels else len(table_sums)
         smallest, has_value = np.int64(0), False
-        for i in range(offsets[j], end):
+        for i in range(starts[j], end):
             value = sign * table_sums[i]
-            if present[i] > 0 and (not has_value or value < smallest):
+            if tabular.value_remaining[i] > 0 and (not has_value or value < smallest):
                 smallest, has_value = value, True
         rest_bounds[j] = rest_bounds[j + 1] + smallest
     room = min(records, len(tuple_remaining)) + 1
@@ -66,31 +54,32 @@ def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_id
         node, bound, partial = stack[3 * top], stack[3 * top + 1], stack[3 * top + 2]
         if n_held >= records and (bound > sums[0] or (bound == sums[0] and first[node] > heap_tuples[0])):
             continue
-        if tuples[node] >= 0:
+        if tree.tuples[node] >= 0:
             size, n_held = push_and_trim(
-                sums, heap_tuples, size, n_held, bound, np.int64(tuples[node]), tuple_remaining, records
+                sums, heap_tuples, size, n_held, bound, np.int64(tree.tuples[node]), tuple_remaining, records
             )
             continue
-        if top + n_children[node] > depth:
-            depth = 2 * (top + n_children[node])
+        n_children = tree.n_children[node]
+        if top + n_children > depth:
+            depth = 2 * (top + n_children)
             bigger = empty_int64(3 * depth)
             for i in range(3 * top):
                 bigger[i] = stack[i]
             stack = bigger
         begin = best = top
-        below = level[node] + 1
-        steps += n_children[node] * (1 if below <= levels else 1 + 8 * axes)
-        for child in range(first_child[node], first_child[node] + n_children[node]):
-            if n_remaining[child] == 0:
+        below = tree.level[node] + 1
+        steps += n_children * (1 if below <= levels else 1 + 8 * n_axes)
+        for child in range(tree.first_child[node], tree.first_child[node] + n_children):
+            if tree.n_remaining[child] == 0:
                 continue
             partial_sum = partial
             if below <= levels:
-                partial_sum += sign * table_sums[offsets[below - 1] + code[child]]
+                partial_sum += sign * table_sums[starts[below - 1] + tree.code[child]]
             total = partial_sum
-            if below < levels or axes == 0:
+            if below < levels or n_axes == 0:
                 total += rest_bounds[below]
-            elif axis is not None:
-                total += axes_bound(child, boxes, axis, query, state, sign)
+            elif axes is not None:
+                total += axes_bound(child, tree.boxes, axes, query, minima, sign)
             if n_held >= records and (total > sums[0] or (total == sums[0] and first[child] > heap_tuples[0])):
                 continue
             stack[3 * top], stack[3 * top + 1], stack[3 * top + 2] = child, total, partial_sum
@@ -101,7 +90,7 @@ def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_id
             for c in range(3):
                 slot, last = 3 * best + c, 3 * (top - 1) + c
                 stack[slot], stack[last] = stack[last], stack[slot]
-    tree[11][0] += steps
+    tree.n_steps[0] += steps
     # The heap empties worst first: filled from the end, the answer is in order.
     for i in range(size - 1, -1, -1):
         tuple_ids[i] = heap_tuples[0]
@@ -113,92 +102,71 @@ def find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_id
 
 
 @kernel
-def search_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts):
+def search_records(tree, tabular, axes, query, sign, records, tuple_ids, record_counts):
     """Call `find_records` from Python: find the records with the least sums, and return the number of their tuples.
 
     Args:
-        tree: `IndexArrays.tree`; the counter of steps is increased.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
-        table_sums: Table part of a query: by value of the attributes with few values, what the value adds to the sum.
-        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
-            prefix sums of counts and places.
+        tree: `TupleTree`; the counter of steps is increased.
+        tabular, axes: Parts of `IndexArrays`.
+        query: `SumQuery`.
         sign: 1 for the least sums, -1 for the greatest.
         records: Number of records.
         tuple_ids: Output: tuples, in the order of their sums.
         record_counts: Output: number of records of each tuple.
     """
-    return find_records(tree, tabular, axis, table_sums, query, sign, records, tuple_ids, record_counts)
+    return find_records(tree, tabular, axes, query, sign, records, tuple_ids, record_counts)
 
 
 @kernel_part
-def fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, table_sums, query):
-    """Set a query (`table_sums` and `query`, in place) to the distances to the tuple `seed`.
+def fill_distance_query(seed, tabular, axes, axis_codes, search):
+    """Set the query for the nearest records, in place, to the distances to the tuple `seed`.
 
-    The axis part becomes one place (or NULL) per axis; its prefix sums are not changed.
+    It becomes one place (or NULL) per axis; its prefix sums are not changed.
 
     Args:
         seed: Number of the tuple.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
-        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-        tables: Distances between the values of each attribute with few values, one row after another.
-        table_starts: (attributes,) where the distances of each attribute begin in `tables`.
-        table_sums: Table part of a query: by value of the attributes with few values, what the value adds to the sum;
-            updated in place.
-        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
-            prefix sums of counts and places; updated in place.
+        tabular, axes, axis_codes: Parts of `IndexArrays`.
+        search: `SeedSearch`; its `near` is updated in place.
     """
-    codes, offsets = tabular[0], tabular[1]
-    for j in range(len(offsets)):
-        width = (offsets[j + 1] if j + 1 < len(offsets) else len(table_sums)) - offsets[j]
-        start = table_starts[j] + codes[seed, j] * width
+    near, starts = search.near, tabular.starts
+    table_sums = near.table_sums
+    for j in range(len(starts)):
+        width = (starts[j + 1] if j + 1 < len(starts) else len(table_sums)) - starts[j]
+        row = search.table_starts[j] + tabular.codes[seed, j] * width
         for i in range(width):
-            table_sums[offsets[j] + i] = tables[start + i]
-    if axis is not None:
-        for a in range(len(axis[2])):
+            table_sums[starts[j] + i] = search.tables[row + i]
+    if axes is not None:
+        for a in range(len(axes.lengths)):
             code = axis_codes[seed, a]
-            query[2][2 * a] = 1 if code == axis[2][a] else 0
-            query[0][a] = query[1][a] = axis[0][axis[1][a] + code]
+            near.n_nulls[a] = 1 if code == axes.lengths[a] else 0
+            near.low[a] = near.high[a] = axes.places[axes.starts[a] + code]
 
 
 @kernel_part
-def add_distances(seed, times, tabular, axis, axis_codes, tables, table_starts, table_sums, query):
-    """Add the distances to tuple `seed`, `times` times, to a query for sums (`table_sums`, `query`), in place.
+def add_distances(seed, times, tabular, axes, axis_codes, search):
+    """Add the distances to tuple `seed`, `times` times, to the summed distances to all seeds, in place.
 
     Args:
         seed: Number of the tuple.
         times: How often the distances are added.
-        tabular: The attributes with few values (see `IndexArrays`): codes (tuples, attributes), where the values of
-            each attribute begin, remaining records by value.
-        axis: The axes, that is, numbers with many values (see `IndexArrays`): places, where those of each axis begin,
-            their number, distance of NULL, where chunks begin; None if there are no axes.
-        axis_codes: (tuples, axes) int32: codes of the tuples on the axes.
-        tables: Distances between the values of each attribute with few values, one row after another.
-        table_starts: (attributes,) where the distances of each attribute begin in `tables`.
-        table_sums: Table part of a query: by value of the attributes with few values, what the value adds to the sum;
-            updated in place.
-        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
-            prefix sums of counts and places; updated in place.
+        tabular, axes, axis_codes: Parts of `IndexArrays`.
+        search: `SeedSearch`; its sums are updated in place.
     """
-    codes, offsets = tabular[0], tabular[1]
-    for j in range(len(offsets)):
-        width = (offsets[j + 1] if j + 1 < len(offsets) else len(table_sums)) - offsets[j]
-        start = table_starts[j] + codes[seed, j] * width
+    sums, starts = search.sums, tabular.starts
+    table_sums = sums.table_sums
+    for j in range(len(starts)):
+        width = (starts[j + 1] if j + 1 < len(starts) else len(table_sums)) - starts[j]
+        row = search.table_starts[j] + tabular.codes[seed, j] * width
         for i in range(width):
-            table_sums[offsets[j] + i] += times * tables[start + i]
-    if axis is not None:
-        for a in range(len(axis[2])):
+            table_sums[starts[j] + i] += times * search.tables[row + i]
+    if axes is not None:
+        for a in range(len(axes.lengths)):
             code = np.int64(axis_codes[seed, a])
-            if code == axis[2][a]:
-                query[2][2 * a] += times
+            if code == axes.lengths[a]:
+                sums.n_nulls[a] += times
             else:
-                query[2][2 * a + 1] += times
-                add_to_axis(axis, query, a, code, times)
+                sums.n_places[a] += times
+                add_to_axis(axes, sums, a, code, times)
 
 
 @kernel_part
@@ -219,26 +187,24 @@ def append_members(tuple_ids, record_counts, size, members, n_rows):
 
 
 @kernel_part
-def take_nearest_records(index, table_sums, query, seed, n_others, tuple_ids, record_counts, members, n_rows):
+def take_nearest_records(index, query, seed, n_others, tuple_ids, record_counts, members, n_rows):
     """Remove a record of tuple `seed` and the `n_others` nearest records from the index; return the used rows.
 
     They are appended to `members` as one cluster, which ends with a row of -1. The query must be that of the seed.
 
     Args:
         index: `IndexArrays`; updated in place.
-        table_sums: Table part of a query: by value of the attributes with few values, what the value adds to the sum.
-        query: Axis part of a query: least and greatest place by axis, numbers of NULLs and of values by axis, and
-            prefix sums of counts and places.
+        query: `SumQuery`.
         seed: Number of the tuple.
         n_others: Number of other records.
         tuple_ids, record_counts: Scratch with space for `n_others` + 1 entries.
         members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
         n_rows: Number of rows of `members` that are used already.
     """
-    tree, tabular, axis, _ = index
+    tree, tabular, axes, _ = index
     tuple_ids[0], record_counts[0] = seed, -1
     add_counts(tree, tabular, tuple_ids[:1], record_counts[:1])
-    size = find_records(tree, tabular, axis, table_sums, query, np.int64(1), n_others, tuple_ids, record_counts)
+    size = find_records(tree, tabular, axes, query, np.int64(1), n_others, tuple_ids, record_counts)
     members[n_rows, 0], members[n_rows, 1] = seed, 1
     n_rows = append_members(tuple_ids, record_counts, size, members, n_rows + 1)
     for i in range(size):
@@ -268,19 +234,19 @@ def gather_clusters(index, search, k, first_seed, has_no_zero_distances, max_clu
     Returns:
         Rows used in `members`, and number of clusters. Fewer than k records remain when all is done.
     """
-    tree, tabular, axis, axis_codes = index
-    tables, table_starts, near_flat, near, sum_flat, sums, sign = search
+    tree, tabular, axes, axis_codes = index
+    near, sums, sign = search.near, search.sums, search.sign
     query_result, query_counts = empty_int64(np.int64(2)), empty_int64(np.int64(2))
     query_counts[0] = 1
     tuple_ids, record_counts = empty_int64(k + 1), empty_int64(k + 1)
     n_rows, n_clusters = np.int64(0), 0
-    n_remaining, tuple_remaining = tree[2], tree[3]
+    n_remaining, tuple_remaining = tree.n_remaining, tree.tuple_remaining
     one_record, n_others = np.int64(1), np.int64(k - 1)
     while n_clusters < max_clusters and n_remaining[0] >= k and n_rows + k + 2 <= len(members):
         if first_seed >= 0:
             seed, first_seed = first_seed, -1
         else:
-            find_records(tree, tabular, axis, sum_flat, sums, sign, one_record, query_result, query_counts)
+            find_records(tree, tabular, axes, sums, sign, one_record, query_result, query_counts)
             seed = query_result[0]
         query_result[0] = seed
         n_own = (
@@ -296,13 +262,13 @@ def gather_clusters(index, search, k, first_seed, has_no_zero_distances, max_clu
                 n_clusters += 1
             query_counts[0] = -n_own * k
             add_counts(tree, tabular, query_result[:1], query_counts[:1])
-            add_distances(seed, np.int64(n_own), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
+            add_distances(seed, np.int64(n_own), tabular, axes, axis_codes, search)
             if tuple_remaining[seed] > 0:
                 first_seed = seed
             continue
-        fill_distance_query(seed, tabular, axis, axis_codes, tables, table_starts, near_flat, near)
-        n_rows = take_nearest_records(index, near_flat, near, seed, n_others, tuple_ids, record_counts, members, n_rows)
-        add_distances(seed, np.int64(1), tabular, axis, axis_codes, tables, table_starts, sum_flat, sums)
+        fill_distance_query(seed, tabular, axes, axis_codes, search)
+        n_rows = take_nearest_records(index, near, seed, n_others, tuple_ids, record_counts, members, n_rows)
+        add_distances(seed, np.int64(1), tabular, axes, axis_codes, search)
         seeds[n_clusters] = seed
         n_clusters += 1
         if has_no_zero_distances and sign > 0 and tuple_remaining[seed] > 0:

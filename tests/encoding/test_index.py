@@ -17,7 +17,8 @@ from dbanon.algorithms.nearest_neighbour.kacpc import modal_codes
 from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries, tuple_index, tuple_trie
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
 from dbanon.encoding.nearest_queries import ClusterGatherer
-from dbanon.encoding.tuple_index import SumQuery, TupleIndex
+from dbanon.encoding.tuple_index import TupleIndex
+from dbanon.kernels.index_arrays import SumQuery
 from dbanon.privacy_models.constraint import Constraint
 
 MANY = settings(max_examples=n_examples(150), deadline=None)

@@ -29,7 +29,8 @@ from dbanon.algorithms.centroid.kmeans import ROUNDS
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Floats, Ints
-from dbanon.encoding.tuple_index import SumQuery, TupleIndex
+from dbanon.encoding.tuple_index import TupleIndex
+from dbanon.kernels.index_arrays import SumQuery
 from dbanon.privacy_models.constraint import Constraint, value_counts
 from dbanon.privacy_models.model import SLACK
 from dbanon.privacy_models.model_request import ModelRequirement

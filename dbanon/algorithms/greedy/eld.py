@@ -51,8 +51,7 @@ class DiverseLeastLoss(LeastLossGroups):
         used, self.reference, _ = eld_steps(
             self.index.arrays,
             self.terms,
-            self.query.table_sums,
-            self.query.axis_arrays,
+            self.query,
             self.min_records,
             self.required_values,
             self.reference,

@@ -17,6 +17,7 @@ from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import Assignment, Check, Options
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
 from dbanon.encoding.tuple_index import TupleIndex
+from dbanon.kernels.index_arrays import GrowthTerms
 from dbanon.privacy_models.constraint import Constraint
 
 FARTHEST_SEED, RANDOM_SEED, FIRST_SEED = 0, 1, 2
@@ -91,7 +92,7 @@ class LeastLossGroups(GrowthRules):
         self.n_preassigned, self.n_set_aside = 0, np.zeros(len(space.counts), np.int64)
         if preassigned is not None:
             self._exclude_preassigned(preassigned)
-        self.terms = term_arrays([loss.terms[j] for j in self.index.tabular])
+        self.terms = growth_terms([loss.terms[j] for j in self.index.tabular])
         self.query = self.index.zero_query()
 
     def _exclude_preassigned(self, preassigned: RunLengthLabels) -> None:
@@ -118,9 +119,8 @@ class LeastLossGroups(GrowthRules):
         groups = limit_batch(max_groups, self.min_records)
         members = np.empty((groups * (self.min_records + 1), 2), np.int64)
         used, self.reference = greedy_steps(
-            self.index.arrays, self.terms, self.query.table_sums, self.query.axis_arrays, self.min_records,
-            self.seeding.rule,
-            self.reference, self.seeding.draws.random(groups), groups, members,
+            self.index.arrays, self.terms, self.query, self.min_records, self.seeding.rule, self.reference,
+            self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
         self.index.recount_records()
         return self.log.add_groups(members[:used], first_number + self.n_preassigned)
@@ -186,8 +186,8 @@ def assign_by_least_growth(
     return joined_groups
 
 
-def term_arrays(terms: Sequence[LossTerm]) -> tuple[Any, ...]:
-    """Return the loss terms of attributes with few values as arrays, for the kernels (see `dbanon.kernels.greedy`)."""
+def growth_terms(terms: Sequence[LossTerm]) -> GrowthTerms:
+    """Return the loss terms of attributes with few values as arrays, for the kernels."""
     attributes = [t.attribute for t in terms]
     trees = [a for a in attributes if isinstance(a, CategoricalAttribute)]
     nodes = [len(a.parent) if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
@@ -199,7 +199,7 @@ def term_arrays(terms: Sequence[LossTerm]) -> tuple[Any, ...]:
         """Return the concatenated arrays as int64; empty if there are none."""
         return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
 
-    return (
+    return GrowthTerms(
         np.array([isinstance(a, NumericAttribute) for a in attributes], np.int64),
         np.array([t.unit for t in terms], np.int64),
         np.cumsum([0, *nodes]), np.cumsum([0, *(a.values for a in attributes)]), concatenate(a.parent for a in trees),

@@ -8,7 +8,8 @@ from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Assignment, Check
 from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable
-from dbanon.encoding.tuple_index import SumQuery, TupleIndex
+from dbanon.encoding.tuple_index import TupleIndex
+from dbanon.kernels.index_arrays import SumQuery
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Boolean
 from dbanon.table_functions.parameters import Parameter

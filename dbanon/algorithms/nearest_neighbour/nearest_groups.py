@@ -15,7 +15,8 @@ from dbanon.algorithms.base.registry import Check
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import Ints
 from dbanon.encoding.nearest_queries import ClusterGatherer
-from dbanon.encoding.tuple_index import SumQuery, TupleIndex
+from dbanon.encoding.tuple_index import TupleIndex
+from dbanon.kernels.index_arrays import SumQuery
 from dbanon.privacy_models.constraint import Constraint
 
 FARTHEST_STEP_COST = 3
