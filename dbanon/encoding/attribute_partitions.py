@@ -4,16 +4,22 @@ A tuple is a distinct combination of codes. The lists find nearest records where
 their values, are many. See `dbanon.kernels.candidate_search`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from dbanon.encoding.code_regions import AttributeRegions, KacpcDistances, attribute_regions
 from dbanon.encoding.distance import CategoricalDistances, NumericDistances
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
-from dbanon.kernels.arrays import CandidateArrays, PartitionIndex
+from dbanon.kernels.partition_arrays import (
+    CandidateArrays,
+    CandidateBuckets,
+    PartitionCells,
+    PartitionIndex,
+    RegionArrays,
+    SeedSums,
+)
 
 MAX_PARTITION_CELLS = 4096
 """The largest number of cells of a partition: combinations of one region per attribute."""
@@ -57,35 +63,41 @@ class AttributePartitions:
         order = sorted(range(len(regions)), key=lambda j: -regions[j].n_regions)
         codes = np.ascontiguousarray(space.codes[:, order])
         regions = [regions[j] for j in order]
-        packed = _packed_attributes([distances[j] for j in order], regions)
+        region_arrays = _region_arrays([distances[j] for j in order], regions)
         records = [
             np.bincount(codes[:, j], remaining, len(r.region_of)).astype(np.int64) for j, r in enumerate(regions)
         ]
         least_distances = np.concatenate([r.least_distances for r in regions])
         self._partition_index = PartitionIndex(
-            codes, remaining, packed, *_partition_lists(codes, regions), np.concatenate(records), least_distances
+            codes, remaining, region_arrays, _partition_cells(codes, regions), np.concatenate(records), least_distances
         )
-        value_sums, way_sums = np.zeros((2, len(packed[2])), np.int64), np.zeros((2, len(packed[6])), np.int64)
-        region_sums = np.zeros(len(packed[7]), np.int64)
-        sums_to_seeds = value_sums[0], *way_sums, value_sums[1], region_sums, np.zeros(len(region_sums), np.int8)
+        n_seeds, value_sums = np.zeros((2, len(region_arrays.position_or_node)), np.int64)
+        below, above = np.zeros((2, len(region_arrays.ways)), np.int64)
+        n_regions = len(region_arrays.bounds)
+        seed_sums = SeedSums(
+            n_seeds, below, above, value_sums, np.zeros(n_regions, np.int64), np.zeros(n_regions, np.int8)
+        )
         n_candidates, n_buckets = N_CANDIDATES, 1
         if len(regions) == 1 and isinstance(distances[0], NumericDistances):
             n_candidates = max(N_CANDIDATES, len(codes) // TUPLES_PER_CANDIDATE)
         elif len(regions) == 1:
             n_candidates, n_buckets = max(N_CANDIDATES, len(codes) // TUPLES_PER_BUCKET_CANDIDATE), regions[0].n_regions
         candidate_tuples, candidate_sums = np.zeros((2, n_candidates + 1), np.int64)
+        begins, ends, shifts = np.zeros((3, n_buckets), np.int64)
         self._candidates = CandidateArrays(
-            sums_to_seeds,
+            seed_sums,
             candidate_tuples,
             candidate_sums,
             np.array([0, -1, 0, int(remaining.sum()), 0, 0, 0], np.int64),
-            (*np.zeros((3, n_buckets), np.int64), np.full(n_buckets, -1)),
+            CandidateBuckets(begins, ends, shifts, np.full(n_buckets, -1)),
         )
 
     @property
     def steps(self) -> int:
         """Number of tuples that searches have examined."""
-        return int(self._candidates.state[5])
+        from dbanon.kernels.candidate_search import EXAMINED
+
+        return int(self._candidates.state[EXAMINED])
 
     def gather_clusters(self, k: int, first_seed: int, members: Ints, seeds: Ints) -> tuple[int, int]:
         """Form as many clusters of `k` records as fit in the output arrays, and remove their records.
@@ -110,17 +122,8 @@ class AttributePartitions:
         return int(n_rows), int(n_clusters)
 
 
-def _packed_attributes(distances: Sequence[KacpcDistances], regions: Sequence[AttributeRegions]) -> tuple[Any, ...]:
-    """Pack the distances and regions of all attributes into a few arrays for compiled code.
-
-    Returns:
-        First, an (attributes, 11) array of integers: whether the attribute has a hierarchy; its number of values;
-        distance of NULL; offsets of its values, its nodes and its distances to ancestors in the arrays below; number of
-        different depths of values; offset and number of its regions; offset of its pairs of regions; number of nodes.
-        Second, an (attributes, 2) array: weight and scale of categorical attributes, 1 for numbers. Then seven arrays,
-        each the concatenation over attributes of one array of `AttributeRegions`: position_or_node, depth_index,
-        region_of, nodes, distance_to_ancestor (flattened), bounds, pair_bounds.
-    """
+def _region_arrays(distances: Sequence[KacpcDistances], regions: Sequence[AttributeRegions]) -> RegionArrays:
+    """Concatenate the distances and the regions of all attributes."""
     sizes = np.array(
         [
             (
@@ -134,74 +137,69 @@ def _packed_attributes(distances: Sequence[KacpcDistances], regions: Sequence[At
         ],
         np.int64,
     )
-    value_starts, node_starts, way_starts, region_starts, pair_starts = (np.cumsum(sizes, axis=0) - sizes).T
-    rows = []
+    value_starts, node_starts, way_starts, region_starts, pair_starts = (np.cumsum(sizes, axis=0) - sizes).T.copy()
     scales = np.ones((len(regions), 2))
-    for j, (table, regions_of) in enumerate(zip(distances, regions, strict=True)):
-        is_tree = regions_of.distance_to_ancestor.size > 0
-        starts = (
-            value_starts[j],
-            node_starts[j],
-            way_starts[j],
-            regions_of.distance_to_ancestor.shape[1],
-            region_starts[j],
-            regions_of.n_regions,
-            pair_starts[j],
-            len(regions_of.nodes),
-        )
-        rows.append((is_tree, len(regions_of.region_of) - 1, table.null, *starts))
+    for j, table in enumerate(distances):
         if isinstance(table, CategoricalDistances):
             scales[j] = table.weight, table.scale
-    arrays = [
-        [getattr(regions_of, name) for regions_of in regions]
-        for name in ("position_or_node", "depth_index", "region_of", "nodes")
-    ]
-    arrays += [
-        [regions_of.distance_to_ancestor.ravel() for regions_of in regions],
-        [regions_of.bounds for regions_of in regions],
-        [regions_of.pair_bounds for regions_of in regions],
-    ]
-    return np.array(rows, np.int64), scales, *(np.concatenate(a) for a in arrays)
+
+    def integers(numbers: Iterable[int]) -> Ints:
+        """Return one integer per attribute as an array."""
+        return np.array(list(numbers), np.int64)
+
+    return RegionArrays(
+        is_tree=integers(r.distance_to_ancestor.size > 0 for r in regions),
+        n_values=integers(len(r.region_of) - 1 for r in regions),
+        n_nodes=integers(len(r.nodes) for r in regions),
+        n_depths=integers(r.distance_to_ancestor.shape[1] for r in regions),
+        n_regions=integers(r.n_regions for r in regions),
+        value_starts=value_starts,
+        node_starts=node_starts,
+        way_starts=way_starts,
+        region_starts=region_starts,
+        pair_starts=pair_starts,
+        null_distances=integers(table.null for table in distances),
+        scales=scales,
+        position_or_node=np.concatenate([r.position_or_node for r in regions]),
+        depth_index=np.concatenate([r.depth_index for r in regions]),
+        region_of=np.concatenate([r.region_of for r in regions]),
+        nodes=np.concatenate([r.nodes for r in regions]),
+        ways=np.concatenate([r.distance_to_ancestor.ravel() for r in regions]),
+        bounds=np.concatenate([r.bounds for r in regions]),
+        pair_bounds=np.concatenate([r.pair_bounds for r in regions]),
+    )
 
 
-def _partition_lists(codes: Codes, regions: Sequence[AttributeRegions]) -> tuple[Ints, tuple[Any, ...]]:
+def _partition_cells(codes: Codes, regions: Sequence[AttributeRegions]) -> PartitionCells:
     """Group consecutive attributes into partitions, and sort the tuples by their cell in each partition.
 
-    A cell is a combination of one region per attribute of the partition. An attribute starts a new partition if the
-    current one would get more than MAX_PARTITION_CELLS cells.
+    An attribute starts a new partition if the current one would get more than MAX_PARTITION_CELLS cells.
 
     Args:
         codes: (tuples, attributes) codes.
         regions: The regions of each attribute.
-
-    Returns:
-        First, a (partitions, 4) array: first attribute, the attribute after the last, offset of its cells among all
-        cells, number of cells. Second, four arrays: (tuples, partitions) cell of each tuple within the partition;
-        (partitions, tuples) tuples sorted by cell; and for each cell of all partitions where its tuples begin and end
-        in that order.
     """
-    first_attributes, n_cells, cell_counts = [0], 1, []
+    attribute_starts, n_cells, cell_counts = [0], 1, []
     for j, regions_of in enumerate(regions):
         if j and n_cells * regions_of.n_regions > MAX_PARTITION_CELLS:
-            first_attributes.append(j)
+            attribute_starts.append(j)
             cell_counts.append(n_cells)
             n_cells = 1
         n_cells *= regions_of.n_regions
-    first_attributes, cell_counts = [*first_attributes, len(regions)], [*cell_counts, n_cells]
+    attribute_starts, cell_counts = [*attribute_starts, len(regions)], [*cell_counts, n_cells]
     cell_starts = np.cumsum([0, *cell_counts])
     cell_of, order = (
         np.zeros((len(codes), len(cell_counts)), np.int32),
         np.empty((len(cell_counts), len(codes)), np.int32),
     )
     begins, ends = np.empty((2, int(cell_starts[-1])), np.int64)
-    for p, (first, end) in enumerate(pairwise(first_attributes)):
+    for p, (first, end) in enumerate(pairwise(attribute_starts)):
         for j in range(first, end):
             cell_of[:, p] = cell_of[:, p] * regions[j].n_regions + regions[j].region_of[codes[:, j]]
         order[p] = np.argsort(cell_of[:, p], kind="stable")
         cell_ends = np.cumsum(np.bincount(cell_of[:, p], minlength=cell_counts[p]))
         cells = slice(cell_starts[p], cell_starts[p + 1])
         begins[cells], ends[cells] = np.append(0, cell_ends[:-1]), cell_ends
-    parts = np.column_stack((first_attributes[:-1], first_attributes[1:], cell_starts[:-1], cell_counts)).astype(
-        np.int64
+    return PartitionCells(
+        np.array(attribute_starts, np.int64), cell_starts.astype(np.int64), cell_of, order, begins, ends
     )
-    return parts, (cell_of, order, begins, ends)

@@ -411,54 +411,6 @@ class LevelChange(NamedTuple):
     new_losses: Ints
 
 
-class PartitionIndex(NamedTuple):
-    """Tuples by their regions in partitions of the attributes (see `candidate_search`).
-
-    Attributes:
-        codes: (tuples, attributes) int32.
-        n_remaining: (tuples,) int64: remaining records.
-        attributes: Tuple of arrays: settings of each attribute, scales, places, steps, regions, nodes, ways, ends of
-            regions, distances of pairs of regions (see `dbanon.encoding.attribute_partitions`).
-        parts: (partitions, 4) int64: first attribute, the one after the last, offset of the cells among all, number of
-            cells.
-        posts: Four arrays: the cell of each tuple in each partition (tuples, partitions); the tuples sorted by cell
-            (partitions, tuples); where the tuples of each cell begin there; where they end.
-        value_records: By value of all attributes, its remaining records.
-        least_distances: By value of all attributes, at most its distance to any other value.
-    """
-
-    codes: npt.NDArray[np.int32]
-    n_remaining: Ints
-    attributes: Any
-    parts: Ints
-    posts: Any
-    value_records: Ints
-    least_distances: Ints
-
-
-class CandidateArrays(NamedTuple):
-    """Candidates for the next seed, kept from call to call (see `candidate_search`).
-
-    Attributes:
-        seed_sums: Six arrays: seeds by value; scratch below and above nodes; summed distances by value; by how much
-            sums have grown at least by region; whether a region has records.
-        tuples, sums: (room,) int64: the candidates by bucket, and the sums of their distances to all seeds, less the
-            shift of the bucket.
-        state: (7,) int64: number of candidates and their greatest sum when they were chosen (-1: all records are
-            candidates), reach of the last group, remaining records, tuples exhausted since they were last dropped,
-            tuples examined so far, the last candidate with the greatest sum when they were chosen.
-        buckets: Four arrays by bucket: where its candidates begin and end, its shift, and its candidate of the least
-            sum (-1: none). A bucket is a region if there is one attribute with a hierarchy; else all
-            candidates are in one.
-    """
-
-    seed_sums: Any
-    tuples: Ints
-    sums: Ints
-    state: Ints
-    buckets: Any
-
-
 class MoveOptions(NamedTuple):
     """Options of `microaggregation_moves.reduce_squares`, a search by simulated annealing.
 

@@ -6,9 +6,6 @@ The distance within a partition is bounded from below by regions, each a range o
 
 The record of least sum is one of a few candidates, whose sums are kept exact. All other sums grow by at least as much
 as the least of their regions; when they might have caught up, all sums are computed again.
-
-`packed` is (attributes, scales, place, step, region, nodes, way, ends, pairs), see
-dbanon.encoding.attribute_partitions.
 """
 
 import numpy as np
@@ -23,52 +20,60 @@ INFINITE_DISTANCE = 2**62
 N_SHARES = 32
 """Number of shares into which a distance is divided among the partitions."""
 
+CHOSEN, GREATEST_SUM, REACH, REMAINING, EXHAUSTED, EXAMINED, GREATEST_TUPLE = range(7)
+"""Positions in `CandidateArrays.state`: number of candidates when they were chosen, and their greatest sum (-1: all
+tuples are candidates); reach of the last group; remaining records; tuples exhausted since they were last dropped;
+tuples examined so far; the last candidate with the greatest sum."""
+
 
 @kernel_part
-def category_distance(j, ways_start, first_step, second_step, scales, way):
+def category_distance(j, way_start, first_depth, second_depth, regions):
     """Return the distance of two categorical values, from their depth indexes below an ancestor.
 
     Args:
         j: The attribute.
-        ways_start: Where the ways (lengths of paths by depth index) of the ancestor begin in `way`.
-        first_step, second_step: The depth index of each value.
-        scales: (attributes, 2) two factors of the distance.
-        way: The ways of all nodes.
+        way_start: Where the lengths of paths to the ancestor begin in `regions.ways`.
+        first_depth, second_depth: The depth index of each value.
+        regions: `RegionArrays`.
     """
-    return np.int64(np.rint(way[ways_start + first_step] * way[ways_start + second_step] * scales[j, 0] * scales[j, 1]))
+    lengths = regions.ways[way_start + first_depth] * regions.ways[way_start + second_depth]
+    return np.int64(np.rint(lengths * regions.scales[j, 0] * regions.scales[j, 1]))
 
 
 @kernel_part
-def tuple_distance(one, other, codes, packed, limit):
+def tuple_distance(one, other, codes, regions, limit):
     """Return the distance of two tuples (numbers `one` and `other`), or any number above `limit` if it is greater.
 
     Args:
         one, other: Numbers of the tuples.
         codes: (tuples, attributes) codes.
-        packed: `PartitionIndex.attributes`: arrays of the attributes, their places, regions and hierarchies.
+        regions: `RegionArrays`.
         limit: The distance above which the exact result does not matter.
     """
-    attributes, scales, place, step, region, nodes, way, _, pairs = packed
+    position_or_node = regions.position_or_node
     total = np.int64(0)
-    for j in range(len(attributes)):
+    for j in range(len(regions.is_tree)):
         a, b = np.int64(codes[one, j]), np.int64(codes[other, j])
         if a == b:
             continue
-        values, value_start = attributes[j, 1], attributes[j, 3]
+        values, value_start = regions.n_values[j], regions.value_starts[j]
         if a == values or b == values:
-            total += attributes[j, 2]
-        elif attributes[j, 0] == 0:
-            total += abs(place[value_start + a] - place[value_start + b])
+            total += regions.null_distances[j]
+        elif regions.is_tree[j] == 0:
+            total += abs(position_or_node[value_start + a] - position_or_node[value_start + b])
         else:
-            pair = attributes[j, 9] + region[value_start + a] * attributes[j, 8] + region[value_start + b]
-            if pairs[pair, 0] == pairs[pair, 1]:
-                total += pairs[pair, 0]
+            own_region, other_region = regions.region_of[value_start + a], regions.region_of[value_start + b]
+            pair = regions.pair_starts[j] + own_region * regions.n_regions[j] + other_region
+            if regions.pair_bounds[pair, 0] == regions.pair_bounds[pair, 1]:
+                total += regions.pair_bounds[pair, 0]
             else:
-                node, last = place[value_start + min(a, b)], max(a, b)
-                while last >= nodes[attributes[j, 4] + node, 1]:
-                    node = np.int64(nodes[attributes[j, 4] + node, 0])
-                ways = attributes[j, 5] + node * attributes[j, 6]
-                total += category_distance(j, ways, step[value_start + a], step[value_start + b], scales, way)
+                node, last = position_or_node[value_start + min(a, b)], max(a, b)
+                while last >= regions.nodes[regions.node_starts[j] + node, 1]:
+                    node = np.int64(regions.nodes[regions.node_starts[j] + node, 0])
+                way_start = regions.way_starts[j] + node * regions.n_depths[j]
+                total += category_distance(
+                    j, way_start, regions.depth_index[value_start + a], regions.depth_index[value_start + b], regions
+                )
         if total > limit:
             break
     return total
@@ -86,116 +91,110 @@ def fill_region_bounds(seed, index, lower):
         index: `PartitionIndex`.
         lower: Output: by region of all attributes, the least distance.
     """
-    codes, packed, value_records, least_distances = (
-        index.codes,
-        index.attributes,
-        index.value_records,
-        index.least_distances,
-    )
-    attributes, place, region, ends, pairs = packed[0], packed[2], packed[4], packed[7], packed[8]
-    for j in range(len(attributes)):
-        code, values, null, value_start = np.int64(codes[seed, j]), attributes[j, 1], attributes[j, 2], attributes[j, 3]
-        begin, regions = attributes[j, 7], attributes[j, 8]
-        lower[begin + regions - 1] = 0 if code == values else null
-        for c in range(regions - 1):
+    regions = index.regions
+    for j in range(len(regions.is_tree)):
+        code, values, value_start = np.int64(index.codes[seed, j]), regions.n_values[j], regions.value_starts[j]
+        begin, n_regions, null = regions.region_starts[j], regions.n_regions[j], regions.null_distances[j]
+        lower[begin + n_regions - 1] = 0 if code == values else null
+        for c in range(n_regions - 1):
             if code == values:
                 lower[begin + c] = null
-            elif attributes[j, 0] == 0:
-                place_of_seed = place[value_start + code]
-                lower[begin + c] = max(
-                    ends[begin + c, 0] - place_of_seed, place_of_seed - ends[begin + c, 1], np.int64(0)
-                )
+            elif regions.is_tree[j] == 0:
+                position = regions.position_or_node[value_start + code]
+                low, high = regions.bounds[begin + c, 0], regions.bounds[begin + c, 1]
+                lower[begin + c] = max(low - position, position - high, np.int64(0))
             else:
-                lower[begin + c] = pairs[attributes[j, 9] + region[value_start + code] * regions + c, 0]
-        if code < values and value_records[value_start + code] == 0:
-            own = begin + region[value_start + code]
-            lower[own] = max(lower[own], least_distances[value_start + code])
+                pair = regions.pair_starts[j] + regions.region_of[value_start + code] * n_regions + c
+                lower[begin + c] = regions.pair_bounds[pair, 0]
+        if code < values and index.value_records[value_start + code] == 0:
+            own = begin + regions.region_of[value_start + code]
+            lower[own] = max(lower[own], index.least_distances[value_start + code])
 
 
 @kernel_part
-def sum_value_distances(packed, added, below, above, sums):
-    """Fill `sums` with the summed distance of each attribute value to the values that all seeds have on the attribute.
+def sum_value_distances(regions, seed_sums):
+    """Compute, in place, the summed distance of each attribute value to the values that all seeds have there.
 
     Args:
-        packed: `PartitionIndex.attributes`: arrays of the attributes, their places, regions and hierarchies.
-        added: By value of all attributes, how many seeds have it.
-        below, above: Scratch by node and depth index.
-        sums: Output: by value of all attributes, its summed distance.
+        regions: `RegionArrays`.
+        seed_sums: `SeedSums`; its sums are updated.
     """
-    attributes, scales, place, step, _, nodes, way = packed[:7]
-    for j in range(len(attributes)):
-        values, null, value_start = attributes[j, 1], attributes[j, 2], attributes[j, 3]
-        first, ways, steps = attributes[j, 4], attributes[j, 5], attributes[j, 6]
-        missing, number, weighted_total = added[value_start + values], np.int64(0), np.int64(0)
+    n_seeds, below, above, sums = seed_sums.n_seeds, seed_sums.below, seed_sums.above, seed_sums.sums
+    position_or_node, nodes = regions.position_or_node, regions.nodes
+    for j in range(len(regions.is_tree)):
+        values, null, value_start = regions.n_values[j], regions.null_distances[j], regions.value_starts[j]
+        missing, number, weighted_total = n_seeds[value_start + values], np.int64(0), np.int64(0)
         for v in range(value_start, value_start + values):
-            number += added[v]
-            weighted_total += place[v] * added[v]
+            number += n_seeds[v]
+            weighted_total += position_or_node[v] * n_seeds[v]
         sums[value_start + values] = number * null
-        if attributes[j, 0] == 0:
+        if regions.is_tree[j] == 0:
             count, total = np.int64(0), np.int64(0)
             for v in range(value_start, value_start + values):
-                count += added[v]
-                total += place[v] * added[v]
-                sums[v] = place[v] * (2 * count - number) + weighted_total - 2 * total + missing * null
+                count += n_seeds[v]
+                total += position_or_node[v] * n_seeds[v]
+                sums[v] = position_or_node[v] * (2 * count - number) + weighted_total - 2 * total + missing * null
             continue
-        count = attributes[j, 10]
-        for i in range(ways, ways + count * steps):
+        first, ways, depths, count = (
+            regions.node_starts[j],
+            regions.way_starts[j],
+            regions.n_depths[j],
+            regions.n_nodes[j],
+        )
+        for i in range(ways, ways + count * depths):
             below[i] = above[i] = 0
         for v in range(value_start, value_start + values):
-            below[ways + place[v] * steps + step[v]] = added[v]
+            below[ways + position_or_node[v] * depths + regions.depth_index[v]] = n_seeds[v]
         for node in range(count - 1, 0, -1):
-            for s in range(steps):
-                below[ways + nodes[first + node, 0] * steps + s] += below[ways + node * steps + s]
+            for d in range(depths):
+                below[ways + nodes[first + node, 0] * depths + d] += below[ways + node * depths + d]
         for node in range(1, count):
-            node_ways, up = ways + node * steps, ways + nodes[first + node, 0] * steps
-            for s in range(steps):
-                others = below[up + s] - below[node_ways + s]
+            node_ways, up = ways + node * depths, ways + nodes[first + node, 0] * depths
+            for d in range(depths):
+                others = below[up + d] - below[node_ways + d]
                 if others > 0:
-                    for target_step in range(steps):
-                        above[node_ways + target_step] += others * category_distance(j, up, s, target_step, scales, way)
-            for target_step in range(steps):
-                above[node_ways + target_step] += above[up + target_step]
+                    for target_depth in range(depths):
+                        above[node_ways + target_depth] += others * category_distance(j, up, d, target_depth, regions)
+            for target_depth in range(depths):
+                above[node_ways + target_depth] += above[up + target_depth]
         for v in range(value_start, value_start + values):
-            node_ways = ways + place[v] * steps
-            sums[v] = above[node_ways + step[v]] + missing * null
-            for s in range(steps):
-                others = below[node_ways + s] - (added[v] if s == step[v] else 0)
+            node_ways, depth = ways + position_or_node[v] * depths, regions.depth_index[v]
+            sums[v] = above[node_ways + depth] + missing * null
+            for d in range(depths):
+                others = below[node_ways + d] - (n_seeds[v] if d == depth else 0)
                 if others > 0:
-                    sums[v] += others * category_distance(j, node_ways, s, step[v], scales, way)
+                    sums[v] += others * category_distance(j, node_ways, d, depth, regions)
 
 
 @kernel_part
 def rebuild_candidates(index, candidate_arrays):
     """Compute all sums of distances again, and choose the remaining tuples with the least sums as candidates, in place.
 
-    Growth bounds of regions become 0, and candidates are put into their buckets. state[1] becomes the greatest sum of a
-    candidate, -1 if all tuples are candidates, and state[6] the last candidate that has this sum.
+    Growths of regions become 0, and candidates are put into their buckets.
 
     Args:
         index: `PartitionIndex`.
         candidate_arrays: `CandidateArrays`; updated in place.
     """
-    codes, n_remaining, packed, parts, posts, _, _ = index
+    n_remaining, regions, cells = index.n_remaining, index.regions, index.cells
     seed_sums, candidates, candidate_sums, state, _ = candidate_arrays
-    added, below, above, sums, growth_bounds, is_present = seed_sums
-    attributes, begins, ends = packed[0], posts[2], posts[3]
-    sum_value_distances(packed, added, below, above, sums)
-    growth_bounds[:] = 0
-    is_present[:] = 0
-    for p in range(len(parts)):
-        for i in range(parts[p, 3]):
-            place = i
-            if begins[parts[p, 2] + i] < ends[parts[p, 2] + i]:
-                for j in range(parts[p, 1] - 1, parts[p, 0] - 1, -1):
-                    is_present[attributes[j, 7] + place % attributes[j, 8]] = 1
-                    place //= attributes[j, 8]
+    sum_value_distances(regions, seed_sums)
+    seed_sums.growths[:] = 0
+    seed_sums.is_present[:] = 0
+    for p in range(len(cells.cell_starts) - 1):
+        for i in range(cells.cell_starts[p], cells.cell_starts[p + 1]):
+            if cells.begins[i] < cells.ends[i]:
+                cell = i - cells.cell_starts[p]
+                for j in range(cells.attribute_starts[p + 1] - 1, cells.attribute_starts[p] - 1, -1):
+                    seed_sums.is_present[regions.region_starts[j] + cell % regions.n_regions[j]] = 1
+                    cell //= regions.n_regions[j]
     size = np.int64(0)
     for t in range(len(n_remaining)):
         if n_remaining[t] == 0:
             continue
         total = np.int64(0)
-        for j in range(len(attributes)):
-            total += sums[attributes[j, 3] + codes[t, j]]
+        for j in range(len(regions.is_tree)):
+            total += seed_sums.sums[regions.value_starts[j] + index.codes[t, j]]
         if size == len(candidates) - 1 and (
             total > candidate_sums[0] or (total == candidate_sums[0] and t > candidates[0])
         ):
@@ -205,9 +204,9 @@ def rebuild_candidates(index, candidate_arrays):
         if size == len(candidates):
             pop(candidate_sums, candidates, size)
             size -= 1
-    state[0], state[1] = size, -1
+    state[CHOSEN], state[GREATEST_SUM] = size, -1
     if size == len(candidates) - 1:
-        state[1], state[6] = candidate_sums[0], candidates[0]
+        state[GREATEST_SUM], state[GREATEST_TUPLE] = candidate_sums[0], candidates[0]
     fill_buckets(index, candidate_arrays)
 
 
@@ -218,12 +217,11 @@ def bucket_number(t, index, buckets):
     Args:
         t: Number of the tuple.
         index: `PartitionIndex`.
-        buckets: `CandidateArrays.buckets`.
+        buckets: `CandidateBuckets`.
     """
-    if len(buckets[0]) == 1:
+    if len(buckets.begins) == 1:
         return np.int64(0)
-    attributes, region = index.attributes[0], index.attributes[4]
-    return np.int64(region[attributes[0, 3] + index.codes[t, 0]])
+    return np.int64(index.regions.region_of[index.regions.value_starts[0] + index.codes[t, 0]])
 
 
 @kernel_part
@@ -236,7 +234,7 @@ def fill_buckets(index, candidate_arrays):
     """
     _, candidates, candidate_sums, state, buckets = candidate_arrays
     begins, ends, shifts, _ = buckets
-    size = state[0]
+    size = state[CHOSEN]
     tuples, sums = empty_int64(size), empty_int64(size)
     ends[:] = 0
     for c in range(size):
@@ -320,26 +318,25 @@ def lowest_candidate(index, candidate_arrays):
         index: `PartitionIndex`.
         candidate_arrays: `CandidateArrays`.
     """
-    _, candidates, _, state, _ = candidate_arrays
-    growth_bounds, is_present = candidate_arrays.seed_sums[4], candidate_arrays.seed_sums[5]
+    seed_sums, candidates, _, state, _ = candidate_arrays
     best, least_sum = least_candidate(index.n_remaining, candidate_arrays)
-    if best < 0 or state[1] < 0:
+    if best < 0 or state[GREATEST_SUM] < 0:
         return best
-    bound, attributes = state[1], index.attributes[0]
-    for j in range(len(attributes)):
+    bound, regions = state[GREATEST_SUM], index.regions
+    for j in range(len(regions.is_tree)):
         growth, any_ = np.int64(0), False
-        for c in range(attributes[j, 7], attributes[j, 7] + attributes[j, 8]):
-            if is_present[c] and (not any_ or growth_bounds[c] < growth):
-                growth, any_ = growth_bounds[c], True
+        for c in range(regions.region_starts[j], regions.region_starts[j] + regions.n_regions[j]):
+            if seed_sums.is_present[c] and (not any_ or seed_sums.growths[c] < growth):
+                growth, any_ = seed_sums.growths[c], True
         bound += growth
-    if least_sum == bound and candidates[best] <= state[6]:
-        return best  # a tuple before state[6] that is no candidate had a greater sum than state[1]
+    if least_sum == bound and candidates[best] <= state[GREATEST_TUPLE]:
+        return best  # an earlier tuple that is no candidate had a greater sum than the greatest of a candidate
     return best if least_sum < bound else -1
 
 
 @kernel_part
 def add_seed(seed, index, candidate_arrays, lower):
-    """Add the distances to a new seed to all candidates' sums, and `lower` to the regions' growth bounds, in place.
+    """Add the distances to a new seed to all candidates' sums, and `lower` to the regions' growths, in place.
 
     Where the seed is equally far from all records of a bucket, only the shift of the bucket grows.
 
@@ -349,15 +346,13 @@ def add_seed(seed, index, candidate_arrays, lower):
         candidate_arrays: `CandidateArrays`; updated in place.
         lower: By region of the attributes, the least distance of the seed to a record in it.
     """
-    codes, n_remaining, packed, _, _, _, _ = index
+    codes, n_remaining, regions = index.codes, index.n_remaining, index.regions
     seed_sums, candidates, candidate_sums, _, buckets = candidate_arrays
-    added, growth_bounds = seed_sums[0], seed_sums[4]
     begins, ends, shifts, leasts = buckets
-    attributes = packed[0]
-    for j in range(len(attributes)):
-        added[attributes[j, 3] + codes[seed, j]] += 1
-    for c in range(len(growth_bounds)):
-        growth_bounds[c] += lower[c]
+    for j in range(len(regions.is_tree)):
+        seed_sums.n_seeds[regions.value_starts[j] + codes[seed, j]] += 1
+    for c in range(len(lower)):
+        seed_sums.growths[c] += lower[c]
     for b in range(len(begins)):
         shift = common_distance(seed, b, index, candidate_arrays)
         if shift >= 0:
@@ -367,7 +362,7 @@ def add_seed(seed, index, candidate_arrays, lower):
             continue
         for c in range(begins[b], ends[b]):
             if n_remaining[candidates[c]] > 0:
-                candidate_sums[c] += tuple_distance(seed, candidates[c], codes, packed, INFINITE_DISTANCE)
+                candidate_sums[c] += tuple_distance(seed, candidates[c], codes, regions, INFINITE_DISTANCE)
         find_least_in_bucket(b, n_remaining, candidate_arrays)
 
 
@@ -384,69 +379,66 @@ def common_distance(seed, b, index, candidate_arrays):
         index: `PartitionIndex`.
         candidate_arrays: `CandidateArrays`.
     """
-    buckets = candidate_arrays.buckets
-    null, leasts = len(buckets[0]) - 1, buckets[3]
+    buckets, regions = candidate_arrays.buckets, index.regions
+    null, least = len(buckets.begins) - 1, buckets.leasts[b]
     own_bucket = bucket_number(seed, index, buckets)
     if own_bucket == null or b == null:  # the only bucket, or that of NULL
         return np.int64(-1)
-    attributes, pairs = index.attributes[0], index.attributes[8]
-    pair = attributes[0, 9] + own_bucket * attributes[0, 8] + b
-    least_distance, greatest_distance = pairs[pair, 0], pairs[pair, 1]
+    pair = regions.pair_starts[0] + own_bucket * regions.n_regions[0] + b
+    least_distance, greatest_distance = regions.pair_bounds[pair, 0], regions.pair_bounds[pair, 1]
     if b == own_bucket:
-        if index.n_remaining[seed] > 0 and (leasts[b] < 0 or candidate_arrays.tuples[leasts[b]] != seed):
+        if index.n_remaining[seed] > 0 and (least < 0 or candidate_arrays.tuples[least] != seed):
             return np.int64(-1)  # the seed may be another candidate, and its distance is 0
-        least_distance = index.least_distances[attributes[0, 3] + index.codes[seed, 0]]
+        least_distance = index.least_distances[regions.value_starts[0] + index.codes[seed, 0]]
     return greatest_distance if least_distance == greatest_distance else np.int64(-1)
 
 
 @kernel_part
-def fill_partition_bounds(parts, packed, lower, tables):
+def fill_partition_bounds(index, lower, tables):
     """Fill `tables` with the least possible distance to a seed of any record in each cell, for every partition.
 
     A partition is several attributes, and a cell a combination of their regions, whose bounds are in `lower`.
 
     Args:
-        parts: `PartitionIndex.parts`: attributes and cells of each partition.
-        packed: `PartitionIndex.attributes`: arrays of the attributes, their places, regions and hierarchies.
+        index: `PartitionIndex`.
         lower: By region of the attributes, the least distance of the seed to a record in it.
         tables: Output: by cell of all partitions, the least distance.
     """
-    attributes = packed[0]
-    for p in range(len(parts)):
-        begin = parts[p, 2]
+    regions, cells = index.regions, index.cells
+    for p in range(len(cells.cell_starts) - 1):
+        begin = cells.cell_starts[p]
         tables[begin] = 0
         size = 1
-        for j in range(parts[p, 0], parts[p, 1]):
-            regions = attributes[j, 8]
+        for j in range(cells.attribute_starts[p], cells.attribute_starts[p + 1]):
+            n_regions = regions.n_regions[j]
             for i in range(size - 1, -1, -1):
-                for c in range(regions - 1, -1, -1):
-                    tables[begin + i * regions + c] = tables[begin + i] + lower[attributes[j, 7] + c]
-            size *= regions
+                for c in range(n_regions - 1, -1, -1):
+                    tables[begin + i * n_regions + c] = tables[begin + i] + lower[regions.region_starts[j] + c]
+            size *= n_regions
 
 
 @kernel_part
-def allocate_shares(parts, tables, begins, ends, inverse, fewest, choice, shares):
+def allocate_shares(cells, tables, inverse, fewest, choice, shares):
     """Divide the N_SHARES shares of a distance among partitions, in `shares`, so that the fewest records are examined.
 
     A record is examined if its cell is within the share of one partition. Computed by dynamic programming.
 
     Args:
-        parts: The partitions.
+        cells: `PartitionCells`.
         tables: Least distance of each cell to the seed.
-        begins, ends: Where the tuples of each cell begin and end.
         inverse: Shares per unit of distance.
         fewest, choice: Scratch.
         shares: Output: number of shares of each partition.
     """
-    number = len(parts)
+    number = len(shares)
     fewest[:, :] = 0
     n_within = np.zeros(N_SHARES + 1, np.int64)
     for p in range(number):
         n_within[:] = 0
-        for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):
+        for i in range(cells.cell_starts[p], cells.cell_starts[p + 1]):
             bucket = tables[i] * inverse
             if bucket < N_SHARES:
-                n_within[np.int64(bucket) + 1] += ends[i] - begins[i]
+                n_within[np.int64(bucket) + 1] += cells.ends[i] - cells.begins[i]
         for x in range(1, N_SHARES + 1):
             n_within[x] += n_within[x - 1]
         for n_shares in range(N_SHARES + 1):
@@ -464,22 +456,21 @@ def allocate_shares(parts, tables, begins, ends, inverse, fewest, choice, shares
 
 
 @kernel_part
-def fill_least_elsewhere(parts, tables, begins, ends, least_elsewhere):
+def fill_least_elsewhere(cells, tables, least_elsewhere):
     """Fill `least_elsewhere` with the least distance of any remaining tuple in all partitions but one, by partition.
 
     Args:
-        parts: `PartitionIndex.parts`: attributes and cells of each partition.
+        cells: `PartitionCells`.
         tables: By cell of the partitions, the least distance of the seed to a record in it.
-        begins, ends: Where the tuples of each cell begin and end.
         least_elsewhere: Output.
     """
     least_elsewhere[:] = 0
-    for p in range(len(parts)):
+    for p in range(len(least_elsewhere)):
         least, is_found = np.int64(0), False
-        for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):
-            if begins[i] < ends[i] and (not is_found or tables[i] < least):
+        for i in range(cells.cell_starts[p], cells.cell_starts[p + 1]):
+            if cells.begins[i] < cells.ends[i] and (not is_found or tables[i] < least):
                 least, is_found = tables[i], True
-        for q in range(len(parts)):
+        for q in range(len(least_elsewhere)):
             if q != p:
                 least_elsewhere[q] += least
 
@@ -504,15 +495,15 @@ def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_
         Size of the heap; the number of records of its tuples, which may be fewer than `wanted`; and the number of
         tuples examined.
     """
-    codes, n_remaining, packed, parts, posts, _, _ = index
-    signature, order, begins, ends = posts
-    size, n_held, number, n_examined = np.int64(0), np.int64(0), len(parts), np.int64(0)
+    n_remaining, cells = index.n_remaining, index.cells
+    cell_starts, order, begins, ends = cells.cell_starts, cells.order, cells.begins, cells.ends
+    size, n_held, number, n_examined = np.int64(0), np.int64(0), len(shares), np.int64(0)
     least_elsewhere = empty_int64(np.int64(number))
-    fill_least_elsewhere(parts, tables, begins, ends, least_elsewhere)
+    fill_least_elsewhere(cells, tables, least_elsewhere)
     for p in range(number):
         if shares[p] == 0:
             continue
-        for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):
+        for i in range(cell_starts[p], cell_starts[p + 1]):
             if tables[i] * inverse >= shares[p]:
                 continue
             while begins[i] < ends[i] and n_remaining[order[p, begins[i]]] == 0:
@@ -524,7 +515,7 @@ def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_
                 n_examined += 1
                 total, is_new = np.int64(0), True
                 for q in range(number):
-                    least_there = tables[parts[q, 2] + signature[t, q]]
+                    least_there = tables[cell_starts[q] + cells.cell_of[t, q]]
                     if q < p and least_there * inverse < shares[q]:
                         is_new = False  # seen in an earlier part
                         break
@@ -534,7 +525,7 @@ def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_
                     continue
                 if n_held >= wanted and total == worst and t > heap_tuples[0]:
                     continue
-                total = tuple_distance(seed, t, codes, packed, worst)
+                total = tuple_distance(seed, t, index.codes, index.regions, worst)
                 if total > worst or (n_held >= wanted and total == worst and t > heap_tuples[0]):
                     continue
                 size, n_held = push_and_trim(heap_sums, heap_tuples, size, n_held, total, t, n_remaining, wanted)
@@ -542,17 +533,16 @@ def search_partitions(seed, reach, wanted, index, tables, shares, inverse, heap_
 
 
 @kernel_part
-def drop_exhausted_tuples(parts, posts, n_remaining):
+def drop_exhausted_tuples(cells, n_remaining):
     """Remove tuples without remaining records, in place, from the tuple lists of the cells of each partition.
 
     Args:
-        parts: `PartitionIndex.parts`: attributes and cells of each partition.
-        posts: `PartitionIndex.posts`: cells of each tuple, and tuples of each cell; updated in place.
+        cells: `PartitionCells`; updated in place.
         n_remaining: (tuples,) remaining records.
     """
-    _, order, begins, ends = posts
-    for p in range(len(parts)):
-        for i in range(parts[p, 2], parts[p, 2] + parts[p, 3]):
+    order, begins, ends = cells.order, cells.begins, cells.ends
+    for p in range(len(order)):
+        for i in range(cells.cell_starts[p], cells.cell_starts[p + 1]):
             keep = begins[i]
             for place in range(begins[i], ends[i]):
                 if n_remaining[order[p, place]] > 0:
@@ -570,9 +560,8 @@ def count_removed(t, count, index):
         count: Number of records.
         index: `PartitionIndex`; its `value_records` are updated.
     """
-    codes, attributes, value_records = index.codes, index.attributes[0], index.value_records
-    for j in range(len(attributes)):
-        value_records[attributes[j, 3] + codes[t, j]] -= count
+    for j in range(len(index.regions.is_tree)):
+        index.value_records[index.regions.value_starts[j] + index.codes[t, j]] -= count
 
 
 @kernel
@@ -593,42 +582,43 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
     Returns:
         Rows used in `members`, and number of clusters.
     """
-    _, n_remaining, packed, parts, posts, _, _ = index
+    n_remaining, cells = index.n_remaining, index.cells
     seed_sums, candidates, _, state, _ = candidate_arrays
+    partitions = len(cells.order)
     heap_sums, heap_tuples = np.zeros(k + 1, np.int64), np.zeros(k + 1, np.int64)
-    lower, tables = np.zeros(len(seed_sums[4]), np.int64), np.zeros(len(posts[2]), np.int64)
-    shares, choice = np.zeros(len(parts), np.int64), np.zeros((len(parts), N_SHARES + 1), np.int64)
-    fewest = np.zeros((len(parts) + 1, N_SHARES + 1), np.int64)
+    lower, tables = np.zeros(len(seed_sums.growths), np.int64), np.zeros(len(cells.begins), np.int64)
+    shares, choice = np.zeros(partitions, np.int64), np.zeros((partitions, N_SHARES + 1), np.int64)
+    fewest = np.zeros((partitions + 1, N_SHARES + 1), np.int64)
     n_rows, n_clusters, wanted = np.int64(0), 0, np.int64(k - 1)
-    while n_clusters < len(seeds) and state[3] >= k and n_rows + k + 2 <= len(members):
+    while n_clusters < len(seeds) and state[REMAINING] >= k and n_rows + k + 2 <= len(members):
         if first_seed >= 0:
             seed, first_seed = np.int64(first_seed), np.int64(-1)
         else:
             best = lowest_candidate(index, candidate_arrays)
             if best < 0:
-                if 3 * state[4] > len(n_remaining):
-                    drop_exhausted_tuples(parts, posts, n_remaining)
-                    state[4] = 0
+                if 3 * state[EXHAUSTED] > len(n_remaining):
+                    drop_exhausted_tuples(cells, n_remaining)
+                    state[EXHAUSTED] = 0
                 rebuild_candidates(index, candidate_arrays)
-                state[5] += len(n_remaining)
+                state[EXAMINED] += len(n_remaining)
                 best, _ = least_candidate(n_remaining, candidate_arrays)
             seed = candidates[best]
         n_remaining[seed] -= 1
         count_removed(seed, 1, index)
         fill_region_bounds(seed, index, lower)
-        fill_partition_bounds(parts, packed, lower, tables)
-        size, reach = np.int64(0), state[2]
+        fill_partition_bounds(index, lower, tables)
+        size, reach = np.int64(0), state[REACH]
         while True:
             inverse = (N_SHARES - 0.5) / (reach + 1.0)
-            allocate_shares(parts, tables, posts[2], posts[3], inverse, fewest, choice, shares)
+            allocate_shares(cells, tables, inverse, fewest, choice, shares)
             size, n_held, n_examined = search_partitions(
                 seed, reach, wanted, index, tables, shares, inverse, heap_sums, heap_tuples
             )
-            state[5] += n_examined
+            state[EXAMINED] += n_examined
             if n_held >= wanted:
                 break
             reach = 2 * reach + 1
-        state[2] = heap_sums[0] + heap_sums[0] // 16
+        state[REACH] = heap_sums[0] + heap_sums[0] // 16
         members[n_rows, 0], members[n_rows, 1] = seed, 1
         n_rows += 1
         surplus = n_held - wanted
@@ -640,10 +630,10 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
             n_remaining[t] -= count
             count_removed(t, count, index)
             if n_remaining[t] == 0:
-                state[4] += 1
+                state[EXHAUSTED] += 1
         members[n_rows, 0] = -1
         n_rows += 1
-        state[3] -= k
+        state[REMAINING] -= k
         add_seed(seed, index, candidate_arrays, lower)
         seeds[n_clusters] = seed
         n_clusters += 1
