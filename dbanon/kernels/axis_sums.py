@@ -80,12 +80,13 @@ def axis_sum(a, code, axes, query, minima):
         query: `SumQuery`.
         minima: What `axis_minima` returns.
     """
-    value_index, chunk = axes.starts[a] + code, axes.chunk_starts[a] + (code >> CHUNK)
+    value_index = axes.starts[a] + code
     place = axes.places[value_index]
     if len(query.counts) == 0:
         if query.n_nulls[a] > 0:
             return axes.null_distances[a]
         return max(query.low[a] - place, place - query.high[a], np.int64(0))
+    chunk = axes.chunk_starts[a] + (code >> CHUNK)
     count = query.counts[value_index] + query.count_chunks[chunk]
     total = query.totals[value_index] + query.total_chunks[chunk]
     return place * (2 * count - query.n_places[a]) - 2 * total + minima[a, SUM_CONSTANT]

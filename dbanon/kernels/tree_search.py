@@ -26,14 +26,15 @@ def find_records(tree, tabular, axes, query, sign, records, tuple_ids, record_co
     """
     if records <= 0:
         return 0
-    tuple_remaining, first, table_sums, starts = tree.tuple_remaining, tree.first, query.table_sums, tabular.starts
+    n_remaining, tuple_remaining, first, boxes = tree.n_remaining, tree.tuple_remaining, tree.first, tree.boxes
+    table_sums, starts, code = query.table_sums, tabular.starts, tree.code
     levels, n_axes = len(starts), 0
     rest_bounds = empty_int64(levels + 1)
     rest_bounds[levels] = 0
     if axes is not None:
         n_axes = len(axes.lengths)
         minima = axis_minima(axes, query)
-        rest_bounds[levels] = axes_bound(np.int64(0), tree.boxes, axes, query, minima, sign)
+        rest_bounds[levels] = axes_bound(np.int64(0), boxes, axes, query, minima, sign)
     for j in range(levels - 1, -1, -1):
         end = starts[j + 1] if j + 1 < levels else len(table_sums)
         smallest, has_value = np.int64(0), False
@@ -70,16 +71,16 @@ def find_records(tree, tabular, axes, query, sign, records, tuple_ids, record_co
         below = tree.level[node] + 1
         steps += n_children * (1 if below <= levels else 1 + 8 * n_axes)
         for child in range(tree.first_child[node], tree.first_child[node] + n_children):
-            if tree.n_remaining[child] == 0:
+            if n_remaining[child] == 0:
                 continue
             partial_sum = partial
             if below <= levels:
-                partial_sum += sign * table_sums[starts[below - 1] + tree.code[child]]
+                partial_sum += sign * table_sums[starts[below - 1] + code[child]]
             total = partial_sum
             if below < levels or n_axes == 0:
                 total += rest_bounds[below]
             elif axes is not None:
-                total += axes_bound(child, tree.boxes, axes, query, minima, sign)
+                total += axes_bound(child, boxes, axes, query, minima, sign)
             if n_held >= records and (total > sums[0] or (total == sums[0] and first[child] > heap_tuples[0])):
                 continue
             stack[3 * top], stack[3 * top + 1], stack[3 * top + 2] = child, total, partial_sum
