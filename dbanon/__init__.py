@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from dbanon.publishing.report.report import report
     from dbanon.publishing.verify import verify
     from dbanon.udf.install import attach
-    from dbanon.views.materialize import Release, create_release, drop_release, forget_release, refresh_release
+    from dbanon.views.drop import drop_release, forget_release
+    from dbanon.views.materialize import Release, create_release, refresh_release
     from dbanon.views.stream_refresh import StreamRefreshResult
     from dbanon.views.streaming import create_stream, drop_stream, refresh_stream
 
@@ -74,10 +75,10 @@ _HOMES = {
     "create_release": "views.materialize",
     "create_stream": "views.streaming",
     "declare": "policy.declare",
-    "drop_release": "views.materialize",
+    "drop_release": "views.drop",
     "drop_stream": "views.streaming",
     "explain": "api.explain",
-    "forget_release": "views.materialize",
+    "forget_release": "views.drop",
     "load_extension": "api.extensions",
     "load_hierarchy": "policy.hierarchies.store",
     "load_ipython_extension": "integrations.notebook.extension",

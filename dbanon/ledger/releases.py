@@ -281,6 +281,28 @@ def find_published(function: str, release_name: str, cursor: Cursor, path: catal
     return entry
 
 
+def check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
+    """Check that a version is still the published one.
+
+    Raises:
+        LedgerBusyError: Another connection has replaced or dropped it.
+    """
+    condition = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
+    if not entries(cursor, entry.database, condition, [entry.schema, entry.name, entry.version]):
+        raise errors.LedgerBusyError(
+            function, entry.display_name, f"version {entry.version} is no longer the published one"
+        )
+
+
+def set_status(cursor: Any, entry: LedgerEntry, status: str) -> None:
+    """Write the status of a version to the ledger."""
+    cursor.execute(
+        f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET status = ? "
+        "WHERE (schema_name, name, version) = (?, ?, ?)",
+        [status, entry.schema, entry.name, entry.version],
+    )
+
+
 def current_spec(entry: LedgerEntry, session: Session, cursor: Any, kind: str = "release") -> ReleaseSpec:
     """Return the release spec for what a release would publish now: the call of `entry`, planned again.
 

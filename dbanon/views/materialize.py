@@ -17,7 +17,6 @@ from dbanon.errors import renamed_names
 from dbanon.ledger import (
     deliveries,
     publishing_lock,
-    related_releases,
     release_status,
     releases,
     same_source,
@@ -496,7 +495,7 @@ def _create_next(
     """
     function, version_options = version_options.function, replace_(version_options, old=old)
     with transactions.transaction(cursor, function, old.display_name, [spec]):
-        _check_published(cursor, function, old)
+        releases.check_published(cursor, function, old)
         if entry.refresh_mode == "hold":
             with _refused_as_cannot_keep(entry, old):
                 spec = deferred_records.defer_records(cursor, entry, old, spec, version_options.deferred_group)
@@ -513,7 +512,7 @@ def _create_next(
             for ending in TABLES:
                 new_name = identifier(old.name + ending + OLD_SUFFIX)
                 cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {new_name}")
-            _set_status(cursor, old, "replaced")
+            releases.set_status(cursor, old, "replaced")
             with _refused_as_cannot_keep(entry, old):
                 result = create_version(cursor, entry, spec, version_options, count, statements)
         deferred_records.delete_deferred(cursor, old)
@@ -567,160 +566,6 @@ def _refused_as_cannot_keep(entry: LedgerEntry, old: LedgerEntry) -> Iterator[No
         if entry.keeps_classes and not INTERRUPTED.search(str(error)):
             raise errors.CannotKeepClassesError(old.display_name, _reason(error)) from None
         raise
-
-
-def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None:
-    """Drop the tables of a release; if it has a copy in PostgreSQL, the tables of the copy first.
-
-    The ledger keeps the versions of the release until `forget_release`. If the copy cannot be dropped, nothing is.
-
-    Args:
-        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
-            must have no open transaction.
-        name: The name of the release.
-        if_exists: Do nothing if there is no such release.
-
-    Raises:
-        UnknownReleaseError: There is no such release, and `if_exists` is false.
-        DeliveryFailedError: The copy could not be dropped.
-
-    Examples:
-        >>> import dbanon
-        >>> con = dbanon.connect()
-        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-        >>> release = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
-        >>> dbanon.drop_release(con, "safe")
-        >>> con.sql("SELECT name, status FROM releases()").fetchall()
-        [('safe', 'dropped')]
-    """
-    transactions.check_no_transaction("drop_release", connection)
-    current_session = session.find_session(session.plain_connection(connection))
-    with current_session.cursor() as cursor:
-        location = release_target.current_location(connection)
-        try:
-            with publishing_lock.publishing_turn(
-                current_session, "drop_release", name, _release_database("drop_release", name, cursor, location)
-            ):
-                _drop(cursor, name, location)
-        except errors.UnknownReleaseError:
-            if not if_exists:
-                raise
-
-
-def _release_database(function: str, name: str, cursor: Any, location: Sequence[str]) -> str:
-    """Return the database that has a release, of a single table or of related ones.
-
-    Raises:
-        UnknownReleaseError: There is no such release.
-    """
-    path = catalog.SearchPath.from_setting(*location)
-    tables = related_releases.find_related_release(cursor, name, path)
-    return tables.database if tables is not None else releases.find_release(function, name, cursor, path).database
-
-
-def _drop(cursor: Any, name: str, location: Sequence[str]) -> None:
-    """Drop a published release, of a single table or of related ones, and set its status in the ledger to "dropped".
-
-    Args:
-        cursor: A cursor.
-        name: The name of the release.
-        location: Current database, current schema and search path.
-
-    Raises:
-        UnknownReleaseError: There is no such published release.
-    """
-    path = catalog.SearchPath.from_setting(*location)
-    tables = related_releases.find_related_release(cursor, name, path)
-    if tables is not None and tables.status == "published":
-        related_release.drop(cursor, tables)
-        return
-    old = releases.find_published("drop_release", name, cursor, path)
-    release_target.check_writable(cursor, "drop_release", old.database)
-    alias = deliveries.target_alias(name, cursor, location[0])
-    with (
-        postgres_delivery.drop_copy_first("drop_release", cursor, old, alias),
-        transactions.transaction(cursor, "drop_release", name),
-    ):
-        _check_published(cursor, "drop_release", old)
-        deliveries.forget_target(cursor, (old.database, old.schema, old.name))
-        for ending in TABLES:
-            cursor.execute(f"DROP TABLE IF EXISTS {old.table(ending)}")
-        _set_status(cursor, old, "dropped")
-
-
-def forget_release(connection: Any, name: str, version: int | None = None) -> int:
-    """Delete versions of a release from ledger and membership, and return their number.
-
-    Later releases cannot be checked against a forgotten version, though readers may still have it. A published version
-    cannot be forgotten: drop it first.
-
-    Args:
-        connection: A connection of `dbanon.connect`, or a DuckDB connection to which `dbanon.attach` was applied. It
-            must have no open transaction.
-        name: The name of the release.
-        version: The version to delete; by default all but the published one.
-
-    Returns:
-        The number of versions that were deleted; 0 if `version` is None and only the published one exists.
-
-    Raises:
-        UnknownReleaseError: There is no such release.
-        UnknownVersionError: There is no such version, or it is published.
-
-    Examples:
-        >>> import dbanon
-        >>> con = dbanon.connect()
-        >>> _ = con.execute("CREATE TABLE people AS SELECT unnest([21, 23, 61, 65]) AS age")
-        >>> release = dbanon.create_release(con, "safe", "mdav", "people", k=2, qi=["age"])
-        >>> dbanon.drop_release(con, "safe")
-        >>> dbanon.forget_release(con, "safe")
-        1
-    """
-    transactions.check_no_transaction("forget_release", connection)
-    current_session = session.find_session(session.plain_connection(connection))
-    with current_session.cursor() as cursor:
-        path = catalog.SearchPath.from_setting(*release_target.current_location(connection))
-        with publishing_lock.publishing_turn(
-            current_session,
-            "forget_release",
-            name,
-            _release_database("forget_release", name, cursor, release_target.current_location(connection)),
-        ):
-            return _forget(cursor, name, version, path)
-
-
-def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPath) -> int:
-    """Delete versions of a release from ledger and membership in one transaction, and return their number.
-
-    `version` is the version to delete; None deletes all but the published one. A dropped release of related tables
-    counts as one version.
-
-    Raises:
-        UnknownReleaseError: There is no such release.
-        UnknownVersionError: There is no such version, or it is published.
-    """
-    tables = related_releases.find_related_release(cursor, name, path)
-    if tables is not None and tables.status == "dropped":
-        related_release.forget(cursor, tables)
-        return 1
-    last = releases.find_release("forget_release", name, cursor, path)
-    versions = releases.entries(
-        cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
-    )
-    forgotten = [e for e in versions if e.status != "published" and version in (None, e.version)]
-    if version is not None and not forgotten:
-        raise errors.UnknownVersionError(last.display_name, version, [(e.version, e.status) for e in versions])
-    release_target.check_writable(cursor, "forget_release", last.database)
-    with transactions.transaction(cursor, "forget_release", name):
-        for entry in forgotten:
-            key = [entry.schema, entry.name, entry.version]
-            for table, column in (("release", "name"), ("membership", "release")):
-                cursor.execute(
-                    f"DELETE FROM {qualified(entry.database, catalog.SCHEMA, table)} "
-                    f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
-                    key,
-                )
-    return len(forgotten)
 
 
 # --- names and transactions ----------------------------------------------------------------------------------
@@ -783,28 +628,6 @@ def _key_columns(spec: ReleaseSpec, key: str | Sequence[str] | None) -> tuple[st
     return tuple(spec.source.column("create_release", column, "key") for column in columns)
 
 
-def _check_published(cursor: Any, function: str, entry: LedgerEntry) -> None:
-    """Check that a version is still the published one.
-
-    Raises:
-        LedgerBusyError: Another connection has replaced or dropped it.
-    """
-    condition = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
-    if not releases.entries(cursor, entry.database, condition, [entry.schema, entry.name, entry.version]):
-        raise errors.LedgerBusyError(
-            function, entry.display_name, f"version {entry.version} is no longer the published one"
-        )
-
-
-def _set_status(cursor: Any, entry: LedgerEntry, status: str) -> None:
-    """Write the status of a version to the ledger."""
-    cursor.execute(
-        f"UPDATE {qualified(entry.database, catalog.SCHEMA, 'release')} SET status = ? "
-        "WHERE (schema_name, name, version) = (?, ?, ?)",
-        [status, entry.schema, entry.name, entry.version],
-    )
-
-
 def _reason(error: Exception) -> str:
     """Return the reason in an error of a statement as a sentence, without the text that surrounds it in the message."""
     message = transactions.first_line(error)
@@ -812,4 +635,4 @@ def _reason(error: Exception) -> str:
     return f"{match[1] if match else message.removeprefix('Invalid Input Error: ').rstrip('.')}."
 
 
-__all__ = ["Release", "create_release", "drop_release", "forget_release", "refresh_release"]
+__all__ = ["Release", "create_release", "refresh_release"]

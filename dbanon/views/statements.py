@@ -14,7 +14,7 @@ from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows
 from dbanon.table_functions import arguments, shadowed_literals
 from dbanon.table_functions.registry import resolve_function, table_functions
-from dbanon.views import materialize, streaming
+from dbanon.views import drop, materialize, streaming
 from dbanon.views.statement_parser import (
     CREATE,
     CREATE_STREAM,
@@ -90,7 +90,7 @@ def run_statement(
         connection.execute("SELECT 1", parameters)  # DuckDB's error: there is nothing to put them into
     name = _qualified_name(connection, view.name)
     if view.statement == DROP:
-        materialize.drop_release(connection, name, if_exists=view.exists)
+        drop.drop_release(connection, name, if_exists=view.exists)
         return Sql('SELECT true AS "Success" WHERE false')
     if view.statement == DROP_STREAM:
         streaming.drop_stream(connection, name, if_exists=view.exists)

@@ -193,11 +193,11 @@ def drop(database: Path, name: str, forget: bool, as_json: bool) -> None:
     The ledger keeps its versions, unless you add --forget. Later releases of the same people are checked against the
     versions in the ledger but not against forgotten ones: a reader who has a forgotten version could subtract it.
     """
-    from dbanon.views import materialize as views_materialize
+    from dbanon.views import drop as views_drop
 
     with errors_as_messages(), open_database(database) as con:
-        views_materialize.drop_release(con, name)
-        n_forgotten = views_materialize.forget_release(con, name) if forget else 0
+        views_drop.drop_release(con, name)
+        n_forgotten = views_drop.forget_release(con, name) if forget else 0
     sentence = f"{name} is dropped." + (
         f" {n_forgotten} of its versions {'is' if n_forgotten == 1 else 'are'} forgotten." if forget else ""
     )

@@ -29,7 +29,7 @@ from dbanon.source.governed_tables import governed_tables
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified
 from dbanon.udf.install import attach
-from dbanon.views import materialize as releases
+from dbanon.views import drop, materialize as releases
 
 _VIEWS = "dbanon_views"
 """Key in `info` of a MetaData: a second MetaData with its views, so that create_all does not create them as tables."""
@@ -501,7 +501,7 @@ def drop_view(connection: Connection, table: Table, *, is_materialized: bool) ->
     """Drop a view if it exists; the tables of a materialized one are dropped in a transaction of their own."""
     if is_materialized:
         with raw_connection(connection).cursor() as cursor:
-            releases.drop_release(attach(cursor), quoted_name(table, connection), if_exists=True)
+            drop.drop_release(attach(cursor), quoted_name(table, connection), if_exists=True)
     else:
         raw_connection(connection).execute(f"DROP VIEW IF EXISTS {quoted_name(table, connection)}")
 
