@@ -39,7 +39,7 @@ class AttributePlaces:
 
     Attributes:
         first: (attributes + 1,) where the hierarchy nodes of each attribute begin; a number has none.
-        nodes: (nodes, 3) parent, last node of the subtree, and node that it is published as.
+        nodes: (nodes, 3) the columns PARENT, LAST_BELOW and PUBLISHED_AS of `AttributeArrays`.
         share: (nodes,) leaves below less one, over all leaves less one.
         weights: (attributes,) weights, which sum to 1.
         scales: For each attribute, the scale of a number whose values are ranks; else None.

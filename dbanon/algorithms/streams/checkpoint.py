@@ -23,6 +23,7 @@ from dbanon.algorithms.streams.number_storage import OWN, Checkpoint
 from dbanon.algorithms.streams.registry import Renumber, StreamAlgorithm
 from dbanon.algorithms.streams.state import PENDING, OwnArrays, StreamState
 from dbanon.encoding.encoded_table import Floats, Ints
+from dbanon.kernels.streams.arrays import LAST_BELOW
 
 _NODES, _VALUES = "nodes ", "values "
 
@@ -323,7 +324,7 @@ def _last_nodes(places: AttributePlaces, a: int, nodes: Ints) -> Floats:
     For numbers that are no nodes of the hierarchy the result is meaningless. `places` are the hierarchies.
     """
     begin, size = places.first[a], places.first[a + 1] - places.first[a]
-    last: Ints = places.nodes[begin + np.minimum(nodes, size - 1), 1]
+    last: Ints = places.nodes[begin + np.minimum(nodes, size - 1), LAST_BELOW]
     return last.astype(np.float64)
 
 

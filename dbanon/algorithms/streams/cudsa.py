@@ -5,7 +5,7 @@ import numpy as np
 from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.algorithms.streams.ubdsa import STORE
-from dbanon.kernels.streams.arrays import LabelArrays
+from dbanon.kernels.streams.arrays import N_STORED, LabelArrays
 from dbanon.table_functions.parameter_types import Float, Text
 from dbanon.table_functions.parameters import Parameter
 
@@ -42,7 +42,7 @@ def cudsa(workspace: Workspace) -> StreamState:
     tally = np.zeros(int(labels.max(initial=0)) + 2, np.int64)
     options = CudsaOptions(workspace.is_last, workspace.integer("delta"), workspace.integer("max_stored_classes"), w)
     workspace.run(cudsa_steps, options, LabelArrays(labels, counts, tally, found_rows))
-    return workspace.state(counts=counts[workspace.classes.reusable[: workspace.counters[3]]])
+    return workspace.state(counts=counts[workspace.classes.reusable[: workspace.counters[N_STORED]]])
 
 
 register(

@@ -5,7 +5,7 @@ import numpy as np
 from dbanon.algorithms.base.registry import SEED, Options
 from dbanon.algorithms.streams.registry import StateLayout, register
 from dbanon.algorithms.streams.state import StreamState, Workspace
-from dbanon.kernels.streams.arrays import RoundArrays
+from dbanon.kernels.streams.arrays import N_PENDING, RoundArrays
 from dbanon.table_functions.parameter_types import Choice, Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -48,16 +48,16 @@ def faanst(workspace: Workspace) -> StreamState:
     between the last two rounds; those that find no class stay pending. When the stream ends, there is a last round.
     O(mu / k) distances a record by k-means, O(mu) by k-member; accepted classes are kept forever.
     """
-    from dbanon.kernels.streams.faanst import FaanstOptions, faanst_steps
+    from dbanon.kernels.streams.faanst import LAST_ROUND, ROUND_INTERVAL, FaanstOptions, faanst_steps
 
     arrivals, previous, options = workspace.arrivals, workspace.previous, workspace.options
     records, width = arrivals.values.shape
     draws = np.random.PCG64(workspace.integer("seed"))
     group, random = np.full(records, -1, np.int64), np.array([draws.random_raw() | 1], np.uint64)
-    workspace.counters[6] = arrivals.n_pending
+    workspace.counters[N_PENDING] = arrivals.n_pending
     if previous is not None:
         group[: arrivals.n_pending], random = previous.own["group"], previous.own["random"].astype(np.uint64)
-        workspace.counters[4:6] = previous.own["counters"]
+        workspace.counters[[LAST_ROUND, ROUND_INTERVAL]] = previous.own["counters"]
     clusters, nodes = records // workspace.model.k + 1, len(arrivals.places.share)
     rounds = RoundArrays(
         cluster_ids=group,
@@ -81,7 +81,7 @@ def faanst(workspace: Workspace) -> StreamState:
         options["clusters"] == "kmember",
     )
     workspace.run(faanst_steps, round_options, rounds)
-    return workspace.state(group=group, random=random, counters=workspace.counters[4:6])
+    return workspace.state(group=group, random=random, counters=workspace.counters[[LAST_ROUND, ROUND_INTERVAL]])
 
 
 def _records_per_round(options: Options, k: int) -> int:

@@ -3,6 +3,7 @@
 from dbanon.algorithms.base.registry import Options
 from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import StreamState, Workspace
+from dbanon.kernels.streams.arrays import N_PENDING
 from dbanon.table_functions.parameter_types import Choice, Integer
 from dbanon.table_functions.parameters import Parameter
 
@@ -37,7 +38,7 @@ def fads(workspace: Workspace) -> StreamState:
     exceeds delta - 1 times that number. By age, no delay exceeds delta - 1. O(delta * attributes) time per record; by
     size, published records between pending ones are passed over.
     """
-    from dbanon.kernels.streams.sliding_window import N_PENDING, NO_LIMIT, FadsOptions, fads_steps
+    from dbanon.kernels.streams.sliding_window import NO_LIMIT, FadsOptions, fads_steps
 
     delta = workspace.integer("delta")
     max_age, max_pending = (NO_LIMIT, delta) if is_triggered_by_size(workspace.options) else (delta, NO_LIMIT)

@@ -9,6 +9,7 @@ from dbanon.algorithms.base.registry import Options
 from dbanon.algorithms.streams.fads import LIFE
 from dbanon.algorithms.streams.registry import register
 from dbanon.algorithms.streams.state import StreamState, Workspace
+from dbanon.encoding.encoded_table import Ints
 from dbanon.kernels.streams.arrays import BatchArrays, NearestScratch
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -38,7 +39,7 @@ def fast(workspace: Workspace) -> StreamState:
     searched for again if some of its records were published. So the result is the same with any number of threads. They
     synchronize often, so several are only worth it if `delta` is large. O(delta * attributes) time per record.
     """
-    from dbanon.kernels.streams.fast import FastOptions, fast_steps, precompute_groups
+    from dbanon.kernels.streams.fast import NEEDS_GROUPS, FastOptions, fast_steps, precompute_groups
 
     workers, ahead = workspace.integer("workers"), _arrivals_ahead(workspace.options, workspace.model.k)
     fast_options = FastOptions(workspace.is_last, workspace.integer("delta"), ahead, workspace.integer("reuse_window"))
@@ -49,7 +50,6 @@ def fast(workspace: Workspace) -> StreamState:
 
     def guess_groups(worker: int) -> None:
         """Search for the groups of one worker's share of a round's records, before any is published."""
-        scratch = (table[worker], far[worker])
         precompute_groups(
             worker,
             workers,
@@ -57,18 +57,19 @@ def fast(workspace: Workspace) -> StreamState:
             workspace.requirement,
             workspace.records,
             workspace.attributes,
-            *scratch,
+            table[worker],
+            far[worker],
             batches,
         )
 
-    def run_steps(*given: Any) -> int:
+    def run_steps(counters: Ints, max_steps: int, *arguments: Any) -> int:
         """Run the kernel, with the worker threads between its calls, and return the steps done."""
-        n_done, max_steps = 0, given[1]
+        n_done = 0
         while n_done < max_steps:
-            if workspace.counters[7] > 0:
+            if counters[NEEDS_GROUPS]:
                 list(pool.map(guess_groups, range(workers)))
-            n_done += int(fast_steps(*given))
-            if workspace.counters[7] == 0:
+            n_done += int(fast_steps(counters, max_steps, *arguments))
+            if not counters[NEEDS_GROUPS]:
                 break
         return n_done
 

@@ -25,7 +25,7 @@ def kl_clustering(workspace: Workspace) -> StreamState:
     attributes) time for a record whose person has no cluster, O(k) for all others. The state is linear in the persons,
     whose numbers have to be the same throughout a stream.
     """
-    from dbanon.kernels.streams.person_clusters import PersonOptions, person_steps, restore_pending
+    from dbanon.kernels.streams.person_clusters import N_CLUSTERS, PersonOptions, person_steps, restore_pending
 
     arrivals, previous, k = workspace.arrivals, workspace.previous, workspace.model.k
     stored_clusters = np.empty((0, k), np.int64) if previous is None else previous.own["clusters"].astype(np.int64)
@@ -34,15 +34,25 @@ def kl_clustering(workspace: Workspace) -> StreamState:
     members[: len(stored_clusters)] = stored_clusters
     home, heads, tails = (np.full(persons, -1, np.int64) for _ in range(3))
     home[stored_clusters] = np.arange(len(stored_clusters))[:, None]
-    ready = np.zeros(len(members), np.int64)
     link, loose = (np.full(arrivals.n_records, -1, np.int64) for _ in range(2))
-    table, group, far = workspace.nearest_scratch()
-    workspace.counters[4] = len(stored_clusters)
-    clusters = PersonClusterArrays(home, members, ready, heads, tails, link, loose, group, far, table)
+    search = workspace.nearest_scratch()
+    workspace.counters[N_CLUSTERS] = len(stored_clusters)
+    clusters = PersonClusterArrays(
+        cluster_ids=home,
+        members=members,
+        n_ready=np.zeros(len(members), np.int64),
+        heads=heads,
+        tails=tails,
+        next_record=link,
+        loose_persons=loose,
+        group=search.group_records,
+        distances=search.distances,
+        node_distances=search.node_distances,
+    )
     restore_pending(workspace.counters, workspace.records, clusters)
     options = PersonOptions(workspace.is_last, workspace.integer("delta"))
     workspace.run(person_steps, options, workspace.records._replace(people=loose), clusters)
-    return workspace.state(clusters=members[: workspace.counters[4]])
+    return workspace.state(clusters=members[: workspace.counters[N_CLUSTERS]])
 
 
 def excluded_parameter(options: Options, k: int) -> tuple[str, str] | None:

@@ -51,8 +51,8 @@ class StreamOutcome:
         is_counted = self.is_first if persons is None else self.is_first & (persons >= 0)
         classes = self.class_of[is_counted]
         person_numbers = np.flatnonzero(is_counted) if persons is None else persons[is_counted].astype(np.int64)
-        pairs = np.unique(np.stack((classes, person_numbers)), axis=1)
-        return int(np.bincount(pairs[0], minlength=len(self.published.class_sizes)).min())
+        person_classes, _ = np.unique(np.stack((classes, person_numbers)), axis=1)
+        return int(np.bincount(person_classes, minlength=len(self.published.class_sizes)).min())
 
     def metrics(self, names: Sequence[str]) -> dict[str, float]:
         """Return the values of the named metrics.

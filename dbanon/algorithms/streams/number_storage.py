@@ -36,13 +36,10 @@ def with_keys(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int, is_int
     if f"{_KEYS}{a}" in checkpoint:
         return checkpoint
     converted = dict(checkpoint)
-    pairs = (
-        [converted[low][:, a] for low, _ in _span_names(algorithm, OWN)],
-        [converted[high][:, a] for _, high in _span_names(algorithm, OWN)],
-    )
+    span_names = _span_names(algorithm, OWN)
     lows, highs = (
-        np.concatenate([*pairs[0], converted["seen"][a, :1]]),
-        np.concatenate([*pairs[1], converted["seen"][a, 1:]]),
+        np.concatenate([*(converted[low][:, a] for low, _ in span_names), converted["seen"][a, :1]]),
+        np.concatenate([*(converted[high][:, a] for _, high in span_names), converted["seen"][a, 1:]]),
     )
     places: dict[ExactValue, float] = {}
     ends: dict[tuple[float, float], tuple[ExactValue | None, ExactValue | None]] = {}
@@ -52,7 +49,7 @@ def with_keys(algorithm: StreamAlgorithm, checkpoint: Checkpoint, a: int, is_int
             places |= {key: end for key, end in zip(interval_keys, (low, high), strict=True) if key is not None}
     order = sorted(places)
     number = {key: i for i, key in enumerate(order)}
-    for low_name, high_name in (*_span_names(algorithm, OWN), ("seen", "seen")):
+    for low_name, high_name in (*span_names, ("seen", "seen")):
         new_lows, new_highs = converted[low_name].astype(np.float64), converted[high_name].astype(np.float64)
         if low_name == "seen":
             new_lows = new_highs = new_lows.copy()

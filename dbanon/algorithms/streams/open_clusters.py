@@ -9,7 +9,10 @@ import numpy.typing as npt
 
 from dbanon.algorithms.streams.state import StreamState, Workspace
 from dbanon.encoding.encoded_table import Floats
-from dbanon.kernels.streams.arrays import ClusterScratch, OpenClusterArrays
+from dbanon.kernels.streams.arrays import NEXT_ID, NEXT_RECENT, ClusterScratch, OpenClusterArrays
+
+OWN_COUNTERS = slice(NEXT_ID, NEXT_RECENT + 1)
+"""Positions of the counters that are stored with open clusters."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class OpenClusters:
         )
         scratch = ClusterScratch(
             growths=np.zeros(n_slots),
-            rows=np.zeros((4, records), np.int64),
+            **{name: np.zeros(records, np.int64) for name in ("members", "pieces", "candidates", "remaining")},
             distances=np.zeros(records),
             node_distances=np.zeros(nodes),
             center=np.zeros(width),
@@ -71,7 +74,7 @@ class OpenClusters:
         clusters = self.clusters
         recent, numbers = previous.own["recent"], previous.own["cluster"]
         self.recent[: len(recent)] = recent
-        workspace.counters[4:8] = previous.own["counters"]
+        workspace.counters[OWN_COUNTERS] = previous.own["counters"]
         slots = {number: place for place, number in enumerate(sorted(set(numbers.tolist())))}
         spans = dict(zip(previous.own["open"].tolist(), range(len(previous.own["open"])), strict=True))
         for number, place in slots.items():
@@ -99,5 +102,5 @@ class OpenClusters:
             "open": clusters.ids[slots],
             "open_lows": clusters.lows[slots],
             "open_highs": clusters.highs[slots],
-            "counters": workspace.counters[4:8].copy(),
+            "counters": workspace.counters[OWN_COUNTERS].copy(),
         }

@@ -63,9 +63,8 @@ def puri_haritha(workspace: Workspace) -> StreamState:
     if workspace.previous is not None:
         sets[:] = workspace.previous.own["sets"]
     values_of = np.zeros((values.shape[1], int(values.max(initial=0)) + 1), np.int64)
-    workspace.run(
-        puri_steps, options, open_clusters.clusters, ValueSets(values, values_of, sets, *workspace.nearest_scratch())
-    )
+    value_sets = ValueSets(values, values_of, sets, workspace.nearest_scratch())
+    workspace.run(puri_steps, options, open_clusters.clusters, value_sets)
     return workspace.state(**open_clusters.own_arrays(workspace), sets=sets)
 
 

@@ -13,6 +13,10 @@ from dbanon.algorithms.base.registry import Check, Options
 from dbanon.algorithms.streams.arrivals import Arrivals, StreamModel
 from dbanon.encoding.encoded_table import Floats, Ints
 from dbanon.kernels.streams.arrays import (
+    LAST_ARRIVAL,
+    N_ADDED,
+    N_CLASSES,
+    N_STORED,
     AttributeArrays,
     ClassArrays,
     NearestScratch,
@@ -25,9 +29,6 @@ PENDING, SUPPRESSED = -2, -1
 
 OwnArrays = dict[str, npt.NDArray[Any]]
 """Arrays that only one algorithm stores, by name."""
-
-LAST_COUNTER = 8
-"""Index of the counter of a workspace that has the last arrival."""
 
 WORK_PER_CHECK = 10**6
 """Number of records or clusters examined between two checks for interrupts: some milliseconds."""
@@ -71,9 +72,7 @@ class Workspace:
         check: Called often; raises an error to interrupt.
         previous: The state before; None if the stream begins.
         is_last: Whether the stream ends with these records.
-        counters: Number of arrived records, first record that may be pending, number of classes, number of reusable
-            classes, four counters of the algorithm itself and, at LAST_COUNTER, the place of the last arrival, which
-            may have been published in an earlier call.
+        counters: The counters of the stream, by the positions N_ADDED to LAST_ARRIVAL.
         requirement: The model as arrays.
         records: The records as arrays.
         classes: The classes as arrays.
@@ -130,8 +129,8 @@ class Workspace:
             np.zeros(1, np.int64),
         )
         seen_ranges = np.tile([np.inf, -np.inf], (width, 1)) if previous is None else previous.seen_ranges.copy()
-        counters = np.zeros(LAST_COUNTER + 1, np.int64)
-        counters[0] = arrivals.n_pending
+        counters = np.zeros(LAST_ARRIVAL + 1, np.int64)
+        counters[N_ADDED] = arrivals.n_pending
         if previous is not None:
             classes.lows[:old], classes.highs[:old], classes.made_at[:old] = (
                 previous.lows,
@@ -139,7 +138,7 @@ class Workspace:
                 previous.made_at,
             )
             classes.reusable[: len(previous.reusable)] = previous.reusable
-            counters[2], counters[3], counters[LAST_COUNTER] = old, len(previous.reusable), previous.last_arrival
+            counters[[N_CLASSES, N_STORED, LAST_ARRIVAL]] = old, len(previous.reusable), previous.last_arrival
         return cls(
             arrivals,
             model,
@@ -203,9 +202,9 @@ class Workspace:
 
     def state(self, **own: npt.NDArray[Any]) -> StreamState:
         """Return the state of the stream after the run, with the arrays `own` of the algorithm by name."""
-        (n_classes, n_reusable), classes = self.counters[2:4], self.classes
+        n_classes, classes = self.counters[N_CLASSES], self.classes
         return StreamState(
             self.records.class_ids, self.records.published_at, classes.lows[:n_classes], classes.highs[:n_classes],
-            classes.made_at[:n_classes], classes.reusable[:n_reusable], self.attributes.seen_ranges,
-            int(self.counters[LAST_COUNTER]), dict(own),
+            classes.made_at[:n_classes], classes.reusable[: self.counters[N_STORED]], self.attributes.seen_ranges,
+            int(self.counters[LAST_ARRIVAL]), dict(own),
         )  # fmt: skip

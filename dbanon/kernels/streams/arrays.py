@@ -1,7 +1,7 @@
-"""Arguments of stream kernels: named tuples of arrays.
+"""Arguments of stream kernels: the counters, which are one array, and named tuples of arrays.
 
 n is the number of records of this call, which are in the order of arrival. Compiled code reads and writes these
-arrays in place. Python creates the tuples once per call (see `dbanon.algorithms.streams.state`).
+arrays in place. Python creates them once per call (see `dbanon.algorithms.streams.state`).
 """
 
 from typing import NamedTuple
@@ -13,6 +13,18 @@ from dbanon.kernels.arrays import Floats, Ints
 
 Booleans = npt.NDArray[np.bool_]
 
+# Positions in `state`, the counters of a stream. Positions 4 to 7 are for the algorithm itself, and are named
+# in its module or, for open clusters, below.
+N_ADDED = 0  # number of records that are added, first those pending from earlier calls
+OLDEST_PENDING = 1  # a record before which none is pending (see `oldest_pending`)
+N_CLASSES = 2  # number of classes
+N_STORED = 3  # number of stored classes, which are the first ones in `ClassArrays.reusable`
+N_PENDING = 6  # number of pending records, in algorithms that count them
+LAST_ARRIVAL = 8  # the place at which the last record arrived; it may have been published in an earlier call
+
+# Columns of `AttributeArrays.nodes`: the parent of a node, the last node below it, the node that it is published as.
+PARENT, LAST_BELOW, PUBLISHED_AS = 0, 1, 2
+
 
 class AttributeArrays(NamedTuple):
     """The quasi-identifiers of a stream: their hierarchies, seen ranges and weights.
@@ -20,7 +32,7 @@ class AttributeArrays(NamedTuple):
     Attributes:
         node_starts: (attributes + 1,) int64: where the nodes of each attribute begin; a number has none. If values of
             an attribute are ranks: (2 * attributes + 1,) int32 (see `class_loss`).
-        nodes: (nodes, 3) int64: parent, last node below, and the node that it is published as.
+        nodes: (nodes, 3) int64: PARENT, LAST_BELOW and PUBLISHED_AS.
         leaf_shares: (nodes,) float64: (leaves below the node - 1) / (all leaves - 1); then the positions of ranks.
         seen_ranges: (attributes, 2) float64: least and greatest value of all records that have arrived.
         weights: (attributes,) float64: they sum to 1.
@@ -57,8 +69,7 @@ class ClassArrays(NamedTuple):
     """The classes that were published.
 
     Attributes:
-        reusable: (classes,) int64: numbers of the stored classes, with which further records may be published; state[3]
-            of the kernels says how many there are.
+        reusable: (classes,) int64: numbers of the N_STORED stored classes, with which further records may be published.
         made_at: (classes,) int64: how many records had arrived when each class was made.
         lows, highs: (classes, attributes) float64: the bounds that each class publishes (see `class_loss`).
     """
@@ -85,6 +96,15 @@ class RequirementArrays(NamedTuple):
     person_marks: Ints
     value_marks: Ints
     clock: Ints
+
+
+# Positions in `state` of the counters of open clusters, which are stored with these.
+(
+    NEXT_ID,  # the number of the cluster that is opened next
+    N_OPEN,  # number of open clusters
+    N_RECENT,  # how many places of a ring buffer of recent values are filled
+    NEXT_RECENT,  # the place of that buffer that is overwritten next
+) = 4, 5, 6, 7
 
 
 class OpenClusterArrays(NamedTuple):
@@ -158,8 +178,10 @@ class ClusterScratch(NamedTuple):
 
     Attributes:
         growths: (slots,) float64: by how much the loss of each cluster would grow.
-        rows: (4, n) int64: the records of a cluster; the piece (future class) of each record, -1 for none; the records
-            that a piece may take; the records in no piece.
+        members: (n,) int64: the records of a cluster, in order of arrival; also scratch for its center.
+        pieces: (n,) int64: the piece of each record (the records of one future class are a piece), -1 for none.
+        candidates: (n,) int64: the records that a piece may take, in order of arrival.
+        remaining: (n,) int64: the records in no piece, in order of arrival.
         distances: (n,) float64.
         node_distances: (nodes,) float64.
         center: (attributes,) float64.
@@ -167,7 +189,10 @@ class ClusterScratch(NamedTuple):
     """
 
     growths: Floats
-    rows: Ints
+    members: Ints
+    pieces: Ints
+    candidates: Ints
+    remaining: Ints
     distances: Floats
     node_distances: Floats
     center: Floats
@@ -179,7 +204,7 @@ class LabelArrays(NamedTuple):
 
     Attributes:
         codes: (n,) int64: codes of the labels, -1 for NULL, a label like any other.
-        class_counts: (classes, 2) int64: records of each class when it was made, and the sum of squares of its labels.
+        class_counts: (classes, 2) int64: N_RECORDS and LABEL_SQUARES of each class (see `cudsa`).
         tally: (labels + 1,) int64, 0 between two uses: how often each label occurs in a group.
         group_records: (k + needed sensitive values,) int64: the records of a group.
     """
@@ -248,15 +273,13 @@ class ValueSets(NamedTuple):
             (kind) of each value instead.
         value_marks: (columns, codes) int64: the number of the count in which each sensitive value was last marked.
         sets: (groups,) uint64: hashes of the sets of values of the last published groups.
-        node_distances, group_records, distances: As in `NearestScratch`.
+        search: Scratch for the search.
     """
 
     sensitive: Ints
     value_marks: Ints
     sets: npt.NDArray[np.uint64]
-    node_distances: Floats
-    group_records: Ints
-    distances: Floats
+    search: NearestScratch
 
 
 class TreeScratch(NamedTuple):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.streams.arrays import N_OPEN
 from dbanon.kernels.streams.class_loss import center_distance, loss_growth, widen_class
 from dbanon.kernels.streams.kmeans import fill_center
 from dbanon.kernels.streams.open_clusters import insert_record, is_before, unlink_record, update_bounds
@@ -19,12 +20,12 @@ def fill_growths(value, without, alpha, state, clusters, growths, attributes):
         value: The record's values.
         without: A slot to skip, -1 for none.
         alpha: The number of records from which on a cluster accepts no more.
-        state: int64 counters: [5] number of open clusters.
+        state: Counters, of which N_OPEN is read.
         clusters: `OpenClusterArrays`.
         growths: Output.
         attributes: `AttributeArrays`.
     """
-    lowest, n_open = np.inf, state[5]
+    lowest, n_open = np.inf, state[N_OPEN]
     for c in range(len(clusters.is_open)):
         if n_open == 0:
             break
@@ -46,14 +47,14 @@ def move_farthest_record(c, state, alpha, records, attributes, clusters, scratch
 
     Args:
         c: Slot of the cluster.
-        state: int64 counters: [5] number of open clusters.
+        state: Counters, of which N_OPEN is read.
         alpha: The number of records from which on a cluster accepts no more.
         records: `RecordArrays`.
         attributes: `AttributeArrays`.
         clusters: `OpenClusterArrays`; updated in place.
         scratch: `ClusterScratch`; its contents are overwritten.
     """
-    if clusters.sizes[c] < 2 or state[5] < 2:
+    if clusters.sizes[c] < 2 or state[N_OPEN] < 2:
         return
     fill_center(
         clusters.heads[c],
@@ -62,7 +63,7 @@ def move_farthest_record(c, state, alpha, records, attributes, clusters, scratch
         scratch.center,
         clusters.next_record,
         scratch.node_counts,
-        scratch.rows[0],
+        scratch.members,
     )
     x, highest, t = np.int64(-1), -1.0, clusters.heads[c]
     while t >= 0:
@@ -88,11 +89,11 @@ def _smallest_cluster(lowest, state, clusters, growths):
 
     Args:
         lowest: The growth.
-        state: int64 counters: [5] number of open clusters.
+        state: Counters, of which N_OPEN is read.
         clusters: `OpenClusterArrays`.
         growths: (slots,) float64: growth of each cluster's loss.
     """
-    best, n_open = np.int64(-1), state[5]
+    best, n_open = np.int64(-1), state[N_OPEN]
     for c in range(len(clusters.is_open)):
         if n_open == 0:
             break

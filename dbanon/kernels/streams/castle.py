@@ -5,9 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_OPEN, N_RECENT, N_STORED
 from dbanon.kernels.streams.balance import fill_growths, move_farthest_record
 from dbanon.kernels.streams.class_loss import class_loss, loss_with_record, widen_class
 from dbanon.kernels.streams.open_clusters import (
+    add_recent,
     can_be_enough,
     close_cluster,
     count_persons,
@@ -20,14 +22,13 @@ from dbanon.kernels.streams.open_clusters import (
     remove_record,
 )
 from dbanon.kernels.streams.sliding_window import (
-    LAST_ARRIVAL,
     SUPPRESSED,
     add_next_record,
     is_due,
     oldest_pending,
     store_class,
 )
-from dbanon.kernels.streams.split_cluster import PIECE, list_records, split_into_classes
+from dbanon.kernels.streams.split_cluster import list_records, split_into_classes
 from dbanon.kernels.streams.stored_classes import cheapest_stored_class, widens_seen_range
 
 
@@ -60,8 +61,7 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
     other clusters, and published clusters are not split. All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes, clusters opened so far,
-            open clusters, number of losses in `recent`, next place in `recent`; [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined clusters and records after which to return.
         options: `CastleOptions`.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
@@ -75,28 +75,27 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
     steps = np.int64(0)
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
-        late = (options.ends and state[0] == len(records.arrived_at)) or (
-            x < state[0] and is_due(x, options.delta, state, False, records)
+        late = (options.ends and state[N_ADDED] == len(records.arrived_at)) or (
+            x < state[N_ADDED] and is_due(x, options.delta, state, False, records)
         )
-        if x == state[0] or not late:
-            if state[0] == len(records.arrived_at):
+        if x == state[N_ADDED] or not late:
+            if state[N_ADDED] == len(records.arrived_at):
                 break
-            losses.ranges[-1] += widens_seen_range(records.values[state[0]], attributes)
+            losses.ranges[-1] += widens_seen_range(records.values[state[N_ADDED]], attributes)
             t = add_next_record(state, records, attributes)
-            steps += 1 + state[5]
+            steps += 1 + state[N_OPEN]
             c = _assign_record(
                 t, state, options.beta, options.alpha, records, losses.recent, attributes, clusters, scratch.growths
             )
             if options.balances:
-                steps += state[5] + clusters.sizes[c]
+                steps += state[N_OPEN] + clusters.sizes[c]
                 move_farthest_record(c, state, options.alpha, records, attributes, clusters, scratch)
             continue
-        arrival = state[LAST_ARRIVAL]
         c = clusters.cluster_ids[x]
-        steps += state[5] + clusters.sizes[c]
+        steps += state[N_OPEN] + clusters.sizes[c]
         if not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
-            steps += state[3]
-            stored_class = cheapest_stored_class(records.values[x], classes, state[3], losses, attributes)
+            steps += state[N_STORED]
+            stored_class = cheapest_stored_class(records.values[x], state, classes, losses, attributes)
             if (
                 stored_class >= 0
                 or _is_outlier(c, state, clusters)
@@ -104,13 +103,13 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
             ):
                 records.class_ids[x], records.published_at[x] = (
                     (stored_class if stored_class >= 0 else SUPPRESSED),
-                    arrival,
+                    state[LAST_ARRIVAL],
                 )
                 remove_record(x, c, state, clusters, records, attributes)
                 continue
             while not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
                 other = _nearest_cluster(c, requirement, options.balances, clusters, attributes)
-                steps += state[5]
+                steps += state[N_OPEN]
                 merge_clusters(other, c, state, clusters, attributes)
         steps += _publish_cluster(
             c, not options.balances, state, requirement, records, classes, losses.recent, attributes, clusters, scratch
@@ -123,31 +122,15 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
 def mean_recent_loss(state, recent):
     """Return the mean loss of the classes published last; 0 before the first class.
 
-    Their losses are in `recent`, a ring buffer, and state[6] is their number.
-
     Args:
-        state: int64 counters: [6] number of losses in `recent`.
-        recent: (mu,) float64 ring buffer: losses of the classes published last.
+        state: Counters, of which N_RECENT is read.
+        recent: (mu,) float64 ring buffer: the first N_RECENT are the losses of the classes published last.
     """
-    number = min(state[6], len(recent))
+    number = min(state[N_RECENT], len(recent))
     total = 0.0
     for i in range(number):
         total += recent[i]
     return total / number if number > 0 else 0.0
-
-
-@kernel_part
-def add_recent_loss(class_loss_, state, recent):
-    """Write the loss of a published class to the ring buffer `recent`, in place of the oldest, and update `state`.
-
-    Args:
-        class_loss_: The loss of the class.
-        state: int64 counters: [6] number of losses in `recent`, [7] next place in it; updated in place.
-        recent: (mu,) float64 ring buffer: losses of the classes published last; updated in place.
-    """
-    recent[state[7]] = class_loss_
-    state[7] = (state[7] + 1) % len(recent)
-    state[6] = min(state[6] + 1, len(recent))
 
 
 @kernel_part
@@ -161,7 +144,7 @@ def _assign_record(t, state, beta, alpha, records, recent, attributes, clusters,
 
     Args:
         t: The new record.
-        state: int64 counters: [4] clusters opened so far, [5] open clusters, [6] losses in `recent`; updated in place.
+        state: Counters, of which NEXT_ID and N_OPEN are updated.
         beta: Maximum number of open clusters.
         alpha: The number of records from which on a cluster accepts no more.
         records: `RecordArrays`.
@@ -172,7 +155,7 @@ def _assign_record(t, state, beta, alpha, records, recent, attributes, clusters,
     """
     limit = mean_recent_loss(state, recent)
     lowest = fill_growths(records.values[t], np.int64(-1), alpha, state, clusters, growths, attributes)
-    target, has_good, n_open, n_free = np.int64(-1), False, state[5], np.int64(0)
+    target, has_good, n_open, n_free = np.int64(-1), False, state[N_OPEN], np.int64(0)
     for c in range(len(clusters.is_open)):
         if n_open == 0:
             break
@@ -198,13 +181,13 @@ def _is_outlier(c, state, clusters):
 
     Args:
         c: Slot of the cluster.
-        state: int64 counters: [5] open clusters.
+        state: Counters, of which N_OPEN is read.
         clusters: `OpenClusterArrays`.
     """
     larger = np.int64(0)
     for other in range(len(clusters.is_open)):
         larger += clusters.is_open[other] and clusters.sizes[other] > clusters.sizes[c]
-    return 2 * larger > state[5]
+    return 2 * larger > state[N_OPEN]
 
 
 @kernel_part
@@ -243,8 +226,7 @@ def _publish_cluster(c, splits, state, requirement, records, classes, recent, at
     Args:
         c: Slot of the cluster.
         splits: Whether the cluster may be split into several classes.
-        state: int64 counters: [2] classes, [3] stored classes, [6] losses in `recent`, [7] next place in it; updated in
-            place.
+        state: Counters, of which N_CLASSES, N_STORED, N_RECENT and NEXT_RECENT are updated.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
         records: `RecordArrays`; class_ids and published_at are set.
         classes: `ClassArrays`; updated in place.
@@ -253,8 +235,8 @@ def _publish_cluster(c, splits, state, requirement, records, classes, recent, at
         clusters: `OpenClusterArrays`.
         scratch: `ClusterScratch`; its contents are overwritten.
     """
-    size = list_records(c, clusters.heads, clusters.next_record, scratch.rows)
-    base, pieces, arrival, enough = state[2], np.int64(0), state[LAST_ARRIVAL], 2 * requirement.k
+    size = list_records(c, clusters, scratch)
+    base, pieces, arrival, enough = state[N_CLASSES], np.int64(0), state[LAST_ARRIVAL], 2 * requirement.k
     requirement.clock[0] += 1
     if splits and count_persons(c, enough, clusters.heads, clusters.next_record, records, requirement) >= enough:
         pieces = split_into_classes(size, base, requirement, records, classes, attributes, scratch)
@@ -264,16 +246,16 @@ def _publish_cluster(c, splits, state, requirement, records, classes, recent, at
         for a in range(len(attributes.weights)):
             classes.lows[base, a], classes.highs[base, a] = clusters.lows[c, a], clusters.highs[c, a]
         for j in range(size):
-            scratch.rows[PIECE, scratch.rows[0, j]] = 0
+            scratch.pieces[scratch.members[j]] = 0
     for j in range(size):
-        t = scratch.rows[0, j]
-        records.class_ids[t], records.published_at[t] = base + scratch.rows[PIECE, t], arrival
+        t = scratch.members[j]
+        records.class_ids[t], records.published_at[t] = base + scratch.pieces[t], arrival
     for _ in range(pieces):
-        new, has_classes = state[2], state[6] > 0
+        new, has_classes = state[N_CLASSES], state[N_RECENT] > 0
         new_loss = class_loss(classes.lows[new], classes.highs[new], attributes)
-        add_recent_loss(new_loss, state, recent)
+        add_recent(new_loss, state, recent)
         if not has_classes or new_loss < mean_recent_loss(state, recent):
             store_class(new, arrival, state, classes)
         else:
-            state[2] += 1
+            state[N_CLASSES] += 1
     return n_examined

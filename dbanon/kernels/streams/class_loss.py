@@ -16,6 +16,7 @@ from numba import types
 from numba.extending import overload
 
 from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.streams.arrays import LAST_BELOW, N_STORED, PARENT, PUBLISHED_AS
 
 
 def has_ranks(node_starts):
@@ -107,10 +108,10 @@ def widened_bounds(a, low, high, value, attributes):
         return min(low, value), max(high, value)
     begin = attributes.node_starts[a]
     node = np.int64(low)
-    while value < node or value > attributes.nodes[begin + node, 1]:
-        node = attributes.nodes[begin + node, 0]
-    node = attributes.nodes[begin + node, 2]
-    return float(node), float(attributes.nodes[begin + node, 1])
+    while value < node or value > attributes.nodes[begin + node, LAST_BELOW]:
+        node = attributes.nodes[begin + node, PARENT]
+    node = attributes.nodes[begin + node, PUBLISHED_AS]
+    return float(node), float(attributes.nodes[begin + node, LAST_BELOW])
 
 
 @kernel_part
@@ -128,8 +129,8 @@ def value_bounds(a, value, attributes):
         return np.inf, -np.inf
     if attributes.node_starts[a] == attributes.node_starts[a + 1]:
         return value, value
-    node = attributes.nodes[attributes.node_starts[a] + np.int64(value), 2]
-    return float(node), float(attributes.nodes[attributes.node_starts[a] + node, 1])
+    node = attributes.nodes[attributes.node_starts[a] + np.int64(value), PUBLISHED_AS]
+    return float(node), float(attributes.nodes[attributes.node_starts[a] + node, LAST_BELOW])
 
 
 @kernel_part
@@ -160,9 +161,7 @@ def _interval_loss(a, low, high, attributes):
         attributes: `AttributeArrays`.
     """
     width = seen_width(a, attributes)
-    if width > 0:
-        return (position(a, high, attributes) - position(a, low, attributes)) / width
-    return 0.0
+    return (position(a, high, attributes) - position(a, low, attributes)) / width if width > 0 else 0.0
 
 
 @kernel_part
@@ -290,19 +289,19 @@ def covers(value, low, high):
 
 
 @kernel_part
-def cheapest_covering_class(value, classes, n_classes, attributes):
+def cheapest_covering_class(value, state, classes, attributes):
     """Return the stored class that covers a record with the least loss (ties: the first), and that loss.
 
-    Only the first `n_classes` of `classes.reusable` are considered. Returns -1 and inf if none of these covers it.
+    Returns -1 and inf if none covers it.
 
     Args:
         value: (attributes,) float64 values of the record; NaN for NULL.
+        state: Counters, of which N_STORED is read.
         classes: `ClassArrays`.
-        n_classes: How many entries of `classes.reusable` are considered.
         attributes: `AttributeArrays`.
     """
     best, lowest = np.int64(-1), np.inf
-    for i in range(n_classes):
+    for i in range(state[N_STORED]):
         c = classes.reusable[i]
         if covers(value, classes.lows[c], classes.highs[c]):
             loss_of_class = class_loss(classes.lows[c], classes.highs[c], attributes)
@@ -321,9 +320,7 @@ def _position_distance(a, x, y, attributes):
         attributes: `AttributeArrays`.
     """
     width = seen_width(a, attributes)
-    if width > 0:
-        return abs(position(a, x, attributes) - position(a, y, attributes)) / width
-    return 0.0
+    return abs(position(a, x, attributes) - position(a, y, attributes)) / width if width > 0 else 0.0
 
 
 @kernel_part
@@ -348,8 +345,8 @@ def value_distance(a, x, y, attributes):
     if x == y:
         return 0.0
     begin_, node = attributes.node_starts[a], np.int64(x)
-    while y < node or y > attributes.nodes[begin_ + node, 1]:
-        node = attributes.nodes[begin_ + node, 0]
+    while y < node or y > attributes.nodes[begin_ + node, LAST_BELOW]:
+        node = attributes.nodes[begin_ + node, PARENT]
     return attributes.leaf_shares[begin_ + node]
 
 

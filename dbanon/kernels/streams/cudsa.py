@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_STORED
 from dbanon.kernels.streams.class_loss import (
     attribute_loss,
     begin_class,
@@ -19,7 +20,6 @@ from dbanon.kernels.streams.class_loss import (
 )
 from dbanon.kernels.streams.counting import count_record, has_enough_records, has_new_value, missing_column
 from dbanon.kernels.streams.sliding_window import (
-    LAST_ARRIVAL,
     NO_LIMIT,
     PENDING,
     SUPPRESSED,
@@ -27,6 +27,10 @@ from dbanon.kernels.streams.sliding_window import (
     publish_group,
     store_latest_class,
 )
+
+# Columns of `LabelArrays.class_counts`, of the records that a class had when it was made: their number, and the sum of
+# the squares of their numbers by label.
+N_RECORDS, LABEL_SQUARES = 0, 1
 
 
 class CudsaOptions(NamedTuple):
@@ -54,7 +58,7 @@ def cudsa_steps(state, max_steps, options, requirement, records, classes, attrib
     `store` classes are stored. All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records after which to return.
         options: `CudsaOptions`.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
@@ -68,13 +72,13 @@ def cudsa_steps(state, max_steps, options, requirement, records, classes, attrib
         x, steps = next_due(steps, max_steps, options, NO_LIMIT, state, records, attributes)
         if x < 0:
             return steps
-        arrival, new = state[LAST_ARRIVAL], state[2]
+        end, new, arrival = state[N_ADDED], state[N_CLASSES], state[LAST_ARRIVAL]
         c, limit = _cheapest_class(x, state, options.w, records, classes, attributes, labels)
-        steps += state[3] + state[0] - x
+        steps += state[N_STORED] + end - x
         number = np.int64(-1)
-        if records.people[x] >= 0 and has_enough_records(x, state[0], records.class_ids, PENDING, requirement, records):
+        if records.people[x] >= 0 and has_enough_records(x, end, records.class_ids, PENDING, requirement, records):
             number, n_examined = _grow_group(
-                x, state[0], new, requirement, options.w, limit, records, labels, classes, attributes
+                x, end, new, requirement, options.w, limit, records, labels, classes, attributes
             )
             steps += n_examined
         if number >= 0:
@@ -107,7 +111,7 @@ def _cheapest_class(x, state, w, records, classes, attributes, labels):
 
     Args:
         x: Number of the record.
-        state: int64 counters: [3] stored classes.
+        state: Counters, of which N_STORED is read.
         w: Weight of loss against mixed labels, 0 to 1.
         records: `RecordArrays`.
         classes: `ClassArrays`.
@@ -115,12 +119,12 @@ def _cheapest_class(x, state, w, records, classes, attributes, labels):
         labels: `LabelArrays`.
     """
     best, lowest = np.int64(-1), np.inf
-    for i in range(state[3]):
+    for i in range(state[N_STORED]):
         c = classes.reusable[i]
         if covers(records.values[x], classes.lows[c], classes.highs[c]):
             cost = _class_cost(
-                labels.class_counts[c, 0],
-                labels.class_counts[c, 1],
+                labels.class_counts[c, N_RECORDS],
+                labels.class_counts[c, LABEL_SQUARES],
                 class_loss(classes.lows[c], classes.highs[c], attributes),
                 w,
             )
@@ -153,13 +157,16 @@ def _grow_group(x, end, new, requirement, w, limit, records, labels, classes, at
     low, high, class_counts = classes.lows[new], classes.highs[new], labels.class_counts[new]
     requirement.clock[0] += 1
     begin_class(records.values[x], low, high, attributes)
-    class_counts[0], class_counts[1] = 1, 1
+    class_counts[N_RECORDS], class_counts[LABEL_SQUARES] = 1, 1
     labels.tally[labels.codes[x] + 1] += 1
     n_values = np.zeros(len(requirement.min_values), np.int64)
     count_record(x, requirement, records, n_values)
     n_members, n_examined = np.int64(0), np.int64(0)
     while True:
-        if _class_cost(class_counts[0], class_counts[1], class_loss(low, high, attributes), w) > limit:
+        if (
+            _class_cost(class_counts[N_RECORDS], class_counts[LABEL_SQUARES], class_loss(low, high, attributes), w)
+            > limit
+        ):
             wanted, best = np.int64(0), np.int64(-1)
         else:
             wanted = missing_column(n_members + 1, requirement, n_values)
@@ -171,10 +178,8 @@ def _grow_group(x, end, new, requirement, w, limit, records, labels, classes, at
             _clear_tally(x, n_members, labels)
             return np.int64(-1), n_examined
         widen_class(records.values[best], low, high, attributes)
-        class_counts[0], class_counts[1] = (
-            class_counts[0] + 1,
-            class_counts[1] + 2 * labels.tally[labels.codes[best] + 1] + 1,
-        )
+        class_counts[N_RECORDS] += 1
+        class_counts[LABEL_SQUARES] += 2 * labels.tally[labels.codes[best] + 1] + 1
         labels.tally[labels.codes[best] + 1] += 1
         count_record(best, requirement, records, n_values)
         labels.group_records[n_members] = best
@@ -216,7 +221,7 @@ def _cheapest_record(x, end, new, wanted, w, records, labels, classes, attribute
         requirement: `RequirementArrays`, with the persons and values counted so far.
     """
     low, high = classes.lows[new], classes.highs[new]
-    n, squares = labels.class_counts[new, 0], labels.class_counts[new, 1]
+    n, squares = labels.class_counts[new, N_RECORDS], labels.class_counts[new, LABEL_SQUARES]
     base, mixed = n * class_loss(low, high, attributes), n - squares / n
     best, lowest = np.int64(-1), np.inf
     for i in range(x, end):

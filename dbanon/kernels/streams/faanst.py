@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_PENDING, N_STORED, OLDEST_PENDING
 from dbanon.kernels.streams.class_loss import cheapest_covering_class, class_loss, record_distance
 from dbanon.kernels.streams.counting import (
     count_record,
@@ -16,15 +17,21 @@ from dbanon.kernels.streams.counting import (
 from dbanon.kernels.streams.kmeans import run_k_means, run_k_member
 from dbanon.kernels.streams.open_clusters import is_enough
 from dbanon.kernels.streams.sliding_window import (
-    LAST_ARRIVAL,
     PENDING,
     SUPPRESSED,
     add_next_record,
+    count_class,
     oldest_pending,
     publish_group,
     set_class_bounds,
     store_class,
 )
+
+# Positions in `state` of the counters of FAANST, which are stored.
+(
+    LAST_ROUND,  # how many records had arrived at the last round
+    ROUND_INTERVAL,  # how many records arrived between the last round and the one before
+) = 4, 5
 
 
 class FaanstOptions(NamedTuple):
@@ -56,8 +63,7 @@ def faanst_steps(state, max_steps, options, requirement, records, classes, attri
     that would be due before the next round are published early, too. All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes, arrival at the last round,
-            arrivals between it and the round before, pending records; [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records and clusters after which to return.
         options: `FaanstOptions`.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
@@ -69,25 +75,28 @@ def faanst_steps(state, max_steps, options, requirement, records, classes, attri
     steps = np.int64(0)
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
-        over = state[0] == len(records.arrived_at)
+        over = state[N_ADDED] == len(records.arrived_at)
         steps += 1
-        if x == state[0]:
+        if x == state[N_ADDED]:
             if over:
                 break
             _add_record(state, records, attributes)
             continue
         arrival, last = state[LAST_ARRIVAL], False
-        is_full = state[6] >= options.mu and arrival - state[4] >= max(requirement.k, options.mu // 4)
+        is_full = state[N_PENDING] >= options.mu and arrival - state[LAST_ROUND] >= max(requirement.k, options.mu // 4)
         if is_full or (
-            over and options.ends and arrival > state[4] and arrival - records.arrived_at[x] + 1 < options.delta
+            over
+            and options.ends
+            and arrival > state[LAST_ROUND]
+            and arrival - records.arrived_at[x] + 1 < options.delta
         ):
-            state[4], state[5] = arrival, arrival - state[4]
+            state[LAST_ROUND], state[ROUND_INTERVAL] = arrival, arrival - state[LAST_ROUND]
             steps += _cluster_round(
                 x, state, requirement, options.threshold, options.is_by_member, records, classes, attributes, rounds
             )
             if options.mode < 2 or not is_full:
                 continue
-            limit = options.delta - state[5]
+            limit = options.delta - state[ROUND_INTERVAL]
         elif arrival - records.arrived_at[x] + 1 >= options.delta:
             limit = options.delta
         elif not over:
@@ -98,15 +107,15 @@ def faanst_steps(state, max_steps, options, requirement, records, classes, attri
         else:
             break
         hopeless = options.mode == 0 or not has_enough_records(
-            x, state[0], records.class_ids, PENDING, requirement, records
+            x, state[N_ADDED], records.class_ids, PENDING, requirement, records
         )
-        for t in range(x, state[0]):
+        for t in range(x, state[N_ADDED]):
             if arrival - records.arrived_at[t] + 1 < limit:
                 break
             if records.class_ids[t] != PENDING:
                 continue
             due = last or arrival - records.arrived_at[t] + 1 >= options.delta
-            steps += state[3] + state[0] - x
+            steps += state[N_STORED] + state[N_ADDED] - x
             hopeless = _publish_due_record(
                 t, due, hopeless, state, requirement, options.threshold, records, classes, attributes, rounds
             )
@@ -118,12 +127,12 @@ def _add_record(state, records, attributes):
     """Add the next record of the stream, and count it as pending in `state`.
 
     Args:
-        state: int64 counters: [0] records added, [6] pending records, [8] last arrival; updated in place.
+        state: Counters, of which N_ADDED, N_PENDING and LAST_ARRIVAL are updated.
         records: `RecordArrays`.
         attributes: `AttributeArrays`; updated in place.
     """
     add_next_record(state, records, attributes)
-    state[6] += 1
+    state[N_PENDING] += 1
 
 
 @kernel_part
@@ -134,8 +143,7 @@ def _cluster_round(x, state, requirement, threshold, by_member, records, classes
 
     Args:
         x: The oldest pending record.
-        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
-            arrival; updated in place.
+        state: Counters, of which N_CLASSES, N_STORED and N_PENDING are updated.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
         threshold: Classes with a loss below this are stored for reuse.
         by_member: Whether to cluster by k-member; else by k-means.
@@ -145,19 +153,19 @@ def _cluster_round(x, state, requirement, threshold, by_member, records, classes
         rounds: `RoundArrays`; updated in place.
     """
     arrival, size, n_examined = state[LAST_ARRIVAL], np.int64(0), np.int64(0)
-    for t in range(x, state[0]):
+    for t in range(x, state[N_ADDED]):
         if records.class_ids[t] != PENDING:
             continue
-        n_examined += state[3]
-        c, _ = cheapest_covering_class(records.values[t], classes, state[3], attributes)
+        n_examined += state[N_STORED]
+        c, _ = cheapest_covering_class(records.values[t], state, classes, attributes)
         if c >= 0:
             records.class_ids[t], records.published_at[t] = c, arrival
-            state[6] -= 1
+            state[N_PENDING] -= 1
         else:
             rounds.rows[size], rounds.cluster_ids[t] = t, -1
             size += 1
     number = size // requirement.k
-    if number < 1 or not has_enough_records(x, state[0], records.class_ids, PENDING, requirement, records):
+    if number < 1 or not has_enough_records(x, state[N_ADDED], records.class_ids, PENDING, requirement, records):
         return n_examined + size
     if by_member:
         run_k_member(size, number, requirement, rounds, records, attributes)
@@ -179,23 +187,21 @@ def _publish_batch(n, state, threshold, records, classes, attributes, batch):
 
     Args:
         n: Number of records.
-        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
-            arrival; updated in place.
+        state: Counters, of which N_CLASSES, N_STORED and N_PENDING are updated.
         threshold: Classes with a loss below this are stored for reuse.
         records: `RecordArrays`; updated in place.
         classes: `ClassArrays`; updated in place.
         attributes: `AttributeArrays`.
         batch: int64 record numbers.
     """
-    new, arrival = state[2], state[LAST_ARRIVAL]
+    new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
     set_class_bounds(batch[0], n - 1, batch[1:], records, classes.lows[new], classes.highs[new], attributes)
     publish_group(batch[0], n - 1, batch[1:], new, arrival, records)
-    state[6] -= n
+    state[N_PENDING] -= n
     if class_loss(classes.lows[new], classes.highs[new], attributes) < threshold:
         store_class(new, arrival, state, classes)
     else:
-        classes.made_at[new] = arrival
-        state[2] += 1
+        count_class(new, arrival, state, classes)
 
 
 @kernel_part
@@ -209,8 +215,7 @@ def _publish_due_record(t, due, hopeless, state, requirement, threshold, records
         t: The record.
         due: Whether the record has to be published or suppressed now.
         hopeless: Whether the pending records together are known not to suffice for a class.
-        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
-            arrival; updated in place.
+        state: Counters, of which N_CLASSES, N_STORED and N_PENDING are updated.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
         threshold: Classes with a loss below this are stored for reuse.
         records: `RecordArrays`; updated in place.
@@ -218,16 +223,16 @@ def _publish_due_record(t, due, hopeless, state, requirement, threshold, records
         attributes: `AttributeArrays`.
         rounds: `RoundArrays`; updated in place.
     """
-    c, _ = cheapest_covering_class(records.values[t], classes, state[3], attributes)
+    c, _ = cheapest_covering_class(records.values[t], state, classes, attributes)
     if c < 0 and not hopeless and records.people[t] >= 0:
-        n = _gather_clusters(t, state[1], state[0], requirement, records, attributes, rounds)
+        n = _gather_clusters(t, state[OLDEST_PENDING], state[N_ADDED], requirement, records, attributes, rounds)
         if n > 0:
             _publish_batch(n, state, threshold, records, classes, attributes, rounds.batch)
             return False
         hopeless = True
     if c >= 0 or due:
         records.class_ids[t], records.published_at[t] = (c if c >= 0 else SUPPRESSED), state[LAST_ARRIVAL]
-        state[6] -= 1
+        state[N_PENDING] -= 1
     return hopeless
 
 
@@ -275,10 +280,11 @@ def _gather_clusters(t, x, end, requirement, records, attributes, rounds):
                 or rounds.query_marks[i] == requirement.clock[0]
             ):
                 continue
-            if column < 0:
-                is_wanted = has_new_person(i, requirement, records)
-            else:
-                is_wanted = has_new_value(i, column, requirement, records)
+            is_wanted = (
+                has_new_person(i, requirement, records)
+                if column < 0
+                else has_new_value(i, column, requirement, records)
+            )
             if is_wanted and (nearest_ < 0 or rounds.distances[i] < rounds.distances[nearest_]):
                 nearest_ = np.int64(i)
     return np.int64(-1)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.arrays import N_ADDED, NearestScratch
 from dbanon.kernels.streams.sliding_window import (
     PENDING,
     add_next_record,
@@ -13,6 +14,14 @@ from dbanon.kernels.streams.sliding_window import (
     oldest_pending,
     publish_due_record,
 )
+
+# Positions in `state` of the counters of FAST.
+(
+    ROUND_END,  # the end of the round (exclusive)
+    BATCH_SIZE,  # number of records in the batch
+    BATCH_PLACE,  # number of records at the beginning of the batch that are published
+    NEEDS_GROUPS,  # 1 if `precompute_groups` must be called for the batch, else 0
+) = 4, 5, 6, 7
 
 UNKNOWN_GROUP = np.int64(-2)
 """Size of a group that has to be searched for."""
@@ -40,13 +49,11 @@ def fast_steps(state, max_steps, options, requirement, records, classes, attribu
 
     When the oldest record is due, a round begins that publishes, oldest first, all records that would be due before
     `options.ahead` more arrive, each as in `fads_steps`. All arrays are updated in place. Returns the number of
-    examined records. If state[7] is 1 then, call `precompute_groups` for the batch, then this function again. With an
-    empty `batches.batch`, no group is computed ahead.
+    examined records. If state[NEEDS_GROUPS] is 1 then, call `precompute_groups` for the batch, then this function
+    again. With an empty `batches.batch`, no group is computed ahead.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes, end of the round, records
-            in `batch`, how many of these are published, and whether to call `precompute_groups` for them; [8] last
-            arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records after which to return.
         options: `FastOptions`.
         requirement: `RequirementArrays`.
@@ -57,41 +64,31 @@ def fast_steps(state, max_steps, options, requirement, records, classes, attribu
         batches: `BatchArrays`.
     """
     steps = np.int64(0)
-    state[7] = 0
+    state[NEEDS_GROUPS] = 0
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
-        if x >= state[4]:
-            if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
-                if state[0] == len(records.arrived_at):
+        if x >= state[ROUND_END]:
+            if x == state[N_ADDED] or not is_due(x, options.delta, state, options.ends, records):
+                if state[N_ADDED] == len(records.arrived_at):
                     break
                 add_next_record(state, records, attributes)
                 steps += 1
                 continue
             end = x
-            while end < state[0] and is_due(end, options.delta - options.ahead, state, options.ends, records):
+            while end < state[N_ADDED] and is_due(end, options.delta - options.ahead, state, options.ends, records):
                 end += 1
-            state[4], state[5], state[6] = end, 0, 0
+            state[ROUND_END], state[BATCH_SIZE], state[BATCH_PLACE] = end, 0, 0
         number = UNKNOWN_GROUP
         if len(batches.batch) > 0:
-            while state[6] < state[5] and batches.batch[state[6]] < x:
-                state[6] += 1
-            if state[6] == state[5]:
+            while state[BATCH_PLACE] < state[BATCH_SIZE] and batches.batch[state[BATCH_PLACE]] < x:
+                state[BATCH_PLACE] += 1
+            if state[BATCH_PLACE] == state[BATCH_SIZE]:
                 _fill_batch(x, state, records, batches.batch)
                 break
-            number = _precomputed_group(state[6], requirement, records, batches, search.group_records)
-        steps += state[0] - x
+            number = _precomputed_group(state[BATCH_PLACE], requirement, records, batches, search.group_records)
+        steps += state[N_ADDED] - x
         if number == UNKNOWN_GROUP:
-            number = find_group(
-                x,
-                x,
-                state[0],
-                requirement,
-                records,
-                attributes,
-                search.node_distances,
-                search.group_records,
-                search.distances,
-            )
+            number = find_group(x, x, state[N_ADDED], requirement, records, attributes, search)
         publish_due_record(x, number, state, options.life, records, classes, attributes, search.group_records)
     return steps
 
@@ -105,16 +102,17 @@ def precompute_groups(worker, workers, state, requirement, records, attributes, 
     Args:
         worker: Number of this thread, from 0.
         workers: Number of threads.
-        state: int64 counters: [0] records added, [5] records in the batch.
+        state: Counters, of which N_ADDED and BATCH_SIZE are read.
         requirement: `RequirementArrays`.
         records: `RecordArrays`.
         attributes: `AttributeArrays`.
         table, far: Scratch of this thread.
         batches: `BatchArrays`; updated in place.
     """
-    for i in range(worker, state[5], workers):
+    for i in range(worker, state[BATCH_SIZE], workers):
         x = batches.batch[i]
-        batches.numbers[i] = find_group(x, x, state[0], requirement, records, attributes, table, batches.groups[i], far)
+        search = NearestScratch(table, batches.groups[i], far)
+        batches.numbers[i] = find_group(x, x, state[N_ADDED], requirement, records, attributes, search)
 
 
 @kernel_part
@@ -123,17 +121,17 @@ def _fill_batch(x, state, records, batch):
 
     Args:
         x: The first record.
-        state: int64 counters: [4] end of the round, [5] records in the batch, [6] 0, [7] 1; the last three are set.
+        state: Counters, of which BATCH_SIZE, BATCH_PLACE and NEEDS_GROUPS are set.
         records: `RecordArrays`.
         batch: Output: record numbers.
     """
     size = np.int64(0)
-    while x < state[4] and size < len(batch):
+    while x < state[ROUND_END] and size < len(batch):
         if records.class_ids[x] == PENDING:
             batch[size] = x
             size += 1
         x += 1
-    state[5], state[6], state[7] = size, 0, 1
+    state[BATCH_SIZE], state[BATCH_PLACE], state[NEEDS_GROUPS] = size, 0, 1
 
 
 @kernel_part
@@ -148,7 +146,7 @@ def _precomputed_group(i, requirement, records, batches, group_records):
         requirement: `RequirementArrays`.
         records: `RecordArrays`.
         batches: `BatchArrays`.
-        group_records: Output: record numbers of the group without the record itself.
+        group_records: Output: record numbers of the group without the record itself, if there is one.
     """
     number = batches.numbers[i]
     if number < 0:
@@ -156,6 +154,5 @@ def _precomputed_group(i, requirement, records, batches, group_records):
     for j in range(number):
         if records.class_ids[batches.groups[i, j]] != PENDING:
             return UNKNOWN_GROUP
-    for j in range(number):
         group_records[j] = batches.groups[i, j]
     return number

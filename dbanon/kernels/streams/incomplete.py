@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_STORED
 from dbanon.kernels.streams.class_loss import (
-    cheapest_covering_class,
     class_loss,
     value_bounds,
     value_distance,
@@ -19,14 +19,14 @@ from dbanon.kernels.streams.class_loss import (
 from dbanon.kernels.streams.counting import has_enough_records
 from dbanon.kernels.streams.nearest import insert_nearest
 from dbanon.kernels.streams.sliding_window import (
-    LAST_ARRIVAL,
     NO_LIMIT,
     PENDING,
     SUPPRESSED,
     add_diverse_records,
+    choose_class,
+    count_class,
     next_due,
     publish_group,
-    set_class_bounds,
     store_latest_class,
 )
 
@@ -93,7 +93,7 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
     that loses less than `theta` is stored as a class; the last `store` of these are kept.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records after which to return.
         options: `IdeaOptions`.
         requirement: `RequirementArrays`.
@@ -108,12 +108,12 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
         x, steps = next_due(steps, max_steps, options, NO_LIMIT, state, records, attributes)
         if x < 0:
             return steps
-        steps += state[0] - x + state[3]
-        for i in range(x + 1, state[0]):
+        steps += state[N_ADDED] - x + state[N_STORED]
+        for i in range(x + 1, state[N_ADDED]):
             distances[i] = -_similarity(records.values[x], records.values[i], attributes)
-        number = find_nearest_group(x, state[0], requirement, distances, records, attributes, group_records)
+        number = find_nearest_group(x, state[N_ADDED], requirement, distances, records, attributes, group_records)
         c, lowest = _cheapest_compatible_class(records.values[x], state, classes, attributes)
-        new, arrival = state[2], state[LAST_ARRIVAL]
+        new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
         group_loss = np.inf
         if number >= 0:
             _set_known_bounds(x, number, group_records, records, classes.lows[new], classes.highs[new], attributes)
@@ -122,11 +122,10 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
             records.class_ids[x], records.published_at[x] = c, arrival
         elif number >= 0:
             publish_group(x, number, group_records, new, arrival, records)
-            classes.made_at[new] = arrival
             if group_loss < options.theta:
                 store_latest_class(new, arrival, options.store, state, classes)
             else:
-                state[2] += 1
+                count_class(new, arrival, state, classes)
         else:
             records.class_ids[x], records.published_at[x] = SUPPRESSED, arrival
 
@@ -183,12 +182,12 @@ def _cheapest_compatible_class(value, state, classes, attributes):
 
     Args:
         value: (attributes,) float64 values of the record; NaN for NULL.
-        state: int64 counters: [3] stored classes.
+        state: Counters, of which N_STORED is read.
         classes: `ClassArrays`.
         attributes: `AttributeArrays`.
     """
     best, lowest = np.int64(-1), np.inf
-    for i in range(state[3]):
+    for i in range(state[N_STORED]):
         c = classes.reusable[i]
         is_compatible = True
         for a in range(len(value)):
@@ -232,7 +231,7 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
     were formed without merging are stored.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records after which to return.
         options: `PartitionOptions`.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
@@ -247,33 +246,26 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
         if x < 0:
             return steps
         common, merged, n_examined = _gather_partitions(
-            x, state[0], requirement, options.is_by_size, records, partitions
+            x, state[N_ADDED], requirement, options.is_by_size, records, partitions
         )
-        steps += n_examined + state[3]
+        steps += n_examined + state[N_STORED]
         number = np.int64(-1)
         if merged >= 0:
-            for i in range(x + 1, state[0]):
+            for i in range(x + 1, state[N_ADDED]):
                 partitions.distances[i] = np.inf
                 if partitions.is_merged[i]:
                     partitions.distances[i] = _common_distance(common, records.values[x], records.values[i], attributes)
             number = find_nearest_group(
-                x, state[0], requirement, partitions.distances, records, attributes, partitions.group_records
+                x, state[N_ADDED], requirement, partitions.distances, records, attributes, partitions.group_records
             )
-        new, arrival = state[2], state[LAST_ARRIVAL]
-        c, stored_loss = cheapest_covering_class(records.values[x], classes, state[3], attributes)
-        if number >= 0:
-            set_class_bounds(
-                x, number, partitions.group_records, records, classes.lows[new], classes.highs[new], attributes
-            )
-            if c >= 0 and stored_loss < class_loss(classes.lows[new], classes.highs[new], attributes):
-                number = np.int64(-1)
+        new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
+        c, number = choose_class(x, number, partitions.group_records, state, records, classes, attributes)
         if number >= 0:
             publish_group(x, number, partitions.group_records, new, arrival, records)
-            classes.made_at[new] = arrival
             if merged == 0 and options.store > 0:
                 store_latest_class(new, arrival, options.store, state, classes)
             else:
-                state[2] += 1
+                count_class(new, arrival, state, classes)
         else:
             records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
 

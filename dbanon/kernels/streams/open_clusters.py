@@ -7,6 +7,7 @@ Each cluster has a slot. Its records are a linked list from the last arrival to 
 import numpy as np
 
 from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.streams.arrays import N_OPEN, N_RECENT, NEXT_ID, NEXT_RECENT
 from dbanon.kernels.streams.class_loss import attribute_loss, begin_class, joined_bounds, widen_class
 from dbanon.kernels.streams.counting import count_person, count_value
 
@@ -19,7 +20,7 @@ def open_cluster(t, state, clusters, records, attributes):
 
     Args:
         t: Number of the record.
-        state: int64 counters: [4] clusters opened so far, [5] open clusters; updated in place.
+        state: Counters, of which NEXT_ID and N_OPEN are updated.
         clusters: `OpenClusterArrays`; updated in place.
         records: `RecordArrays`.
         attributes: `AttributeArrays`.
@@ -27,9 +28,9 @@ def open_cluster(t, state, clusters, records, attributes):
     c = np.int64(0)
     while clusters.is_open[c]:
         c += 1
-    clusters.is_open[c], clusters.sizes[c], clusters.heads[c], clusters.ids[c] = True, 0, -1, state[4]
-    state[4] += 1
-    state[5] += 1
+    clusters.is_open[c], clusters.sizes[c], clusters.heads[c], clusters.ids[c] = True, 0, -1, state[NEXT_ID]
+    state[NEXT_ID] += 1
+    state[N_OPEN] += 1
     begin_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
     return c
 
@@ -92,11 +93,11 @@ def close_cluster(c, state, clusters):
 
     Args:
         c: Slot of the cluster.
-        state: int64 counters: [5] open clusters; updated in place.
+        state: Counters, of which N_OPEN is updated.
         clusters: `OpenClusterArrays`; updated in place.
     """
     clusters.is_open[c] = False
-    state[5] -= 1
+    state[N_OPEN] -= 1
 
 
 @kernel_part
@@ -123,7 +124,7 @@ def remove_record(t, c, state, clusters, records, attributes):
     Args:
         t: Number of the record.
         c: Slot of the cluster.
-        state: int64 counters: [5] open clusters; updated in place.
+        state: Counters, of which N_OPEN is updated.
         clusters: `OpenClusterArrays`; updated in place.
         records: `RecordArrays`.
         attributes: `AttributeArrays`.
@@ -257,6 +258,20 @@ def count_values(c, s, maximum, heads, link, records, requirement):
 
 
 @kernel_part
+def add_recent(value, state, recent):
+    """Write a value to the ring buffer `recent`, in place of the oldest if all places are filled.
+
+    Args:
+        value: The loss of the class published last, or the hash of its sensitive values.
+        state: Counters, of which N_RECENT and NEXT_RECENT are updated.
+        recent: Ring buffer of at least one place; updated in place.
+    """
+    recent[state[NEXT_RECENT]] = value
+    state[NEXT_RECENT] = (state[NEXT_RECENT] + 1) % len(recent)
+    state[N_RECENT] = min(state[N_RECENT] + 1, len(recent))
+
+
+@kernel_part
 def is_before(c, other, clusters):
     """Return whether cluster `c` is smaller than cluster `other`, or equally large and opened before it.
 
@@ -296,7 +311,7 @@ def merge_clusters(source, c, state, clusters, attributes):
     Args:
         source: Slot of the cluster that is closed.
         c: Slot of the cluster that gets the records.
-        state: int64 counters: [5] open clusters; updated in place.
+        state: Counters, of which N_OPEN is updated.
         clusters: `OpenClusterArrays`; updated in place.
         attributes: `AttributeArrays`.
     """
@@ -324,7 +339,7 @@ def publish_cluster(c, new, arrival, state, records, classes, clusters):
         c: Slot of the cluster.
         new: Number of the class.
         arrival: Number of records that have arrived so far.
-        state: int64 counters: [5] open clusters; updated in place.
+        state: Counters, of which N_OPEN is updated.
         records: `RecordArrays`; updated in place.
         classes: `ClassArrays`; updated in place.
         clusters: `OpenClusterArrays`; updated in place.

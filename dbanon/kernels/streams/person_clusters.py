@@ -8,18 +8,26 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES
 from dbanon.kernels.streams.class_loss import record_distance
 from dbanon.kernels.streams.counting import count_value
 from dbanon.kernels.streams.nearest import PENDING, nearest_persons
 from dbanon.kernels.streams.sliding_window import (
-    LAST_ARRIVAL,
     SUPPRESSED,
     add_diverse_records,
     add_next_record,
+    count_class,
+    is_due,
     oldest_pending,
     publish_group,
     set_class_bounds,
 )
+
+# Positions in `state` of the counters of clusters of persons.
+(
+    N_CLUSTERS,  # number of clusters
+    N_LOOSE_PERSONS,  # number of persons without a cluster who have a pending record
+) = 4, 5
 
 
 class PersonOptions(NamedTuple):
@@ -43,8 +51,7 @@ def person_steps(state, max_steps, options, requirement, records, classes, attri
     these records are published; if that is not possible, it is suppressed.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, unused, clusters, persons without a
-            cluster who have a pending record; [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records after which to return.
         options: `PersonOptions`.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
@@ -58,9 +65,8 @@ def person_steps(state, max_steps, options, requirement, records, classes, attri
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
         steps += 1
-        is_last = options.ends and state[0] == len(records.arrived_at)
-        if x == state[0] or not (is_last or state[LAST_ARRIVAL] - records.arrived_at[x] + 1 >= options.delta):
-            if state[0] == len(records.arrived_at):
+        if x == state[N_ADDED] or not is_due(x, options.delta, state, options.ends, records):
+            if state[N_ADDED] == len(records.arrived_at):
                 break
             t = add_next_record(state, records, attributes)
             append_pending(t, state, records, clusters)
@@ -71,8 +77,8 @@ def person_steps(state, max_steps, options, requirement, records, classes, attri
                 )
             continue
         arrival, person = state[LAST_ARRIVAL], records.people[x]
-        if person >= 0 and clusters.cluster_ids[person] < 0 and state[5] >= requirement.k:
-            steps += state[0] - x
+        if person >= 0 and clusters.cluster_ids[person] < 0 and state[N_LOOSE_PERSONS] >= requirement.k:
+            steps += state[N_ADDED] - x
             if _form_group(x, state, requirement, loose_records, attributes, clusters):
                 _create_cluster(state, requirement, records, clusters)
                 _publish_group(arrival, state, requirement, records, classes, attributes, clusters)
@@ -91,14 +97,14 @@ def person_steps(state, max_steps, options, requirement, records, classes, attri
 
 @kernel
 def restore_pending(state, records, clusters):
-    """Append the records pending from earlier calls (the first state[0]) to their persons' lists, in place.
+    """Append the records pending from earlier calls (the first N_ADDED) to their persons' lists, in place.
 
     Args:
-        state: int64 counters: [0] records, [5] persons without a cluster who have a pending record; updated in place.
+        state: Counters, of which N_LOOSE_PERSONS is updated.
         records: `RecordArrays`.
         clusters: `PersonClusterArrays`; updated in place.
     """
-    for t in range(state[0]):
+    for t in range(state[N_ADDED]):
         append_pending(t, state, records, clusters)
 
 
@@ -107,11 +113,11 @@ def append_pending(t, state, records, clusters):
     """Append record `t` to the list of pending records of its person, in place.
 
     If it is the first one, the number of persons with a pending record is increased: that of the person's cluster, or
-    that of the persons without a cluster (state[5]). A record of an unknown person is ignored.
+    that of the persons without a cluster. A record of an unknown person is ignored.
 
     Args:
         t: Number of the record.
-        state: int64 counters: [5] persons without a cluster who have a pending record; updated in place.
+        state: Counters, of which N_LOOSE_PERSONS is updated.
         records: `RecordArrays`.
         clusters: `PersonClusterArrays`; updated in place.
     """
@@ -123,7 +129,7 @@ def append_pending(t, state, records, clusters):
         if clusters.cluster_ids[person] >= 0:
             clusters.n_ready[clusters.cluster_ids[person]] += 1
         else:
-            state[5] += 1
+            state[N_LOOSE_PERSONS] += 1
     else:
         clusters.next_record[clusters.tails[person]] = t
     clusters.tails[person] = t
@@ -136,11 +142,11 @@ def _remove_pending(t, state, records, clusters):
     """Remove record `t` from the list of pending records of its person, in place.
 
     If the list is empty then, the number of persons with a pending record is decreased: that of the person's cluster,
-    or that of the persons without a cluster (state[5]).
+    or that of the persons without a cluster.
 
     Args:
         t: Number of the record.
-        state: int64 counters: [5] persons without a cluster who have a pending record; updated in place.
+        state: Counters, of which N_LOOSE_PERSONS is updated.
         records: `RecordArrays`.
         clusters: `PersonClusterArrays`; updated in place.
     """
@@ -158,7 +164,7 @@ def _remove_pending(t, state, records, clusters):
         if clusters.cluster_ids[person] >= 0:
             clusters.n_ready[clusters.cluster_ids[person]] -= 1
         else:
-            state[5] -= 1
+            state[N_LOOSE_PERSONS] -= 1
 
 
 @kernel_part
@@ -171,13 +177,13 @@ def _form_group(x, state, requirement, records, attributes, clusters):
 
     Args:
         x: Number of the record.
-        state: int64 counters: [0] records added.
+        state: Counters, of which N_ADDED is read.
         requirement: `RequirementArrays`.
         records: `RecordArrays`, with the person -1 for people who have a cluster.
         attributes: `AttributeArrays`.
         clusters: `PersonClusterArrays`; updated in place.
     """
-    end = state[0]
+    end = state[N_ADDED]
     others = clusters.group[1:]
     number = nearest_persons(
         x, x, end, requirement.k, records, attributes, clusters.node_distances, others, clusters.distances
@@ -234,15 +240,14 @@ def _create_cluster(state, requirement, records, clusters):
     Their pending records are no longer marked as those of persons without a cluster.
 
     Args:
-        state: int64 counters: [2] classes, [4] clusters, [5] persons without a cluster who have a pending record;
-            updated in place.
+        state: Counters, of which N_CLUSTERS and N_LOOSE_PERSONS are updated.
         requirement: `RequirementArrays`.
         records: `RecordArrays`.
         clusters: `PersonClusterArrays`; updated in place.
     """
-    c = state[4]
-    state[4] += 1
-    state[5] -= requirement.k
+    c = state[N_CLUSTERS]
+    state[N_CLUSTERS] += 1
+    state[N_LOOSE_PERSONS] -= requirement.k
     clusters.n_ready[c] = requirement.k
     for j in range(requirement.k):
         person = records.people[clusters.group[j]]
@@ -262,7 +267,7 @@ def _publish_ready(c, arrival, state, requirement, records, classes, attributes,
     Args:
         c: Number of the cluster.
         arrival: Number of records that have arrived so far.
-        state: int64 counters: [2] classes; updated in place.
+        state: Counters, of which N_CLASSES is updated.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
         records: `RecordArrays`; updated in place.
         classes: `ClassArrays`; updated in place.
@@ -314,15 +319,14 @@ def _publish_group(arrival, state, requirement, records, classes, attributes, cl
 
     Args:
         arrival: Number of records that have arrived so far.
-        state: int64 counters: [2] classes; updated in place.
+        state: Counters, of which N_CLASSES is updated.
         requirement: `RequirementArrays`.
         records: `RecordArrays`; updated in place.
         classes: `ClassArrays`; updated in place.
         attributes: `AttributeArrays`.
         clusters: `PersonClusterArrays`; updated in place.
     """
-    new, x, others = state[2], clusters.group[0], clusters.group[1:]
+    new, x, others = state[N_CLASSES], clusters.group[0], clusters.group[1:]
     set_class_bounds(x, requirement.k - 1, others, records, classes.lows[new], classes.highs[new], attributes)
     publish_group(x, requirement.k - 1, others, new, arrival, records)
-    classes.made_at[new] = arrival
-    state[2] += 1
+    count_class(new, arrival, state, classes)

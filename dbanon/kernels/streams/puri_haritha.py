@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.streams.class_loss import cheapest_covering_class, class_loss, loss_with_record, widen_class
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_OPEN, N_RECENT
+from dbanon.kernels.streams.class_loss import class_loss, loss_with_record, widen_class
 from dbanon.kernels.streams.open_clusters import (
+    add_recent,
     is_before,
     is_enough,
     open_cluster,
@@ -18,14 +20,13 @@ from dbanon.kernels.streams.open_clusters import (
     remove_record,
 )
 from dbanon.kernels.streams.sliding_window import (
-    LAST_ARRIVAL,
     SUPPRESSED,
     add_next_record,
+    choose_class,
     find_group,
     forget_classes,
     is_due,
     oldest_pending,
-    set_class_bounds,
     store_class,
 )
 
@@ -55,8 +56,7 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
     A due record is published with its group if that suffices, else as in `fads_steps`. All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes, groups opened so far, open
-            groups, number of hashes in `sets`, next place in `sets`; [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records after which to return.
         options: `PuriOptions`.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
@@ -66,11 +66,11 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
         clusters: `OpenClusterArrays`, the open groups.
         value_sets: `ValueSets`.
     """
-    steps = np.int64(0)
+    steps, search = np.int64(0), value_sets.search
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
-        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
-            if state[0] == len(records.arrived_at):
+        if x == state[N_ADDED] or not is_due(x, options.delta, state, options.ends, records):
+            if state[N_ADDED] == len(records.arrived_at):
                 break
             t = add_next_record(state, records, attributes)
             steps += 1 + t - x
@@ -83,31 +83,14 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
             if _is_recent(value_set, state, value_sets.sets):
                 continue
         else:
-            steps += state[0] - x
+            steps += state[N_ADDED] - x
             c, arrival = clusters.cluster_ids[x], state[LAST_ARRIVAL]
             forget_classes(state, arrival - options.life, classes)
             if not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
-                stored_class, stored_loss = cheapest_covering_class(records.values[x], classes, state[3], attributes)
-                number = find_group(
-                    x,
-                    x,
-                    state[0],
-                    requirement,
-                    records,
-                    attributes,
-                    value_sets.node_distances,
-                    value_sets.group_records,
-                    value_sets.distances,
+                number = find_group(x, x, state[N_ADDED], requirement, records, attributes, search)
+                stored_class, number = choose_class(
+                    x, number, search.group_records, state, records, classes, attributes
                 )
-                if number >= 0:
-                    new = state[2]
-                    set_class_bounds(
-                        x, number, value_sets.group_records, records, classes.lows[new], classes.highs[new], attributes
-                    )
-                    if stored_class >= 0 and stored_loss < class_loss(
-                        classes.lows[new], classes.highs[new], attributes
-                    ):
-                        number = np.int64(-1)
                 remove_record(x, c, state, clusters, records, attributes)
                 if number < 0:
                     records.class_ids[x], records.published_at[x] = (
@@ -116,23 +99,21 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
                     )
                     continue
                 for j in range(number):
-                    t = value_sets.group_records[j]
+                    t = search.group_records[j]
                     remove_record(t, clusters.cluster_ids[t], state, clusters, records, attributes)
                 c = open_cluster(x, state, clusters, records, attributes)
                 prepend_record(x, c, clusters)
                 for j in range(number):
-                    widen_class(
-                        records.values[value_sets.group_records[j]], clusters.lows[c], clusters.highs[c], attributes
-                    )
-                    prepend_record(value_sets.group_records[j], c, clusters)
+                    t = search.group_records[j]
+                    widen_class(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
+                    prepend_record(t, c, clusters)
             value_set = _value_set_hash(c, clusters, value_sets, requirement.clock)
-        new = state[2]
+        new = state[N_CLASSES]
         forget_classes(state, state[LAST_ARRIVAL] - options.life, classes)
         publish_cluster(c, new, state[LAST_ARRIVAL], state, records, classes, clusters)
         store_class(new, state[LAST_ARRIVAL], state, classes)
         if len(value_sets.sets) > 0:
-            value_sets.sets[state[7]] = value_set
-            state[6], state[7] = min(state[6] + 1, len(value_sets.sets)), (state[7] + 1) % len(value_sets.sets)
+            add_recent(value_set, state, value_sets.sets)
     return steps
 
 
@@ -147,7 +128,7 @@ def _assign_record(t, state, beta, requirement, records, attributes, clusters):
 
     Args:
         t: The new record.
-        state: int64 counters: [4] groups opened so far, [5] open groups; updated in place.
+        state: Counters, of which NEXT_ID and N_OPEN are updated.
         beta: Number of open groups from which on a record opens a new group only if it fits none.
         requirement: `RequirementArrays`.
         records: `RecordArrays`.
@@ -163,7 +144,7 @@ def _assign_record(t, state, beta, requirement, records, attributes, clusters):
         if is_better and _accepts_record(c, t, requirement, records, clusters):
             target, lowest = np.int64(c), new_loss
     if target < 0 or (
-        state[5] < beta and lowest > class_loss(clusters.lows[target], clusters.highs[target], attributes)
+        state[N_OPEN] < beta and lowest > class_loss(clusters.lows[target], clusters.highs[target], attributes)
     ):
         target = open_cluster(t, state, clusters, records, attributes)
     else:
@@ -232,12 +213,12 @@ def _is_recent(value_set, state, sets):
 
     Args:
         value_set: The hash, see `_value_set_hash`.
-        state: int64 counters: [6] number of hashes in `sets`.
+        state: Counters, of which N_RECENT is read.
         sets: uint64 hashes.
     """
     if value_set == np.uint64(0):
         return False
-    for i in range(state[6]):
+    for i in range(state[N_RECENT]):
         if sets[i] == value_set:
             return True
     return False

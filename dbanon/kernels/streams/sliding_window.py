@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_PENDING, N_STORED, OLDEST_PENDING
 from dbanon.kernels.streams.class_loss import (
     begin_class,
     cheapest_covering_class,
@@ -16,12 +17,6 @@ from dbanon.kernels.streams.class_loss import (
 from dbanon.kernels.streams.nearest import PENDING as PENDING, nearest_persons
 
 SUPPRESSED = -1
-
-N_PENDING = 6
-"""Index in `state` of the number of pending records, in algorithms that limit it."""
-
-LAST_ARRIVAL = 8
-"""Index in `state` of the place at which the last record arrived; it may have been published in an earlier call."""
 
 NO_LIMIT = 2**62
 """A number of records that is never reached."""
@@ -56,9 +51,8 @@ def add_diverse_records(x, number, begins, ends, records, requirement, attribute
                     or records.people[i] < 0
                     or records.people[i] == records.people[x]
                     or records.sensitive[i, s] < 0
+                    or has_person_or_value(i, x, number, s, records, group_records)
                 ):
-                    continue
-                if has_person_or_value(i, x, number, s, records, group_records):
                     continue
                 gap = (
                     record_distance(records.values[x], records.values[i], attributes)
@@ -127,11 +121,11 @@ def n_distinct_values(x, number, s, records, group_records):
 
 
 @kernel_part
-def find_group(x, begins, ends, requirement, records, attributes, table, group_records, far):
+def find_group(x, begins, ends, requirement, records, attributes, search):
     """Find the nearest pending records that suffice for a class together with record `x`; return how many, or -1.
 
     They are one record of each of the k - 1 nearest other persons, and further ones with needed sensitive values, and
-    are written to `group_records`. The result is -1 if there are too few, or if the person of x is unknown.
+    are written to `search.group_records`. The result is -1 if there are too few, or if the person of x is unknown.
 
     Args:
         x: Number of the record.
@@ -139,13 +133,14 @@ def find_group(x, begins, ends, requirement, records, attributes, table, group_r
         requirement: `RequirementArrays`.
         records: `RecordArrays`.
         attributes: `AttributeArrays`.
-        table: Scratch.
-        group_records: Output: int64 record numbers of the group other than `x`.
-        far: Scratch.
+        search: `NearestScratch`; its contents are overwritten.
     """
     if records.people[x] < 0:
         return np.int64(-1)
-    number = nearest_persons(x, begins, ends, requirement.k, records, attributes, table, group_records, far)
+    group_records = search.group_records
+    number = nearest_persons(
+        x, begins, ends, requirement.k, records, attributes, search.node_distances, group_records, search.distances
+    )
     if number < requirement.k - 1:
         return np.int64(-1)
     if len(requirement.min_values) > 0:
@@ -214,8 +209,7 @@ def fads_steps(state, max_steps, options, requirement, records, classes, attribu
     All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes; [6] pending records, [8]
-            last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records after which to return.
         options: `FadsOptions`.
         requirement: `RequirementArrays`.
@@ -229,18 +223,8 @@ def fads_steps(state, max_steps, options, requirement, records, classes, attribu
         x, steps = next_due(steps, max_steps, options, options.max_pending, state, records, attributes)
         if x < 0:
             return steps
-        steps += state[0] - x
-        number = find_group(
-            x,
-            x,
-            state[0],
-            requirement,
-            records,
-            attributes,
-            search.node_distances,
-            search.group_records,
-            search.distances,
-        )
+        steps += state[N_ADDED] - x
+        number = find_group(x, x, state[N_ADDED], requirement, records, attributes, search)
         state[N_PENDING] -= publish_due_record(
             x, number, state, options.life, records, classes, attributes, search.group_records
         )
@@ -257,22 +241,16 @@ def publish_due_record(x, number, state, life, records, classes, attributes, gro
     Args:
         x: Number of the record.
         number: How many entries of `group_records` belong to the group; -1 if there is no group.
-        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [8] last
-            arrival; updated in place.
+        state: Counters, of which N_CLASSES and N_STORED are updated.
         life: Number of arrivals after which a class is not reused any more.
         records: `RecordArrays`; updated in place.
         classes: `ClassArrays`; updated in place.
         attributes: `AttributeArrays`.
         group_records: int64 record numbers of the group other than `x`.
     """
-    arrival = state[LAST_ARRIVAL]
+    arrival, new = state[LAST_ARRIVAL], state[N_CLASSES]
     forget_classes(state, arrival - life, classes)
-    c, stored_loss = cheapest_covering_class(records.values[x], classes, state[3], attributes)
-    new = state[2]
-    if number >= 0:
-        set_class_bounds(x, number, group_records, records, classes.lows[new], classes.highs[new], attributes)
-        if c >= 0 and stored_loss < class_loss(classes.lows[new], classes.highs[new], attributes):
-            number = np.int64(-1)
+    c, number = choose_class(x, number, group_records, state, records, classes, attributes)
     if number >= 0:
         publish_group(x, number, group_records, new, arrival, records)
         store_class(new, arrival, state, classes)
@@ -283,31 +261,56 @@ def publish_due_record(x, number, state, life, records, classes, attributes, gro
 
 
 @kernel_part
+def choose_class(x, number, group_records, state, records, classes, attributes):
+    """Set the bounds of the next new class to those of a group, and choose between it and the stored classes.
+
+    Returns the stored class that covers record `x` with the least loss, or -1; and `number`, or -1 in its place if that
+    class loses less than the group.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `group_records` belong to the group; -1 if there is no group.
+        group_records: int64 record numbers of the group other than `x`.
+        state: Counters, of which N_CLASSES and N_STORED are read.
+        records: `RecordArrays`.
+        classes: `ClassArrays`, of which the bounds of class state[N_CLASSES] are set if there is a group.
+        attributes: `AttributeArrays`.
+    """
+    low, high = classes.lows[state[N_CLASSES]], classes.highs[state[N_CLASSES]]
+    c, stored_loss = cheapest_covering_class(records.values[x], state, classes, attributes)
+    if number >= 0:
+        set_class_bounds(x, number, group_records, records, low, high, attributes)
+        if c >= 0 and stored_loss < class_loss(low, high, attributes):
+            number = np.int64(-1)
+    return c, number
+
+
+@kernel_part
 def add_next_record(state, records, attributes):
     """Add the next record of the stream: update `state` and the seen ranges; return the record.
 
     Args:
-        state: int64 counters: [0] records added, [8] last arrival; updated in place.
+        state: Counters, of which N_ADDED and LAST_ARRIVAL are updated.
         records: `RecordArrays`.
         attributes: `AttributeArrays`; seen_ranges are updated in place.
     """
-    t = state[0]
+    t = state[N_ADDED]
     update_seen_ranges(records.values[t], attributes)
-    state[0], state[LAST_ARRIVAL] = t + 1, records.arrived_at[t]
+    state[N_ADDED], state[LAST_ARRIVAL] = t + 1, records.arrived_at[t]
     return t
 
 
 @kernel_part
 def oldest_pending(state, class_ids):
-    """Return the oldest pending record, or the number of records added if none is pending; state[1] advances to it.
+    """Return the oldest pending record, or the number of records added if none is pending.
 
     Args:
-        state: int64 counters: [0] records added, [1] oldest pending record; updated in place.
+        state: Counters, of which OLDEST_PENDING is updated.
         class_ids: (records,) int64: class of each record, PENDING if it is not published yet.
     """
-    while state[1] < state[0] and class_ids[state[1]] != PENDING:
-        state[1] += 1
-    return state[1]
+    while state[OLDEST_PENDING] < state[N_ADDED] and class_ids[state[OLDEST_PENDING]] != PENDING:
+        state[OLDEST_PENDING] += 1
+    return state[OLDEST_PENDING]
 
 
 @kernel_part
@@ -319,11 +322,12 @@ def is_due(x, delta, state, ends, records):
     Args:
         x: Number of the record.
         delta: Number of arrivals after which a record is due, itself included.
-        state: int64 counters: [0] records added, [8] last arrival.
+        state: Counters, of which N_ADDED and LAST_ARRIVAL are read.
         ends: Whether the stream ends after the records of this call.
         records: `RecordArrays`.
     """
-    return (ends and state[0] == len(records.arrived_at)) or state[LAST_ARRIVAL] - records.arrived_at[x] + 1 >= delta
+    age = state[LAST_ARRIVAL] - records.arrived_at[x] + 1
+    return (ends and state[N_ADDED] == len(records.arrived_at)) or age >= delta
 
 
 @kernel_part
@@ -338,16 +342,17 @@ def next_due(steps, max_steps, options, max_pending, state, records, attributes)
         max_steps: Number of examined records after which to return.
         options: The options of the algorithm, of which `delta` and `ends` are used.
         max_pending: Number of pending records at which the oldest is due; NO_LIMIT if their number is not counted.
-        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [6]
-            records added and not subtracted by the caller, [8] last arrival; updated in place.
+        state: Counters, of which N_ADDED, OLDEST_PENDING, N_PENDING and LAST_ARRIVAL are updated.
         records: `RecordArrays`.
         attributes: `AttributeArrays`; seen_ranges are updated in place.
     """
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
-        if x < state[0] and (state[N_PENDING] >= max_pending or is_due(x, options.delta, state, options.ends, records)):
+        if x < state[N_ADDED] and (
+            state[N_PENDING] >= max_pending or is_due(x, options.delta, state, options.ends, records)
+        ):
             return x, steps
-        if state[0] == len(records.arrived_at):
+        if state[N_ADDED] == len(records.arrived_at):
             break
         add_next_record(state, records, attributes)
         state[N_PENDING] += 1
@@ -360,16 +365,30 @@ def forget_classes(state, oldest, classes):
     """Remove the classes that were made when `oldest` or fewer records had arrived from the reusable ones, in place.
 
     Args:
-        state: int64 counters: [3] stored classes; updated in place.
+        state: Counters, of which N_STORED is updated.
         oldest: Classes made at this arrival or before are removed.
         classes: `ClassArrays`; updated in place.
     """
     number = np.int64(0)
-    for i in range(state[3]):
+    for i in range(state[N_STORED]):
         if classes.made_at[classes.reusable[i]] > oldest:
             classes.reusable[number] = classes.reusable[i]
             number += 1
-    state[3] = number
+    state[N_STORED] = number
+
+
+@kernel_part
+def count_class(c, arrival, state, classes):
+    """Count a new class; `arrival` is when it was made.
+
+    Args:
+        c: Number of the class.
+        arrival: Number of records that had arrived when the class was made.
+        state: Counters, of which N_CLASSES is updated.
+        classes: `ClassArrays`; updated in place.
+    """
+    classes.made_at[c] = arrival
+    state[N_CLASSES] += 1
 
 
 @kernel_part
@@ -379,13 +398,12 @@ def store_class(c, arrival, state, classes):
     Args:
         c: Number of the class.
         arrival: Number of records that had arrived when the class was made.
-        state: int64 counters: [2] classes, [3] stored classes; updated in place.
+        state: Counters, of which N_CLASSES and N_STORED are updated.
         classes: `ClassArrays`; updated in place.
     """
-    classes.made_at[c] = arrival
-    classes.reusable[state[3]] = c
-    state[2] += 1
-    state[3] += 1
+    count_class(c, arrival, state, classes)
+    classes.reusable[state[N_STORED]] = c
+    state[N_STORED] += 1
 
 
 @kernel_part
@@ -396,11 +414,11 @@ def store_latest_class(c, arrival, max_stored, state, classes):
         c: Number of the class.
         arrival: Number of records that had arrived when the class was made.
         max_stored: Maximum number of stored classes.
-        state: int64 counters: [2] classes, [3] stored classes; updated in place.
+        state: Counters, of which N_CLASSES and N_STORED are updated.
         classes: `ClassArrays`; updated in place.
     """
     store_class(c, arrival, state, classes)
-    if state[3] > max_stored:
-        for i in range(1, state[3]):
+    if state[N_STORED] > max_stored:
+        for i in range(1, state[N_STORED]):
             classes.reusable[i - 1] = classes.reusable[i]
-        state[3] -= 1
+        state[N_STORED] -= 1

@@ -7,6 +7,7 @@ for which each was computed (see `ClassLosses`).
 import numpy as np
 
 from dbanon.kernels.jit import kernel_part
+from dbanon.kernels.streams.arrays import N_STORED
 from dbanon.kernels.streams.class_loss import class_loss, covers
 
 
@@ -27,21 +28,20 @@ def widens_seen_range(value, attributes):
 
 
 @kernel_part
-def cheapest_stored_class(value, classes, n_classes, losses, attributes):
+def cheapest_stored_class(value, state, classes, losses, attributes):
     """Return the stored class that covers a record with the least loss (ties: the first), or -1.
 
-    Only the first `n_classes` of `reusable` are considered. Losses that were computed for an earlier seen range are
-    updated in `losses`.
+    Losses that were computed for an earlier seen range are updated in `losses`.
 
     Args:
         value: (attributes,) float64 values of the record; NaN for NULL.
+        state: Counters, of which N_STORED is read.
         classes: `ClassArrays`.
-        n_classes: How many entries of `classes.reusable` are considered.
         losses: `ClassLosses`, whose outdated losses are updated in place.
         attributes: `AttributeArrays`.
     """
     best, lowest, range_number = np.int64(-1), np.inf, losses.ranges[-1]
-    for i in range(n_classes):
+    for i in range(state[N_STORED]):
         c = classes.reusable[i]
         if losses.ranges[c] != range_number:
             losses.losses[c], losses.ranges[c] = class_loss(classes.lows[c], classes.highs[c], attributes), range_number

@@ -6,16 +6,16 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.sorting import sort_values
-from dbanon.kernels.streams.class_loss import attribute_loss, cheapest_covering_class, class_loss
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, LAST_BELOW, N_ADDED, N_CLASSES, N_STORED, PARENT, PUBLISHED_AS
+from dbanon.kernels.streams.class_loss import attribute_loss
 from dbanon.kernels.streams.counting import count_record, has_new_person, has_new_value, missing_column
 from dbanon.kernels.streams.sliding_window import (
-    LAST_ARRIVAL,
     NO_LIMIT,
     PENDING,
     SUPPRESSED,
+    choose_class,
     next_due,
     publish_group,
-    set_class_bounds,
     store_latest_class,
 )
 
@@ -44,7 +44,7 @@ def swaf_steps(state, max_steps, options, requirement, records, classes, attribu
     it is suppressed. The last `store` classes are stored. All arrays are updated in place.
 
     Args:
-        state: int64 counters: records added, oldest pending record, classes, stored classes; [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined records after which to return.
         options: `SwafOptions`.
         requirement: `RequirementArrays`, whose marks and clock are updated for counting.
@@ -60,16 +60,12 @@ def swaf_steps(state, max_steps, options, requirement, records, classes, attribu
             return steps
         number = np.int64(-1)
         if records.people[x] >= 0:
-            size, n_examined = _find_leaf(x, state[0], requirement, records, attributes, scratch)
+            size, n_examined = _find_leaf(x, state[N_ADDED], requirement, records, attributes, scratch)
             number = _oldest_persons(size, requirement, records, scratch)
             steps += n_examined
-        steps += state[3]
-        new, arrival = state[2], state[LAST_ARRIVAL]
-        c, stored_loss = cheapest_covering_class(records.values[x], classes, state[3], attributes)
-        if number >= 0:
-            set_class_bounds(x, number, scratch.batch, records, classes.lows[new], classes.highs[new], attributes)
-            if c >= 0 and stored_loss < class_loss(classes.lows[new], classes.highs[new], attributes):
-                number = np.int64(-1)
+        steps += state[N_STORED]
+        new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
+        c, number = choose_class(x, number, scratch.batch, state, records, classes, attributes)
         if number >= 0:
             publish_group(x, number, scratch.batch, new, arrival, records)
             store_latest_class(new, arrival, options.store, state, classes)
@@ -144,10 +140,10 @@ def _width(a, size, records, attributes, rows):
     begin = attributes.node_starts[a]
     if n_known > 0 and begin < attributes.node_starts[a + 1]:
         node = np.int64(low)
-        while high > attributes.nodes[begin + node, 1]:
-            node = attributes.nodes[begin + node, 0]
-        node = attributes.nodes[begin + node, 2]
-        low, high = float(node), float(attributes.nodes[begin + node, 1])
+        while high > attributes.nodes[begin + node, LAST_BELOW]:
+            node = attributes.nodes[begin + node, PARENT]
+        node = attributes.nodes[begin + node, PUBLISHED_AS]
+        low, high = float(node), float(attributes.nodes[begin + node, LAST_BELOW])
     return attribute_loss(a, low, high, attributes)
 
 
@@ -188,15 +184,15 @@ def _assign_parts(a, size, requirement, records, attributes, scratch):
         return np.int64(2 if cut < highest else 1)
     begin = attributes.node_starts[a]
     ancestor = np.int64(lowest)
-    while highest > attributes.nodes[begin + ancestor, 1]:
-        ancestor = attributes.nodes[begin + ancestor, 0]
+    while highest > attributes.nodes[begin + ancestor, LAST_BELOW]:
+        ancestor = attributes.nodes[begin + ancestor, PARENT]
     if lowest == ancestor:
         return np.int64(0)
     parts = np.int64(0)
     for j in range(size):
         node = np.int64(records.values[scratch.rows[j], a])
-        while attributes.nodes[begin + node, 0] != ancestor:
-            node = attributes.nodes[begin + node, 0]
+        while attributes.nodes[begin + node, PARENT] != ancestor:
+            node = attributes.nodes[begin + node, PARENT]
         part = np.int64(0)
         while part < parts and scratch.branches[part] != node:
             part += 1

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_OPEN, N_STORED
 from dbanon.kernels.streams.class_loss import cheapest_covering_class, class_loss, loss_with_record, widen_class
 from dbanon.kernels.streams.open_clusters import (
     can_be_enough,
@@ -18,7 +19,6 @@ from dbanon.kernels.streams.open_clusters import (
     remove_record,
 )
 from dbanon.kernels.streams.sliding_window import (
-    LAST_ARRIVAL,
     SUPPRESSED,
     add_next_record,
     is_due,
@@ -62,8 +62,7 @@ def ubdsa_steps(state, max_steps, options, requirement, records, classes, attrib
     The last `store` published classes are stored. All arrays are updated in place.
 
     Args:
-        state: int64 counters: [0] records added, [1] oldest pending record, [2] classes, [3] stored classes, [4]
-            clusters opened so far, [5] open clusters, [8] last arrival.
+        state: int64 counters of the stream (see `arrays`).
         max_steps: Number of examined clusters and records after which to return.
         options: `UbdsaOptions`.
         requirement: `RequirementArrays`; its scratch for counting (marks and clock) is changed.
@@ -75,12 +74,12 @@ def ubdsa_steps(state, max_steps, options, requirement, records, classes, attrib
     steps = np.int64(0)
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
-        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
-            if state[0] == len(records.arrived_at):
+        if x == state[N_ADDED] or not is_due(x, options.delta, state, options.ends, records):
+            if state[N_ADDED] == len(records.arrived_at):
                 break
             t = add_next_record(state, records, attributes)
-            steps += 1 + state[3] + state[5]
-            stored_class, stored_loss = cheapest_covering_class(records.values[t], classes, state[3], attributes)
+            steps += 1 + state[N_STORED] + state[N_OPEN]
+            stored_class, stored_loss = cheapest_covering_class(records.values[t], state, classes, attributes)
             if stored_class >= 0 and stored_loss <= options.theta:
                 records.class_ids[t], records.published_at[t] = stored_class, state[LAST_ARRIVAL]
                 continue
@@ -97,8 +96,8 @@ def ubdsa_steps(state, max_steps, options, requirement, records, classes, attrib
             c = clusters.cluster_ids[x]
             steps += clusters.sizes[c]
             if not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
-                steps += state[3] + state[0] - x
-                stored_class, stored_loss = cheapest_covering_class(records.values[x], classes, state[3], attributes)
+                steps += state[N_STORED] + state[N_ADDED] - x
+                stored_class, stored_loss = cheapest_covering_class(records.values[x], state, classes, attributes)
                 if stored_class >= 0 or not can_be_enough(requirement, clusters, records):
                     records.class_ids[x], records.published_at[x] = (
                         (stored_class if stored_class >= 0 else SUPPRESSED),
@@ -107,10 +106,10 @@ def ubdsa_steps(state, max_steps, options, requirement, records, classes, attrib
                     remove_record(x, c, state, clusters, records, attributes)
                     continue
             while not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
-                steps += state[5] + clusters.sizes[c]
+                steps += state[N_OPEN] + clusters.sizes[c]
                 other = _cheapest_merge(c, clusters, attributes)
                 merge_clusters(other, c, state, clusters, attributes)
-        new = state[2]
+        new = state[N_CLASSES]
         publish_cluster(c, new, state[LAST_ARRIVAL], state, records, classes, clusters)
         store_latest_class(new, state[LAST_ARRIVAL], options.store, state, classes)
     return steps
@@ -125,7 +124,7 @@ def _assign_record(t, state, beta, theta, records, attributes, clusters):
 
     Args:
         t: The new record.
-        state: int64 counters: [4] clusters opened so far, [5] open clusters; updated in place.
+        state: Counters, of which NEXT_ID and N_OPEN are updated.
         beta: Number of open clusters from which on a new one is opened only if there is none to join.
         theta: The greatest loss per record with which a record joins while fewer than `beta` clusters are open.
         records: `RecordArrays`.
@@ -141,7 +140,7 @@ def _assign_record(t, state, beta, theta, records, attributes, clusters):
             )
             if increase < lowest or (increase == lowest and is_before(c, target, clusters)):
                 target, lowest, new_loss = np.int64(c), increase, with_
-    if target < 0 or (new_loss > theta and state[5] < beta):
+    if target < 0 or (new_loss > theta and state[N_OPEN] < beta):
         target = open_cluster(t, state, clusters, records, attributes)
     else:
         widen_class(records.values[t], clusters.lows[target], clusters.highs[target], attributes)
