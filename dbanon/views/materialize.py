@@ -343,11 +343,11 @@ def refresh_release(
             if if_stale and release_status.is_fresh(old, spec, cursor):
                 return current_release(cursor, old, with_deferred=mode == "hold")
             entry = _next_entry(cursor, old, spec, mode)
-            if entry.keeps_classes or erase:
-                release_status.check_roles(old, spec)
             is_recognizable = if_stale is None and entry.keeps_classes and composition == "warn" and not erase
             if is_recognizable and version_state.is_unchanged(cursor, old, entry, spec, library_versions()):
                 return current_release(cursor, old, with_deferred=mode == "hold")
+            if entry.keeps_classes or erase:
+                release_status.check_roles(old, spec)
             return _refresh(
                 cursor,
                 old,

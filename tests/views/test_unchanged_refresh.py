@@ -7,6 +7,8 @@ import duckdb
 import pytest
 
 import dbanon
+from dbanon import errors
+from dbanon.errors.warnings import DisclosureWarning
 from dbanon.ledger import version_state
 from dbanon.sqltext.quote import Sql
 from dbanon.views import materialize
@@ -37,6 +39,21 @@ def test_unchanged_source_creates_no_version(released: Any) -> None:
     for mode in ("keep", "hold"):
         release = dbanon.refresh_release(released, "safe", mode=mode)
         assert (release.version, release.is_new, release.records) == (1, False, 8)
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "incognito", "samarati"])
+def test_unchanged_source_creates_no_version_if_classes_cannot_be_kept(con: Any, algorithm: str) -> None:
+    """These algorithms publish one level of each column, wider than the records of a class: no class can be kept."""
+    con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, 'd' || i % 3 AS disease FROM range(60) AS r (i)")
+    dbanon.create_release(con, "safe", algorithm, "visits", k=4, qi=["age"], sensitive=["disease"])
+    for mode in ("keep", "hold"):
+        assert not dbanon.refresh_release(con, "safe", mode=mode).is_new
+    con.execute("INSERT INTO visits SELECT 20 + i % 20, 'd0' FROM range(20) AS r (i)")
+    for mode in ("keep", "hold"):
+        with pytest.raises(errors.CannotKeepClassesError, match=f"{algorithm} publishes more of a class"):
+            dbanon.refresh_release(con, "safe", mode=mode)
+    with pytest.warns(DisclosureWarning, match="clustered again"):
+        assert dbanon.refresh_release(con, "safe", mode="recluster").version == 2
 
 
 def test_any_change_creates_a_version(released: Any, monkeypatch: pytest.MonkeyPatch) -> None:
