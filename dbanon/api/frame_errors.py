@@ -9,8 +9,8 @@ import duckdb
 _REPLACEMENTS = (
     (re.compile(r"\n+LINE \d+: .*", re.DOTALL), ""),
     (
-        re.compile(r"declare its policy, INSERT INTO .*?; or name the columns in the call, qi = \['age', \.\.\.\]"),
-        "name the columns in the call, qi=['age', ...]; dbanon.profile(data) proposes them",
+        re.compile(r"declare its policy, INSERT INTO .*?; or name the columns in the call, qi = (\[.*?\.\.\.\])"),
+        r"name the columns in the call, qi=\1; dbanon.profile(data) proposes them",
     ),
     (
         re.compile(r"FROM uncovered_values\('the (?:[^']|'')*', '((?:[^']|'')*)'[^)]*\)"),

@@ -101,6 +101,17 @@ def test_errors_speak_of_dataframe(parameters: dict[str, Any], message: str) -> 
     assert not {"dbanon.policy", "uncovered_values", "a view", "LINE 1"} & set(str(caught.value).split())
 
 
+@pytest.mark.parametrize(
+    ("column", "example"), [("birth_date", r"'birth_date', \.\.\."), ("it's", r"'it''s', \.\.\."), ("email", r"\.\.\.")]
+)
+def test_hint_for_dataframe_without_roles_names_qi_only(column: str, example: str) -> None:
+    """The text of a column with the name email is no quasi-identifier, so the hint has no example then."""
+    people = pd.DataFrame({column: [f"p{i}@example.org" if column == "email" else i % 6 for i in range(N)]})
+    with pytest.raises(duckdb.Error, match=rf"Hint: name the columns in the call, qi=\[{example}\]; dbanon") as caught:
+        dbanon.risk(people)
+    assert "dbanon.policy" not in str(caught.value)
+
+
 def test_errors_of_audits_speak_of_dataframes() -> None:
     people = pd.DataFrame({"age": np.arange(N) % 6})
     with pytest.raises(

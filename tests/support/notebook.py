@@ -20,7 +20,8 @@ DATABASE = "dbanon_demo.duckdb"
 CELLS: tuple[tuple[str, str], ...] = (
     (
         "markdown",
-        "# dbanon in a notebook\n\nThis notebook uses 1,000 made-up patients, as `dbanon demo` creates them. "
+        "# dbanon in a notebook\n\nThis notebook uses 1,000 made-up patients. `dbanon demo` creates 20,000 such "
+        "patients, so your results differ. "
         "[In a notebook](how-to/notebook.md) explains all commands.\n\n"
         "First load the extension and open a database.",
     ),

@@ -120,7 +120,7 @@ FAMILIES = {
     ),
     "single_dimension": AlgorithmFamily(
         "Single-dimensional recoding",
-        "Each value of a column is replaced by the same node or interval in all records, not necessarily on one level.",
+        "Each column is cut once for all records. Published values are then narrowed to the records of each class.",
     ),
     "optimizing": AlgorithmFamily(
         "Optimizing", "The best result of several starting points is improved by a local search."
