@@ -101,9 +101,7 @@ def test_errors_speak_of_dataframe(parameters: dict[str, Any], message: str) -> 
     assert not {"dbanon.policy", "uncovered_values", "a view", "LINE 1"} & set(str(caught.value).split())
 
 
-@pytest.mark.parametrize(
-    ("column", "example"), [("birth_date", r"'birth_date', \.\.\."), ("it's", r"'it''s', \.\.\."), ("email", r"\.\.\.")]
-)
+@pytest.mark.parametrize(("column", "example"), [("birth_date", r"'birth_date', \.\.\."), ("email", r"\.\.\.")])
 def test_hint_for_dataframe_without_roles_names_qi_only(column: str, example: str) -> None:
     """The text of a column with the name email is no quasi-identifier, so the hint has no example then."""
     people = pd.DataFrame({column: [f"p{i}@example.org" if column == "email" else i % 6 for i in range(N)]})
