@@ -28,10 +28,8 @@ the result of this statement, which you can run on a table of your own:
 FROM {CALL};
 ```
 
-For most tables, use `best`. It also had the greatest precision when we ran `compare` with a privacy model. With
-`l = 3`, it had 0.966 on Adult (the best of seven others: 0.954) and 0.828 on the demo (of nine others: 0.790). With
-`t = 0.3`, it had 0.728 (the others: 0.724) and 0.780 (of six others: 0.700). It can take longer than others: run
-`compare` with your models.
+For most tables, use `best`. It also had the greatest precision in our runs of `compare` on Adult and on the demo with
+`l = 3` and with `t = 0.3`. It can take longer than others: run `compare` with your models.
 
 `precision` and `NCP` measure the information loss. `s` is the time of clustering in seconds on two cores. A statement
 that runs one algorithm takes 0.2 s more. An algorithm that was not measured has no figures. [Algorithms](algorithms.md)
