@@ -1,7 +1,6 @@
 """The remaining tuples as points in a tree of boxes (see `dbanon.kernels.kd_tree`)."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class TuplePoints:
             positions: For each attribute, the scaled positions of its values by code; read for numeric attributes only.
             units: (attributes,) weight of a difference of 1 between positions, or of two different categories.
         """
-        from dbanon.kernels.kd_tree import MAX_LEAF_TUPLES, build_kd_tree
+        from dbanon.kernels.kd_tree import MAX_LEAF_TUPLES, PointTree, build_kd_tree
 
         self.space, self.remaining = space, space.counts.copy()
         tuples, axes = space.codes.shape
@@ -39,37 +38,31 @@ class TuplePoints:
         for j in range(axes):
             codes = space.codes[:, j]
             coordinates[:, j] = np.append(positions[j], np.nan)[codes] if numeric[j] else codes
-        self.attribute_terms = numeric, units
-        self.points = (
+        size = 2 * (2 * tuples // MAX_LEAF_TUPLES + 1) + 1
+        self.tree = PointTree(
             np.arange(tuples),
             np.empty((tuples, 2), np.int64),
             coordinates,
             self.remaining,
             np.zeros(1, np.int64),
+            *np.zeros((6, size), np.int64),
+            np.zeros((size, axes)),
+            np.zeros((size, axes)),
+            np.zeros((size, axes), bool),
+            numeric,
+            units,
         )
-        size = 2 * (2 * tuples // MAX_LEAF_TUPLES + 1) + 1
-        nodes = tuple(np.zeros(size, np.int64) for _ in range(6))
-        boxes = np.zeros((size, axes)), np.zeros((size, axes)), np.zeros((size, axes), bool)
-        used = build_kd_tree(space.codes, self.points, nodes, boxes, self.attribute_terms)
-        self.nodes, self.boxes = tuple(a[:used] for a in nodes), tuple(a[:used] for a in boxes)
+        build_kd_tree(space.codes, self.tree)
 
     @property
     def records(self) -> int:
         """Number of remaining records in the tree."""
-        return int(self.nodes[4][0])
+        return int(self.tree.records[0])
 
     @property
     def steps(self) -> int:
         """Number of boxes and points that searches have visited."""
-        return int(self.points[4][0])
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """The arrays in the order of kernel arguments: points, nodes, boxes, attribute terms.
-
-        The attribute terms are whether each attribute is numeric, and its weight (`units`).
-        """
-        return self.points, self.nodes, self.boxes, self.attribute_terms
+        return int(self.tree.n_steps[0])
 
     def totals(self) -> AverageTotals:
         """Return the totals over the remaining records from which their average is computed.
@@ -79,11 +72,11 @@ class TuplePoints:
         which all positions together stay below 2^62: so sums are exact, whatever was removed before.
         """
         space = self.space
-        numeric, axes = self.attribute_terms[0], len(space.attributes)
+        numeric, axes = self.tree.numeric, len(space.attributes)
         scale, sums, n_known = np.ones(axes), np.zeros(axes, np.int64), np.zeros(axes, np.int64)
         sizes = [0 if numeric[j] else a.values + 1 for j, a in enumerate(space.attributes)]
         begins, present = np.cumsum([0, *sizes]), [np.zeros(0, np.int64)]
-        order, coordinates = self.points[0], self.points[2]
+        order, coordinates = self.tree.order, self.tree.coordinates
         for j in range(axes):
             counts = self.remaining[order]
             if not numeric[j]:

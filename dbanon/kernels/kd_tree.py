@@ -3,240 +3,243 @@
 A coordinate is the scaled place of a number, NaN for NULL, or the code of a category. Distances are squared differences
 of numbers, 0 or 1 for categories and between NULL and a number; each term times its unit is rounded to a whole number.
 Rounding keeps the order of differences, so bounds of boxes are exact too, and no tie is lost.
-
-`terms`: numeric (whether a coordinate is a number) and unit. `points`: order (tuple by place), place_of (place and leaf
-by tuple), coordinates (by place), remaining (records by tuple), steps (visited boxes and points). `nodes`: begin and
-end (places of a leaf), kid (the first of two children, 0 for a leaf), parent, records (remaining below), first (least
-tuple below); `boxes`: low, high, null (nodes, axes) of the remaining tuples: a number without values has low above
-high.
 """
 
-import numpy as np
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.kernels.arrays import Floats, Ints
 from dbanon.kernels.halving import partition_at
 from dbanon.kernels.heap import push_and_trim
-from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.jit import inlined_part, kernel, kernel_part
 
 MAX_LEAF_TUPLES = 16
 """Maximum number of tuples of a leaf."""
 
 
+class PointTree(NamedTuple):
+    """The remaining tuples as points in a tree of boxes. The points of a node are at consecutive places of an order.
+
+    Attributes:
+        order: (tuples,) int64: tuple at each place.
+        place_of: (tuples, 2) int64: place and leaf of each tuple.
+        coordinates: (tuples, axes) float64, by place: scaled numbers (NaN for NULL), codes of categories.
+        n_remaining: (tuples,) int64: remaining records of each tuple.
+        n_steps: (1,) int64: number of visited boxes and points.
+        begins, ends: (nodes,) int64: first place of each node, and the place after its last; of leaves, remaining ones.
+        kids: (nodes,) int64: the first of two children, 0 for a leaf.
+        parents: (nodes,) int64: the node above, -1 for the root.
+        records: (nodes,) int64: remaining records below each node.
+        first: (nodes,) int64: least tuple below each node.
+        lows, highs: (nodes, axes) float64: least and greatest coordinate of the remaining tuples; a number without
+            values has low above high.
+        nulls: (nodes, axes) bool: whether NULL remains.
+        numeric: (axes,) bool: whether the axis is a number; else it is a category.
+        units: (axes,) int64: factor of the squared difference of numbers, and the distance of different categories.
+    """
+
+    order: Ints
+    place_of: Ints
+    coordinates: Floats
+    n_remaining: Ints
+    n_steps: Ints
+    begins: Ints
+    ends: Ints
+    kids: Ints
+    parents: Ints
+    records: Ints
+    first: Ints
+    lows: Floats
+    highs: Floats
+    nulls: npt.NDArray[np.bool_]
+    numeric: npt.NDArray[np.bool_]
+    units: Ints
+
+
 @kernel_part
-def distance_to_place(points, i, place, terms):
-    """Return the distance of the i-th point in the order of the tree to a place (coordinates; NaN for NULL).
+def distance_to_place(i, place, coordinates, numeric, units):
+    """Return the distance of the i-th point in the order of a tree to a place (coordinates; NaN for NULL).
 
     Args:
-        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
-            of each tuple; a counter of steps.
         i: Place of the point in the order of the tree.
         place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        coordinates, numeric, units: As in `PointTree`, which would be slower to pass.
     """
-    numeric, unit = terms
-    coordinates = points[2]
     total = np.int64(0)
-    for a in range(len(unit)):
+    for a in range(len(units)):
         x, q = coordinates[i, a], place[a]
         if numeric[a] and x == x and q == q:
-            total += np.int64(np.rint((x - q) * (x - q) * unit[a]))
+            total += np.int64(np.rint((x - q) * (x - q) * units[a]))
         elif x != q and (x == x or q == q):
-            total += unit[a]
+            total += units[a]
     return total
 
 
-@kernel_part
-def min_box_distance(boxes, node, place, terms):
+@inlined_part
+def min_box_distance(tree, node, place):
     """Return the least possible distance of a point in the box of a node to a place (coordinates; NaN for NULL).
 
     Args:
-        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes).
+        tree: `PointTree`.
         node: Number of the node.
         place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
     """
-    numeric, unit = terms
-    lows, highs, nulls = boxes
     total = np.int64(0)
-    for a in range(len(unit)):
-        low, high, q = lows[node, a], highs[node, a], place[a]
-        if not numeric[a]:
+    for a in range(len(tree.units)):
+        low, high, q = tree.lows[node, a], tree.highs[node, a], place[a]
+        if not tree.numeric[a]:
             if q < low or q > high:
-                total += unit[a]
+                total += tree.units[a]
         elif q != q:
-            if not nulls[node, a]:
-                total += unit[a]
+            if not tree.nulls[node, a]:
+                total += tree.units[a]
         elif low > high:
-            total += unit[a]
+            total += tree.units[a]
         else:
             offset = max(low - q, q - high, 0.0)
-            axis_distance = np.int64(np.rint(offset * offset * unit[a]))
-            total += min(axis_distance, unit[a]) if nulls[node, a] else axis_distance
+            axis_distance = np.int64(np.rint(offset * offset * tree.units[a]))
+            total += min(axis_distance, tree.units[a]) if tree.nulls[node, a] else axis_distance
     return total
 
 
-@kernel_part
-def max_box_distance(boxes, node, place, terms):
+@inlined_part
+def max_box_distance(tree, node, place):
     """Return the greatest possible distance of a point in the box of a node to a place (coordinates; NaN for NULL).
 
     Args:
-        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes).
+        tree: `PointTree`.
         node: Number of the node.
         place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
     """
-    numeric, unit = terms
-    lows, highs, nulls = boxes
     total = np.int64(0)
-    for a in range(len(unit)):
-        low, high, q = lows[node, a], highs[node, a], place[a]
-        if not numeric[a]:
+    for a in range(len(tree.units)):
+        low, high, q = tree.lows[node, a], tree.highs[node, a], place[a]
+        if not tree.numeric[a]:
             if low != q or high != q:
-                total += unit[a]
+                total += tree.units[a]
         elif low > high:
             if q == q:
-                total += unit[a]
+                total += tree.units[a]
         elif q != q:
-            total += unit[a]
+            total += tree.units[a]
         else:
             offset = max(q - low, high - q)
-            axis_distance = np.int64(np.rint(offset * offset * unit[a]))
-            total += max(axis_distance, unit[a]) if nulls[node, a] else axis_distance
+            axis_distance = np.int64(np.rint(offset * offset * tree.units[a]))
+            total += max(axis_distance, tree.units[a]) if tree.nulls[node, a] else axis_distance
     return total
 
 
 @kernel_part
-def shrink_leaf(node, points, nodes, boxes, terms):
+def shrink_leaf(node, tree):
     """Recompute the box of a leaf, in place, from its remaining tuples.
 
     Args:
         node: Number of the leaf.
-        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
-            of each tuple; a counter of steps.
-        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
-            least tuple below.
-        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes);
-            updated in place.
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        tree: `PointTree`; the box is updated.
     """
-    lows, highs, nulls = boxes
-    coordinates = points[2]
-    for a in range(coordinates.shape[1]):
+    for a in range(tree.coordinates.shape[1]):
         low, high, null = np.inf, -np.inf, False
-        for i in range(nodes[0][node], nodes[1][node]):
-            x = coordinates[i, a]
+        for i in range(tree.begins[node], tree.ends[node]):
+            x = tree.coordinates[i, a]
             if x == x:
                 low, high = min(low, x), max(high, x)
             else:
                 null = True
-        lows[node, a], highs[node, a], nulls[node, a] = low, high, null
+        tree.lows[node, a], tree.highs[node, a], tree.nulls[node, a] = low, high, null
 
 
 @kernel
-def build_kd_tree(codes, points, nodes, boxes, terms):
-    """Build the tree over all tuples, by halving along the widest axis; return the number of nodes.
+def build_kd_tree(codes, tree):
+    """Build the tree over all tuples, by halving along the widest axis.
 
     Coordinates are reordered in place, from the order of tuples to that of the tree.
 
     Args:
         codes: (tuples, axes) codes, in the order of the coordinates.
-        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
-            of each tuple; a counter of steps; updated in place.
-        nodes: Output: the nodes (see `farthest_tuple`).
-        boxes: Output: the boxes (see `min_box_distance`).
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        tree: `PointTree`; its order and its nodes are filled. Nodes that are not needed stay empty leaves.
     """
-    order, place_of, coordinates, n_remaining, _ = points
-    begins, ends, kids, parents, records, first = nodes
-    lows, highs, nulls = boxes
-    numeric, unit = terms
-    source = coordinates.copy()
+    source = tree.coordinates.copy()
     stack = np.empty(128, np.int64)
-    begins[0], ends[0], parents[0] = 0, len(order), -1
+    tree.begins[0], tree.ends[0], tree.parents[0] = 0, len(tree.order), -1
     stack[0], top, n_nodes = 0, 1, 1
     while top > 0:
         top -= 1
         node = stack[top]
-        begin, end = begins[node], ends[node]
+        begin, end = tree.begins[node], tree.ends[node]
         widest, axis = -1.0, 0
-        for a in range(len(unit)):
+        for a in range(len(tree.units)):
             low, high, null = np.inf, -np.inf, False
             for i in range(begin, end):
-                x = source[order[i], a]
+                x = source[tree.order[i], a]
                 if x == x:
                     low, high = min(low, x), max(high, x)
                 else:
                     null = True
-            lows[node, a], highs[node, a], nulls[node, a] = low, high, null
-            width = (high - low) * (high - low) * unit[a] if low <= high else 0.0
-            if not numeric[a] and low != high:
-                width = 1.0 * unit[a]
+            tree.lows[node, a], tree.highs[node, a], tree.nulls[node, a] = low, high, null
+            width = (high - low) * (high - low) * tree.units[a] if low <= high else 0.0
+            if not tree.numeric[a] and low != high:
+                width = 1.0 * tree.units[a]
             if null and low <= high:
-                width = max(width, 1.0 * unit[a])
+                width = max(width, 1.0 * tree.units[a])
             if width > widest:
                 widest, axis = width, a
         if end - begin <= MAX_LEAF_TUPLES:
-            kids[node] = 0
-            total, first_tuple = np.int64(0), len(order)
+            tree.kids[node] = 0
+            total, first_tuple = np.int64(0), len(tree.order)
             for i in range(begin, end):
-                place_of[order[i], 0], place_of[order[i], 1] = i, node
-                total += n_remaining[order[i]]
-                first_tuple = min(first_tuple, order[i])
-            records[node], first[node] = total, first_tuple
+                tree.place_of[tree.order[i], 0], tree.place_of[tree.order[i], 1] = i, node
+                total += tree.n_remaining[tree.order[i]]
+                first_tuple = min(first_tuple, tree.order[i])
+            tree.records[node], tree.first[node] = total, first_tuple
             continue
         middle = (begin + end) // 2
-        partition_at(order, begin, end, middle, codes, axis)
-        kids[node] = n_nodes
+        partition_at(tree.order, begin, end, middle, codes, axis)
+        tree.kids[node] = n_nodes
         for child, child_begin, child_end in ((n_nodes, begin, middle), (n_nodes + 1, middle, end)):
-            begins[child], ends[child], parents[child] = child_begin, child_end, node
+            tree.begins[child], tree.ends[child], tree.parents[child] = child_begin, child_end, node
             stack[top] = child
             top += 1
         n_nodes += 2
     for node in range(n_nodes - 1, -1, -1):
-        if kids[node] > 0:
-            one = kids[node]
-            records[node] = records[one] + records[one + 1]
-            first[node] = min(first[one], first[one + 1])
-    for i in range(len(order)):
-        for a in range(len(unit)):
-            coordinates[i, a] = source[order[i], a]
-    return n_nodes
+        if tree.kids[node] > 0:
+            one = tree.kids[node]
+            tree.records[node] = tree.records[one] + tree.records[one + 1]
+            tree.first[node] = min(tree.first[one], tree.first[one + 1])
+    for i in range(len(tree.order)):
+        for a in range(len(tree.units)):
+            tree.coordinates[i, a] = source[tree.order[i], a]
 
 
 @kernel_part
-def farthest_tuple(points, nodes, boxes, terms, place):
+def farthest_tuple(tree, place):
     """Return the remaining tuple that is farthest from a place (ties: the first); -1 if there is none.
 
     Args:
-        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
-            of each tuple; a counter of steps, which is increased.
-        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
-            least tuple below.
-        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes).
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        tree: `PointTree`; its counter of steps is increased.
         place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
     """
-    order = points[0]
-    begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
     stack = np.empty((128, 2), np.int64)
-    stack[0, 0], stack[0, 1] = 0, max_box_distance(boxes, 0, place, terms)
+    stack[0, 0], stack[0, 1] = 0, max_box_distance(tree, 0, place)
     top = 1
     highest, best_tuple, steps = np.int64(-1), np.int64(-1), np.int64(0)
     while top > 0:
         top -= 1
         node, bound = stack[top, 0], stack[top, 1]
-        if bound < highest or (bound == highest and first[node] > best_tuple):
+        if bound < highest or (bound == highest and tree.first[node] > best_tuple):
             continue
-        if kids[node] == 0:
-            steps += ends[node] - begins[node]
-            for i in range(begins[node], ends[node]):
-                total = distance_to_place(points, i, place, terms)
-                if total > highest or (total == highest and order[i] < best_tuple):
-                    highest, best_tuple = total, order[i]
+        if tree.kids[node] == 0:
+            steps += tree.ends[node] - tree.begins[node]
+            for i in range(tree.begins[node], tree.ends[node]):
+                total = distance_to_place(i, place, tree.coordinates, tree.numeric, tree.units)
+                if total > highest or (total == highest and tree.order[i] < best_tuple):
+                    highest, best_tuple = total, tree.order[i]
             continue
         steps += 2
-        nearer = kids[node]
-        nearer_bound = max_box_distance(boxes, nearer, place, terms) if records[nearer] > 0 else np.int64(-1)
-        farther_bound = max_box_distance(boxes, nearer + 1, place, terms) if records[nearer + 1] > 0 else np.int64(-1)
+        nearer = tree.kids[node]
+        nearer_bound = max_box_distance(tree, nearer, place) if tree.records[nearer] > 0 else np.int64(-1)
+        farther_bound = max_box_distance(tree, nearer + 1, place) if tree.records[nearer + 1] > 0 else np.int64(-1)
         farther = nearer + 1
         if farther_bound > nearer_bound:
             nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
@@ -246,31 +249,25 @@ def farthest_tuple(points, nodes, boxes, terms, place):
         if nearer_bound >= max(highest, np.int64(0)):
             stack[top, 0], stack[top, 1] = nearer, nearer_bound
             top += 1
-    points[4][0] += steps
+    tree.n_steps[0] += steps
     return best_tuple
 
 
 @kernel_part
-def nearest_records(points, nodes, boxes, terms, place, wanted, sums, heap_tuples):
+def nearest_records(tree, place, wanted, sums, heap_tuples):
     """Search for the `wanted` remaining records nearest to a place (coordinates; NaN for NULL), ties by tuple.
 
     Returns the size of the heap (`sums`, `heap_tuples`), whose top is the farthest tuple, and how many records of this
     tuple are too many; if fewer than `wanted` remain in all, the negative number of those that are lacking.
 
     Args:
-        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
-            of each tuple; a counter of steps, which is increased.
-        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
-            least tuple below.
-        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes).
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        tree: `PointTree`; its counter of steps is increased.
         place: (axes,) float64 coordinates: scaled numbers, codes of categories; NaN for NULL.
         wanted: Number of records.
         sums: Output: distances of the heap; with space for one more than `wanted`.
         heap_tuples: Output: tuples of the heap.
     """
-    order, n_remaining = points[0], points[3]
-    begins, ends, kids, records, first = nodes[0], nodes[1], nodes[2], nodes[4], nodes[5]
+    order, n_remaining, kids, records = tree.order, tree.n_remaining, tree.kids, tree.records
     stack = np.empty((128, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, 0
     top = 1 if wanted > 0 else 0
@@ -278,20 +275,20 @@ def nearest_records(points, nodes, boxes, terms, place, wanted, sums, heap_tuple
     while top > 0:
         top -= 1
         node, bound = stack[top, 0], stack[top, 1]
-        if n_held >= wanted and (bound > sums[0] or (bound == sums[0] and first[node] > heap_tuples[0])):
+        if n_held >= wanted and (bound > sums[0] or (bound == sums[0] and tree.first[node] > heap_tuples[0])):
             continue
         if kids[node] == 0:
-            steps += ends[node] - begins[node]
-            for i in range(begins[node], ends[node]):
-                total = distance_to_place(points, i, place, terms)
+            steps += tree.ends[node] - tree.begins[node]
+            for i in range(tree.begins[node], tree.ends[node]):
+                total = distance_to_place(i, place, tree.coordinates, tree.numeric, tree.units)
                 if n_held >= wanted and (total > sums[0] or (total == sums[0] and order[i] > heap_tuples[0])):
                     continue
                 size, n_held = push_and_trim(sums, heap_tuples, size, n_held, total, order[i], n_remaining, wanted)
             continue
         steps += 2
         nearer, farther = kids[node], kids[node] + 1
-        nearer_bound = min_box_distance(boxes, nearer, place, terms)
-        farther_bound = min_box_distance(boxes, farther, place, terms)
+        nearer_bound = min_box_distance(tree, nearer, place)
+        farther_bound = min_box_distance(tree, farther, place)
         if farther_bound < nearer_bound:
             nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
         if records[farther] > 0 and (n_held < wanted or farther_bound <= sums[0]):
@@ -300,78 +297,70 @@ def nearest_records(points, nodes, boxes, terms, place, wanted, sums, heap_tuple
         if records[nearer] > 0 and (n_held < wanted or nearer_bound <= sums[0]):
             stack[top, 0], stack[top, 1] = nearer, nearer_bound
             top += 1
-    points[4][0] += steps
+    tree.n_steps[0] += steps
     return size, n_held - wanted
 
 
 @kernel_part
-def remove_records(t, count, points, nodes, boxes, terms):
+def remove_records(t, count, tree):
     """Remove `count` records of tuple `t` from the tree, in place, and shrink boxes to the tuples that remain.
 
     Args:
         t: Number of the tuple.
         count: Number of records.
-        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
-            of each tuple; a counter of steps; updated in place.
-        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
-            least tuple below; updated in place.
-        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes);
-            updated in place.
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        tree: `PointTree`; updated in place.
     """
-    order, place_of, coordinates, n_remaining, _ = points
-    ends, kids, parents, records = nodes[1], nodes[2], nodes[3], nodes[4]
-    lows, highs, nulls = boxes
-    n_remaining[t] -= count
-    node = place_of[t, 1]
+    tree.n_remaining[t] -= count
+    node = tree.place_of[t, 1]
     leaf = node
     while node >= 0:
-        records[node] -= count
-        node = parents[node]
-    if n_remaining[t] > 0:
+        tree.records[node] -= count
+        node = tree.parents[node]
+    if tree.n_remaining[t] > 0:
         return
-    ends[leaf] -= 1
-    removed_place, last = place_of[t, 0], ends[leaf]
-    other = order[last]
-    order[removed_place], order[last] = other, t
-    place_of[other, 0], place_of[t, 0] = removed_place, last
-    for a in range(coordinates.shape[1]):
-        coordinates[removed_place, a], coordinates[last, a] = coordinates[last, a], coordinates[removed_place, a]
-    shrink_leaf(leaf, points, nodes, boxes, terms)
-    node = parents[leaf]
+    tree.ends[leaf] -= 1
+    removed_place, last = tree.place_of[t, 0], tree.ends[leaf]
+    other = tree.order[last]
+    tree.order[removed_place], tree.order[last] = other, t
+    tree.place_of[other, 0], tree.place_of[t, 0] = removed_place, last
+    for a in range(tree.coordinates.shape[1]):
+        removed = tree.coordinates[removed_place, a]
+        tree.coordinates[removed_place, a], tree.coordinates[last, a] = tree.coordinates[last, a], removed
+    shrink_leaf(leaf, tree)
+    node = tree.parents[leaf]
     while node >= 0:
-        one, is_unchanged = kids[node], True
+        one, is_unchanged = tree.kids[node], True
         other = one + 1
-        if records[one] == 0:
+        if tree.records[one] == 0:
             one = other
-        if records[other] == 0:
+        if tree.records[other] == 0:
             other = one
-        for a in range(lows.shape[1]):
-            low, high = min(lows[one, a], lows[other, a]), max(highs[one, a], highs[other, a])
-            null = nulls[one, a] or nulls[other, a]
-            is_unchanged = is_unchanged and low == lows[node, a] and high == highs[node, a] and null == nulls[node, a]
-            lows[node, a], highs[node, a], nulls[node, a] = low, high, null
+        for a in range(len(tree.units)):
+            low, high = min(tree.lows[one, a], tree.lows[other, a]), max(tree.highs[one, a], tree.highs[other, a])
+            null = tree.nulls[one, a] or tree.nulls[other, a]
+            if low != tree.lows[node, a] or high != tree.highs[node, a] or null != tree.nulls[node, a]:
+                is_unchanged = False
+            tree.lows[node, a], tree.highs[node, a], tree.nulls[node, a] = low, high, null
         if is_unchanged:
             return
-        node = parents[node]
+        node = tree.parents[node]
 
 
 @kernel_part
-def copy_coordinates(t, points, place):
+def copy_coordinates(t, tree, place):
     """Copy the coordinates of tuple `t` into the array `place`.
 
     Args:
         t: Number of the tuple.
-        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
-            of each tuple; a counter of steps.
+        tree: `PointTree`.
         place: Output: (axes,) float64.
     """
     for a in range(len(place)):
-        place[a] = points[2][points[1][t, 0], a]
+        place[a] = tree.coordinates[tree.place_of[t, 0], a]
 
 
 @kernel_part
-def take_nearest_records(seed, n_others, points, nodes, boxes, terms, place, heap, members, n_rows):
+def take_nearest_records(seed, n_others, tree, place, heap, members, n_rows):
     """Remove a record of the tuple `seed` and the `n_others` records nearest to it, and append them to `members`.
 
     Returns the number of rows of `members` that are used then.
@@ -379,25 +368,19 @@ def take_nearest_records(seed, n_others, points, nodes, boxes, terms, place, hea
     Args:
         seed: Number of the tuple.
         n_others: Number of other records.
-        points: The points: tuples in tree order; place and leaf of each tuple; coordinates by place; remaining records
-            of each tuple; a counter of steps; updated in place.
-        nodes: The nodes: first and last place (exclusive), first child (0 for a leaf), parent, remaining records below,
-            least tuple below; updated in place.
-        boxes: The boxes of the nodes: least and greatest coordinate, and whether NULL occurs, each (nodes, axes);
-            updated in place.
-        terms: The axes: whether each is a number, and the unit by which its squared difference is multiplied.
+        tree: `PointTree`; updated in place.
         place: Output: (axes,) coordinates of the seed.
         heap: Scratch for distances and tuples.
         members: Output: rows (tuple, number of records).
         n_rows: Number of rows of `members` that are used already.
     """
-    copy_coordinates(seed, points, place)
+    copy_coordinates(seed, tree, place)
     members[n_rows, 0], members[n_rows, 1] = seed, 1
-    remove_records(seed, np.int64(1), points, nodes, boxes, terms)
+    remove_records(seed, np.int64(1), tree)
     sums, heap_tuples = heap
-    size, surplus = nearest_records(points, nodes, boxes, terms, place, n_others, sums, heap_tuples)
+    size, surplus = nearest_records(tree, place, n_others, sums, heap_tuples)
     for i in range(size):
-        count = points[3][heap_tuples[i]] - (surplus if i == 0 else 0)
+        count = tree.n_remaining[heap_tuples[i]] - (surplus if i == 0 else 0)
         members[n_rows + 1 + i, 0], members[n_rows + 1 + i, 1] = heap_tuples[i], count
-        remove_records(heap_tuples[i], count, points, nodes, boxes, terms)
+        remove_records(heap_tuples[i], count, tree)
     return n_rows + 1 + size

@@ -11,6 +11,9 @@ from dbanon.kernels.kd_tree import distance_to_place, farthest_tuple, take_neare
 MAX_CACHED_QUERIES = 32
 """Number of queries about the average after which all points are examined again."""
 
+N_CACHED, N_QUERIES = 0, 1
+"""Places in `FarthestTuples.state`."""
+
 
 @kernel_part
 def fill_average(place, numeric, totals):
@@ -36,34 +39,30 @@ def fill_average(place, numeric, totals):
 
 
 @kernel_part
-def farthest_tuples(farthest_, points, nodes, terms, place):
+def farthest_tuples(farthest_, tree, place):
     """Fill `farthest_` with the remaining tuples farthest from a place, as (distance, tuple), the farthest first.
 
     All points are examined; ties go to the first tuple. Returns how many tuples there are, at most len(farthest_).
 
     Args:
         farthest_: Output: (capacity, 2) distance and tuple.
-        points: The points of the tree (see `kd_tree.farthest_tuple`); the counter of steps is increased.
-        nodes: The nodes of the tree (see `kd_tree.farthest_tuple`).
-        terms: Whether each axis is a number, and the unit by which its squared difference is multiplied.
+        tree: `PointTree`; its counter of steps is increased.
         place: (axes,) coordinates; NaN for NULL.
     """
-    order = points[0]
-    begins, ends, kids = nodes[0], nodes[1], nodes[2]
     sums, heap_tuples = np.empty(len(farthest_), np.int64), np.empty(len(farthest_), np.int64)
     size = 0
-    for node in range(len(kids)):
-        if kids[node] > 0:
+    for node in range(len(tree.kids)):
+        if tree.kids[node] > 0:
             continue
-        points[4][0] += ends[node] - begins[node]
-        for i in range(begins[node], ends[node]):
-            total = -distance_to_place(points, i, place, terms)
+        tree.n_steps[0] += tree.ends[node] - tree.begins[node]
+        for i in range(tree.begins[node], tree.ends[node]):
+            total = -distance_to_place(i, place, tree.coordinates, tree.numeric, tree.units)
             if size == len(farthest_):
-                if total > sums[0] or (total == sums[0] and order[i] > heap_tuples[0]):
+                if total > sums[0] or (total == sums[0] and tree.order[i] > heap_tuples[0]):
                     continue
                 pop(sums, heap_tuples, size)
                 size -= 1
-            push(sums, heap_tuples, size, total, order[i])
+            push(sums, heap_tuples, size, total, tree.order[i])
             size += 1
     for i in range(size - 1, -1, -1):
         farthest_[i, 0], farthest_[i, 1] = -sums[0], heap_tuples[0]
@@ -72,7 +71,7 @@ def farthest_tuples(farthest_, points, nodes, terms, place):
 
 
 @kernel_part
-def cached_farthest(far, size, points, terms, place, old_place):
+def cached_farthest(far, size, tree, place, old_place):
     """Return the first of the tuples farthest from a place, if it is certainly among the cached ones; else -1.
 
     Also returns how many of the cached tuples have remaining records; the others are removed from `far` in place.
@@ -84,85 +83,80 @@ def cached_farthest(far, size, points, terms, place, old_place):
     Args:
         far: (cached, 2) distance from `old_place`, and tuple, the farthest first.
         size: Number of cached tuples.
-        points, terms: The tree of the remaining tuples (see `kd_tree.farthest_tuple`).
+        tree: `PointTree`.
         place: The place asked for: (axes,) coordinates.
         old_place: The place for which tuples were cached.
     """
-    numeric, unit = terms
-    place_of, n_remaining = points[1], points[3]
     shift = 0.0
-    for a in range(len(unit)):
-        if numeric[a] and place[a] == place[a] and old_place[a] == old_place[a]:
-            shift += (place[a] - old_place[a]) * (place[a] - old_place[a]) * unit[a]
+    for a in range(len(place)):
+        if tree.numeric[a] and place[a] == place[a] and old_place[a] == old_place[a]:
+            shift += (place[a] - old_place[a]) * (place[a] - old_place[a]) * tree.units[a]
         elif place[a] != old_place[a] and (place[a] == place[a] or old_place[a] == old_place[a]):
             return np.int64(-1), size
     shift = math.sqrt(shift)
     highest, best_tuple, n_kept, is_certain = np.int64(-1), np.int64(-1), 0, False
     for i in range(size):
         t = far[i, 1]
-        if n_remaining[t] == 0:
+        if tree.n_remaining[t] == 0:
             continue
         far[n_kept, 0], far[n_kept, 1] = far[i, 0], t
         n_kept += 1
         if is_certain:
             continue
-        reach = math.sqrt(far[i, 0] + len(unit)) + shift
-        if reach * reach * (1 + 2.0**-40) + len(unit) < highest:
+        reach = math.sqrt(far[i, 0] + len(place)) + shift
+        if reach * reach * (1 + 2.0**-40) + len(place) < highest:
             is_certain = True
             continue
-        total = distance_to_place(points, place_of[t, 0], place, terms)
+        total = distance_to_place(tree.place_of[t, 0], place, tree.coordinates, tree.numeric, tree.units)
         if total > highest or (total == highest and t < best_tuple):
             highest, best_tuple = total, t
     return (best_tuple if is_certain else np.int64(-1)), n_kept
 
 
 @kernel
-def mdav_steps(points, nodes, boxes, terms, totals, farthest_cache, k, max_clusters, members):
+def mdav_steps(tree, totals, farthest_cache, k, max_clusters, members):
     """Form up to `max_clusters` clusters of k records while at least 2k remain, two per round while at least 3k do.
 
     A round's first seed is the record farthest from the average of the remaining records, the second the one farthest
     from the first seed. Returns the rows used in `members`. The tree is updated in place.
 
     Args:
-        points, nodes, boxes, terms: The tree of the remaining tuples (see `kd_tree.farthest_tuple`); updated in place.
+        tree: `PointTree` of the remaining tuples; updated in place.
         totals: `AverageTotals`; updated in place.
         farthest_cache: `FarthestTuples`; updated in place.
         k: Records of a cluster.
         max_clusters: Number of clusters after which to return.
         members: Output: rows (tuple, number of records); a row of -1 ends a cluster.
     """
-    records, coordinates = nodes[4], points[2]
-    scale, sums, n_known, begins, present = totals
-    far, old_place, state = farthest_cache
-    numeric = terms[0]
-    place = np.empty(len(numeric))
+    far, state = farthest_cache.tuples, farthest_cache.state
+    place = np.empty(len(tree.numeric))
     heap = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
     n_rows, n_clusters = 0, 0
-    while n_clusters < max_clusters and records[0] >= 2 * k:
-        n_in_round = 2 if records[0] >= 3 * k else 1
-        fill_average(place, numeric, totals)
-        seed, state[0] = cached_farthest(far, state[0], points, terms, place, old_place)
-        state[1] += 1
-        if seed < 0 and state[1] >= MAX_CACHED_QUERIES:
-            state[0], state[1] = farthest_tuples(far, points, nodes, terms, place), 0
-            old_place[:] = place
+    while n_clusters < max_clusters and tree.records[0] >= 2 * k:
+        n_in_round = 2 if tree.records[0] >= 3 * k else 1
+        fill_average(place, tree.numeric, totals)
+        seed, state[N_CACHED] = cached_farthest(far, state[N_CACHED], tree, place, farthest_cache.average)
+        state[N_QUERIES] += 1
+        if seed < 0 and state[N_QUERIES] >= MAX_CACHED_QUERIES:
+            state[N_CACHED], state[N_QUERIES] = farthest_tuples(far, tree, place), 0
+            farthest_cache.average[:] = place
             seed = far[0, 1]
         elif seed < 0:
-            seed = farthest_tuple(points, nodes, boxes, terms, place)
+            seed = farthest_tuple(tree, place)
         for turn in range(n_in_round):
             if turn > 0:
-                seed = farthest_tuple(points, nodes, boxes, terms, place)
+                seed = farthest_tuple(tree, place)
             first_row = n_rows
-            n_rows = take_nearest_records(seed, k - 1, points, nodes, boxes, terms, place, heap, members, n_rows)
+            n_rows = take_nearest_records(seed, k - 1, tree, place, heap, members, n_rows)
             for i in range(first_row, n_rows):
                 t, count = members[i, 0], members[i, 1]
                 for a in range(len(place)):
-                    x = coordinates[points[1][t, 0], a]
-                    if not numeric[a]:
-                        present[begins[a] + np.int64(x)] -= count
+                    x = tree.coordinates[tree.place_of[t, 0], a]
+                    if not tree.numeric[a]:
+                        totals.present[totals.begins[a] + np.int64(x)] -= count
                     elif x == x:
-                        sums[a] -= np.int64(np.rint(x * scale[a])) * count
-                        n_known[a] -= count
+                        totals.sums[a] -= np.int64(np.rint(x * totals.scale[a])) * count
+                        totals.n_known[a] -= count
             members[n_rows, 0] = -1
             n_rows += 1
             n_clusters += 1

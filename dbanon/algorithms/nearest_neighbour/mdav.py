@@ -59,7 +59,7 @@ class FarthestFromAverage(GrowthRules):
 
         groups = limit_batch(max_groups, self.k)
         members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are formed two at a time
-        used = mdav_steps(*self.points.arrays, self.totals, self.farthest, self.k, groups, members)
+        used = mdav_steps(self.points.tree, self.totals, self.farthest, self.k, groups, members)
         return self.log.add_groups(members[:used], first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:

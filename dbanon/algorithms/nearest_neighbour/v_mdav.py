@@ -45,7 +45,7 @@ class VariableSize(FarthestFromAverage):
         super().__init__(space, k, scaled)
         self.gamma, self.n_queries = gamma, k + 2
         self.average = np.empty(len(space.attributes))
-        fill_average(self.average, self.points.attribute_terms[0], self.totals)
+        fill_average(self.average, self.points.tree.numeric, self.totals)
 
     def can_form_group(self) -> bool:
         """Return whether at least k records remain."""
@@ -57,7 +57,7 @@ class VariableSize(FarthestFromAverage):
 
         groups = limit_batch(max_groups, 2 * self.k)
         members = np.empty((groups * 2 * self.k, 2), np.int64)
-        used = v_mdav_steps(*self.points.arrays, self.average, self.gamma, self.k, groups, members)
+        used = v_mdav_steps(self.points.tree, self.average, self.gamma, self.k, groups, members)
         return self.log.add_groups(members[:used], first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
@@ -77,12 +77,12 @@ class VariableSize(FarthestFromAverage):
         They are squared differences of two numbers, otherwise 0 for equal values (or two NULLs) and the attribute's
         unit for different ones.
         """
-        columns, coordinates = self.points.points[1][:, 0], self.points.points[2]
-        positions, reference = coordinates[columns], coordinates[columns[t]]
-        numeric, units = self.points.attribute_terms
-        unequal = np.where((positions == reference) | (np.isnan(positions) & np.isnan(reference)), 0, units)
-        squared = np.rint((positions - reference) ** 2 * units)
-        return np.asarray(np.where(numeric & ~np.isnan(squared), squared, unequal).sum(axis=1))
+        tree = self.points.tree
+        positions = tree.coordinates[tree.place_of[:, 0]]
+        reference = positions[t]
+        unequal = np.where((positions == reference) | (np.isnan(positions) & np.isnan(reference)), 0, tree.units)
+        squared = np.rint((positions - reference) ** 2 * tree.units)
+        return np.asarray(np.where(tree.numeric & ~np.isnan(squared), squared, unequal).sum(axis=1))
 
 
 register(
