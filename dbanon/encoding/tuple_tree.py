@@ -39,13 +39,19 @@ class TuplePoints:
             codes = space.codes[:, j]
             coordinates[:, j] = np.append(positions[j], np.nan)[codes] if numeric[j] else codes
         size = 2 * (2 * tuples // MAX_LEAF_TUPLES + 1) + 1
+        begins, ends, kids, parents, records, first = np.zeros((6, size), np.int64)
         self.tree = PointTree(
             np.arange(tuples),
             np.empty((tuples, 2), np.int64),
             coordinates,
             self.remaining,
             np.zeros(1, np.int64),
-            *np.zeros((6, size), np.int64),
+            begins,
+            ends,
+            kids,
+            parents,
+            records,
+            first,
             np.zeros((size, axes)),
             np.zeros((size, axes)),
             np.zeros((size, axes), bool),
