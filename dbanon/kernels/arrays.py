@@ -442,3 +442,72 @@ class DiverseRecords(NamedTuple):
     starts: Ints
     counts: Ints
     value_remaining: Ints
+
+
+class ModelRules(NamedTuple):
+    """The rules of privacy models that count records or persons, over the sensitive columns (see `model_gathering`).
+
+    Attributes:
+        value_starts: (columns + 1,) int64: where the values of each column begin among those of all columns.
+        table: (columns, 6) float64: see `MIN_DISTINCT` and the other columns.
+        share: (values,) float64: share of each value in the whole table.
+        max_shares: (values,) float64: greatest share of each value in a group.
+        target_shares: (values,) float64: as `max_shares`, or less where that makes a group diverse.
+        node_starts: (columns + 1,) int64: where the hierarchy of each column begins in `parent` and `length`.
+        parent, length: (nodes,) int32, float64: the node above, and the length of the edge to it.
+        node: (values,) int32: node of each value.
+    """
+
+    value_starts: Ints
+    table: Floats
+    share: Floats
+    max_shares: Floats
+    target_shares: Floats
+    node_starts: Ints
+    parent: npt.NDArray[np.int32]
+    node: npt.NDArray[np.int32]
+    length: Floats
+
+
+MIN_DISTINCT, MIN_EXP_ENTROPY, RECURSIVE_C, RECURSIVE_L, MAX_DISTANCE, DISTANCE_KIND = 0, 1, 2, 3, 4, 5
+"""Columns of `ModelRules.table`; the kind of distance is 0 equal, 1 ordered, 2 hierarchical, -1 none."""
+
+
+class RecordModel(NamedTuple):
+    """The constraint on a group if every record counts: k records, and `rules` over `values` (columns, rows)."""
+
+    k: int
+    values: npt.NDArray[np.int32]
+    rules: ModelRules
+
+
+class PersonModel(NamedTuple):
+    """The constraint on a group if distinct persons count, or a column is checked by part.
+
+    A part is the records with equal values of the other sensitive columns; without such a check, all records.
+
+    Attributes:
+        k: Least number of distinct persons.
+        rules: The privacy models.
+        pair_ids: (columns, rows) int64: id of each combination of part, value and person; -1 for an unknown person.
+        pair_parts, pair_values: Part and value of each such id.
+        body_ids: (columns + 1, rows) int64: id of each combination of part and person, in the last row of the person.
+        body_parts: Part of each such id.
+        marks: int64, scratch: counters (see `model_check.STAMP`), then the group in which each id of `body_ids` and
+            each of `pair_ids` was last counted.
+        tallies: (parts of all columns, values) int64, scratch: counts of the group; no rows if there are too many.
+        parts: (parts of all columns, 6) int64, scratch: see `model_check.LAST_GROUP`.
+        first_part: (columns + 1,) int64: where the parts of each column begin.
+    """
+
+    k: int
+    rules: ModelRules
+    pair_ids: Ints
+    pair_parts: Ints
+    pair_values: Ints
+    body_ids: Ints
+    body_parts: Ints
+    marks: Ints
+    tallies: Ints
+    parts: Ints
+    first_part: Ints

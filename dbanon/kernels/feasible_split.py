@@ -33,7 +33,7 @@ def carve_class(records, m, size, rest, measure, record_model, person_model, scr
     """
     columns = 0
     if record_model is not None:
-        columns = len(record_model[1])
+        columns = len(record_model.values)
     distinct = zeros(columns)
     scratch.counts[:] = 0
     n_taken, n_rest = np.int64(0), np.int64(0)
@@ -41,10 +41,10 @@ def carve_class(records, m, size, rest, measure, record_model, person_model, scr
         tuple_id = records[i]
         joins = n_taken < size
         if record_model is not None:
-            values, rules = record_model[1], record_model[2]
+            values, rules = record_model.values, record_model.rules
             joins = joins and can_join(tuple_id, values, scratch.counts, n_taken, size, rules, distinct, scratch.extra)
             if joins:
-                value_starts = rules[0]
+                value_starts = rules.value_starts
                 for s in range(columns):
                     v = value_starts[s] + values[s, tuple_id]
                     if scratch.counts[v] == 0 and v < value_starts[s + 1] - 1:

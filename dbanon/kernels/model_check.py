@@ -3,12 +3,8 @@
 A model has one of two forms, `record_model` and `person_model`; the other is None and is not compiled. If both are
 None, only the number of records counts.
 
-`record_model` is (k, values, rules): k records and the models of `rules` (see `dbanon.kernels.model_gathering`) over
-`values` (columns, rows). `person_model` is (k, rules, pairs, people, seen): distinct persons count, or a column is
-checked within equal values of the other columns. Then a model row is a record, `pairs` is (id (columns, rows), part and
-value by id) with an id for each combination of part, value and person, and `people` (id (columns + 1, rows), part by
-id) one for each part and person; -1 if the person is unknown. The last row of `people` has the whole group as the part.
-`seen` is scratch for counting a group that grows (see `add_to_group`).
+`record_model` is a `RecordModel`. `person_model` is a `PersonModel`: distinct persons count, or a column is checked
+within equal values of the other columns; then a model row is a record.
 """
 
 import numpy as np
@@ -29,21 +25,20 @@ def is_valid_group(model_rows, first, end, record_model, person_model, counts, e
     Args:
         model_rows: Rows of the models' arrays, one for each record.
         first, end: The records are model_rows[first:end].
-        record_model: (k, values, rules) if every record counts in the models, else None.
-        person_model: (k, rules, pairs, people, seen) if distinct persons count in the models, else None.
+        record_model: `RecordModel` if every record counts in the models, else None.
+        person_model: `PersonModel` if distinct persons count in the models, else None.
         counts: Scratch: int64, one entry per sensitive value.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     if record_model is not None:
-        k, values, rules = record_model
-        if end - first < k:
+        if end - first < record_model.k:
             return False
-        value_starts = rules[0]
+        values, value_starts = record_model.values, record_model.rules.value_starts
         counts[:] = 0
         for i in range(first, end):
             for s in range(len(values)):
                 counts[value_starts[s] + values[s, model_rows[i]]] += 1
-        return is_valid(counts, end - first, rules, extra)
+        return is_valid(counts, end - first, record_model.rules, extra)
     if person_model is not None:
         return _is_valid_by_persons(model_rows, first, end, person_model, counts, extra)
     return True
@@ -58,34 +53,33 @@ def _is_valid_by_persons(model_rows, first, end, person_model, counts, extra):
     Args:
         model_rows: Rows of the models' arrays, one for each record.
         first, end: The records are model_rows[first:end].
-        person_model: (k, rules, pairs, people, seen); k is the least number of distinct persons.
+        person_model: `PersonModel`.
         counts: Scratch: int64, one entry per sensitive value.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
-    k, rules, pairs, people, _ = person_model
-    columns = len(pairs[0])
+    model, columns = person_model, len(person_model.pair_ids)
     ids = empty_int64(end - first)
-    if _distinct_ids(model_rows, first, end, people[0][columns], ids) < k:
+    if _distinct_ids(model_rows, first, end, model.body_ids[columns], ids) < model.k:
         return False
     persons = empty_int64(end - first)
-    value_starts = rules[0]
+    value_starts = model.rules.value_starts
     for s in range(columns):
-        n_pairs = _distinct_ids(model_rows, first, end, pairs[0][s], ids)
-        n_bodies = _distinct_ids(model_rows, first, end, people[0][s], persons)
+        n_pairs = _distinct_ids(model_rows, first, end, model.pair_ids[s], ids)
+        n_bodies = _distinct_ids(model_rows, first, end, model.body_ids[s], persons)
         i, body = 0, 0
         while i < n_pairs:
-            part = pairs[1][ids[i]]
+            part = model.pair_parts[ids[i]]
             counts[:] = 0
             total = 0
-            while i < n_pairs and pairs[1][ids[i]] == part:
-                counts[value_starts[s] + pairs[2][ids[i]]] += 1
+            while i < n_pairs and model.pair_parts[ids[i]] == part:
+                counts[value_starts[s] + model.pair_values[ids[i]]] += 1
                 total += 1
                 i += 1
             size = 0
-            while body < n_bodies and people[1][persons[body]] == part:
+            while body < n_bodies and model.body_parts[persons[body]] == part:
                 size += 1
                 body += 1
-            if not is_column_valid(s, counts, size, total, rules, extra):
+            if not is_column_valid(s, counts, size, total, model.rules, extra):
                 return False
     return True
 
@@ -117,12 +111,12 @@ def _distinct_ids(model_rows, first, end, id_of, ids):
 # --- a group that grows ----------------------------------------------------------------------------------
 
 STAMP, PERSONS, FAILED, CHANGED, FIRST = 0, 1, 2, 3, 4
-"""Places in the first array of `seen`, `marks`: the number of the group; its persons; its parts that miss the model;
-its parts that changed since they were judged; from FIRST on, the group in which each id of `people`, and then each id
-of `pairs`, was last counted."""
+"""Places in `PersonModel.marks`: the number of the group; its persons; its parts that miss the model;
+its parts that changed since they were judged; from FIRST on, the group in which each id of `body_ids`, and then each
+id of `pair_ids`, was last counted."""
 
 LAST_GROUP, SIZE, TOTAL, HAS_FAILED, IS_CHANGED, QUEUE = 0, 1, 2, 3, 4, 5
-"""Columns of the third array, `parts`, with a row for each part of each column: the group it was last counted in, its
+"""Columns of `PersonModel.parts`, with a row for each part of each column: the group it was last counted in, its
 persons and their values there, and whether it misses the model; QUEUE has the changed parts of all rows."""
 
 
@@ -131,14 +125,14 @@ def begin_group(record_model, person_model, counts):
     """Reset the counts for a new group without records, to which `add_to_group` adds. O(values).
 
     Args:
-        record_model: (k, values, rules) if every record counts in the models, else None.
-        person_model: (k, rules, pairs, people, seen), of which `seen` is reset; or None.
+        record_model: `RecordModel` if every record counts in the models, else None.
+        person_model: `PersonModel`, whose counts are reset; or None.
         counts: int64, one entry per sensitive value; set to 0 if `record_model` is given.
     """
     if record_model is not None:
         counts[:] = 0
     if person_model is not None:
-        marks = person_model[4][0]
+        marks = person_model.marks
         marks[STAMP] += 1
         marks[PERSONS], marks[FAILED], marks[CHANGED] = 0, 0, 0
 
@@ -152,17 +146,17 @@ def add_to_group(model_rows, first, end, record_model, person_model, counts):
     Args:
         model_rows: Rows of the models' arrays, one for each record.
         first, end: The records are model_rows[first:end].
-        record_model: (k, values, rules) if every record counts in the models, else None.
-        person_model: (k, rules, pairs, people, seen), of which `seen` is updated in place; or None.
+        record_model: `RecordModel` if every record counts in the models, else None.
+        person_model: `PersonModel`, whose counts are updated in place; or None.
         counts: int64 records of the group by sensitive value; updated in place.
     """
     if record_model is not None:
-        values, value_starts = record_model[1], record_model[2][0]
+        values, value_starts = record_model.values, record_model.rules.value_starts
         for i in range(first, end):
             for s in range(len(values)):
                 counts[value_starts[s] + values[s, model_rows[i]]] += 1
     if person_model is not None:
-        marks, bodies = person_model[4][0], person_model[3][0]
+        marks, bodies = person_model.marks, person_model.body_ids
         stamp, columns, n_persons = marks[STAMP], len(bodies) - 1, marks[PERSONS]
         for i in range(first, end):
             person = bodies[columns, model_rows[i]]
@@ -170,15 +164,13 @@ def add_to_group(model_rows, first, end, record_model, person_model, counts):
                 marks[FIRST + person] = stamp
                 n_persons += 1
         marks[PERSONS] = n_persons
-        if len(person_model[4][1]) > 0:
+        if len(person_model.tallies) > 0:
             for s in range(columns):
-                _add_to_parts(
-                    s, model_rows, first, end, person_model[1][0][s], person_model[2], person_model[3], person_model[4]
-                )
+                _add_to_parts(s, model_rows, first, end, person_model)
 
 
 @kernel_part
-def _add_to_parts(s, model_rows, first, end, value_starts, pairs, people, counted_arrays):
+def _add_to_parts(s, model_rows, first, end, person_model):
     """Count records in the parts of column `s`, in place, except values that a person already has there.
 
     A part is the records with equal values of the other sensitive columns. Changed parts are queued for the next check.
@@ -187,22 +179,18 @@ def _add_to_parts(s, model_rows, first, end, value_starts, pairs, people, counte
         s: Number of the sensitive column.
         model_rows: Rows of the models' arrays, one for each record.
         first, end: The records are model_rows[first:end].
-        value_starts: The first value of column `s`, an offset in the counts of a part.
-        pairs: Id of each combination of part, value and person (columns, rows), and part and value by id.
-        people: Id of each combination of part and person (columns + 1, rows), and part by id.
-        counted_arrays: `seen`: marks by id, counts by part and value, state of each part, first part of each column;
-            updated in place.
+        person_model: `PersonModel`, whose counts are updated in place.
     """
-    marks, tallies, parts, first_part = counted_arrays
-    pair_of, value_of, body_of, part_of = pairs[0], pairs[2], people[0], people[1]
-    stamp, n_changed, row_of_first, pair_marks = marks[STAMP], marks[CHANGED], first_part[s], FIRST + len(part_of)
+    marks, tallies, parts = person_model.marks, person_model.tallies, person_model.parts
+    value_start, pair_marks = person_model.rules.value_starts[s], FIRST + len(person_model.body_parts)
+    stamp, n_changed, row_of_first = marks[STAMP], marks[CHANGED], person_model.first_part[s]
     for i in range(first, end):
-        pair = pair_of[s, model_rows[i]]
+        pair = person_model.pair_ids[s, model_rows[i]]
         if pair < 0 or marks[pair_marks + pair] == stamp:
             continue
         marks[pair_marks + pair] = stamp
-        body = body_of[s, model_rows[i]]
-        row = row_of_first + part_of[body]
+        body = person_model.body_ids[s, model_rows[i]]
+        row = row_of_first + person_model.body_parts[body]
         if parts[row, LAST_GROUP] != stamp:
             parts[row, LAST_GROUP] = stamp
             parts[row, SIZE], parts[row, TOTAL], parts[row, HAS_FAILED], parts[row, IS_CHANGED] = 0, 0, 0, 0
@@ -211,7 +199,7 @@ def _add_to_parts(s, model_rows, first, end, value_starts, pairs, people, counte
             marks[FIRST + body] = stamp
             parts[row, SIZE] += 1
         parts[row, TOTAL] += 1
-        tallies[row, value_starts + value_of[pair]] += 1
+        tallies[row, value_start + person_model.pair_values[pair]] += 1
         if parts[row, IS_CHANGED] == 0:
             parts[row, IS_CHANGED] = 1
             parts[n_changed, QUEUE] = row
@@ -229,27 +217,26 @@ def is_counted_group_valid(model_rows, first, end, record_model, person_model, c
     Args:
         model_rows: Rows of the models' arrays, one for each record.
         first, end: The records are model_rows[first:end].
-        record_model: (k, values, rules) if every record counts in the models, else None.
-        person_model: (k, rules, pairs, people, seen), of which `seen` is updated in place; or None.
+        record_model: `RecordModel` if every record counts in the models, else None.
+        person_model: `PersonModel`, whose counts are updated in place; or None.
         counts: int64 records of the group by sensitive value.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
     if record_model is not None:
-        return end - first >= record_model[0] and is_valid(counts, end - first, record_model[2], extra)
+        return end - first >= record_model.k and is_valid(counts, end - first, record_model.rules, extra)
     if person_model is not None:
-        marks, tallies, parts, first_part = person_model[4]
-        columns = len(person_model[2][0])
-        if marks[PERSONS] < person_model[0]:
+        marks, tallies, parts = person_model.marks, person_model.tallies, person_model.parts
+        if marks[PERSONS] < person_model.k:
             return False
-        if columns > 0 and len(tallies) == 0:  # there is no room for a row for each part
+        if len(person_model.pair_ids) > 0 and len(tallies) == 0:  # there is no room for a row for each part
             return _is_valid_by_persons(model_rows, first, end, person_model, counts, extra)
         for i in range(marks[CHANGED]):
             row, s = parts[i, QUEUE], 0
-            while row >= first_part[s + 1]:
+            while row >= person_model.first_part[s + 1]:
                 s += 1
             has_failed = (
                 0
-                if is_column_valid(s, tallies[row], parts[row, SIZE], parts[row, TOTAL], person_model[1], extra)
+                if is_column_valid(s, tallies[row], parts[row, SIZE], parts[row, TOTAL], person_model.rules, extra)
                 else 1
             )
             marks[FAILED] += has_failed - parts[row, HAS_FAILED]
@@ -268,8 +255,8 @@ def check_group_from(model_rows, first, counted_from, end, record_model, person_
         first: Where the group begins.
         counted_from: Where the records that are counted already begin.
         end: Where the group ends (exclusive).
-        record_model: (k, values, rules) if every record counts in the models, else None.
-        person_model: (k, rules, pairs, people, seen), of which `seen` is updated in place; or None.
+        record_model: `RecordModel` if every record counts in the models, else None.
+        person_model: `PersonModel`, whose counts are updated in place; or None.
         counts: int64 records of the group by sensitive value; updated in place.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
 
@@ -280,5 +267,5 @@ def check_group_from(model_rows, first, counted_from, end, record_model, person_
     add_to_group(model_rows, first, counted_from, record_model, person_model, counts)
     last_start = first
     if person_model is not None:
-        last_start = first - max(person_model[0] - person_model[4][0][PERSONS], 0)
+        last_start = first - max(person_model.k - person_model.marks[PERSONS], 0)
     return is_counted_group_valid(model_rows, first, end, record_model, person_model, counts, extra), last_start

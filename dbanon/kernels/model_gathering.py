@@ -1,15 +1,19 @@
 """Forming groups whose sensitive values meet privacy models, where every record counts.
 
-`rules` are arrays over the sensitive columns: value_starts (where a column's values begin); table (columns, 6: least
-number of values; least exp of the entropy; c and l of recursive diversity; greatest distance; kind of distance, 0
-equal, 1 ordered, 2 hierarchical, -1 none); share (of each value in the whole table); max_shares (greatest share of each
-value in a group); target_shares (the same, or less where that makes a group diverse); node_at, parent, node, length
-(hierarchies as trees). `extra` is scratch for these, None if no column has a distance.
+`rules` are `ModelRules`. `extra` is scratch for their hierarchies, None if no column has a distance.
 """
 
 import numpy as np
 
 from dbanon.kernels.allocate import empty_int64
+from dbanon.kernels.arrays import (
+    DISTANCE_KIND,
+    MAX_DISTANCE,
+    MIN_DISTINCT,
+    MIN_EXP_ENTROPY,
+    RECURSIVE_C,
+    RECURSIVE_L,
+)
 from dbanon.kernels.index_tree import add_counts
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.sorting import sort_values
@@ -29,16 +33,12 @@ def earth_movers_distance(s, counts, size, n_free, rules, extra):
         counts: Records of the group by value.
         size: Records of the group.
         n_free: Number of records that may be added.
-        rules: Arrays of the privacy models, which have the kind of distance of each column: 0 equal, 1 ordered, 2
-            hierarchical.
+        rules: `ModelRules`.
         extra: Scratch for hierarchies.
     """
-    value_starts, table, share, node_at, parent, node, length = (
-        rules[0], rules[1], rules[2], rules[5], rules[6], rules[7], rules[8],
-    )  # fmt: skip
-    total, begin, end = 0.0, value_starts[s], value_starts[s + 1]
+    share, total, begin, end = rules.share, 0.0, rules.value_starts[s], rules.value_starts[s + 1]
     final_size = size + n_free
-    kind = table[s, 5]
+    kind = rules.table[s, DISTANCE_KIND]
     if kind == 0:
         for v in range(begin, end):
             total += max(counts[v] / final_size - share[v], 0.0)
@@ -54,18 +54,20 @@ def earth_movers_distance(s, counts, size, n_free, rules, extra):
             share_below += share[v]
             total += max(n_below / final_size - share_below, share_below - (n_below + n_free) / final_size, 0.0)
         return total / max(ranks - 1, 1)
-    first_node, last = node_at[s], node_at[s + 1]
+    first_node, last = rules.node_starts[s], rules.node_starts[s + 1]
     for n in range(first_node, last):
         extra[2 * n], extra[2 * n + 1] = 0.0, 0.0
     for v in range(begin, end):
-        extra[2 * (first_node + node[v])] += counts[v]
-        extra[2 * (first_node + node[v]) + 1] += share[v]
+        extra[2 * (first_node + rules.node[v])] += counts[v]
+        extra[2 * (first_node + rules.node[v]) + 1] += share[v]
     for n in range(last - 1, first_node, -1):
-        above = first_node + parent[n]
+        above = first_node + rules.parent[n]
         extra[2 * above] += extra[2 * n]
         extra[2 * above + 1] += extra[2 * n + 1]
         n_below, share_below = extra[2 * n], extra[2 * n + 1]
-        total += length[n] * max(n_below / final_size - share_below, share_below - (n_below + n_free) / final_size, 0.0)
+        total += rules.length[n] * max(
+            n_below / final_size - share_below, share_below - (n_below + n_free) / final_size, 0.0
+        )
     return total
 
 
@@ -81,11 +83,11 @@ def is_column_valid(s, counts, size, total, rules, extra):
         counts: Records (or persons) of the group by sensitive value, the columns one after another.
         size: Number of records (or persons).
         total: Number of their values.
-        rules: Arrays of the privacy models other than k, over the sensitive columns and their values.
+        rules: `ModelRules`.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
-    value_starts, table, max_shares = rules[0], rules[1], rules[3]
-    begin, end = value_starts[s], value_starts[s + 1]
+    table, max_shares = rules.table, rules.max_shares
+    begin, end = rules.value_starts[s], rules.value_starts[s + 1]
     distinct, n_known, logs, greatest = 0, np.int64(0), 0.0, np.int64(0)
     for v in range(begin, end):
         if counts[v] > max_shares[v] * size + EPS * size:
@@ -95,20 +97,22 @@ def is_column_valid(s, counts, size, total, rules, extra):
             n_known += counts[v]
             logs += counts[v] * np.log(counts[v])
             greatest = max(greatest, counts[v])
-    if distinct < table[s, 0]:
+    if distinct < table[s, MIN_DISTINCT]:
         return False
-    if table[s, 1] > 1 and (n_known == 0 or np.exp(np.log(n_known) - logs / n_known) < table[s, 1] - EPS):
+    if table[s, MIN_EXP_ENTROPY] > 1 and (
+        n_known == 0 or np.exp(np.log(n_known) - logs / n_known) < table[s, MIN_EXP_ENTROPY] - EPS
+    ):
         return False
-    if table[s, 3] > 0:
+    if table[s, RECURSIVE_L] > 0:
         sorted_counts = counts[begin : end - 1].copy()
         sort_values(sorted_counts, len(sorted_counts))
         tail = np.int64(0)
-        for i in range(len(sorted_counts) - int(table[s, 3]) + 1):
+        for i in range(len(sorted_counts) - int(table[s, RECURSIVE_L]) + 1):
             tail += sorted_counts[i]
-        if tail == 0 or not greatest / tail < table[s, 2]:
+        if tail == 0 or not greatest / tail < table[s, RECURSIVE_C]:
             return False
-    if extra is not None and table[s, 5] >= 0:
-        return not earth_movers_distance(s, counts, total, np.int64(0), rules, extra) > table[s, 4] + EPS
+    if extra is not None and table[s, DISTANCE_KIND] >= 0:
+        return not earth_movers_distance(s, counts, total, np.int64(0), rules, extra) > table[s, MAX_DISTANCE] + EPS
     return True
 
 
@@ -121,10 +125,10 @@ def is_valid(counts, size, rules, extra):
     Args:
         counts: Records of the group by sensitive value, the columns one after another.
         size: Number of records.
-        rules: Arrays of the privacy models other than k, over the sensitive columns and their values.
+        rules: `ModelRules`.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
-    for s in range(len(rules[1])):
+    for s in range(len(rules.table)):
         if not is_column_valid(s, counts, size, size, rules, extra):
             return False
     return True
@@ -142,29 +146,29 @@ def can_join(row, values, counts, size, final_size, rules, distinct, extra):
         counts: Records of the group by sensitive value, the columns one after another.
         size: Number of records so far.
         final_size: Number of records in the end.
-        rules: Arrays of the privacy models other than k, over the sensitive columns and their values.
+        rules: `ModelRules`.
         distinct: (columns,) number of distinct values so far.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
-    value_starts, table, target_shares = rules[0], rules[1], rules[4]
+    value_starts, table, target_shares = rules.value_starts, rules.table, rules.target_shares
     n_free = final_size - size - 1
     for s in range(len(table)):
         v = value_starts[s] + values[s, row]
         if counts[v] + 1 > max(np.floor(target_shares[v] * final_size + EPS), 1.0):
             return False
-        min_distinct = table[s, 0]
+        min_distinct = table[s, MIN_DISTINCT]
         if distinct[s] < min_distinct:
             is_new = 1 if counts[v] == 0 and v < value_starts[s + 1] - 1 else 0
             if n_free < min_distinct - distinct[s] - is_new:
                 return False
     if extra is not None:
         for s in range(len(table)):
-            if table[s, 5] >= 0:
+            if table[s, DISTANCE_KIND] >= 0:
                 v = value_starts[s] + values[s, row]
                 counts[v] += 1
                 bound = earth_movers_distance(s, counts, size + 1, n_free, rules, extra)
                 counts[v] -= 1
-                if bound > table[s, 4] + EPS:
+                if bound > table[s, MAX_DISTANCE] + EPS:
                     return False
     return True
 
@@ -200,7 +204,7 @@ def gather_constrained_clusters(
     rules, counts, extra = model_arrays
     n_remaining = tree.n_remaining
     columns = values.shape[0]
-    value_starts = rules[0]
+    value_starts = rules.value_starts
     distinct = empty_int64(columns)
     query_result, query_counts = empty_int64(np.int64(2)), empty_int64(np.int64(2))
     query_counts[0] = 1
@@ -319,10 +323,10 @@ def first_fit(order, row, values, counts, sizes, rules, extra):
         values: (columns, records) codes of sensitive values.
         counts: (groups, values) records by sensitive value; updated in place.
         sizes: (groups,) number of records; updated in place.
-        rules: Arrays of the privacy models other than k, over the sensitive columns and their values.
+        rules: `ModelRules`.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
-    value_starts = rules[0]
+    value_starts = rules.value_starts
     columns = values.shape[0]
     for g in order:
         for s in range(columns):

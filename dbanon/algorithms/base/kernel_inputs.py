@@ -13,7 +13,7 @@ from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.loss import Heights, Loss, LossTerm
 from dbanon.algorithms.base.model_arrays import model_rules, model_scratch
 from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Codes, EncodedTable, Ints, NumericAttribute
-from dbanon.kernels.arrays import LossArrays, ModelScratch
+from dbanon.kernels.arrays import LossArrays, ModelRules, ModelScratch, PersonModel, RecordModel
 from dbanon.privacy_models.constraint import Constraint
 
 MAX_TABLE_VALUES = 256
@@ -107,7 +107,7 @@ class KernelInputs:
         record_model, person_model = self.model
         if record_model is None and person_model is None:
             return ModelScratch(np.zeros(0, np.int64), None)
-        return ModelScratch(*model_scratch(person_model[1] if record_model is None else record_model[2]))
+        return ModelScratch(*model_scratch(person_model.rules if record_model is None else record_model.rules))
 
     @property
     def loss_arrays(self) -> LossArrays:
@@ -227,23 +227,22 @@ def _model_arrays(space: EncodedTable, constraint: Constraint, mode: int, item_o
     model_table = space if constraint.models else replace(space, sensitive=())
     rules = model_rules(model_table, constraint.models)
     if mode == 2:
-        pairs, people = _person_ids(space, constraint)
-        return None, (constraint.k, rules, pairs, people, _growth_scratch(rules, pairs, people))
+        ids = _person_ids(space, constraint)
+        return None, PersonModel(constraint.k, rules, *ids, *_growth_scratch(rules, ids))
     values = np.zeros((len(space.sensitive), items), np.int32)
     for s, sensitive in enumerate(space.sensitive):
         values[s, item_of] = sensitive.codes
-    return (constraint.k, values, rules), None
+    return RecordModel(constraint.k, values, rules), None
 
 
-def _person_ids(space: EncodedTable, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _person_ids(space: EncodedTable, constraint: Constraint) -> tuple[Ints, ...]:
     """Number the distinct (part, value, person) and (part, person) of every sensitive column, by record.
 
     A part is a combination of values of the other sensitive columns if the constraint is joint; otherwise there is one
     part. If persons are not declared, each record is its own person. Unknown persons have -1.
 
     Returns:
-        First, for (part, value, person): (columns, n) number, and the part and the value of each number. Second, for
-        (part, person): (columns + 1, n) number, where the last row is for k alone, and the part of each number.
+        `pair_ids`, `pair_parts`, `pair_values`, `body_ids` and `body_parts` of a `PersonModel`.
     """
     columns = len(space.sensitive) if constraint.models else 0
     person = np.arange(space.rows) if space.persons is None else space.persons
@@ -268,10 +267,10 @@ def _person_ids(space: EncodedTable, constraint: Constraint) -> tuple[tuple[Any,
         body[s, has_person] = number + bodies
         people.append(part[has_person][first])
         bodies += len(first)
-    return (pair, _concatenate(parts), _concatenate(values)), (body, _concatenate(people))
+    return pair, _concatenate(parts), _concatenate(values), body, _concatenate(people)
 
 
-def _growth_scratch(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tuple[Any, ...]) -> tuple[Any, ...]:
+def _growth_scratch(rules: ModelRules, ids: tuple[Ints, ...]) -> tuple[Ints, ...]:
     """Return scratch arrays for counting persons and values of a group that grows.
 
     They are marks of the numbers of `_person_ids`; counts of values, and six further counters, for each part of each
@@ -280,17 +279,17 @@ def _growth_scratch(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tupl
 
     Args:
         rules: The arrays of the models (see `model_rules`).
-        pairs: The first result of `_person_ids`.
-        people: The second result of `_person_ids`.
+        ids: The result of `_person_ids`.
     """
     from dbanon.kernels.model_check import FIRST
 
-    marks = np.zeros(FIRST + len(people[1]) + len(pairs[1]), np.int64)
-    ends = people[0].max(axis=1, initial=-1) + 1
+    _, pair_parts, _, body_ids, body_parts = ids
+    marks = np.zeros(FIRST + len(body_parts) + len(pair_parts), np.int64)
+    ends = body_ids.max(axis=1, initial=-1) + 1
     first = np.concatenate(([0], ends[:-1]))
-    n_parts = [people[1][begin:end].max(initial=-1) + 1 for begin, end in zip(first, ends, strict=True)]
+    n_parts = [body_parts[begin:end].max(initial=-1) + 1 for begin, end in zip(first, ends, strict=True)]
     first_part = np.cumsum([0, *n_parts[:-1]])
-    width = int(rules[0][-1])
+    width = int(rules.value_starts[-1])
     rows = int(first_part[-1]) if first_part[-1] * width <= MAX_VALUE_COUNTS else 0
     return marks, np.zeros((rows, width), np.int64), np.zeros((rows, 6), np.int64), first_part
 

@@ -6,27 +6,30 @@ from typing import Any
 import numpy as np
 
 from dbanon.encoding.encoded_table import EncodedTable
+from dbanon.kernels.arrays import (
+    DISTANCE_KIND,
+    MAX_DISTANCE,
+    MIN_DISTINCT,
+    MIN_EXP_ENTROPY,
+    RECURSIVE_C,
+    RECURSIVE_L,
+    ModelRules,
+)
 from dbanon.privacy_models.model_request import ModelRequirement
 
 HIERARCHICAL = 2
 """The kind of distance that needs the hierarchy."""
 
 
-def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> tuple[Any, ...]:
+def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> ModelRules:
     """Return the rules of the privacy models as arrays for the kernels (see `dbanon.kernels.model_gathering`).
 
     Several models of one column are combined to the strictest rule. If a model has no exact rules, its necessary
     conditions are given.
-
-    Returns:
-        Where each sensitive column begins among the values of all columns; (columns, 6) least distinct values, least
-        exp of entropy, c and l of recursive diversity, greatest distance and its kind (-1 none); share, greatest share
-        and target share of each value; where each column's hierarchy begins; and parent, node of each value and edge
-        lengths of the hierarchies.
     """
     starts = np.cumsum([0, *(s.values + 1 for s in space.sensitive)])
     table = np.zeros((len(space.sensitive), 6))
-    table[:, 5] = -1
+    table[:, DISTANCE_KIND] = -1
     share = np.concatenate([np.zeros(0), *(s.share for s in space.sensitive)])
     max_shares = np.ones(int(starts[-1]))
     target_shares = np.ones(int(starts[-1]))
@@ -36,21 +39,21 @@ def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> tupl
         without_null = slice(starts[i], starts[i + 1] - 1)
         parent, node, length = np.zeros(0, np.int32), np.zeros(sensitive.values + 1, np.int32), np.zeros(0)
         for rules in (m.kernel_rules(sensitive) for m in models if m.sensitive == i):
-            table[i, 0] = max(table[i, 0], rules.min_distinct)
-            table[i, 1] = max(table[i, 1], rules.min_exp_entropy)
+            table[i, MIN_DISTINCT] = max(table[i, MIN_DISTINCT], rules.min_distinct)
+            table[i, MIN_EXP_ENTROPY] = max(table[i, MIN_EXP_ENTROPY], rules.min_exp_entropy)
             target_shares[without_null] = np.minimum(target_shares[without_null], rules.target_share)
             if rules.recursive[1]:
-                table[i, 2:4] = rules.recursive
+                table[i, [RECURSIVE_C, RECURSIVE_L]] = rules.recursive
             if rules.max_shares is not None:
                 max_shares[values] = np.minimum(max_shares[values], rules.max_shares)
             if rules.distance[1] >= 0:
-                table[i, 4:6] = rules.distance
+                table[i, [MAX_DISTANCE, DISTANCE_KIND]] = rules.distance
             if rules.distance[1] == HIERARCHICAL:
                 parent, node, length = sensitive.edges()
         target_shares[values] = np.minimum(target_shares[values], max_shares[values])
         edges.append((parent, node, length))
     node_at = np.cumsum([len(parent) for parent, _, _ in edges])
-    return (
+    return ModelRules(
         starts,
         table,
         share,
@@ -61,10 +64,12 @@ def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> tupl
     )
 
 
-def model_scratch(rules: tuple[Any, ...]) -> tuple[Any, Any]:
+def model_scratch(rules: ModelRules) -> tuple[Any, Any]:
     """Return scratch arrays for the kernels that check clusters: counts of values, and sums in hierarchies.
 
     `rules` are the arrays of `model_rules`. The sums are None if no column has a greatest distance (t-closeness).
     """
-    judges_distance = bool((rules[1][:, 5] >= 0).any())
-    return np.zeros(int(rules[0][-1]), np.int64), np.zeros(2 * max(int(rules[5][-1]), 1)) if judges_distance else None
+    judges_distance = bool((rules.table[:, DISTANCE_KIND] >= 0).any())
+    return np.zeros(int(rules.value_starts[-1]), np.int64), np.zeros(
+        2 * max(int(rules.node_starts[-1]), 1)
+    ) if judges_distance else None

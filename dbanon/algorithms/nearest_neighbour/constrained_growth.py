@@ -66,7 +66,7 @@ class ConstrainedGroups(NearestGroups):
         """
         from dbanon.kernels.model_gathering import first_fit
 
-        labels, value_starts = self.labels, self.models[0]
+        labels, value_starts = self.labels, self.models.value_starts
         rows = np.flatnonzero(labels < 0)
         counts = np.zeros((n_groups, int(value_starts[-1])), np.int64)
         grouped = labels >= 0
