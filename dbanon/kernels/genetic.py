@@ -10,6 +10,9 @@ import numpy as np
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.loss import attribute_loss
 
+GENERATION, N_WITHOUT_GAIN, FIRST_RANK, SECOND_RANK, N_DRAWS_USED = 0, 1, 2, 3, 4
+"""Places in `state`: generations so far, and since the last gain; the ranks of the next pair; number of used draws."""
+
 
 @kernel_part
 def loss_with_tuple(t, low, high, measure):
@@ -51,7 +54,7 @@ def begin_class(t, low, high, measure):
         measure: `LossArrays`.
     """
     for a in range(len(low)):
-        low[a] = high[a] = measure[0][t, a]
+        low[a] = high[a] = measure.codes[t, a]
     return loss_with_tuple(t, low, high, measure)
 
 
@@ -83,13 +86,13 @@ def update_losses(tuple_of, measure, clusters):
             each cluster, and the clusters by descending loss; the losses are set.
     """
     head, following, _, losses, _ = clusters
-    low, high = np.empty(measure[0].shape[1], np.int64), np.empty(measure[0].shape[1], np.int64)
+    low, high = np.empty(measure.codes.shape[1], np.int64), np.empty(measure.codes.shape[1], np.int64)
     for c in range(len(head)):
         row = head[c]
         losses[c] = begin_class(tuple_of[row], low, high, measure)
         while row >= 0:
             losses[c] = loss_with_tuple(tuple_of[row], low, high, measure)
-            widen_codes(tuple_of[row], low, high, measure[0])
+            widen_codes(tuple_of[row], low, high, measure.codes)
             row = following[row]
 
 
@@ -128,7 +131,7 @@ def cross_classes(tuples, n_remaining, k, measure, first_counts):
         measure: `LossArrays`.
         first_counts: Output: records of each tuple in the first class.
     """
-    low, high = np.empty((2, measure[0].shape[1]), np.int64), np.empty((2, measure[0].shape[1]), np.int64)
+    low, high = np.empty((2, measure.codes.shape[1]), np.int64), np.empty((2, measure.codes.shape[1]), np.int64)
     losses, sizes = np.zeros(2, np.int64), np.ones(2, np.int64)
     seeds_, farthest = np.zeros(2, np.int64), np.int64(-1)
     for i in range(len(tuples)):
@@ -147,7 +150,7 @@ def cross_classes(tuples, n_remaining, k, measure, first_counts):
             first_counts[i] += 1 - side
             losses[side] = loss
             sizes[side] += 1
-            widen_codes(tuples[i], low[side], high[side], measure[0])
+            widen_codes(tuples[i], low[side], high[side], measure.codes)
     for i in range(len(tuples)):
         while n_remaining[i] > 0:
             first_loss = loss_with_tuple(tuples[i], low[0], high[0], measure)
@@ -159,7 +162,7 @@ def cross_classes(tuples, n_remaining, k, measure, first_counts):
             first_counts[i] += 1 - side
             losses[side] = second_loss if side else first_loss
             sizes[side] += 1
-            widen_codes(tuples[i], low[side], high[side], measure[0])
+            widen_codes(tuples[i], low[side], high[side], measure.codes)
     return sizes, losses
 
 
@@ -222,7 +225,7 @@ def evolve(state, max_steps, generations, patience, draws, k, tuple_of, measure,
     the draws (two per generation) are used up.
 
     Args:
-        state: Generations so far, generations since the last gain, the next pair (two entries), number of used draws.
+        state: Counters, see `GENERATION`; updated in place.
         max_steps: Number of steps after which to return.
         generations: Number of generations after which to end.
         patience: Number of generations without a gain after which to end.
@@ -235,16 +238,16 @@ def evolve(state, max_steps, generations, patience, draws, k, tuple_of, measure,
     """
     head, following, sizes, losses, order = clusters
     n_steps = np.int64(0)
-    while state[0] < generations and state[1] < patience and n_steps < max_steps:
+    while state[GENERATION] < generations and state[N_WITHOUT_GAIN] < patience and n_steps < max_steps:
         if len(draws):
-            if state[4] == len(draws):
+            if state[N_DRAWS_USED] == len(draws):
                 break
-            first_rank = draw_rank(draws[state[4]], len(order))
-            second_rank = draw_rank(draws[state[4] + 1], len(order) - 1)
+            first_rank = draw_rank(draws[state[N_DRAWS_USED]], len(order))
+            second_rank = draw_rank(draws[state[N_DRAWS_USED] + 1], len(order) - 1)
             second_rank += 1 if second_rank >= first_rank else 0
-            state[4] += 2
+            state[N_DRAWS_USED] += 2
         else:
-            first_rank, second_rank = state[2], state[3]
+            first_rank, second_rank = state[FIRST_RANK], state[SECOND_RANK]
         a, b = min(order[first_rank], order[second_rank]), max(order[first_rank], order[second_rank])
         rows = np.empty(sizes[a] + sizes[b], np.int64)
         number = 0
@@ -261,13 +264,13 @@ def evolve(state, max_steps, generations, patience, draws, k, tuple_of, measure,
                 tuples[distinct] = tuple_of[row]
                 distinct += 1
             counts[distinct - 1] += 1
-        state[0] += 1
-        state[1] += 1
-        state[2] += 1
-        if state[2] == state[3]:
-            state[2], state[3] = 0, state[3] + 1
-        if state[3] == len(order):
-            state[2], state[3] = 0, 1
+        state[GENERATION] += 1
+        state[N_WITHOUT_GAIN] += 1
+        state[FIRST_RANK] += 1
+        if state[FIRST_RANK] == state[SECOND_RANK]:
+            state[FIRST_RANK], state[SECOND_RANK] = 0, state[SECOND_RANK] + 1
+        if state[SECOND_RANK] == len(order):
+            state[FIRST_RANK], state[SECOND_RANK] = 0, 1
         n_steps += number
         if distinct == 1:
             continue
@@ -276,7 +279,7 @@ def evolve(state, max_steps, generations, patience, draws, k, tuple_of, measure,
         new_sizes, new_losses = cross_classes(tuples[:distinct], counts[:distinct].copy(), k, measure, first_counts)
         if new_sizes[0] * new_losses[0] + new_sizes[1] * new_losses[1] >= sizes[a] * losses[a] + sizes[b] * losses[b]:
             continue
-        state[1], state[2], state[3] = 0, 0, 1
+        state[N_WITHOUT_GAIN], state[FIRST_RANK], state[SECOND_RANK] = 0, 0, 1
         head[a] = head[b] = -1
         row_end = number
         for i in range(distinct - 1, -1, -1):

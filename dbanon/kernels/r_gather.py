@@ -9,6 +9,9 @@ from dbanon.kernels.centers import box_bound, fill_node_distances
 from dbanon.kernels.heap import push_and_trim
 from dbanon.kernels.jit import kernel, kernel_part
 
+N_VISITED, LIMIT_FROM, LIMIT_BELOW = 0, 1, 2
+"""Places in `RecordTree.counters`: visited boxes; the limits from the one and below the other give equal answers."""
+
 
 @kernel_part
 def find_within(point, limit, multiple, tree, node_distances, row_values, n_open, stack, near_tuples):
@@ -35,15 +38,15 @@ def find_within(point, limit, multiple, tree, node_distances, row_values, n_open
     while top > 0:
         top -= 1
         node = stack[top, 0]
-        counters[0] += 1
+        counters[N_VISITED] += 1
         if n_open[node] == 0:
             continue
         distance = box_bound(box, node, point, axes, node_distances, hierarchies)
         min_limit = (distance + multiple - 1) // multiple
         if min_limit > limit:
-            counters[2] = min(counters[2], min_limit)
+            counters[LIMIT_BELOW] = min(counters[LIMIT_BELOW], min_limit)
         elif kid[node] == 0:
-            counters[1] = max(counters[1], min_limit)
+            counters[LIMIT_FROM] = max(counters[LIMIT_FROM], min_limit)
             near_tuples[n_found] = first[node]
             n_found += 1
         else:
@@ -72,15 +75,15 @@ def has_records_within(point, limit, min_records, tree, node_distances, row_valu
     while top > 0:
         top -= 1
         node, distance = stack[top, 0], stack[top, 1]
-        counters[0] += 1
+        counters[N_VISITED] += 1
         if distance > limit:
-            counters[2] = min(counters[2], distance)
+            counters[LIMIT_BELOW] = min(counters[LIMIT_BELOW], distance)
             continue
         if kid[node] == 0:
             n_held += counts[first[node]]
             farthest = max(farthest, distance)
             if n_held >= min_records:
-                counters[1] = max(counters[1], farthest)
+                counters[LIMIT_FROM] = max(counters[LIMIT_FROM], farthest)
                 return True
             continue
         nearer, farther = kid[node], kid[node] + 1
@@ -113,7 +116,7 @@ def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tu
     while top > 0:
         top -= 1
         node, distance = stack[top, 0], stack[top, 1]
-        counters[0] += 1
+        counters[N_VISITED] += 1
         if n_held >= min_records and distance >= sums[0]:
             continue
         if kid[node] == 0:
@@ -151,11 +154,11 @@ def update_max_radius(begin, max_steps, min_records, tree, max_radius):
         np.empty(min_records + 2, np.int64),
         np.empty(min_records + 2, np.int64),
     )
-    until = counters[0] + max_steps
+    until = counters[N_VISITED] + max_steps
     for t in range(begin, len(points)):
         if counts[t] >= min_records:
             continue
-        if counters[0] >= until:
+        if counters[N_VISITED] >= until:
             return t
         if not has_records_within(points[t], max_radius[0], min_records, tree, node_distances, row_values, stack):
             max_radius[0] = radius_around(points[t], min_records, tree, node_distances, stack, sums, heap_tuples)
@@ -200,11 +203,11 @@ def select_centers(begin, max_steps, limit, multiple, min_records, tree, n_open,
     points, counters = tree.points, tree.counters
     node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
     stack, near_tuples = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
-    until = counters[0] + max_steps
+    until = counters[N_VISITED] + max_steps
     for t in range(begin, len(points)):
         if center_of[t] >= 0:
             continue
-        if counters[0] >= until:
+        if counters[N_VISITED] >= until:
             return t, n_centers
         if min_records > 0 and not has_records_within(
             points[t], limit, min_records, tree, node_distances, row_values, stack
@@ -278,9 +281,9 @@ def balance_loads(begin, max_steps, limit, min_records, tree, n_open, centers, l
         np.empty(n_centers, np.int64),
     )
     via_entry, via_tuple = np.empty(n_centers, np.int64), np.empty(n_centers, np.int64)
-    stamp, until = np.int64(0), counters[0] + max_steps
+    stamp, until = np.int64(0), counters[N_VISITED] + max_steps
     for c in range(begin, n_centers):
-        if counters[0] >= until:
+        if counters[N_VISITED] >= until:
             return c
         while load[c] < min_records:
             stamp += 1
