@@ -4,6 +4,7 @@ These classes are not public; `dbanon.kernels.jit` checks the version.
 """
 
 import io
+import os
 import pickle
 import sys
 from collections.abc import Callable, Sequence
@@ -39,14 +40,18 @@ class KernelCache(FunctionCache):
 
 @cache
 def _sources_stamp() -> tuple[tuple[str, int, int], ...]:
-    """Return path, size and time of change of each module in the folder of kernels.
+    """Return path, size and time of change of each module of the kernels.
 
     A kernel is compiled again if one of them changes: its machine code contains parts from other modules, and its
     arguments are classes from other modules. numba alone compares the module of the kernel.
     """
-    folder = Path(__file__).parent
-    stats = {source: source.stat() for pattern in ("*.py", "*/*.py") for source in sorted(folder.glob(pattern))}
-    return tuple((str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns) for path, stat in stats.items())
+    kernels = Path(__file__).parent
+    return tuple(
+        (f"{folder.name}/{file.name}", file.stat().st_size, file.stat().st_mtime_ns)
+        for folder in (kernels, kernels / "streams")
+        for file in sorted(os.scandir(folder), key=lambda file: file.name)
+        if file.name.endswith(".py")
+    )
 
 
 class _KernelFile(IndexDataCacheFile):
