@@ -166,7 +166,9 @@ class RecomputeQueries:
 
         Returns None if persons are counted and the reader's tables do not show them.
         """
-        return self._class_size_metric(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
+        return self._class_size_metric(
+            f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0)::DOUBLE / sum(records)"
+        )
 
     def marketer_risk(self) -> Sql | None:
         """Return SQL of the marketer risk: the number of classes divided by the number of records (persons).
@@ -174,7 +176,7 @@ class RecomputeQueries:
         This is the expected share of correct matches if each record is matched at random in its class. Returns None if
         persons are counted and the reader's tables do not show them.
         """
-        return self._class_size_metric("count(*) / sum(size)")
+        return self._class_size_metric("count(*)::DOUBLE / sum(size)")
 
     # --- measures of the rows ------------------------------------------------------------------------------------
 
@@ -197,12 +199,12 @@ class RecomputeQueries:
             "unique_by_unchanged_columns": self._equal_records_metric(
                 self.columns.unchanged, "count(*) FILTER (WHERE size = 1)"
             ),
-            "risk_highest": self._class_size_metric("max(1.0 / size)"),
-            "risk_average": self._class_size_metric("sum(records / size) / sum(records)"),
+            "risk_highest": self._class_size_metric("max(1.0::DOUBLE / size)"),
+            "risk_average": self._class_size_metric("sum(records::DOUBLE / size) / sum(records)"),
             "class_size_average": Sql(f"SELECT avg(records) FROM {self._sizes()}"),
             "class_size_greatest": Sql(f"SELECT max(records) FROM {self._sizes()}"),
             "precision": self._classes_metric(
-                f"1 - sum({self._size} * {identifier(self.columns.loss)}) / sum({self._size})"
+                f"1 - sum({self._size} * {identifier(self.columns.loss)})::DOUBLE / sum({self._size})"
             ),
         }
         if base in queries:
@@ -373,7 +375,8 @@ class RecomputeQueries:
         counts = join_sql(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
         classes = f"{self._count} AS records, least({counts}) AS different FROM {self._rows} GROUP BY {self._cells()}"
         return Sql(
-            f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT {classes})"
+            f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0)::DOUBLE / sum(records) "
+            f"FROM (SELECT {classes})"
         )
 
     # --- privacy models ------------------------------------------------------------------------------------------

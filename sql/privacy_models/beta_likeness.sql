@@ -15,8 +15,8 @@ LEFT JOIN (
         {% else %}
         greatest((p.share - q.share) / q.share, 0.0) AS gain
         {% endif %}
-    FROM (SELECT *, size / sum(size) OVER (PARTITION BY class_id) AS share FROM {{ of.held }}) AS p
-    JOIN (SELECT *, size / sum(size) OVER () AS share FROM {{ of.overall }}) AS q
+    FROM (SELECT *, size::DOUBLE / sum(size) OVER (PARTITION BY class_id) AS share FROM {{ of.held }}) AS p
+    JOIN (SELECT *, size::DOUBLE / sum(size) OVER () AS share FROM {{ of.overall }}) AS q
         ON q.value IS NOT DISTINCT FROM p.value
 ) AS h ON h.class_id = b.class_id
 GROUP BY b.class_id

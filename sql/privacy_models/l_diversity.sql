@@ -42,7 +42,7 @@ GROUP BY b.class_id
 {% macro ratios(held) -%}
 SELECT
     class_id, l,
-    max(size) OVER (PARTITION BY class_id) / sum(size) OVER (PARTITION BY class_id ORDER BY l DESC) AS ratio
+    (max(size) OVER (PARTITION BY class_id))::DOUBLE / sum(size) OVER (PARTITION BY class_id ORDER BY l DESC) AS ratio
 FROM (
     SELECT class_id, size, row_number() OVER (PARTITION BY class_id ORDER BY size DESC) AS l
     FROM {{ held }}

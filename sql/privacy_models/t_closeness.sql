@@ -34,7 +34,7 @@ LEFT JOIN (
     SELECT p.class_id, w.weight, p.share, w.share AS table_share
     FROM (
         SELECT s.class_id, c.cell, sum(s.share) AS share
-        FROM (SELECT *, size / sum(size) OVER (PARTITION BY class_id) AS share FROM {{ of.held }}) AS s
+        FROM (SELECT *, size::DOUBLE / sum(size) OVER (PARTITION BY class_id) AS share FROM {{ of.held }}) AS s
         JOIN {{ cells }} AS c ON c.value IS NOT DISTINCT FROM s.value
         GROUP BY s.class_id, c.cell
     ) AS p
@@ -44,7 +44,7 @@ GROUP BY b.class_id
 {% endmacro %}
 {% macro cell_shares(overall, cells) -%}
 SELECT c.cell, c.weight, sum(o.share) AS share
-FROM (SELECT *, size / sum(size) OVER () AS share FROM {{ overall }}) AS o
+FROM (SELECT *, size::DOUBLE / sum(size) OVER () AS share FROM {{ overall }}) AS o
 JOIN {{ cells }} AS c ON c.value IS NOT DISTINCT FROM o.value
 GROUP BY c.cell, c.weight
 {%- endmacro %}
@@ -112,7 +112,7 @@ WITH cumulated_shares AS MATERIALIZED (
     FROM (
         SELECT 0 AS place, 0.0::DOUBLE AS share
         UNION ALL
-        SELECT r.place, sum(o.size) OVER (ORDER BY r.place ASC) / sum(o.size) OVER ()
+        SELECT r.place, (sum(o.size) OVER (ORDER BY r.place ASC))::DOUBLE / sum(o.size) OVER ()
         FROM {{ of.overall }} AS o JOIN {{ ranks }} AS r ON r.value IS NOT DISTINCT FROM o.value
     )
 ),
@@ -123,7 +123,7 @@ rank_intervals AS MATERIALIZED (
     FROM (
         SELECT
             h.class_id, r.place - 1 AS before,
-            sum(h.size) OVER below / sum(h.size) OVER (PARTITION BY h.class_id) AS share,
+            (sum(h.size) OVER below)::DOUBLE / sum(h.size) OVER (PARTITION BY h.class_id) AS share,
             lead(r.place - 1, 1, (SELECT max(place) FROM {{ ranks }})) OVER below AS last,
             row_number() OVER below = 1 AS is_first
         FROM {{ of.held }} AS h

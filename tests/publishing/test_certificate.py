@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from support.reader_settings import READER_SETTINGS, apply_settings
 
 import dbanon
 
@@ -53,13 +54,23 @@ def numbers(con: Any, name: str) -> list[tuple[str, str, str, str]]:
     return [row for row in rows if row[3] is not None]
 
 
+def check_recomputed(con: Any, lines: list[tuple[str, str, str, str]], settings: Any = ()) -> None:
+    for section, element, value, sql in lines:
+        rows = con.execute(sql).fetchall()
+        assert len(rows) == 1 and len(rows[0]) == 1, element
+        assert float(rows[0][0]) == pytest.approx(float(value), rel=1e-9, abs=1e-9), (settings, section, element, sql)
+
+
 def recomputed(path: Path, lines: list[tuple[str, str, str, str]]) -> int:
-    """Run every SQL of a certificate in a DuckDB without dbanon; return how many were not mere lookups."""
+    """Run every SQL of a certificate in a DuckDB without dbanon; return how many were not mere lookups.
+
+    It is run under the default settings, and again under settings that change what SQL means.
+    """
     with duckdb.connect(path, read_only=True) as plain_con:
-        for section, element, value, sql in lines:
-            rows = plain_con.execute(sql).fetchall()
-            assert len(rows) == 1 and len(rows[0]) == 1, element
-            assert float(rows[0][0]) == pytest.approx(float(value), rel=1e-9, abs=1e-9), (section, element, sql)
+        check_recomputed(plain_con, lines)
+        for settings in READER_SETTINGS:
+            with apply_settings(plain_con, settings):
+                check_recomputed(plain_con, lines, settings)
     return sum("as it was measured" not in sql for *_, sql in lines)
 
 
@@ -130,6 +141,20 @@ def test_certificate_recomputes_persons_if_revealed(
             assert float(out.execute(sql).fetchall()[0][0]) == pytest.approx(float(value)), element
             assert ("as it was measured" not in sql) == recomputed_items, (element, sql)
         assert "tables do not" not in str(lines) and metrics["persons"] == people
+
+
+def test_publish_accepts_release_under_integer_division(tmp_path: Path) -> None:
+    with dbanon.connect(tmp_path / "clinic.duckdb") as con:
+        con.execute("CREATE TABLE visits AS SELECT 20 + i // 5 * 5 AS age, i % 3 AS ward FROM range(20) AS r (i)")
+        dbanon.create_release(con, "safe", "mondrian", "visits", k=5, qi=["age"], sensitive=["ward"], alpha=0.9)
+        con.execute("SET GLOBAL integer_division = true")
+        dbanon.publish(con, "safe", tmp_path / "safe.parquet")
+        lines = {(s, i): (v, sql) for s, i, v, sql in numbers(con, "safe")}
+    for place, expected in ((("risk", "prosecutor, average"), 0.2), (("achieved", "alpha of ward"), 0.4)):
+        value, sql = lines[place]
+        with duckdb.connect(tmp_path / "clinic.duckdb", config={"integer_division": True}) as plain_con:
+            assert plain_con.execute(sql).fetchall() == [(pytest.approx(expected),)]
+        assert float(value) == pytest.approx(expected)
 
 
 def test_certificate_prosecutor_and_marketer_risk_by_hand(tmp_path: Path) -> None:

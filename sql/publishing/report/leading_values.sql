@@ -21,7 +21,7 @@ SELECT
     {% for name in names %}
     quasi_values.{{ name }},
     {% endfor %}
-    class_leads.size, class_leads.different, class_values.value, class_leads.leads / class_leads.size AS share
+    class_leads.size, class_leads.different, class_values.value, class_leads.leads::DOUBLE / class_leads.size AS share
 FROM class_leads
 JOIN class_values
     ON class_values.class = class_leads.class AND class_values.records = class_leads.leads
@@ -42,12 +42,12 @@ ORDER BY
     class_values.value ASC
 LIMIT {{ most }}
 {% elif not counted %}
-SELECT size, different, leads / size AS share
+SELECT size, different, leads::DOUBLE / size AS share
 FROM class_leads
 ORDER BY share DESC, size DESC, different ASC
 LIMIT {{ most }}
 {% else %}
-SELECT leads / size AS share, count(*) AS classes, sum(size)::BIGINT AS records
+SELECT leads::DOUBLE / size AS share, count(*) AS classes, sum(size)::BIGINT AS records
 FROM class_leads
 GROUP BY share
 ORDER BY share DESC

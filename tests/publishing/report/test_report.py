@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from support.reader_settings import READER_SETTINGS, apply_settings
 from support.report_pages import SOURCE, Page, check_numbers, without_date
 
 import dbanon
@@ -36,6 +37,15 @@ def test_outgoing_report_recomputable_from_files(clinic: Any, tmp_path: Path) ->
     dbanon.publish(con, "safe", tmp_path / "safe.duckdb", classes=True)
     with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain_con:
         assert check_numbers(Page(outgoing), plain_con) > 30
+
+
+@pytest.mark.parametrize("outgoing", [pytest.param(False, marks=pytest.mark.not_everyday), True])
+def test_report_sql_independent_of_reader_settings(clinic: Any, outgoing: bool) -> None:
+    with clinic[0].cursor() as con:
+        page = Page(clinic[3] if outgoing else clinic[2])
+        for settings in READER_SETTINGS:
+            with apply_settings(con, settings):
+                assert check_numbers(page, con) > (30 if outgoing else 150)
 
 
 def test_outgoing_report_equals_outgoing_certificate(clinic: Any) -> None:
