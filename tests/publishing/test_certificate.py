@@ -143,6 +143,7 @@ def test_certificate_recomputes_persons_if_revealed(
         assert "tables do not" not in str(lines) and metrics["persons"] == people
 
 
+@pytest.mark.not_everyday
 def test_publish_accepts_release_under_integer_division(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "clinic.duckdb") as con:
         con.execute("CREATE TABLE visits AS SELECT 20 + i // 5 * 5 AS age, i % 3 AS ward FROM range(20) AS r (i)")
