@@ -113,15 +113,37 @@ class ReleaseUnavailableError(RefusedError):
 
     def __init__(self, call: str, available: Sequence[str]) -> None:
         """Build the message; `available` are the calls whose releases exist, of which at most twelve are named."""
-        available_text = f" Existing releases: {'; '.join(available[:12])}." if available else ""
         super().__init__(
             f"{call} cannot be released, or not in addition to earlier releases; the custodian finds the reason in "
-            f"dbanon.release_request.{available_text} Hint: ask for an existing one, or ask the custodian of the data."
+            f"dbanon.release_request.{_existing_releases(available)} Hint: ask for an existing one, or ask the "
+            "custodian of the data."
         )
 
 
+class RequestLimitReachedError(RefusedError):
+    """A permitted release of a source of which as many releases were requested as the permission allows."""
+
+    example = Situation(
+        _READER + "who asks for a permitted release after `max_requests` different ones of its source were requested.",
+        ("kacpc('patients', k=25)", "patients", 10, ["kacpc('patients', k=20)"]),
+    )
+
+    def __init__(self, call: str, source: str, max_requests: int, available: Sequence[str]) -> None:
+        """Build the message; `available` are the calls whose releases exist, of which at most twelve are named."""
+        super().__init__(
+            f"{call} is not created: readers may request at most {max_requests} different releases of '{source}' "
+            f"(refused ones count), and these were requested already.{_existing_releases(available)} Hint: ask for an "
+            "existing one, or ask the custodian of the data for a greater max_requests in dbanon.permission."
+        )
+
+
+def _existing_releases(calls: Sequence[str]) -> str:
+    """Return the sentence that names at most twelve calls whose releases exist, after a space; "" without any."""
+    return f" Existing releases: {'; '.join(calls[:12])}." if calls else ""
+
+
 class ReleasePendingError(DbanonError):
-    """A requested release that is still being created."""
+    """A requested release that is still being created, or could not be created for a reason that may not recur."""
 
     outcome = "busy"
     example = Situation(

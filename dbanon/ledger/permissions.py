@@ -115,6 +115,14 @@ class ReleaseRequest:
         return f"{self.algorithm}('{self.source}', {', '.join(visible)})"
 
 
+def requests_of_source(requests: Iterable[ReleaseRequest], source: str) -> list[ReleaseRequest]:
+    """Return those of the requests that are about a source, compared as written, without regard to case.
+
+    `max_requests` of a permission is the maximum number of these.
+    """
+    return [request for request in requests if request.source.casefold() == source.casefold()]
+
+
 @cache
 def sensitive_model_bounds() -> dict[str, bool]:
     """Return the parameters that bound models of sensitive columns, and whether a higher value of each is stricter.

@@ -76,7 +76,7 @@ def fulfil_request(
     Raises:
         RequestNotPermittedError: No permission covers the call, also if it was withdrawn while the release was created.
         InvalidArgumentError: A parameter has an invalid value.
-        ReleaseUnavailableError: The maximum number of different calls of this source was requested already.
+        RequestLimitReachedError: The maximum number of different calls of this source was requested already.
     """
     raw = session.plain_connection(connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
@@ -90,11 +90,10 @@ def fulfil_request(
         existing = next((o for o in earlier if o.request == asking), None)
         if existing is not None:
             return existing
-        of_source = [o for o in earlier if o.request.source.casefold() == asking.source.casefold()]
+        of_source = permissions.requests_of_source((o.request for o in earlier), asking.source)
         if len(of_source) >= permission.max_requests:
-            raise errors.ReleaseUnavailableError(
-                asking.description, [o.request.description for o in of_source if o.release is not None]
-            )
+            published = [o.request.description for o in earlier if o.release and o.request in of_source]
+            raise errors.RequestLimitReachedError(asking.description, asking.source, permission.max_requests, published)
         release = (REQUESTED_SCHEMA, _unused_name(cursor, database, asking))
         table = qualified(database, catalog.SCHEMA, "release_request")
         # It is noted first: a process that ends in between leaves no release that is not in the table.

@@ -36,6 +36,7 @@ NEVER_TEXT = {
     "NotLoopbackAddressError",
     "RequestNotPermittedError",
     "ReleaseUnavailableError",
+    "RequestLimitReachedError",
     "ServerStoppingError",
     "ReleasePendingError",
     "ComputedColumnError",

@@ -94,7 +94,8 @@ def test_first_request_creates_release_later_ones_checked(con: Any) -> None:
     assert "candidate sets fall below" in why
     too_many = release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 500})
     assert too_many.release is None
-    with pytest.raises(errors.ReleaseUnavailableError, match="Existing releases: kacpc"):
+    limit = r"at most 3 different releases of 'patients' .*Existing releases: kacpc\('patients', k=5\)\. Hint"
+    with pytest.raises(errors.RequestLimitReachedError, match=limit):
         release_requests.fulfil_request(con, "alice", "kacpc", "patients", {"k": 501})
     assert con.execute("SELECT count(*) FROM releases() WHERE schema_name = 'asked'").fetchall() == [(1,)]
 

@@ -59,27 +59,39 @@ class ReleaseResolver:
             RequestNotPermittedError: The reader may not request it.
             InvalidArgumentError: A parameter is invalid.
             ReleaseUnavailableError: The request was refused.
+            RequestLimitReachedError: As many releases of the source were requested as the permission allows.
             ReleasePendingError: The release is not published in time.
         """
         copy = self.current_copy()
         request_fields = self.reader, call.algorithm, call.source, call.parameters
-        _, release_request = permissions.find_permission(copy.permissions, *request_fields, self.list_custodians())
+        permission, release_request = permissions.find_permission(
+            copy.permissions, *request_fields, self.list_custodians()
+        )
         if release_request not in copy.releases:
-            copy = self._request_release(release_request, RequestFile(*request_fields))
+            copy = self._request_release(permission, release_request, RequestFile(*request_fields))
         release = copy.releases[release_request]
         if release is None:
-            available = [a.description for a, r in copy.releases.items() if r and a.source == release_request.source]
+            available = _available_releases(copy, release_request.source)
             raise errors.ReleaseUnavailableError(release_request.description, available)
         return release
 
-    def _request_release(self, release_request: ReleaseRequest, request: RequestFile) -> CopyContents:
+    def _request_release(
+        self, permission: Permission, release_request: ReleaseRequest, request: RequestFile
+    ) -> CopyContents:
         """Write a request for a release, and wait for and return the first copy that has its outcome.
 
-        `release_request` identifies the outcome in a copy; `request` is the file to write.
+        Args:
+            permission: The permission that covers the request.
+            release_request: The request as a copy identifies its outcome.
+            request: The file to write.
 
         Raises:
-            ReleasePendingError: There is no outcome in time, or too many requests are pending.
+            RequestLimitReachedError: As many releases of the source were requested as the permission allows. No file is
+                written in this case, unless other requests reach the limit while this one is pending.
+            ReleasePendingError: There is no outcome in time, or too many requests are pending, or the release could not
+                be created for a reason that may not recur.
         """
+        _check_number_of_requests(self.current_copy(), permission, release_request)
         end = time.monotonic() + self.seconds * _MAX_WAIT_SHARE
         if not _WAITING_STATEMENTS.acquire(blocking=False):
             raise errors.ReleasePendingError(
@@ -91,13 +103,32 @@ class ReleaseResolver:
                 raise errors.ReleasePendingError(
                     release_request.description, "waits for other releases that are being created"
                 )
+            why = "is being made"
             while release_request not in (copy := self.current_copy()).releases:
+                _check_number_of_requests(copy, permission, release_request)
                 current_time = time.monotonic()
                 if current_time > end:
-                    raise errors.ReleasePendingError(release_request.description)
+                    raise errors.ReleasePendingError(release_request.description, why)
                 if not path.exists():
+                    why = "could not be created; the output of the server has the reason"
                     end = min(end, current_time + _COPY_DELAY_S)
                 time.sleep(0.1)
             return copy
         finally:
             _WAITING_STATEMENTS.release()
+
+
+def _check_number_of_requests(copy: CopyContents, permission: Permission, release_request: ReleaseRequest) -> None:
+    """Raise RequestLimitReachedError if a request without an outcome exceeds the maximum number of the permission."""
+    n_requests = len(permissions.requests_of_source(copy.releases, release_request.source))
+    if n_requests >= permission.max_requests:
+        available = _available_releases(copy, release_request.source)
+        raise errors.RequestLimitReachedError(
+            release_request.description, release_request.source, permission.max_requests, available
+        )
+
+
+def _available_releases(copy: CopyContents, source: str) -> list[str]:
+    """Return the calls of a source whose releases are in a copy."""
+    requests = permissions.requests_of_source((r for r, release in copy.releases.items() if release), source)
+    return [request.description for request in requests]

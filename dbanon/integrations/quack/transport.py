@@ -279,7 +279,10 @@ class Transport:
             message = self.handler.error_message(error) or "The statement could not be run."
             is_refused = isinstance(
                 error,
-                errors.ReaderStatementRefusedError | errors.RequestNotPermittedError | errors.ReleaseUnavailableError,
+                errors.ReaderStatementRefusedError
+                | errors.RequestNotPermittedError
+                | errors.ReleaseUnavailableError
+                | errors.RequestLimitReachedError,
             )
             why = error.subject if isinstance(error, errors.ReaderStatementRefusedError) else type(error).__name__
             functions: list[str] = []

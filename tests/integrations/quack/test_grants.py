@@ -101,7 +101,8 @@ def test_composing_request_refused_and_attempts_limited(server: DbanonServer, cl
     ((why,),) = query_rows(server.database, "SELECT refusal FROM dbanon.release_request WHERE algorithm = 'mondrian'")
     assert "asked.kacpc_visits_k20 version 1" in why
     assert "cannot be released" in client.error("FROM mondrian('visits', k=12)")
-    client.error("FROM mondrian('visits', k=13)")  # the fourth call, which is not attempted any more
+    assert "at most 3 different releases of 'visits'" in client.error("FROM mondrian('visits', k=13)")  # the fourth
+    assert (server.log[-1]["event"], server.log[-1]["why"]) == ("refused", "RequestLimitReachedError")
     assert len(query_rows(server.database, ASKED)) == 3
     with dbanon.connect(server.database) as con:
         con.execute("DELETE FROM dbanon.release_request WHERE algorithm = 'mondrian'")
