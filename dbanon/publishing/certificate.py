@@ -266,12 +266,17 @@ class Certificate:
         members = self._members(qualified(self.entry.database, SCHEMA, "membership")) if has_members else None
         return TableLocations(release, metrics, classes, members)
 
-    def published_tables(self, *, classes: bool) -> TableLocations:
-        """Return the names of the tables in a database that `publish` wrote; they have neither database nor schema.
+    def published_tables(self, *, classes: bool, schema: str = "", name: str | None = None) -> TableLocations:
+        """Return the names of the tables in a database for recipients, such as `publish` writes, without its name.
 
-        Such a database has no membership. `classes`: whether it has the table of classes.
+        Such a database has no membership.
+
+        Args:
+            classes: Whether the database has the table of classes.
+            schema: The schema of the tables there; "" if it is the one in which names without a schema are looked up.
+            name: The name of the release there; None for its own.
         """
-        release, of_classes, metrics = (identifier(self.entry.name + e) for e in releases.TABLES)
+        release, of_classes, metrics = (qualified(schema, (name or self.entry.name) + e) for e in releases.TABLES)
         return TableLocations(release, metrics, of_classes if classes else None)
 
     def _members(self, table: Sql) -> Sql:

@@ -26,6 +26,8 @@ from dbanon.source import attached_databases, catalog, postgres
 from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified
 
 ENDINGS = ("", "_metrics", "_certificate")
+_DEFAULT_SCHEMA = "public"
+"""The schema in which PostgreSQL, and a DuckDB that uses the attached database, find names without a schema."""
 """Endings of the tables in PostgreSQL: the same as of the files that `publish` writes without classes."""
 
 _MAX_NAME_BYTES = 63  # bytes of a name in PostgreSQL, which cuts off the rest without a word
@@ -438,7 +440,9 @@ def _published_tables(
     certificate = certificates.Certificate(entry, current, cursor, function)
     for problem in certificate.problems():
         raise errors.ReleaseChangedError(function, entry.display_name, problem)
-    certificate_rows = certificates.rows_sql(certificate.lines(certificate.published_tables(classes=False)))
+    schema = "" if target.schema == _DEFAULT_SCHEMA else target.schema
+    locations = certificate.published_tables(classes=False, schema=schema, name=target.name)
+    certificate_rows = certificates.rows_sql(certificate.lines(locations))
     tables = []
     for ending in ENDINGS:
         is_stored_table = ending in releases.TABLES

@@ -47,12 +47,15 @@ class OutputOptions:
         storage_version: The oldest DuckDB that shall read a .duckdb file; None for the default.
         overwrite: Whether existing files are replaced.
         csv_formulas: "escape" or "keep": the treatment of texts that a spreadsheet would run as formulas.
+        table_schema: The schema that the certificate in a .duckdb file names for the tables, if these are copied from
+            the file to a schema of another database; "" if they are read in the file.
     """
 
     classes: bool = False
     storage_version: str | None = None
     overwrite: bool = False
     csv_formulas: str = "escape"
+    table_schema: str = ""
 
 
 _CONTENTS = {
@@ -149,7 +152,8 @@ def write_release(
     handout = _ReleaseWriter(session, cursor, entry, files, is_escaped)
     with output_files.translate_os_errors("publish", target), files.drafts() as drafts:
         if files.form == ".duckdb":
-            handout.database(drafts[""], options.storage_version or runtime_storage_version.DEFAULT_VERSION)
+            version = options.storage_version or runtime_storage_version.DEFAULT_VERSION
+            handout.database(drafts[""], version, options.table_schema)
         else:
             handout.tables(drafts)
         if on_written is not None:
@@ -283,7 +287,7 @@ class _ReleaseWriter:
         self.is_escaped = is_escaped and files.form == ".csv"
         self.escaped_columns: dict[str, list[str]] = {}  # by the ending of the table's name, once they are known
 
-    def database(self, draft: Path, storage_version: str) -> None:
+    def database(self, draft: Path, storage_version: str, table_schema: str) -> None:
         """Write a DuckDB database with one table for each table of the release, and read it back.
 
         The tables are first copied to temporary Parquet files, from which another process creates the database.
@@ -291,6 +295,7 @@ class _ReleaseWriter:
         Args:
             draft: The file to write.
             storage_version: The oldest DuckDB that shall read the file.
+            table_schema: The schema that the certificate names for the tables; "" for none.
 
         Raises:
             StorageVersionTooOldError: The storage version cannot store the type of a column.
@@ -301,7 +306,7 @@ class _ReleaseWriter:
         types = {}
         try:
             with self._transaction() as certificate:
-                lines = certificate.lines(certificate.published_tables(classes=self.files.classes))
+                lines = certificate.lines(certificate.published_tables(classes=self.files.classes, schema=table_schema))
                 released_tables = self._released_tables(certificate)
                 for ending in self._endings():
                     types[ending] = self._types(ending)

@@ -98,6 +98,21 @@ def test_postgres_delivery_created_refreshed_and_dropped(ward: Any) -> None:
 
 
 @pytest.mark.not_everyday
+@pytest.mark.parametrize("schema", ["public", "Other Ward"])
+def test_certificate_sql_runs_in_schema_of_delivery(ward: Any, schema: str) -> None:
+    run_statements(ward, f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+    dbanon.create_release(ward, f'pg."{schema}".safe', "kacpc", "pg.public.patients", k=10)
+    lines = rows(ward, f'SELECT item, value, sql FROM pg."{schema}".safe_certificate WHERE sql IS NOT NULL')
+    assert len(lines) > 8
+    ward.execute("USE pg")
+    try:
+        results = {item: ward.execute(sql).fetchall()[0][0] for item, _, sql in lines}
+    finally:
+        ward.execute("USE clinic")
+    assert {i: float(v) for i, v in results.items()} == {i: pytest.approx(float(v)) for i, v, _ in lines}
+
+
+@pytest.mark.not_everyday
 def test_python_delivers_equally_under_other_database_names(ward: Any, server: PostgresServer) -> None:
     release = dbanon.create_release(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
     assert (release.name, release.version) == ("Safe", 1) and tables(ward) == [

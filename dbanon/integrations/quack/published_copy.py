@@ -34,7 +34,7 @@ from dbanon.table_functions import scalar_functions
 from dbanon.views import release_requests
 from dbanon.views.release_requests import RequestOutcome
 
-LAYOUT_VERSION = 5
+LAYOUT_VERSION = 6
 """Version of the file's layout; increase it when files are written differently."""
 
 _TABLE_SUFFIXES = ("", "_classes", "_metrics", "_certificate")
@@ -185,7 +185,8 @@ def _publish_releases(
     for number, entry in enumerate(entries):
         path = draft_folder / f"{number}.duckdb"
         try:
-            write_release(attached, cursor, entry, path, OutputOptions(classes=True))
+            schema = "" if entry.schema == "main" else entry.schema
+            write_release(attached, cursor, entry, path, OutputOptions(classes=True, table_schema=schema))
         except errors.WriteFailedError:
             raise
         except DbanonError as error:

@@ -357,7 +357,7 @@ class _TreeChecker:
         if kind == "OPERATOR":
             self._require(node["type"] in _OPERATORS, "An unknown operator")
         if kind == "COLLATE":
-            self._require(node["collation"].lower() in ("nocase", "noaccent", "nfc", "binary"), "A collation")
+            self._require(node["collation"].lower() in ("nocase", "noaccent", "nfc", "binary", "posix"), "A collation")
         if kind == "CONSTANT":
             self._check_constant(node["value"])
         return ("value",) if kind == "CONSTANT" else ()

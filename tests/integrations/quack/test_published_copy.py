@@ -8,10 +8,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.serving import SECRETS, clinic
+from support.serving import KNOWN, SECRETS, clinic
 
 import dbanon
 from dbanon.integrations.quack import copy_process, published_copy
+from dbanon.integrations.quack.reader_process import ReaderHandler, StatementLimits
+from dbanon.sqltext.quote import identifier, qualified
 
 pytestmark = [pytest.mark.all_cases, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 
@@ -103,6 +105,34 @@ def test_releases_of_other_schemas_keep_their_schema(con: Any, folder: Path) -> 
         assert len(copy.execute("SELECT DISTINCT class_id FROM lab.safe").fetchall()) <= 3
         k = "SELECT value FROM certificate('lab.safe') WHERE (section, item) = ('parameters', 'k')"
         assert copy.execute(k).fetchall() == [("20",)]
+
+
+CERTIFIED: dict[tuple[str, str], dict[str, Any]] = {
+    ("Odd Schema", "a b"): {"k": 5, "alpha": 0.9, "beta": 9, "t": 0.9, "l": 2, "diversity": "entropy"},
+    ("asked", "it"): {"k": 6, "l": 2, "diversity": "recursive", "c": 9.0, "t": 0.9, "ground_distance": "ordered"},
+    ("main", "it"): {"k": 7, "t": 0.9, "ground_distance": "hierarchical", "delta_disclosure": 9},
+}
+
+
+@pytest.mark.skipif(not KNOWN, reason="the server checks statements of DuckDB 1.5")
+@pytest.mark.parametrize("place", CERTIFIED, ids=lambda place: place[0])
+def test_served_certificate_sql_runs_for_its_reader(con: Any, folder: Path, place: tuple[str, str]) -> None:
+    tree = [["flu", "airway", "*"], ["cold", "airway", "*"], ["cough", "airway", "*"]]
+    dbanon.load_hierarchy(con, "diseases", tree)
+    con.execute("UPDATE dbanon.policy SET hierarchy = 'diseases' WHERE column_name = 'disease'")
+    con.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'pid'")  # records are counted
+    con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
+    con.execute(f"CREATE SCHEMA IF NOT EXISTS {identifier(place[0])}")
+    dbanon.create_release(con, str(qualified(*place)), "mondrian", "patients", **CERTIFIED[place])
+    handler = ReaderHandler(StatementLimits(60, 1000, "500MB"), folder / "tokens")
+    handler.use_copy(published_copy.refresh_copy(con, folder).path)
+    lines = handler.answer("", "alice", f"FROM {qualified(place[0], place[1] + '_certificate')} WHERE sql IS NOT NULL")
+    assert lines.rows.num_rows > 12
+    for line in lines.rows.to_pylist():
+        (row,) = handler.answer("", "alice", line["sql"]).rows.to_pylist()
+        (number,) = row.values()
+        assert float(number) == pytest.approx(float(line["value"]), rel=1e-9, abs=1e-9), line
+        assert "as it was measured" not in line["sql"] or line["section"] == "not published", line
 
 
 def test_enumerations_copied_as_text(con: Any, folder: Path) -> None:
