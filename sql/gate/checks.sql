@@ -132,12 +132,12 @@ WHEN (SELECT struct_keys({{ row_alias }}) \
     {# A class that is not judged is counted too. #}
     , (
         SELECT (SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
-        FROM {{ ('measured ' ~ m.parameter)|of(m) }}
+        FROM {{ ('measured ' ~ m.label)|of(m) }}
     ) AS {{ ('violations of ' ~ m.parameter)|of(m) }}
     {% if follows is defined and follows %}
     , (
         SELECT (SELECT count(*) FROM {{ 'followed sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
-        FROM {{ ('followed ' ~ m.parameter)|of(m) }}
+        FROM {{ ('followed ' ~ m.label)|of(m) }}
     ) AS {{ ('linked violations of ' ~ m.parameter)|of(m) }}
     {% endif %}
     {% endfor %}{% endfor %}

@@ -141,7 +141,7 @@ stated_check AS MATERIALIZED (
         {% for s in model_columns %}{% for m in s.models %}
         UNION ALL
         {# The achieved value is that of the worst class. #}
-        (SELECT {{ m.metric_label }}, value FROM {{ ('measured ' ~ m.parameter)|of(m) }} \
+        (SELECT {{ m.metric_label }}, value FROM {{ ('measured ' ~ m.label)|of(m) }} \
             ORDER BY value {% if m.higher %}ASC{% else %}DESC{% endif %} NULLS LAST LIMIT 1)
         {% endfor %}{% endfor %}
     ) AS o LEFT JOIN metric_rows AS m USING (metric)

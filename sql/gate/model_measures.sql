@@ -3,10 +3,12 @@
     the clustering. -#}
 {%- from 'shared/record_assignment.sql' import records with context -%}
 {% for s in model_columns if s.models %}
-{# In the joint form a class is judged within equal values of the other sensitive columns. #}
+{# In the joint form a class is judged within equal values of the other sensitive columns. DuckDB 1.5 cannot store a
+    struct without names in a temporary table (see `step_tables`). #}
 {% macro part(from) -%}
-    {% if joint and model_columns|length > 1 %}row({{ from }}class_id{% for o in model_columns if o.i != s.i %}, \
-        {% if person %}s.{% endif %}{{ o.column }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
+    {% if joint and model_columns|length > 1 %}struct_pack(class_id := {{ from }}class_id\
+        {% for o in model_columns if o.i != s.i %}, {{ 'part'|of(o) }} := {% if person %}s.{% endif %}{{ o.column }}\
+        {% endfor %}){% else %}{{ from }}class_id{% endif %}
 {%- endmacro %}
 -- One row per class and sensitive value: how many records or persons. In the joint form, records with equal values of
 -- the other sensitive columns are checked together.
@@ -36,8 +38,8 @@
 {% if follows is defined and follows %}
 {# The same measure for the persons whose linked rows are in the same classes. #}
 {% macro trailed() -%}
-    row(s.class_id, s.trail{% if joint and model_columns|length > 1 %}{% for o in model_columns if o.i != s.i %}, \
-        s.{{ o.column }}{% endfor %}{% endif %})
+    struct_pack(class_id := s.class_id, trail := s.trail{% if joint and model_columns|length > 1 %}\
+        {% for o in model_columns if o.i != s.i %}, {{ 'part'|of(o) }} := s.{{ o.column }}{% endfor %}{% endif %})
 {%- endmacro %}
 {{ 'followed values'|of(s) }} AS MATERIALIZED (
     SELECT {{ trailed() }} AS class_id, s.{{ s.column }} AS value, count(DISTINCT s.person) AS size
@@ -72,10 +74,10 @@
 {% for m in s.models %}
 {% import m.file as model %}
 {% set of = {'held': 'by class'|of(s), 'body': 'class sizes'|of(s), 'overall': 'in all'|of(s), \
-    'places': ('places for ' ~ m.parameter)|of(m)} %}
+    'places': ('places for ' ~ m.label)|of(m)} %}
 {% if m.order %}
 -- One row per value: its position among the others, for the distance of two distributions.
-{{ ('places for ' ~ m.parameter)|of(m) }} AS MATERIALIZED (
+{{ ('places for ' ~ m.label)|of(m) }} AS MATERIALIZED (
     {% if s.tree %}{{ model.places(m.form, of.overall, sql('(FROM hierarchy WHERE tree = ', s.tree.tree, ')'), \
         sql('(SELECT label, node AS place FROM nodes WHERE is_leaf AND tree = ', s.tree.tree, ')')) }}
     {% else %}{{ model.places(m.form, of.overall, none, none) }}
@@ -83,12 +85,12 @@
 ),
 {% endif %}
 -- One row per class: the value of the privacy model.
-{{ ('measured ' ~ m.parameter)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of, m.settings) }}),
+{{ ('measured ' ~ m.label)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of, m.settings) }}),
 {% if follows is defined and follows %}
 -- One row per class and trail of linked rows, and per trail (class -2): the value of the privacy model.
 {% set of_links = {'held': 'followed values'|of(s), 'body': 'followed sizes'|of(s), 'overall': of.overall, \
     'places': of.places} %}
-{{ ('followed ' ~ m.parameter)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of_links, m.settings) }}),
+{{ ('followed ' ~ m.label)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of_links, m.settings) }}),
 {% endif %}
 {% endfor %}
 {% endfor %}

@@ -5,6 +5,6 @@
     {% endfor %}{% endfor %}
 {% for m in achieved %}
 SELECT {{ metric_name }}, {{ m.column }}, {% if m.higher %}min{% else %}max{% endif %}(value) \
-    FROM {{ ('measured ' ~ m.parameter)|of(m) }}
+    FROM {{ ('measured ' ~ m.label)|of(m) }}
 {% if not loop.last %}UNION ALL{% endif +%}
 {% endfor %}

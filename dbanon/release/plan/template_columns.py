@@ -133,11 +133,14 @@ class ModelView:
         number: Its number among all privacy models of the release.
         requirement: The requested privacy model.
         raw_name: The sensitive column.
+        label: What distinguishes it from other models of the column: the parameter that requests it and, if it is
+            requested in several forms (by versions that are compared), its number.
     """
 
     number: int
     requirement: ModelRequirement
     raw_name: str
+    label: str
 
     @property
     def column(self) -> Sql:
@@ -367,10 +370,20 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
                 name,
                 tree=_sensitive_tree(spec, i, name, hierarchy) if hierarchy is not None else None,
                 number=_magnitude(spec.source.columns[name]) if spec.run.forest is not None else None,
-                models=tuple(ModelView(n, d, name) for n, d in enumerate(spec.model_requirements) if d.sensitive == i),
+                models=_model_views(spec.model_requirements, i, name),
             )
         )
     return columns
+
+
+def _model_views(requirements: Sequence[ModelRequirement], i: int, name: str) -> tuple[ModelView, ...]:
+    """Return the privacy models of sensitive column number `i`, the column `name`, as templates read them."""
+    own = [(n, requirement) for n, requirement in enumerate(requirements) if requirement.sensitive == i]
+    parameters = [requirement.parameter for _, requirement in own]
+    return tuple(
+        ModelView(n, r, name, r.parameter if parameters.count(r.parameter) == 1 else f"{r.parameter} {n}")
+        for n, r in own
+    )
 
 
 def _sensitive_tree(spec: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:

@@ -40,7 +40,7 @@ worst AS (
     {% for s in model_columns %}{% set last = loop.last %}{% for m in s.models %}
     SELECT {{ m.number }} AS model, {% if m.higher %}min{% else %}max{% endif %}(value)::DOUBLE AS value, \
         ((SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}))::BIGINT AS missed
-    FROM {{ ('measured ' ~ m.parameter)|of(m) }}
+    FROM {{ ('measured ' ~ m.label)|of(m) }}
     {% if not (last and loop.last) %}UNION ALL{% endif %}
     {% endfor %}{% endfor %}
 )

@@ -4,7 +4,7 @@
 {%- from 'release/plan/hierarchy_columns.sql' import all_trees with context -%}
 {%- from 'privacy_models/is_satisfied.sql' import met -%}
 {% macro piece_id() -%}
-{% if joint and model_columns|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}
+{% if joint and model_columns|length > 1 %}struct_extract(b.class_id, 'class_id'){% else %}b.class_id{% endif %}
 {%- endmacro %}
 {% if person %}
 -- One row per person and published value in a set.
@@ -86,7 +86,7 @@ missed_models AS MATERIALIZED (
     UNION
     SELECT {{ piece_id() }}, '{{ sql(m.parameter) }}'
     FROM {{ 'class sizes'|of(s) }} AS b
-    LEFT JOIN {{ ('measured ' ~ m.parameter)|of(m) }} AS j USING (class_id)
+    LEFT JOIN {{ ('measured ' ~ m.label)|of(m) }} AS j USING (class_id)
     WHERE NOT coalesce({{ met(m) }}, false)
         {% if promised is defined and m.number in promised %}
         {# Another version demands it, for its people. #}

@@ -240,6 +240,31 @@ def test_version_meets_model_of_first_for_its_people(con: Any) -> None:
         dbanon.refresh_release(con, "safe", mode="recluster")
 
 
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+def test_versions_with_different_forms_of_one_model_are_compared_by_both(con: Any) -> None:
+    """The new version alone would allow what the entropy of the first one forbids."""
+    patients(con)
+    dbanon.create_release(con, "safe", "kacpc", "patients", k=4, l=2, diversity="entropy")
+    recursive = {"k": 4, "l": 2, "diversity": "recursive", "c": 9.0, "replace": True}
+    con.execute("INSERT INTO patients SELECT 100 + i, 60 + i, 'Flu' FROM range(4) AS r (i)")
+    with pytest.raises(errors.SmallDifferencesRefusedError, match="version 1"):
+        dbanon.create_release(con, "safe", "kacpc", "patients", **recursive)
+    con.execute("UPDATE patients SET disease = 'd' || pid % 4 WHERE pid >= 100")
+    assert dbanon.create_release(con, "safe", "kacpc", "patients", **recursive).version == 2
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+def test_joint_models_of_two_sensitive_columns_create_versions(con: Any) -> None:
+    """The classes of a joint check are structs, which DuckDB 1.5 stores only if their fields have names."""
+    con.execute(
+        "CREATE TABLE visits AS SELECT i AS pid, 20 + i AS age, i % 2 AS a, i // 2 % 2 AS b FROM range(64) r (i)"
+    )
+    dbanon.declare(con, "visits", pid="person", age="quasi", a="sensitive", b="sensitive")
+    dbanon.create_release(con, "joint", "mondrian", "visits", k=8, l=2, multi_sensitive="joint")
+    con.execute("DELETE FROM visits WHERE pid < 8")
+    assert dbanon.refresh_release(con, "joint", allow_small_differences=True).version == 2
+
+
 # --- erasure -------------------------------------------------------------------------------------------------
 
 
