@@ -8,6 +8,10 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+NEXT_SEED, N_REMAINING, HAS_FAILED, N_ADDITIONS, SUMMED_GROWTH = 0, 1, 2, 2, 3
+"""Places in `state` of kernels that form clusters one after another: next seed (or part), and remaining records; in
+`grow_capped_clusters` whether a cluster could not be formed; in `adaptive_steps` additions, and their summed growth."""
+
 
 class LossArrays(NamedTuple):
     """The encoded tuples, and the arrays from which the loss of a class is computed (see `loss`).

@@ -5,7 +5,7 @@ A pool is the records of one tuple with equal sensitive values.
 
 import numpy as np
 
-from dbanon.kernels.arrays import LossTables
+from dbanon.kernels.arrays import N_REMAINING, NEXT_SEED, LossTables
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.k_nearest import fill_distance_query, search_nearest, sort_heap, swap_to
 from dbanon.kernels.loss import begin_class, widen_class
@@ -51,7 +51,7 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
     `_allocate_records`).
 
     Args:
-        state: Next place in the order, and remaining records.
+        state: Next place in the order, and remaining records (see `NEXT_SEED`); updated in place.
         max_clusters: Number of clusters after which to return.
         first_label: Number of the first cluster.
         k: Fewest records of a cluster.
@@ -72,13 +72,13 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
     nearest, distances_ = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     alive, number = nonempty_tuples(pools.n_remaining)
     n_clusters, steps = np.int64(0), np.int64(0)
-    while n_clusters < max_clusters and state[1] >= k:
-        row = pools.order[state[0]]
-        state[0] += 1
+    while n_clusters < max_clusters and state[N_REMAINING] >= k:
+        row = pools.order[state[NEXT_SEED]]
+        state[NEXT_SEED] += 1
         if labels[row] >= 0:
             continue
         pool = pools.pool_of[row]
-        size = min(state[1], max(np.int64(n_per_group * len(pools.group_remaining)), np.int64(k)))
+        size = min(state[N_REMAINING], max(np.int64(n_per_group * len(pools.group_remaining)), np.int64(k)))
         _allocate_records(size, n_per_group, pools.group_remaining, need)
         if need[pools.kinds[pool]] == 0:  # fewer records are left than a cluster has groups
             last = len(need) - 1
@@ -92,7 +92,7 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
         pools.n_remaining[pool] -= 1
         pools.group_remaining[pools.kinds[pool]] -= 1
         need[pools.kinds[pool]] -= 1
-        state[1] -= 1
+        state[N_REMAINING] -= 1
         fill_distance_query(pools.tuples[pool], measure, query)
         while True:
             number, size = search_nearest(
@@ -119,7 +119,7 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
             pools.n_remaining[pool] -= count
             pools.group_remaining[pools.kinds[pool]] -= count
             need[pools.kinds[pool]] -= count
-            state[1] -= count
+            state[N_REMAINING] -= count
         n_clusters += 1
     return n_clusters, steps
 
@@ -134,7 +134,7 @@ def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, co
     (`center_distances`), the others those that add the least loss.
 
     Args:
-        state: The current part, and the remaining records of all parts.
+        state: The current part, and the remaining records of all parts (see `NEXT_SEED`); updated in place.
         max_clusters: Number of clusters after which to return.
         first_label: Number of the first cluster.
         k: Records of a cluster.
@@ -150,10 +150,10 @@ def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, co
     span, old_span = np.empty((levels, 4), np.int64), np.empty((levels, 2), np.int64)
     table, last_turn = np.empty(codes_of[levels], np.int64), np.zeros(len(pools.group_remaining), np.int64)
     n_clusters, steps, turn = np.int64(0), np.int64(0), np.int64(0)
-    while n_clusters < max_clusters and state[0] < len(pools.part_remaining):
-        p = state[0]
+    while n_clusters < max_clusters and state[NEXT_SEED] < len(pools.part_remaining):
+        p = state[NEXT_SEED]
         if pools.part_remaining[p] < k:
-            state[0] += 1
+            state[NEXT_SEED] += 1
             continue
         size, loss = np.int64(0), np.int64(0)
         turn += 1
@@ -192,7 +192,7 @@ def grow_bucket_clusters(state, max_clusters, first_label, k, pools, measure, co
             pools.n_remaining[best] -= 1
             pools.group_remaining[kind] -= 1
             pools.part_remaining[p] -= 1
-            state[1] -= 1
+            state[N_REMAINING] -= 1
             size += 1
         n_clusters += 1
     return n_clusters, steps

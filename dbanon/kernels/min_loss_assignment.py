@@ -7,6 +7,7 @@ The total loss of a cluster is their product.
 
 import numpy as np
 
+from dbanon.kernels.arrays import N_ADDITIONS, N_REMAINING, NEXT_SEED, SUMMED_GROWTH
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.loss import attribute_loss, begin_class, widen_class
 
@@ -189,7 +190,7 @@ def adaptive_steps(seeds, state, max_clusters, k, measure, n_remaining, codes_of
 
     Args:
         seeds: Tuple of each seed; a seed without remaining records forms no cluster.
-        state: Next seed, remaining records, additions so far, and their summed growth of loss.
+        state: float64 counters (see `NEXT_SEED` and `N_ADDITIONS`); updated in place.
         max_clusters: Number of clusters after which to return.
         k: Fewest records of a cluster.
         measure: `LossArrays`.
@@ -205,18 +206,18 @@ def adaptive_steps(seeds, state, max_clusters, k, measure, n_remaining, codes_of
     table = np.empty(codes_of[levels], np.int64)
     n_rows, n_clusters, steps = 0, 0, np.int64(0)
     alive, n_alive = nonempty_tuples(n_remaining)
-    while state[0] < len(seeds) and state[1] >= k and n_clusters < max_clusters:
-        seed = seeds[int(state[0])]
-        state[0] += 1
+    while state[NEXT_SEED] < len(seeds) and state[N_REMAINING] >= k and n_clusters < max_clusters:
+        seed = seeds[int(state[NEXT_SEED])]
+        state[NEXT_SEED] += 1
         if n_remaining[seed] == 0:
             continue
         n_remaining[seed] -= 1
-        state[1] -= 1
+        state[N_REMAINING] -= 1
         loss, size = begin_class(seed, measure, span), np.int64(1)
         old_span[:] = -1
         members[n_rows, 0], members[n_rows, 1] = seed, 1
         n_rows += 1
-        while state[1] > 0:
+        while state[N_REMAINING] > 0:
             for a in range(levels):
                 if span[a, 0] != old_span[a, 0] or span[a, 1] != old_span[a, 1]:
                     old_span[a, 0], old_span[a, 1] = span[a, 0], span[a, 1]
@@ -236,12 +237,12 @@ def adaptive_steps(seeds, state, max_clusters, k, measure, n_remaining, codes_of
             n_alive = n_kept
             steps += n_alive
             growth = (size + 1) * lowest - size * loss
-            if size >= k and growth * state[2] > state[3]:
+            if size >= k and growth * state[N_ADDITIONS] > state[SUMMED_GROWTH]:
                 break
             n_remaining[best] -= 1
-            state[1] -= 1
-            state[2] += 1
-            state[3] += growth
+            state[N_REMAINING] -= 1
+            state[N_ADDITIONS] += 1
+            state[SUMMED_GROWTH] += growth
             loss = widen_class(loss, best, measure, span)
             size += 1
             members[n_rows, 0], members[n_rows, 1] = best, 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dbanon.kernels.arrays import LossTables
+from dbanon.kernels.arrays import HAS_FAILED, N_REMAINING, NEXT_SEED, LossTables
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.k_nearest import fill_distance_query, search_nearest, sort_heap
 from dbanon.kernels.loss import widen_class
@@ -99,7 +99,7 @@ def grow_capped_clusters(state, max_clusters, first_label, k, order, pools, caps
     the caps, sensitive column s has at least `min_values[s]` values in a cluster, each in about as many records.
 
     Args:
-        state: Next place in the order, remaining records, and whether a cluster could not be formed.
+        state: Counters (see `NEXT_SEED` and `HAS_FAILED`); updated in place.
         max_clusters: Number of clusters after which to return.
         first_label: Number of the first cluster.
         k: Records of a cluster.
@@ -119,10 +119,15 @@ def grow_capped_clusters(state, max_clusters, first_label, k, order, pools, caps
     selected, numbers = np.empty(k, np.int64), np.empty(k, np.int64)
     alive, n_alive = nonempty_tuples(pools.n_remaining)
     n_clusters, steps = np.int64(0), np.int64(0)
-    while n_clusters < max_clusters and state[1] >= k and state[0] < len(order) and state[2] == 0:
-        center = order[state[0]]
+    while (
+        n_clusters < max_clusters
+        and state[N_REMAINING] >= k
+        and state[NEXT_SEED] < len(order)
+        and state[HAS_FAILED] == 0
+    ):
+        center = order[state[NEXT_SEED]]
         if pools.n_remaining[center] == 0 or _capacity(center, caps, k) == 0:
-            state[0] += 1
+            state[NEXT_SEED] += 1
             continue
         fill_distance_query(pools.tuples[center], measure, query)
         pools.n_remaining[center] -= 1  # it comes first, before others of its tuple
@@ -153,14 +158,14 @@ def grow_capped_clusters(state, max_clusters, first_label, k, order, pools, caps
         _count_records(center, np.int64(-1), caps, k)
         if n_held < k:
             pools.n_remaining[center] += 1
-            state[2] = 1
+            state[HAS_FAILED] = 1
             break
         labels[pools.rows[pools.ends[center] - pools.n_remaining[center] - 1]] = first_label + n_clusters
         for i in range(n_selected):
             start = pools.ends[selected[i]] - pools.n_remaining[selected[i]]
             labels[pools.rows[start : start + numbers[i]]] = first_label + n_clusters
             pools.n_remaining[selected[i]] -= numbers[i]
-        state[1] -= k
+        state[N_REMAINING] -= k
         n_clusters += 1
     return n_clusters, steps
 

@@ -30,6 +30,7 @@ from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.encoding.encoded_table import EncodedTable
+from dbanon.kernels.arrays import N_REMAINING
 from dbanon.privacy_models.constraint import Constraint
 
 MIN_BATCH, MAX_BATCH = 4, 2**22
@@ -100,7 +101,7 @@ class KernelCountedRules(GrowthRules):
     """Growth rules whose kernel counts the remaining records and the examined tuples.
 
     Attributes:
-        state: The state from which the kernel continues; its second number is that of the remaining records.
+        state: The state from which the kernel continues (see `dbanon.kernels.arrays.NEXT_SEED`).
         n_examined: Tuples examined so far.
         step_cost: Cost of examining one tuple, in steps of dbanon.algorithms.base.progress.
         labels: (n,) group of every record; -1 if it is in none yet.
@@ -126,7 +127,7 @@ class KernelCountedRules(GrowthRules):
     @property
     def n_remaining(self) -> int:
         """Number of records in no group yet, from the kernel's state."""
-        return int(self.state[1])
+        return int(self.state[N_REMAINING])
 
     @property
     def steps(self) -> int:

@@ -10,6 +10,7 @@ from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check
 from dbanon.algorithms.centroid.sorted_seeds import CLUSTER_COST, LOSS_HEIGHTS, every_kth_record
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.encoding.encoded_table import EncodedTable, Ints
+from dbanon.kernels.arrays import NEXT_SEED
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -45,7 +46,7 @@ class SeededGroups(KernelCountedRules):
 
     def can_form_group(self) -> bool:
         """Return whether at least k records remain, and a seed that was not tried yet."""
-        return self.n_remaining >= self.k and self.state[0] < len(self.seeds)
+        return self.n_remaining >= self.k and self.state[NEXT_SEED] < len(self.seeds)
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, log them from number `first_number` on, and return how many were formed."""

@@ -18,6 +18,7 @@ from dbanon.algorithms.base.registry import (
 from dbanon.algorithms.centroid.adaptive_k import SeededGroups
 from dbanon.algorithms.centroid.sorted_seeds import A_PARAMETER, one_record_per_group, rows_by_first_columns
 from dbanon.encoding.encoded_table import EncodedTable, Ints
+from dbanon.kernels.arrays import N_REMAINING, NEXT_SEED, SUMMED_GROWTH
 from dbanon.privacy_models.constraint import Constraint
 
 
@@ -52,7 +53,8 @@ class ReservedSeedGroups(SeededGroups):
         super().__init__(space, k, seeds)
         np.subtract.at(self.n_remaining_of, seeds, 1)
         self.n_started = 0
-        self.state[1:] = space.rows - len(seeds), 0, -np.inf  # no growth is cheap enough for more than k records
+        # No growth is cheap enough for more than k records.
+        self.state[[N_REMAINING, SUMMED_GROWTH]] = space.rows - len(seeds), -np.inf
 
     def can_form_group(self) -> bool:
         """Return whether a seed has no cluster yet."""
@@ -66,7 +68,7 @@ class ReservedSeedGroups(SeededGroups):
         members = np.empty((self.k + 1, 2), np.int64)
         for number, seed in enumerate(seeds, first_number):
             self.n_remaining_of[seed] += 1
-            self.state[:2] = 0, self.state[1] + 1
+            self.state[[NEXT_SEED, N_REMAINING]] = 0, self.state[N_REMAINING] + 1
             used, n_examined = min_loss_assignment.adaptive_steps(
                 np.array([seed]),
                 self.state,

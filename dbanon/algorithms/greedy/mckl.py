@@ -7,7 +7,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MAX_SUPPRESSED, Assignment, Check, Options, Suppression, register
 from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_codes
 from dbanon.encoding.encoded_table import EncodedTable, Ints
-from dbanon.kernels.arrays import CappedPools, ClusterMembers, LossClusters, ValueCaps
+from dbanon.kernels.arrays import HAS_FAILED, NEXT_SEED, CappedPools, ClusterMembers, LossClusters, ValueCaps
 from dbanon.privacy_models.constraint import Constraint
 
 STEPS_PER_CALL = 2**22
@@ -70,7 +70,7 @@ class _CappedGroups(KernelCountedRules):
 
     def can_form_group(self) -> bool:
         """Return whether at least k records and a seed remain, and no cluster has failed so far."""
-        return self.n_remaining >= self.k and self.state[0] < len(self.order) and self.state[2] == 0
+        return self.n_remaining >= self.k and self.state[NEXT_SEED] < len(self.order) and not self.state[HAS_FAILED]
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` clusters, numbered from `first_number`, and return how many were formed."""
