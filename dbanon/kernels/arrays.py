@@ -313,6 +313,11 @@ class ThresholdGrowth(NamedTuple):
     candidates: Ints
 
 
+NEXT_IN_ORDER, N_STARTED, LAST_SIZE, LAST_LOSS = 0, 1, 2, 3
+"""Places in `state` of `threshold_steps`: next place in `ThresholdPools.order`; started clusters; records of the last
+one (0: it is complete), and its loss per record."""
+
+
 class CenterTree(NamedTuple):
     """Points in a tree of boxes (see `centers`).
 

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from dbanon.kernels.arrays import LAST_LOSS, LAST_SIZE, N_STARTED, NEXT_IN_ORDER
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.k_nearest import swap_to
 from dbanon.kernels.loss import begin_class, widen_class
@@ -86,7 +87,7 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
     until the loss per record would exceed the threshold. Labels and all state are updated in place.
 
     Args:
-        state: Next place in `order`, clusters begun, records of the last one (0: it is complete), its loss per record.
+        state: Counters, see `NEXT_IN_ORDER`; updated in place.
         max_steps: Number of examined pools after which to return.
         options: `ThresholdOptions`.
         pools: `ThresholdPools`.
@@ -99,18 +100,18 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
     span, counts, logs, sums, candidates = growth
     levels, columns = len(measure.terms), len(pools.values)
     table, old_span, steps = np.empty(codes_of[levels], np.int64), np.empty((levels, 2), np.int64), np.int64(0)
-    while steps < max_steps and (state[2] > 0 or state[0] < len(pools.order)):
-        if state[2] == 0:
-            row = pools.order[state[0]]
-            state[0] += 1
+    while steps < max_steps and (state[LAST_SIZE] > 0 or state[NEXT_IN_ORDER] < len(pools.order)):
+        if state[LAST_SIZE] == 0:
+            row = pools.order[state[NEXT_IN_ORDER]]
+            state[NEXT_IN_ORDER] += 1
             if labels[row] >= 0:
                 continue
             pool = pools.pool_of[row]
             swap_to(row, pools.ends[pool] - pools.n_remaining[pool], pools.rows, pools.place)
-            state[1] += 1
+            state[N_STARTED] += 1
             counts[:] = 0
             logs[:] = 0
-            state[3] = begin_class(pools.tuples[pool], measure, span)
+            state[LAST_LOSS] = begin_class(pools.tuples[pool], measure, span)
             is_wider = True
         else:
             pool, best = np.int64(-1), 0.0
@@ -121,7 +122,7 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
                 missing = np.int64(0)
                 for s in range(columns):
                     missing += _missing_diversity(
-                        counts[s], pools.values[s, kind], state[2] + 1, logs[s], pools.number_of[s]
+                        counts[s], pools.values[s, kind], state[LAST_SIZE] + 1, logs[s], pools.number_of[s]
                     )
                 score = (1.0 - weight) * sums[candidate] + weight * max_loss * (missing / (DIVERSITY_UNITS * columns))
                 if pool >= 0 and (score > best or (score == best and sums[candidate] > sums[pool])):
@@ -135,14 +136,14 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
                     pool, best = candidate, score
             steps += len(candidates)
             if pool < 0 or sums[pool] > threshold:
-                state[2] = 0
+                state[LAST_SIZE] = 0
                 continue
-            is_wider = sums[pool] > state[3]
+            is_wider = sums[pool] > state[LAST_LOSS]
             if is_wider:
-                state[3] = widen_class(state[3], pools.tuples[pool], measure, span)
-        labels[pools.rows[pools.ends[pool] - pools.n_remaining[pool]]] = state[1] - 1
+                state[LAST_LOSS] = widen_class(state[LAST_LOSS], pools.tuples[pool], measure, span)
+        labels[pools.rows[pools.ends[pool] - pools.n_remaining[pool]]] = state[N_STARTED] - 1
         pools.n_remaining[pool] -= 1
-        state[2] += 1
+        state[LAST_SIZE] += 1
         for s in range(columns):
             value = pools.values[s, pools.kinds[pool]]
             logs[s, 0] += _n_log_n(counts[s, value] + 1) - _n_log_n(counts[s, value])
@@ -161,5 +162,7 @@ def threshold_steps(state, max_steps, options, pools, measure, codes_of, growth,
                     candidates[pools.kinds[i]] = i
             steps += len(pools.n_remaining)
         elif pools.n_remaining[pool] == 0:
-            steps += _next_candidate(pools.kinds[pool], pools.begins, pools.n_remaining, sums, state[3], candidates)
+            steps += _next_candidate(
+                pools.kinds[pool], pools.begins, pools.n_remaining, sums, state[LAST_LOSS], candidates
+            )
     return steps

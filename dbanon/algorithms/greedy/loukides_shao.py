@@ -21,7 +21,7 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_codes
 from dbanon.encoding.encoded_table import EncodedTable, Ints, SensitiveColumn
-from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdOptions, ThresholdPools
+from dbanon.kernels.arrays import LAST_SIZE, LossArrays, ThresholdGrowth, ThresholdOptions, ThresholdPools
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
@@ -85,12 +85,11 @@ class _ThresholdGrowth:
         """
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
         self.rows, n_remaining = space.rows, groups.sizes
-        total_loss = float(loss_arrays[1][:, 2].sum())
+        total_loss = float(loss_arrays.terms[:, 2].sum())
         weight, threshold = float(str(options["diversity_weight"])), float(str(options["threshold"])) * total_loss
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
         codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
         values = max(s.values for s in space.sensitive) + 1
-        # The start of every cluster, the remaining tuples, and the state of the last cluster.
         self.state, self.cluster_of = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
         threshold_items = ThresholdPools(
             random_order(space, options),
@@ -133,7 +132,7 @@ class _ThresholdGrowth:
             0,
             False,
         )
-        while self.n_remaining.any() or self.state[2] > 0:
+        while self.n_remaining.any() or self.state[LAST_SIZE] > 0:
             check()
             steps += int(threshold_steps(self.state, STEPS_PER_CALL, *self.kernel_inputs))
             fraction = 1 - int(self.n_remaining.sum()) / self.rows
