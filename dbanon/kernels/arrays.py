@@ -318,42 +318,6 @@ NEXT_IN_ORDER, N_STARTED, LAST_SIZE, LAST_LOSS = 0, 1, 2, 3
 one (0: it is complete), and its loss per record."""
 
 
-class CenterTree(NamedTuple):
-    """Points in a tree of boxes (see `centers`).
-
-    Attributes:
-        points: (points, axes) int64: their coordinates.
-        axes: By axis: whether it is a hierarchy, distance of NULL to a value, where its nodes begin; and by node of the
-            hierarchies: parent, last node below, height.
-        boxes: By node of the tree: least and greatest coordinates (nodes, 2 * axes), first child (0 for a leaf),
-            parent, least open point below; and the leaf of each point.
-        room: Size of the stack of a search.
-    """
-
-    points: Ints
-    axes: tuple[Ints, ...]
-    boxes: tuple[Ints, ...]
-    room: int
-
-
-class RecordTree(NamedTuple):
-    """Tuples in a tree of boxes, and what searches within a distance have found (see `r_gather`).
-
-    Attributes:
-        points, axes, boxes, room: As in `CenterTree`.
-        counts: (tuples,) int64: records of each tuple.
-        counters: (3,) int64: number of visited boxes; then the least limit with which all searches so far would have
-            given equal answers, and the least greater limit with which one would not.
-    """
-
-    points: Ints
-    axes: tuple[Ints, ...]
-    boxes: tuple[Ints, ...]
-    room: int
-    counts: Ints
-    counters: Ints
-
-
 class AverageTotals(NamedTuple):
     """The totals from which the average of the remaining records is computed (see `mdav`).
 

@@ -1,7 +1,6 @@
 """Assignment of records to centers: in one pass with moving centers, at once, or with a capacity per cluster.
 
-Clusters are also trimmed, and centers recomputed as means and modes. Points, `axes` and trees are those of
-`dbanon.kernels.centers`.
+Clusters are also trimmed, and centers recomputed as means and modes.
 """
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from dbanon.kernels.centers import (
     NO_CENTER,
     NULL_COORDINATE,
+    allocate_search,
     build_center_tree,
     center_distance,
     nearest_center,
@@ -45,10 +45,10 @@ def count_center_values(centers, axes, keys, counts):
 
     Args:
         centers: (clusters, axes) coordinates.
-        axes: See `center_distance`.
+        axes: `CenterAxes`.
         keys, counts: Open hash table: keys (negative: free) and counts; its length is a power of two; updated in place.
     """
-    tree, node_starts = axes[0], axes[2]
+    tree, node_starts = axes.is_hierarchy, axes.node_starts
     for c in range(len(centers)):
         for a in range(len(tree)):
             if tree[a]:
@@ -56,7 +56,7 @@ def count_center_values(centers, axes, keys, counts):
 
 
 @kernel_part
-def add_to_center(center, point, amount, centers, axes, state):
+def add_to_center(center, point, amount, centers, axes, totals):
     """Add equal records to a cluster and move its center in place; return whether the center moved.
 
     Args:
@@ -64,13 +64,11 @@ def add_to_center(center, point, amount, centers, axes, state):
         point: Coordinates of the records.
         amount: Number of records.
         centers: (clusters, axes) coordinates.
-        axes: Arrays of the axes, see `CenterTree`.
-        state: Sums and numbers of known values by center and axis, counts of the modes, keys and counts of the hash
-            table (see `count_value`), and whether categories are modes (else lowest common ancestors); updated in
-            place.
+        axes: `CenterAxes`.
+        totals: `CenterTotals`; updated in place.
     """
-    tree, node_starts, parent, last = axes[0], axes[2], axes[3], axes[4]
-    sums, n_known, mode_counts, keys, counts, modes = state
+    tree, _, node_starts, parent, last, _ = axes
+    sums, n_known, mode_counts, keys, counts, modes = totals
     has_moved = False
     for a in range(len(tree)):
         p, old_coordinate = point[a], centers[center, a]
@@ -95,7 +93,7 @@ def add_to_center(center, point, amount, centers, axes, state):
 
 
 @kernel
-def assign_and_move(begin, end, max_steps, n_remaining, points, tree, state, labels):
+def assign_and_move(begin, end, max_steps, n_remaining, points, tree, totals, labels):
     """Assign the remaining records of the tuples from `begin` to `end` to the nearest center, which moves at once.
 
     Labels, centers and the tree are updated in place; all records of a tuple get one label. Tuples without records are
@@ -107,22 +105,21 @@ def assign_and_move(begin, end, max_steps, n_remaining, points, tree, state, lab
         n_remaining: (tuples,) remaining records.
         points: (tuples, axes) coordinates.
         tree: `CenterTree` of the centers; updated in place.
-        state: See `add_to_center`; updated in place.
+        totals: `CenterTotals`; updated in place.
         labels: Output: (tuples,) center of each tuple.
 
     Returns:
         The tuple to continue with, after `max_steps` visited boxes or at the end.
     """
-    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    scratch = allocate_search(tree)
     for t in range(begin, end):
         if n_remaining[t] == 0:
             continue
-        if n_steps[0] >= max_steps:
+        if scratch.n_steps[0] >= max_steps:
             return t
-        best = nearest_center(points[t], tree, (node_distances, row_values, stack, n_steps), NO_CENTER, NULL_COORDINATE)
+        best = nearest_center(points[t], tree, scratch, NO_CENTER, NULL_COORDINATE)
         labels[t] = best
-        if add_to_center(best, points[t], n_remaining[t], tree.points, tree.axes, state):
+        if add_to_center(best, points[t], n_remaining[t], tree.points, tree.axes, totals):
             update_boxes(best, tree.points, tree.boxes, False)
     return end
 
@@ -145,16 +142,15 @@ def assign_nearest(begin, max_steps, tuples, points, tree, labels, has_labels):
     Returns:
         The place in `tuples` to continue at, after `max_steps` steps or at the end.
     """
-    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    scratch = allocate_search(tree)
     for i in range(begin, len(tuples)):
-        if n_steps[0] >= max_steps:
+        if scratch.n_steps[0] >= max_steps:
             return i
         t = tuples[i]
         best, lowest = np.int64(NO_CENTER), np.int64(NULL_COORDINATE)
         if has_labels:
             best, lowest = labels[t], center_distance(points[t], tree.points[labels[t]], tree.axes)
-        labels[t] = nearest_center(points[t], tree, (node_distances, row_values, stack, n_steps), best, lowest)
+        labels[t] = nearest_center(points[t], tree, scratch, best, lowest)
     return len(tuples)
 
 
@@ -178,18 +174,15 @@ def assign_with_capacity(begin, max_steps, records, tuple_of, points, tree, near
     Returns:
         The place in `records` to continue at; the number of records if all are assigned.
     """
-    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    scratch = allocate_search(tree)
     for i in range(begin, len(records)):
-        if tree.boxes[3][0] == NO_CENTER:
+        if tree.boxes.first[0] == NO_CENTER:
             return i
         t = tuple_of[records[i]]
         if near[t] < 0 or free[near[t]] == 0:
-            if n_steps[0] >= max_steps:
+            if scratch.n_steps[0] >= max_steps:
                 return i
-            near[t] = nearest_center(
-                points[t], tree, (node_distances, row_values, stack, n_steps), NO_CENTER, NULL_COORDINATE
-            )
+            near[t] = nearest_center(points[t], tree, scratch, NO_CENTER, NULL_COORDINATE)
         center = near[t]
         labels[records[i]] = center
         free[center] -= 1
@@ -231,7 +224,7 @@ def trim_clusters(k, labels, tuple_of, points, centers, axes, free):
         tuple_of: (records,) number of the tuple of each record.
         points: (tuples, axes) coordinates.
         centers: (clusters, axes) coordinates.
-        axes: See `center_distance`.
+        axes: `CenterAxes`.
         free: Output: (clusters,) number of records that each cluster lacks to k.
     """
     starts = np.empty(len(centers) + 1, np.int64)
@@ -270,9 +263,9 @@ def update_centers(labels, tuple_of, points, centers, axes):
         tuple_of: (records,) number of the tuple of each record.
         points: (tuples, axes) coordinates.
         centers: (clusters, axes) coordinates; updated in place.
-        axes: See `center_distance`.
+        axes: `CenterAxes`.
     """
-    tree, node_starts = axes[0], axes[2]
+    tree, node_starts = axes.is_hierarchy, axes.node_starts
     starts = np.empty(len(centers) + 1, np.int64)
     order = rows_by_cluster(labels, starts)
     has_moved = np.zeros(len(centers), np.bool_)

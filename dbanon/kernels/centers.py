@@ -1,12 +1,7 @@
 """Cluster centers as points in a tree of boxes: find the center nearest to a record while centers move or close.
 
 Coordinates of a point or center (one per axis): a place on the axis of a number, NULL_COORDINATE for a NULL; a preorder
-node of a hierarchy, the number of its nodes for a NULL. `axes` are arrays over the axes, hierarchies first: tree
-(whether it is one), null (distance of a NULL to a value), node_starts (where the nodes begin) and, by node, parent,
-last (node of its subtree) and height (distance of two different values whose lowest common ancestor it is). `boxes` are
-the tree: box (nodes, 2 * axes; least and greatest coordinate of the open centers below), kid (the first of two adjacent
-children, 0 for a leaf), parent, first (the least open center below, NO_CENTER if none), leaf (node of a center, -1 if
-it has none). A tree of centers is a `CenterTree`.
+node of a hierarchy, the number of its nodes for a NULL. A tree of centers is a `CenterTree`.
 
 On a hierarchy the distance of a value to nodes grows with their preorder numbers in both directions, as on a line; the
 least distance to a box is therefore that of the nearest coordinate in it, on every axis.
@@ -14,6 +9,7 @@ least distance to a box is therefore that of the nearest coordinate in it, on ev
 
 import numpy as np
 
+from dbanon.kernels.center_arrays import CenterSearch
 from dbanon.kernels.halving import extent
 from dbanon.kernels.jit import kernel, kernel_part
 
@@ -29,8 +25,7 @@ def center_distance(point, center, axes):
         point: (axes,) coordinates of a record; NULL_COORDINATE for a NULL number, the number of nodes for a NULL
             category.
         center: (axes,) coordinates of the center.
-        axes: Arrays of the axes, hierarchies first: whether each is a hierarchy, distance of NULL to a value, where
-            nodes begin; and by node its parent, the last node below it and its height.
+        axes: `CenterAxes`.
     """
     tree, null, node_starts, parent, last, height = axes
     total = np.int64(0)
@@ -59,8 +54,7 @@ def center_distances(points, center_of, centers, axes):
         points: (points, axes) coordinates.
         center_of: (points,) number of each point's center.
         centers: (centers, axes) coordinates.
-        axes: Arrays of the axes, hierarchies first: whether each is a hierarchy, distance of NULL to a value, where
-            nodes begin; and by node its parent, the last node below it and its height.
+        axes: `CenterAxes`.
     """
     distances_ = np.empty(len(points), np.int64)
     for i in range(len(points)):
@@ -77,8 +71,7 @@ def fill_node_distances(point, axes, node_distances, row_values):
     Args:
         point: (axes,) coordinates of a record; NULL_COORDINATE for a NULL number, the number of nodes for a NULL
             category.
-        axes: Arrays of the axes, hierarchies first: whether each is a hierarchy, distance of NULL to a value, where
-            nodes begin; and by node its parent, the last node below it and its height.
+        axes: `CenterAxes`.
         node_distances: Output: distance of the record to each node of all hierarchies.
         row_values: (axes,) coordinates for which `node_distances` is filled already, -1 for none; updated in place.
     """
@@ -113,11 +106,11 @@ def box_bound(box, node, point, axes, node_distances, hierarchies):
         box: (nodes, 2 * axes) least and greatest coordinate of each box.
         node: The node.
         point: Coordinates of the record.
-        axes: Arrays of the axes, see `CenterTree`.
+        axes: `CenterAxes`.
         node_distances: Distances of the record to all nodes of hierarchies.
         hierarchies: Number of axes that are hierarchies; they come first.
     """
-    null, node_starts = axes[1], axes[2]
+    null, node_starts = axes.null_distances, axes.node_starts
     total = np.int64(0)
     for a in range(hierarchies):
         total += node_distances[node_starts[a] + min(max(point[a], box[node, 2 * a]), box[node, 2 * a + 1])]
@@ -156,7 +149,7 @@ def box_cut(box, axes):
 
     Args:
         box: (2 * axes,) least and greatest coordinates in turn.
-        axes: Arrays of the axes, see `CenterTree`.
+        axes: `CenterAxes`.
     """
     tree, null, node_starts, parent, last, height = axes
     widest, axis, cut_coordinate = np.int64(-1), -1, np.int64(0)
@@ -239,7 +232,7 @@ def update_boxes(center, centers, boxes, is_closed):
     Args:
         center: Number of the center.
         centers: (centers, axes) coordinates.
-        boxes: `CenterTree.boxes`; updated in place.
+        boxes: `CenterBoxes`; updated in place.
         is_closed: Whether the center closes; else it has moved.
     """
     box, kid, parent, first, leaf = boxes
@@ -267,6 +260,17 @@ def update_boxes(center, centers, boxes, is_closed):
 
 
 @kernel_part
+def allocate_search(tree):
+    """Return a `CenterSearch` for searches in a `CenterTree`."""
+    return CenterSearch(
+        np.empty(tree.axes.node_starts[-1], np.int64),
+        np.full(tree.points.shape[1], -1, np.int64),
+        np.empty((tree.room, 2), np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+@kernel_part
 def nearest_center(point, tree, scratch, best, lowest):
     """Return the open center nearest to a point (ties: the first), starting from center `best` at distance `lowest`.
 
@@ -276,18 +280,17 @@ def nearest_center(point, tree, scratch, best, lowest):
         point: (axes,) coordinates of a record; NULL_COORDINATE for a NULL number, the number of nodes for a NULL
             category.
         tree: `CenterTree`.
-        scratch: Distances to nodes, coordinates for which these are filled, a stack, and the number of steps, which is
-            increased.
+        scratch: `CenterSearch`; its number of steps is increased.
         best: The center to start from, or NO_CENTER.
         lowest: Its distance; NULL_COORDINATE, which is more than any distance, if there is none.
     """
     node_distances, row_values, stack, n_steps = scratch
-    axes, boxes = tree.axes, tree.boxes
+    axes = tree.axes
     fill_node_distances(point, axes, node_distances, row_values)
-    box, kid, first = boxes[0], boxes[1], boxes[3]
+    box, kid, first = tree.boxes.bounds, tree.boxes.kids, tree.boxes.first
     if first[0] == NO_CENTER:
         return best
-    hierarchies = axes[0].sum()
+    hierarchies = axes.is_hierarchy.sum()
     stack[0, 0], stack[0, 1] = 0, box_bound(box, 0, point, axes, node_distances, hierarchies)
     top = 1
     while top > 0:

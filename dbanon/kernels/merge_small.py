@@ -24,12 +24,12 @@ def fill_ancestor_path(c, points, axes, height_of, path, ends):
         c: Number of the class.
         points: (classes, hierarchies + 1): node of each class in each hierarchy, and last the summed cost of raising
             these to the roots.
-        axes: `CenterTree.axes`.
+        axes: `CenterAxes`.
         height_of: By node of all hierarchies, the cost of raising it to the root.
         path: Output: (rows, 3).
         ends: Output: where the rows of each hierarchy end.
     """
-    node_starts, parent, last = axes[2], axes[3], axes[4]
+    node_starts, parent, last = axes.node_starts, axes.parent, axes.last
     used = 0
     for a in range(points.shape[1] - 1):
         node = points[c, a]
@@ -69,12 +69,12 @@ def cheapest_partner(c, points, sizes, boxes, path, ends, stack, n_steps):
         points: (classes, hierarchies + 1): node of each class in each hierarchy, and last the summed cost of raising
             these to the roots.
         sizes: Records of each class.
-        boxes: `CenterTree.boxes`.
+        boxes: `CenterBoxes`.
         path, ends: The ancestors of class `c`, as `fill_ancestor_path` writes them.
         stack: Scratch.
         n_steps: (1,) number of visited boxes; increased.
     """
-    box, kid, first = boxes[0], boxes[1], boxes[3]
+    box, kid, first = boxes.bounds, boxes.kids, boxes.first
     axes = points.shape[1] - 1
     own_height, size = points[c, axes], sizes[c]
     best, lowest = np.int64(NO_CENTER), np.int64(NO_CENTER)
@@ -122,10 +122,10 @@ def raise_to_common_ancestors(c, other, points, axes, height_of):
         other: Number of the other class.
         points: (classes, hierarchies + 1): node of each class in each hierarchy, and last the summed cost of raising
             these to the roots; updated in place.
-        axes: `CenterTree.axes`.
+        axes: `CenterAxes`.
         height_of: By node of all hierarchies, the cost of raising it to the root.
     """
-    node_starts, parent, last = axes[2], axes[3], axes[4]
+    node_starts, parent, last = axes.node_starts, axes.parent, axes.last
     total = np.int64(0)
     for a in range(points.shape[1] - 1):
         node, g = points[c, a], points[other, a]

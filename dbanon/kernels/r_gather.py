@@ -5,12 +5,10 @@ Tuples are points in a tree of boxes (dbanon.kernels.centers). `tree` is a `Reco
 
 import numpy as np
 
+from dbanon.kernels.center_arrays import LIMIT_BELOW, LIMIT_FROM, N_VISITED
 from dbanon.kernels.centers import box_bound, fill_node_distances
 from dbanon.kernels.heap import push_and_trim
 from dbanon.kernels.jit import kernel, kernel_part
-
-N_VISITED, LIMIT_FROM, LIMIT_BELOW = 0, 1, 2
-"""Places in `RecordTree.counters`: visited boxes; the limits from the one and below the other give equal answers."""
 
 
 @kernel_part
@@ -29,9 +27,9 @@ def find_within(point, limit, multiple, tree, node_distances, row_values, n_open
         stack: Scratch.
         near_tuples: Output: numbers of tuples.
     """
-    axes, boxes, counters = tree.axes, tree.boxes, tree.counters
-    box, kid, first = boxes[0], boxes[1], boxes[3]
-    hierarchies = axes[0].sum()
+    axes, counters = tree.axes, tree.counters
+    box, kid, first = tree.boxes.bounds, tree.boxes.kids, tree.boxes.first
+    hierarchies = axes.is_hierarchy.sum()
     fill_node_distances(point, axes, node_distances, row_values)
     stack[0, 0] = 0
     top, n_found = 1, 0
@@ -67,8 +65,8 @@ def has_records_within(point, limit, min_records, tree, node_distances, row_valu
         node_distances, row_values, stack: Scratch.
     """
     axes, counts, counters = tree.axes, tree.counts, tree.counters
-    box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
-    hierarchies = axes[0].sum()
+    box, kid, first = tree.boxes.bounds, tree.boxes.kids, tree.boxes.first
+    hierarchies = axes.is_hierarchy.sum()
     fill_node_distances(point, axes, node_distances, row_values)
     stack[0, 0], stack[0, 1] = 0, box_bound(box, 0, point, axes, node_distances, hierarchies)
     top, n_held, farthest = 1, np.int64(0), np.int64(0)
@@ -109,8 +107,8 @@ def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tu
         stack, sums, heap_tuples: Scratch.
     """
     axes, counts, counters = tree.axes, tree.counts, tree.counters
-    box, kid, first = tree.boxes[0], tree.boxes[1], tree.boxes[3]
-    hierarchies = axes[0].sum()
+    box, kid, first = tree.boxes.bounds, tree.boxes.kids, tree.boxes.first
+    hierarchies = axes.is_hierarchy.sum()
     stack[0, 0], stack[0, 1] = 0, 0
     top, size, n_held = 1, 0, np.int64(0)
     while top > 0:
@@ -148,7 +146,7 @@ def update_max_radius(begin, max_steps, min_records, tree, max_radius):
         max_radius: (1,) distance; updated in place.
     """
     points, counts, counters = tree.points, tree.counts, tree.counters
-    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    node_distances, row_values = np.empty(tree.axes.node_starts[-1], np.int64), np.full(points.shape[1], -1, np.int64)
     stack, sums, heap_tuples = (
         np.empty((tree.room, 2), np.int64),
         np.empty(min_records + 2, np.int64),
@@ -171,13 +169,13 @@ def close_tuple(t, boxes, n_open):
 
     Args:
         t: Number of the tuple.
-        boxes: `RecordTree.boxes`.
+        boxes: `CenterBoxes`.
         n_open: By box, the number of open tuples below it; updated in place.
     """
-    node = boxes[4][t]
+    node = boxes.leaves[t]
     while node >= 0:
         n_open[node] -= 1
-        node = boxes[2][node]
+        node = boxes.parents[node]
 
 
 @kernel
@@ -201,7 +199,7 @@ def select_centers(begin, max_steps, limit, multiple, min_records, tree, n_open,
         n_centers: Number of centers so far.
     """
     points, counters = tree.points, tree.counters
-    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    node_distances, row_values = np.empty(tree.axes.node_starts[-1], np.int64), np.full(points.shape[1], -1, np.int64)
     stack, near_tuples = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
     until = counters[N_VISITED] + max_steps
     for t in range(begin, len(points)):
@@ -233,8 +231,7 @@ def move_to_center(t, center, amount, entries):
         t: Number of the tuple.
         center: Number of the center.
         amount: Number of records.
-        entries: Center, number of records and next entry (-1: none) of each entry, and (1,) number of entries; updated
-            in place. The first entry of tuple t is entry t.
+        entries: `FlowEntries`; updated in place.
     """
     center_of, counts, following, used = entries
     entry, empty, last = t, np.int64(-1), t
@@ -268,12 +265,11 @@ def balance_loads(begin, max_steps, limit, min_records, tree, n_open, centers, l
         n_open: By box, the number of tuples that are searched for.
         centers: Tuple of each center.
         load: (centers,) number of records; updated in place.
-        entries: Center, number of records and next entry (-1: none) of each entry, and (1,) number of entries; updated
-            in place. The first entry of tuple t is entry t.
+        entries: `FlowEntries`; updated in place.
     """
     points, counters, n_centers = tree.points, tree.counters, len(load)
-    node_distances, row_values = np.empty(tree.axes[2][-1], np.int64), np.full(points.shape[1], -1, np.int64)
-    center_of, counts, following = entries[0], entries[1], entries[2]
+    node_distances, row_values = np.empty(tree.axes.node_starts[-1], np.int64), np.full(points.shape[1], -1, np.int64)
+    center_of, counts, following, _ = entries
     stack, near_tuples = np.empty((tree.room, 2), np.int64), np.empty(len(points), np.int64)
     queue, stamps, predecessor = (
         np.empty(n_centers, np.int64),

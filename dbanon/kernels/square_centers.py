@@ -1,7 +1,6 @@
 """Nearest centers by squared Euclidean distance, in the tree of boxes of `dbanon.kernels.centers`.
 
-All axes are numbers, in coordinates whose squares can be summed, NULL_COORDINATE for a NULL. `units`, the second of the
-axes of a tree, are the distances of a NULL to a value.
+All axes are numbers, in coordinates whose squares can be summed, NULL_COORDINATE for a NULL.
 """
 
 import numpy as np
@@ -47,7 +46,8 @@ def nearest_center_squared(point, tree, stack, n_steps, best, lowest):
         best: The center to start from, or NO_CENTER.
         lowest: Its squared distance; NULL_COORDINATE if there is none.
     """
-    box, kid, first, units = tree.boxes[0], tree.boxes[1], tree.boxes[3], tree.axes[1]
+    boxes, units = tree.boxes, tree.axes.null_distances
+    box, kid, first = boxes.bounds, boxes.kids, boxes.first
     stack[0, 0], stack[0, 1] = 0, squared_box_distance(point, box, 0, units)
     top = 1
     while top > 0:
@@ -83,7 +83,7 @@ def assign_nearest_squared(begin, max_steps, points, tree, nearest):
         tree: `CenterTree`, whose axes are all numbers.
         nearest: (points,) number of a center of each point; updated in place.
     """
-    box, leaf, units = tree.boxes[0], tree.boxes[4], tree.axes[1]
+    box, leaf, units = tree.boxes.bounds, tree.boxes.leaves, tree.axes.null_distances
     stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
     for t in range(begin, len(points)):
         if n_steps[0] >= max_steps:

@@ -7,7 +7,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import RunLengthLabels, chain_heads
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.encoding.encoded_table import EncodedTable
-from dbanon.kernels.arrays import CenterTree
+from dbanon.kernels.center_arrays import CenterAxes, CenterBoxes, CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Boolean, Float
 from dbanon.table_functions.parameters import Parameter
@@ -77,7 +77,7 @@ class ClassMerger:
             np.zeros(1, np.int64),
         )
         trees = np.append(np.ones(len(hierarchies), np.int64), 0)
-        axes = trees, np.zeros(len(trees), np.int64), np.append(starts, starts[-1]), parent, last, height
+        axes = CenterAxes(trees, np.zeros(len(trees), np.int64), np.append(starts, starts[-1]), parent, last, height)
         self.cost_to_root, self.sizes = cost_to_root, space.counts.copy()
         max_entries, tuple_numbers = 2 * tuples if with_split_donor else tuples, np.arange(tuples)
         entry_tuple, counts = np.empty(max_entries, np.int64), np.empty(max_entries, np.int64)
@@ -90,14 +90,9 @@ class ClassMerger:
             counts,
             np.array([tuples]),
         )
-        nodes, d = max(2 * tuples - 1, 1), points.shape[1]
-        boxes = (
-            np.empty((nodes, 2 * d), np.int64),
-            *(np.empty(nodes, np.int64) for _ in range(3)),
-            np.empty(tuples, np.int64),
-        )
+        boxes = CenterBoxes.allocate(*points.shape)
         self.tree = CenterTree(
-            points, axes, boxes, 128 * (d + 1) + 4 * sum(hierarchy.levels for hierarchy in hierarchies)
+            points, axes, boxes, 128 * (points.shape[1] + 1) + 4 * sum(hierarchy.levels for hierarchy in hierarchies)
         )
 
     def merge_small_classes(self, check: Check) -> None:

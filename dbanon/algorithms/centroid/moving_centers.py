@@ -13,7 +13,7 @@ from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import MODE, AlgorithmFunction, Check, Options, single_cluster_below_2k
 from dbanon.encoding.distance import rounded_positions
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
-from dbanon.kernels.arrays import CenterTree
+from dbanon.kernels.center_arrays import CenterAxes, CenterBoxes, CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameters import Parameter
 
@@ -26,16 +26,13 @@ SEARCH_STEP_COST = 2.5
 NULL_POSITION = 2**62
 """The coordinate of a NULL on the axis of a number."""
 
-Axes = tuple[Ints, ...]
 
-
-def axes_and_points(space: EncodedTable) -> tuple[Axes, Ints]:
+def axes_and_points(space: EncodedTable) -> tuple[CenterAxes, Ints]:
     """Return the axes (one per attribute, those with a hierarchy first) and the coordinates of the tuples on them.
 
     Returns:
-        The axes, as `dbanon.kernels.centers` takes them: whether it is a hierarchy, distance of NULL, first node, and
-        parent, last node of the subtree and height of all nodes. And (tuples, axes) coordinates: rounded positions of
-        numbers (NULL_POSITION for NULL) or nodes of categories.
+        The axes; and (tuples, axes) coordinates: rounded positions of numbers (NULL_POSITION for NULL) or nodes of
+        categories.
     """
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
@@ -56,7 +53,7 @@ def axes_and_points(space: EncodedTable) -> tuple[Axes, Ints]:
         points[:, j] = np.append(attribute.node, len(attribute.parent))[codes[:, j]]
     trees = np.array([isinstance(a, CategoricalAttribute) for a in attributes], np.int64)
     null = np.array([round(a.weight * scale) for a in attributes], np.int64)
-    return (trees, null, starts, parent, last, height), points
+    return CenterAxes(trees, null, starts, parent, last, height), points
 
 
 def categories_as_numbers(space: EncodedTable) -> EncodedTable:
@@ -111,14 +108,9 @@ class MovingCenters:
         self.tuple_of = self.space.tuple_of
         self.axes, self.points = axes_and_points(self.space)
         self.centers = self.points[self.tuple_of[self.seeds]]
-        nodes, d = max(2 * len(self.centers) - 1, 1), self.points.shape[1]
-        self.boxes = (
-            np.empty((nodes, 2 * d), np.int64),
-            *(np.empty(nodes, np.int64) for _ in range(3)),
-            np.empty(len(self.centers), np.int64),
-        )
+        self.boxes = CenterBoxes.allocate(*self.centers.shape)
         deep = sum(int(a.depth.max()) for a in self.space.attributes if isinstance(a, CategoricalAttribute))
-        self.stack_size = 128 * (d + 1) + 4 * deep
+        self.stack_size = 128 * (self.points.shape[1] + 1) + 4 * deep
         self.estimate = progress.KernelEstimate(self.check)
 
     @property
@@ -183,13 +175,13 @@ class MovingCenters:
         nearest, begin = np.full(len(self.points), -1, np.int64), 0
         if n_free.any():
             self.build_tree(np.flatnonzero(n_free))
-            while begin < len(records) and self.boxes[3][0] < NULL_POSITION:
+            while begin < len(records) and self.boxes.first[0] < NULL_POSITION:
                 self.check()
                 clock, previous = progress.thread_seconds(), begin
                 begin = kernels.assign_with_capacity(
                     begin, STEPS_PER_CALL, records, self.tuple_of, self.points, self.tree, nearest, n_free, labels
                 )
-                if begin < len(records) and self.boxes[3][0] < NULL_POSITION:
+                if begin < len(records) and self.boxes.first[0] < NULL_POSITION:
                     self.report_search((begin - previous) / len(records), progress.thread_seconds() - clock)
         rest = records[begin:]
         if len(rest):

@@ -7,6 +7,7 @@ from dbanon.algorithms.base.registry import LARGE, SEED, register
 from dbanon.algorithms.centroid import moving_centers
 from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, NULL_POSITION, MovingCenters, as_algorithm
 from dbanon.encoding.encoded_table import Ints
+from dbanon.kernels.center_arrays import CenterTotals
 from dbanon.table_functions.parameter_types import Choice
 from dbanon.table_functions.parameters import Parameter
 
@@ -37,18 +38,19 @@ def one_pass_clusters(work: MovingCenters) -> Ints:
     n_remaining = work.space.counts.copy()
     np.subtract.at(n_remaining, work.tuple_of[work.seeds], 1)
     n_clusters, d = work.centers.shape
-    numbers = work.axes[0] == 0
+    numbers = work.axes.is_hierarchy == 0
     n_values = ((work.centers != NULL_POSITION) & numbers).astype(np.int64)
     sums = np.where(n_values > 0, work.centers, 0)
     entries = (
-        int(np.minimum(n_clusters * np.diff(work.axes[2]), n_clusters + len(n_remaining)).sum())
+        int(np.minimum(n_clusters * np.diff(work.axes.node_starts), n_clusters + len(n_remaining)).sum())
         if work.with_modes
         else 0
     )
     keys = np.full(2 ** (2 * entries).bit_length(), -1, np.int64)
-    state = (sums, n_values, np.ones((n_clusters, d), np.int64), keys, np.zeros(len(keys), np.int64), work.with_modes)
+    mode_counts, counts = np.ones((n_clusters, d), np.int64), np.zeros(len(keys), np.int64)
+    totals = CenterTotals(sums, n_values, mode_counts, keys, counts, work.with_modes)
     if work.with_modes:
-        kernels.count_center_values(work.centers, work.axes, keys, state[4])
+        kernels.count_center_values(work.centers, work.axes, keys, counts)
     nearest = np.full(len(n_remaining), -1, np.int64)
     begin, rebuild = 0, 0
     while begin < len(n_remaining):
@@ -58,7 +60,7 @@ def one_pass_clusters(work: MovingCenters) -> Ints:
         work.check()
         clock, previous, end = progress.thread_seconds(), begin, min(rebuild, len(n_remaining))
         begin = kernels.assign_and_move(
-            begin, end, moving_centers.STEPS_PER_CALL, n_remaining, work.points, work.tree, state, nearest
+            begin, end, moving_centers.STEPS_PER_CALL, n_remaining, work.points, work.tree, totals, nearest
         )
         if begin < end:
             work.report_search((begin - previous) / len(n_remaining), progress.thread_seconds() - clock)

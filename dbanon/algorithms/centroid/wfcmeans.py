@@ -11,7 +11,7 @@ from dbanon.algorithms.centroid import moving_centers as search
 from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, NULL_POSITION, categories_as_numbers
 from dbanon.encoding.distance import rounded_positions
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints, NumericAttribute
-from dbanon.kernels.arrays import CenterTree
+from dbanon.kernels.center_arrays import CenterAxes, CenterBoxes, CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -83,13 +83,8 @@ class _WeightedMeans:
         self.weights: Floats = np.full(len(columns), 1 / len(columns))
         self.average = self._averages()
         none, zero = np.zeros(0, np.int64), np.zeros(len(columns) + 1, np.int64)
-        self.axes = (zero[1:], np.full(len(columns), RANGE_STEPS), zero, none, none, none)
-        nodes = 2 * len(seeds) - 1
-        self.boxes = (
-            np.empty((nodes, 2 * len(columns)), np.int64),
-            *(np.empty(nodes, np.int64) for _ in range(3)),
-            np.empty(len(seeds), np.int64),
-        )
+        self.axes = CenterAxes(zero[1:], np.full(len(columns), RANGE_STEPS), zero, none, none, none)
+        self.boxes = CenterBoxes.allocate(*self.centers.shape)
         self.estimate = progress.KernelEstimate(check)
 
     @property
@@ -179,7 +174,7 @@ class _WeightedMeans:
 
         `column_factors` is the factor of each column.
         """
-        axes = (self.axes[0], _column_ranges(column_factors), *self.axes[2:])
+        axes = self.axes._replace(null_distances=_column_ranges(column_factors))
         return CenterTree(
             _scale_positions(self.centers, column_factors), axes, self.boxes, 128 * (len(column_factors) + 1)
         )

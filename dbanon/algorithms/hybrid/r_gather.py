@@ -20,7 +20,7 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.centroid.moving_centers import NULL_POSITION, MovingCenters
 from dbanon.encoding.encoded_table import EncodedTable, Ints
-from dbanon.kernels.arrays import RecordTree
+from dbanon.kernels.center_arrays import LIMIT_BELOW, LIMIT_FROM, N_VISITED, FlowEntries, RecordTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
@@ -102,7 +102,7 @@ class LimitSearch:
         build_center_tree(tuples.copy(), self.centers.tree)
         self.counters, self.estimate = np.array([0, 0, NULL_POSITION]), progress.KernelEstimate(self.check)
         self.tree = RecordTree(*self.centers.tree, space.counts, self.counters)
-        parent, node = self.centers.boxes[2], self.centers.boxes[4]
+        parent, node = self.centers.boxes.parents, self.centers.boxes.leaves
         self.n_tuples_below = np.zeros(len(parent), np.int64)  # tuples below each node
         while len(node):
             np.add.at(self.n_tuples_below, node, 1)
@@ -145,27 +145,26 @@ class LimitSearch:
         """
         from dbanon.kernels.r_gather import balance_loads
 
-        self.counters[1:] = 0, NULL_POSITION
+        self.counters[[LIMIT_FROM, LIMIT_BELOW]] = 0, NULL_POSITION
         center_of, centers = self._mark_centers(limit, 1, 0)
         counts = self.space.counts
         load = np.bincount(center_of, weights=counts, minlength=len(centers)).astype(np.int64)
         assigned_center, n_assigned, following = np.zeros((3, self.space.rows), np.int64)
         assigned_center[: len(counts)], n_assigned[: len(counts)], following[:] = center_of, counts, -1
-        n_entries = np.array([len(counts)])
         center = 0
-        chains = (assigned_center, n_assigned, following, n_entries)
+        entries = FlowEntries(assigned_center, n_assigned, following, np.array([len(counts)]))
         while 0 <= center < len(centers):
             center = self._run_kernel(
                 center,
                 len(centers),
                 lambda begin: balance_loads(
-                    begin, STEPS_PER_CALL, limit, self.k, self.tree, self.all_open, centers, load, chains
+                    begin, STEPS_PER_CALL, limit, self.k, self.tree, self.all_open, centers, load, entries
                 ),
             )
         if center < 0:
             return self._trial(None)
-        entries = int(n_entries[0])
-        tuple_of, not_empty = chain_heads(following[:entries]), np.flatnonzero(n_assigned[:entries])
+        n_used = int(entries.n_entries[0])
+        tuple_of, not_empty = chain_heads(following[:n_used]), np.flatnonzero(n_assigned[:n_used])
         return self._trial(
             self._keep_nearest_k(tuple_of[not_empty], assigned_center[not_empty], n_assigned[not_empty], centers)
         )
@@ -178,15 +177,17 @@ class LimitSearch:
         """
         from dbanon.kernels.centers import center_distances
 
-        self.counters[1:] = 0, NULL_POSITION
+        self.counters[[LIMIT_FROM, LIMIT_BELOW]] = 0, NULL_POSITION
         _, centers = self._mark_centers(limit, 2, self.k)
         if len(centers) == 0:
             return self._trial(None)
         nearest = self._nearest(np.arange(len(self.space.counts)), centers)
         needed_limit = (center_distances(self.tree.points, centers[nearest], self.tree.points, self.tree.axes) + 2) // 3
         is_outlier = needed_limit > limit
-        self.counters[1] = max(self.counters[1], needed_limit[~is_outlier].max())
-        self.counters[2] = min(self.counters[2], needed_limit[is_outlier].min(initial=NULL_POSITION))
+        self.counters[LIMIT_FROM] = max(self.counters[LIMIT_FROM], needed_limit[~is_outlier].max())
+        self.counters[LIMIT_BELOW] = min(
+            self.counters[LIMIT_BELOW], needed_limit[is_outlier].min(initial=NULL_POSITION)
+        )
         if int(self.space.counts[is_outlier].sum()) > self.max_suppressed:
             return self._trial(None)
         return self._trial(RunLengthLabels.from_tuple_clusters(self.space, np.where(is_outlier, -1, nearest)))
@@ -195,9 +196,9 @@ class LimitSearch:
 
     def _max_distance(self) -> int:
         """Return an upper bound of the distance of any two records."""
-        points, null = self.centers.points, self.centers.axes[1]
+        points, axes = self.centers.points, self.centers.axes
         places = np.where(points < NULL_POSITION, points, 0).max(axis=0)
-        return int(np.where(self.centers.axes[0] > 0, null, np.maximum(null, places)).sum())
+        return int(np.where(axes.is_hierarchy > 0, axes.null_distances, np.maximum(axes.null_distances, places)).sum())
 
     def _min_limit(self) -> int:
         """Return the least distance limit within which every record has k - 1 other records."""
@@ -265,10 +266,10 @@ class LimitSearch:
             work_fraction: Approximate share of this kind of work in all work.
         """
         self.check()
-        clock, steps_before = progress.thread_seconds(), int(self.counters[0])
+        clock, steps_before = progress.thread_seconds(), int(self.counters[N_VISITED])
         position = kernel(begin)
         if begin < position < end:
-            steps = float(self.counters[0] - steps_before) * BOX_COST
+            steps = float(self.counters[N_VISITED] - steps_before) * BOX_COST
             self.estimate.report_return(
                 progress.WorkSample((position - begin) / end * work_fraction, steps, progress.thread_seconds() - clock)
             )
@@ -279,7 +280,7 @@ class LimitSearch:
 
         The range of limits with the same result is read from the counters of the kernels.
         """
-        return LimitTrial(int(self.counters[1]), int(self.counters[2]), clusters)
+        return LimitTrial(int(self.counters[LIMIT_FROM]), int(self.counters[LIMIT_BELOW]), clusters)
 
     def _keep_nearest_k(self, tuples: Ints, assigned_center: Ints, counts: Ints, centers: Ints) -> RunLengthLabels:
         """Return the clusters in which each center keeps the k nearest of its records; others join the nearest center.
