@@ -318,6 +318,29 @@ NEXT_IN_ORDER, N_STARTED, LAST_SIZE, LAST_LOSS = 0, 1, 2, 3
 one (0: it is complete), and its loss per record."""
 
 
+class ClassChains(NamedTuple):
+    """The records of classes as linked lists of entries, each a tuple with a number of its records.
+
+    Attributes:
+        head, tail: (classes,) int64: first and last entry of each class.
+        following: (entries,) int64: the next entry of the class, -1 at the end.
+        tuples, counts: (entries,) int64: tuple and number of records of each entry.
+        n_entries: (1,) int64: number of used entries.
+    """
+
+    head: Ints
+    tail: Ints
+    following: Ints
+    tuples: Ints
+    counts: Ints
+    n_entries: Ints
+
+
+CURRENT_SIZE, NEXT_CLASS, NEXT_SIZE, N_MERGES = 0, 1, 2, 3
+"""Places in `state` of `merge_small_classes`: size of the classes that are examined now; the next class, and the next
+size; number of merges so far."""
+
+
 class AverageTotals(NamedTuple):
     """The totals from which the average of the remaining records is computed (see `mdav`).
 
@@ -366,6 +389,28 @@ class FillOptions(NamedTuple):
     min_cosine: int
     by_pair: bool
     avoid_uniform: bool
+
+
+class CrossedClusters(NamedTuple):
+    """The clusters that `genetic.evolve` crosses, and their records as linked lists.
+
+    Attributes:
+        head: (clusters,) int64: first record of each cluster.
+        following: (n,) int64: the next record of the cluster, -1 at the end.
+        sizes, losses: (clusters,) int64: records, and loss per record.
+        order: (clusters,) int64: the clusters in descending order of that loss (ties: the first).
+    """
+
+    head: Ints
+    following: Ints
+    sizes: Ints
+    losses: Ints
+    order: Ints
+
+
+GENERATION, N_WITHOUT_GAIN, FIRST_RANK, SECOND_RANK, N_DRAWS_USED = 0, 1, 2, 3, 4
+"""Places in `state` of `genetic.evolve`: generations so far, and since the last gain; ranks of the next pair; number of
+used draws."""
 
 
 class LevelChange(NamedTuple):

@@ -1,17 +1,10 @@
-"""Genetic clustering: two clusters are pooled and grown again from their two most distant records.
-
-`measure`: codes by tuple and class losses (dbanon.kernels.loss). `clusters`: the first record of each, the next record
-of each record (-1: none), records and loss per record by cluster, and the clusters in descending order of that loss
-(ties: the first).
-"""
+"""Genetic clustering: two clusters are pooled and grown again from their two most distant records."""
 
 import numpy as np
 
+from dbanon.kernels.arrays import FIRST_RANK, GENERATION, N_DRAWS_USED, N_WITHOUT_GAIN, SECOND_RANK
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.loss import attribute_loss
-
-GENERATION, N_WITHOUT_GAIN, FIRST_RANK, SECOND_RANK, N_DRAWS_USED = 0, 1, 2, 3, 4
-"""Places in `state`: generations so far, and since the last gain; the ranks of the next pair; number of used draws."""
 
 
 @kernel_part
@@ -82,8 +75,7 @@ def update_losses(tuple_of, measure, clusters):
     Args:
         tuple_of: (records,) number of the tuple of each record.
         measure: `LossArrays`.
-        clusters: First record of each cluster, next record of each record (-1: none), records and loss per record of
-            each cluster, and the clusters by descending loss; the losses are set.
+        clusters: `CrossedClusters`; the losses are set.
     """
     head, following, _, losses, _ = clusters
     low, high = np.empty(measure.codes.shape[1], np.int64), np.empty(measure.codes.shape[1], np.int64)
@@ -233,8 +225,7 @@ def evolve(state, max_steps, generations, patience, draws, k, tuple_of, measure,
         k: Fewest records of a cluster.
         tuple_of: Tuple of each record.
         measure: `LossArrays`.
-        clusters: The first record of each cluster, the next record of each record (-1: none), records and loss per
-            record by cluster, and the clusters by descending loss.
+        clusters: `CrossedClusters`; updated in place.
     """
     head, following, sizes, losses, order = clusters
     n_steps = np.int64(0)

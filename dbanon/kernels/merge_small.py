@@ -9,6 +9,7 @@ lower bound of the cost with any class in it.
 
 import numpy as np
 
+from dbanon.kernels.arrays import CURRENT_SIZE, N_MERGES, NEXT_CLASS, NEXT_SIZE
 from dbanon.kernels.centers import NO_CENTER, update_boxes
 from dbanon.kernels.jit import kernel, kernel_part
 
@@ -140,14 +141,13 @@ def raise_to_common_ancestors(c, other, points, axes, height_of):
 def move_records(c, other, n_needed, chains):
     """Move the `n_needed` records of the last tuples of class `other` to the end of class `c`'s list, in place.
 
-    The lists have entries (tuple, number of records); an entry is divided if needed.
+    An entry of the list is divided if needed.
 
     Args:
         c: Number of the class.
         other: Number of the other class.
         n_needed: Number of records to move.
-        chains: First and last entry of each class; next entry, tuple and number of records of each entry; (1,) number
-            of entries; updated in place.
+        chains: `ClassChains`; updated in place.
     """
     head, tail, following, tuples, counts, used = chains
     while n_needed > 0:
@@ -186,7 +186,7 @@ def merge_small_classes(state, max_steps, max_merges, k, allow_partial, tree, si
     `max_merges` merges.
 
     Args:
-        state: The size of the classes examined now, the next class, the next size, and merges so far.
+        state: See `CURRENT_SIZE`; updated in place.
         max_steps: Number of visited boxes after which to return.
         max_merges: Number of merges after which to return.
         k: Fewest records of a class.
@@ -194,16 +194,15 @@ def merge_small_classes(state, max_steps, max_merges, k, allow_partial, tree, si
         tree: `CenterTree` of the classes.
         sizes: Records of each class, 0 once it is merged.
         height_of: Cost of raising each node to the root.
-        chains: Head and tail of each class's list of entries, next entry, tuple and count of each entry, and their
-            number.
+        chains: `ClassChains`.
     """
-    head, tail, following = chains[0], chains[1], chains[2]
+    head, tail, following = chains.head, chains.tail, chains.following
     points, axes, boxes, room = tree
-    size, c, next_size, n_merges = state[0], state[1], state[2], state[3]
+    size, c, next_size, n_merges = state[CURRENT_SIZE], state[NEXT_CLASS], state[NEXT_SIZE], state[N_MERGES]
     path, ends = np.empty((room, 3), np.int64), np.empty(points.shape[1], np.int64)
     stack, n_steps = np.empty((room, 2), np.int64), np.zeros(1, np.int64)
     is_done = False
-    while n_steps[0] < max_steps and n_merges - state[3] < max_merges:
+    while n_steps[0] < max_steps and n_merges - state[N_MERGES] < max_merges:
         if c == len(sizes):
             if next_size >= k:
                 is_done = True
@@ -238,5 +237,5 @@ def merge_small_classes(state, max_steps, max_merges, k, allow_partial, tree, si
             update_boxes(keep, points, boxes, False)
             next_size = min(next_size, sizes[keep])
         c += 1
-    state[0], state[1], state[2], state[3] = size, c, next_size, n_merges
+    state[CURRENT_SIZE], state[NEXT_CLASS], state[NEXT_SIZE], state[N_MERGES] = size, c, next_size, n_merges
     return is_done

@@ -7,6 +7,7 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.assignments import RunLengthLabels, chain_heads
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.encoding.encoded_table import EncodedTable
+from dbanon.kernels.arrays import N_MERGES, ClassChains
 from dbanon.kernels.center_arrays import CenterAxes, CenterBoxes, CenterTree
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Boolean, Float
@@ -44,7 +45,7 @@ class ClassMerger:
     Attributes:
         tree: The classes in a tree of boxes, as `dbanon.kernels.merge_small` reads and writes it.
         sizes: (tuples,) number of records of each class; 0 for one that was united with another.
-        chains: The records of each class, as linked lists of entries (a tuple and a count each).
+        chains: The records of each class.
         k: Least number of records of a class.
         with_split_donor: Whether a class with enough records gives only as many records as a small class needs.
     """
@@ -82,7 +83,7 @@ class ClassMerger:
         max_entries, tuple_numbers = 2 * tuples if with_split_donor else tuples, np.arange(tuples)
         entry_tuple, counts = np.empty(max_entries, np.int64), np.empty(max_entries, np.int64)
         entry_tuple[:tuples], counts[:tuples] = tuple_numbers, space.counts
-        self.chains = (
+        self.chains = ClassChains(
             tuple_numbers.copy(),
             tuple_numbers.copy(),
             np.full(max_entries, -1, np.int64),
@@ -109,11 +110,11 @@ class ClassMerger:
         estimate, rebuild, is_done = progress.KernelEstimate(progress_check), 0, n_small == 0
         while not is_done:
             progress_check()
-            if state[3] >= rebuild:  # boxes grow as classes are raised
+            if state[N_MERGES] >= rebuild:  # boxes grow as classes are raised
                 alive = np.flatnonzero(self.sizes)
                 build_center_tree(alive, self.tree)
-                rebuild = int(state[3]) + max(len(alive) // 8, 64)
-            clock, n_merged = progress.thread_seconds(), int(state[3])
+                rebuild = int(state[N_MERGES]) + max(len(alive) // 8, 64)
+            clock, n_merged = progress.thread_seconds(), int(state[N_MERGES])
             is_done = merge_small_classes(
                 state,
                 STEPS_PER_CALL,
@@ -125,18 +126,20 @@ class ClassMerger:
                 self.cost_to_root,
                 self.chains,
             )
-            progress_check.advance(state[3] / n_small)
-            if not is_done and state[3] < rebuild:
+            progress_check.advance(state[N_MERGES] / n_small)
+            if not is_done and state[N_MERGES] < rebuild:
                 estimate.report_return(
                     progress.WorkSample(
-                        (state[3] - n_merged) / n_small, STEPS_PER_CALL * BOX_COST, progress.thread_seconds() - clock
+                        (state[N_MERGES] - n_merged) / n_small,
+                        STEPS_PER_CALL * BOX_COST,
+                        progress.thread_seconds() - clock,
                     )
                 )
 
     def assignment(self) -> RunLengthLabels:
         """Return the class of every record as runs; classes are numbered from 0 in the order of their first tuples."""
-        head, _, following, tuples, counts, used = self.chains
-        entries = int(used[0])
+        head, _, following, tuples, counts, n_entries = self.chains
+        entries = int(n_entries[0])
         alive = self.sizes > 0
         number = np.full(entries, -1, np.int64)
         number[head[alive]] = np.arange(int(alive.sum()))

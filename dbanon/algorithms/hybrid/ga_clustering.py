@@ -11,6 +11,7 @@ from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Opti
 from dbanon.algorithms.centroid.moving_centers import EVEN_MODE
 from dbanon.algorithms.hybrid.oka_kmember import oka_kmember
 from dbanon.encoding.encoded_table import EncodedTable, Ints
+from dbanon.kernels.arrays import GENERATION, N_DRAWS_USED, N_WITHOUT_GAIN, CrossedClusters
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
@@ -80,9 +81,9 @@ def _evolve_clusters(
     following[rows[:-1]] = rows[1:]
     following[rows[begins + sizes - 1]] = -1
     losses, tuple_of = np.zeros(n_clusters, np.int64), space.tuple_of
-    clusters = rows[begins], following, sizes, losses, np.arange(n_clusters)
+    clusters = CrossedClusters(rows[begins], following, sizes, losses, np.arange(n_clusters))
     update_losses(tuple_of, loss_arrays, clusters)
-    clusters[-1][:] = np.argsort(-losses, kind="stable")
+    clusters.order[:] = np.argsort(-losses, kind="stable")
 
     generations, patience = (
         n_clusters * per_cluster if options[name] is None else int(str(options[name]))
@@ -94,16 +95,16 @@ def _evolve_clusters(
     steps = generations * distinct * (distinct / 2 + pool)
     progress_check.on_estimate(steps, steps * SECONDS_PER_TUPLE)
     state, random_numbers = np.array([0, 0, 0, 1, 0]), np.zeros(0)
-    while state[0] < generations and state[1] < patience:
+    while state[GENERATION] < generations and state[N_WITHOUT_GAIN] < patience:
         progress_check()
-        if options["mode"] != "deterministic" and state[4] == len(random_numbers):
-            random_numbers, state[4] = (
+        if options["mode"] != "deterministic" and state[N_DRAWS_USED] == len(random_numbers):
+            random_numbers, state[N_DRAWS_USED] = (
                 (draws.random_raw(2 * GENERATIONS_PER_DRAW) >> np.uint64(11)).astype(np.float64) * 2.0**-53,
                 0,
             )
         evolve(state, STEPS_PER_CALL, generations, patience, random_numbers, k, tuple_of, loss_arrays, clusters)
-        progress_check.advance(state[0] / generations)
-    head = clusters[0]
+        progress_check.advance(state[GENERATION] / generations)
+    head = clusters.head
     new_labels, open_clusters = np.empty_like(labels), np.arange(n_clusters)
     while len(open_clusters):
         new_labels[head] = open_clusters
