@@ -372,6 +372,53 @@ class FarthestTuples(NamedTuple):
     state: Ints
 
 
+class ValueGroups(NamedTuple):
+    """Groups of `simdiv.fill_clusters`: a group is the records of one tuple with equal sensitive values.
+
+    Attributes:
+        tuples: (groups,) int64: tuple of each group.
+        rows: (n,) int64: the records, group after group.
+        starts: (groups,) int64: where the records of each group begin in rows.
+        n_taken, n_remaining: (groups,) int64: records of each group in clusters, which are its first ones, and the
+            others.
+    """
+
+    tuples: Ints
+    rows: Ints
+    starts: Ints
+    n_taken: Ints
+    n_remaining: Ints
+
+
+class GroupKinds(NamedTuple):
+    """Kinds of `ValueGroups`: a kind is a combination of sensitive values.
+
+    Attributes:
+        groups: (groups,) int64: groups by kind; the first ones of each kind have remaining records.
+        starts: (kinds,) int64: where the groups of each kind begin.
+        n_live: (kinds,) int64: number of groups with remaining records.
+        codes: (kinds, columns) int64: sensitive codes.
+    """
+
+    groups: Ints
+    starts: Ints
+    n_live: Ints
+    codes: Ints
+
+
+class SensitiveCodes(NamedTuple):
+    """Sensitive values of records.
+
+    Attributes:
+        codes: (columns, n) int64: codes of each record.
+        n_values, n_distinct: (columns,) int64: number of values of each column, and of those that occur.
+    """
+
+    codes: Ints
+    n_values: Ints
+    n_distinct: Ints
+
+
 class FillOptions(NamedTuple):
     """Options of `simdiv.fill_clusters`, which fills clusters by diversity and similarity.
 

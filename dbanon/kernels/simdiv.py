@@ -1,8 +1,7 @@
 """Similarity-and-diversity clustering: centers of slices, and filling of clusters by diversity and similarity.
 
-`unit` (tuples, d) are vectors of length 1; the cosine of two is their product, in steps of 2^-40. Groups are records of
-one tuple and equal sensitive values: `group_tuple` and `group_codes` (groups, sensitive columns); `rows[row_at[g] +
-n_taken[g]]` is the next record of group g, in canonical order, and `n_remaining[g]` its remaining records.
+`unit` (tuples, d) are vectors of length 1; the cosine of two is their product, in steps of 2^-40. The next record of
+group g, in canonical order, is rows[starts[g] + n_taken[g]] (see `ValueGroups`).
 """
 
 import math
@@ -143,16 +142,15 @@ def _diversity(size, entropy_sum, distinct, normalized):
 def _comes_before(a, b, groups, is_near, similar):
     """Return whether group `a` precedes group `b`: near groups first, then more similar ones, then by next record.
 
-    A group is the records of one tuple with equal sensitive values. It is meant for groups with the same values.
+    It is meant for groups with the same sensitive values.
 
     Args:
         a, b: Numbers of the groups.
-        groups: Tuple of each group, its sensitive codes, all records by group, where those of each group begin, how
-            many are taken, and how many remain.
+        groups: `ValueGroups`.
         is_near: (tuples,) whether each tuple is near the center.
         similar: (tuples,) weighted similarity of each tuple to the center.
     """
-    group_tuple, _, rows, row_at, n_taken, _ = groups
+    group_tuple, rows, row_at, n_taken, _ = groups
     s, t = group_tuple[a], group_tuple[b]
     if is_near[s] != is_near[t]:
         return is_near[s]
@@ -172,8 +170,7 @@ def _sift_down(heap, begin, size, i, groups, is_near, similar):
         begin: Where the groups begin in `heap`.
         size: Number of groups.
         i: Place of the group in the heap, from 0.
-        groups: Tuple of each group, its sensitive codes, all records by group, where those of each group begin, how
-            many are taken, and how many remain.
+        groups: `ValueGroups`.
         is_near: (tuples,) whether each tuple is near the center.
         similar: (tuples,) weighted similarity of each tuple to the center.
     """
@@ -196,12 +193,11 @@ def _move_first_to_front(heap, begin, size, groups, is_near, similar):
         heap: Numbers of groups; updated in place.
         begin: Where the groups begin in `heap`.
         size: Number of groups.
-        groups: Tuple of each group, its sensitive codes, all records by group, where those of each group begin, how
-            many are taken, and how many remain.
+        groups: `ValueGroups`.
         is_near: (tuples,) whether each tuple is near the center.
         similar: (tuples,) weighted similarity of each tuple to the center.
     """
-    group_tuple, _, rows, row_at, n_taken, _ = groups
+    group_tuple, rows, row_at, n_taken, _ = groups
     first = -1
     first_near, first_similar, first_row = False, np.int64(0), np.int64(0)
     for i in range(begin, begin + size):
@@ -235,11 +231,9 @@ def fill_clusters(cluster, max_steps, centers, unit, groups, kinds, sensitive, o
         max_steps: Number of examined groups after which to return.
         centers: Record and tuple of each center.
         unit: Unit vectors by tuple.
-        groups: Tuple of each group (records of one tuple with equal sensitive values), its sensitive codes, all records
-            by group, where those of each group begin, how many are taken, and how many remain; updated in place.
-        kinds: A kind is a combination of sensitive values. The groups sorted by kind, where those of each kind begin,
-            number of groups with remaining records, and codes (kinds, columns); updated in place.
-        sensitive: Codes of every record (columns, records), number of values of each column and of those that occur.
+        groups: `ValueGroups`; updated in place.
+        kinds: `GroupKinds`; updated in place.
+        sensitive: `SensitiveCodes`.
         options: `FillOptions`.
         labels: Output: cluster of each record.
 
@@ -248,7 +242,7 @@ def fill_clusters(cluster, max_steps, centers, unit, groups, kinds, sensitive, o
     """
     k, share, similar_share, min_cosine, by_pair, avoid_uniform = options
     is_small = k <= MAX_SCANNED_RECORDS
-    group_tuple, _, rows, row_at, n_taken, n_remaining = groups
+    group_tuple, rows, row_at, n_taken, n_remaining = groups
     heap, begin, live, kind_codes = kinds
     codes, values, distinct = sensitive
     columns = len(codes)

@@ -28,7 +28,7 @@ from dbanon.algorithms.base.registry import (
 from dbanon.algorithms.diversity.cosine_similarity import STEPS_PER_UNIT, rows_by_similarity, unit_vectors
 from dbanon.algorithms.diversity.needs_generalization import RaisingRule, raised_bounds
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints
-from dbanon.kernels.arrays import FillOptions
+from dbanon.kernels.arrays import FillOptions, GroupKinds, SensitiveCodes, ValueGroups
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Boolean, Choice, Float, Integer, Interval, PerColumn
 from dbanon.table_functions.parameters import Parameter
@@ -94,9 +94,9 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
         value_counts = [(s.values, int((s.value_counts > 0).sum())) for s in space.sensitive]
     else:  # no diversity to consider
         codes, value_counts = np.zeros((1, space.rows), np.int64), [(0, 1)]
-    sensitive = (codes, *np.array(value_counts, np.int64).T.copy())
-    groups = _group_records(tuple_of, codes, labels)
-    groups_by_value = _groups_by_value(groups[1])
+    sensitive = SensitiveCodes(codes, *np.array(value_counts, np.int64).T.copy())
+    groups, group_codes = _group_records(tuple_of, codes, labels)
+    groups_by_value = _groups_by_value(group_codes)
     centers = np.stack((seeds, tuple_of[seeds]), axis=1)
     fill_options = FillOptions(
         k,
@@ -106,7 +106,7 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
         settings["div"] == "pair",
         bool(settings["avoid_uniform"]),
     )
-    steps = len(groups[0]) * clusters / 2 * GROUP_COST
+    steps = len(group_codes) * clusters / 2 * GROUP_COST
     progress_check, n_full, clock = progress.as_progress_check(check), 0, 0.0
     is_estimated = steps <= progress.MAX_STEPS
     while n_full < clusters:
@@ -137,7 +137,7 @@ def influences(space: EncodedTable, options: Mapping[str, Any]) -> Floats:
     return np.array([a.weight if options["influence"] == "weights" else a.influence for a in space.attributes])
 
 
-def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
+def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[ValueGroups, Ints]:
     """Group the records without a label (-1) by tuple and sensitive values, for `dbanon.kernels.simdiv`.
 
     Args:
@@ -146,8 +146,7 @@ def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]
         labels: (n,) cluster of every record, -1 for none.
 
     Returns:
-        Tuple of each group; its sensitive codes (groups, columns); the records, group after group; where each group
-        begins there; how many were taken (0); and how many remain.
+        The groups, of which no record was taken yet, and their sensitive codes (groups, columns).
     """
     rows = np.flatnonzero(labels < 0)
     key = tuple_of[rows]
@@ -158,22 +157,18 @@ def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]
     rows, sorted_keys = rows[order], key[order]
     begin = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1])) if len(rows) else np.empty(0, np.int64)
     members = rows[begin]
-    group_codes = np.ascontiguousarray(codes[:, members].T)
     n_remaining = np.diff(np.append(begin, len(rows)))
-    return tuple_of[members], group_codes, rows, begin, np.zeros(len(begin), np.int64), n_remaining
+    groups = ValueGroups(tuple_of[members], rows, begin, np.zeros(len(begin), np.int64), n_remaining)
+    return groups, np.ascontiguousarray(codes[:, members].T)
 
 
-def _groups_by_value(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Sort groups by their sensitive values, given (groups, columns) codes.
-
-    Returns:
-        The groups, those with equal values one after another; where each combination of values begins; how many groups
-        each combination has; and the codes of each combination.
-    """
+def _groups_by_value(group_codes: Ints) -> GroupKinds:
+    """Return the groups sorted by their sensitive values, given (groups, columns) codes."""
     codes, combination = np.unique(group_codes, axis=0, return_inverse=True)
     combination = np.asarray(combination).reshape(-1)
     n_groups = np.bincount(combination, minlength=len(codes))
-    return np.argsort(combination, kind="stable"), np.cumsum(n_groups) - n_groups, n_groups, np.ascontiguousarray(codes)
+    order = np.argsort(combination, kind="stable")
+    return GroupKinds(order, np.cumsum(n_groups) - n_groups, n_groups, np.ascontiguousarray(codes))
 
 
 def _assign_residuals(rows: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, max_size: float) -> None:
