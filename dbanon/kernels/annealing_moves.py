@@ -2,11 +2,6 @@
 
 Around the mean of all records, the squares within groups and |sum of a group|^2 / size over all groups add up to a
 constant. So a group's gain is |sum|^2 / size, and the total gain is maximized.
-
-`records`: points (records, axes), group and place by record, neighbours (records, neighbours). `groups`: member
-(groups, capacity), size, sums (groups, axes), gain; those of size 0 are free. `limits`: least and greatest size of a
-group. `model_arrays` is (row of the model's arrays by record, record_model, person_model, counts, extra, model_rows),
-for `dbanon.kernels.model_check`; model_rows is scratch.
 """
 
 import numpy as np
@@ -33,11 +28,10 @@ def update_group(g, records, groups):
 
     Args:
         g: Number of the group.
-        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours).
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains; sums and gain of `g` are
-            set.
+        records: `GroupedRecords`.
+        groups: `RecordGroups`; sum and gain of `g` are set.
     """
-    points = records[0]
+    points = records.points
     member, size, sums, gain = groups
     total = 0.0
     for a in range(points.shape[1]):
@@ -59,11 +53,10 @@ def gain_with(g, leaving, joining, records, groups):
         g: Number of the group.
         leaving: The record that leaves, or -1.
         joining: The record that joins, or -1.
-        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours).
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
-            0 are unused.
+        records: `GroupedRecords`.
+        groups: `RecordGroups`.
     """
-    points = records[0]
+    points = records.points
     _, size, sums, _ = groups
     total, n = 0.0, size[g] - (leaving >= 0) + (joining >= 0)
     for a in range(points.shape[1]):
@@ -82,11 +75,11 @@ def remove_record(r, records, groups):
 
     Args:
         r: Number of the record.
-        records: Points, group and place of each record, neighbours; the place of the record that fills the gap is set.
-        groups: Members (groups, capacity), sizes, sums and gains; members and sizes are updated in place.
+        records: `GroupedRecords`; the place of the record that fills the gap is set.
+        groups: `RecordGroups`; members and sizes are updated in place.
     """
     _, group, place, _ = records
-    member, size = groups[0], groups[1]
+    member, size = groups.members, groups.sizes
     g = group[r]
     size[g] -= 1
     last = member[g, size[g]]
@@ -101,11 +94,11 @@ def add_record(r, g, records, groups):
     Args:
         r: Number of the record.
         g: Number of the group.
-        records: Points, group and place of each record, neighbours; group and place of `r` are set.
-        groups: Members (groups, capacity), sizes, sums and gains; members and sizes are updated in place.
+        records: `GroupedRecords`; group and place of `r` are set.
+        groups: `RecordGroups`; members and sizes are updated in place.
     """
     _, group, place, _ = records
-    member, size = groups[0], groups[1]
+    member, size = groups.members, groups.sizes
     group[r], place[r] = g, size[g]
     member[g, size[g]] = r
     size[g] += 1
@@ -119,15 +112,13 @@ def meets_model(g, groups, model_arrays):
 
     Args:
         g: Number of the group.
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
-            0 are unused.
-        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
-            rows), see `model_check.is_valid_group`.
+        groups: `RecordGroups`.
+        model_arrays: `GroupModels`.
     """
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     if record_model is None and person_model is None:
         return True
-    member, size = groups[0], groups[1]
+    member, size = groups.members, groups.sizes
     for i in range(size[g]):
         model_rows[i] = model_row_of[member[g, i]]
     return is_valid_group(model_rows, np.int64(0), size[g], record_model, person_model, counts, extra)
@@ -143,14 +134,13 @@ def draw_cycle(cycle, records, groups, limits, state):
 
     Args:
         cycle: Output: each row is a group and the record that leaves it for the next one, -1 for none.
-        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours).
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
-            0 are unused.
+        records: `GroupedRecords`.
+        groups: `RecordGroups`.
         limits: Least and greatest size of a group.
         state: The state of the random numbers, which is advanced.
     """
     _, group, _, neighbours = records
-    member, size = groups[0], groups[1]
+    member, size = groups.members, groups.sizes
     min_size, max_size = limits
     r = random_below(np.int64(len(group)), state)
     first = group[r]
@@ -186,10 +176,8 @@ def apply_cycle(cycle, length, step, records, groups):
         cycle: Each row is a group and the record that leaves it for the next one, -1 for none.
         length: Number of rows that are used.
         step: 1 or 0.
-        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours);
-            updated in place.
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
-            0 are unused; updated in place.
+        records: `GroupedRecords`; updated in place.
+        groups: `RecordGroups`; updated in place.
     """
     for i in range(length):
         if cycle[i, 1] >= 0:
@@ -209,19 +197,16 @@ def try_exchange(heat, cycle, records, groups, limits, model_arrays, state):
     Args:
         heat: Scale of the losses that are accepted by chance; 0 accepts none.
         cycle: Scratch (MAX_CYCLE_GROUPS, 2).
-        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours);
-            updated in place.
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
-            0 are unused; updated in place.
+        records: `GroupedRecords`; updated in place.
+        groups: `RecordGroups`; updated in place.
         limits: Least and greatest size of a group.
-        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
-            rows), see `model_check.is_valid_group`.
+        model_arrays: `GroupModels`.
         state: The state of the random numbers, which is advanced.
     """
     length = draw_cycle(cycle, records, groups, limits, state)
     if length == 0:
         return 0.0
-    gain, increase = groups[3], 0.0
+    gain, increase = groups.gains, 0.0
     for i in range(length):
         incoming = cycle[(i + length - 1) % length, 1]
         increase += gain_with(cycle[i, 0], cycle[i, 1], incoming, records, groups) - gain[cycle[i, 0]]

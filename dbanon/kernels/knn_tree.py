@@ -1,8 +1,4 @@
-"""Nearest neighbours of points by a tree of boxes: exact if few boxes are near, else among the nearest boxes.
-
-Points are in the order of the tree, and its leaves are ranges of that order; `nodes`: begin, end, kid (the first of two
-children, 0 for a leaf); `boxes`: low and high (nodes, axes).
-"""
+"""Nearest neighbours of points by a tree of boxes: exact if few boxes are near, else among the nearest boxes."""
 
 import numpy as np
 
@@ -17,19 +13,16 @@ MAX_LEAVES = 64
 
 
 @kernel_part
-def build_tree(points, order, nodes, boxes):
+def build_tree(points, tree):
     """Build the tree of boxes, in place, by halving the points along the axis on which they lie farthest apart.
 
-    `order` is permuted; leaves have at most MAX_LEAF_POINTS points.
+    Leaves have at most MAX_LEAF_POINTS points.
 
     Args:
         points: (points, axes) float64 coordinates.
-        order: Numbers of all points; permuted in place.
-        nodes: Output: where the points of each node begin and end in `order`, and its first child (0 for a leaf).
-        boxes: Output: least and greatest coordinates, each (nodes, axes).
+        tree: `NeighbourTree`, whose order has all points; updated in place.
     """
-    begins, ends, kids = nodes
-    lows, highs = boxes
+    order, begins, ends, kids, lows, highs = tree
     stack = np.empty(128, np.int64)
     begins[0], ends[0] = 0, len(order)
     stack[0], top, used = 0, 1, 1
@@ -57,15 +50,14 @@ def build_tree(points, order, nodes, boxes):
 
 
 @kernel_part
-def box_distance(point, node, boxes):
+def box_distance(point, node, lows, highs):
     """Return the least squared Euclidean distance of a point to any point in the box of a node; 0 inside.
 
     Args:
         point: (axes,) coordinates.
         node: Number of the node.
-        boxes: Least and greatest coordinates, each (nodes, axes).
+        lows, highs: As in `NeighbourTree`.
     """
-    lows, highs = boxes
     total = 0.0
     for a in range(len(point)):
         offset = max(lows[node, a] - point[a], point[a] - highs[node, a], 0.0)
@@ -74,7 +66,7 @@ def box_distance(point, node, boxes):
 
 
 @kernel_part
-def search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, stack, bounds):
+def search_neighbours(r, points, tree, neighbour_table, squares, stack, bounds):
     """Fill neighbour_table[r] with the points nearest to point `r` other than itself, in ascending order of distance.
 
     The search ends after MAX_LEAVES leaves if the row is full by then, so some of the nearest may be missed.
@@ -82,14 +74,12 @@ def search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, 
     Args:
         r: Number of the point.
         points: (points, axes) float64 coordinates.
-        order: Numbers of points, in the order of the tree.
-        nodes: By node: where its points begin and end in `order`, and its first child (0 for a leaf).
-        boxes: Least and greatest coordinates, each (nodes, axes).
+        tree: `NeighbourTree`.
         neighbour_table: Output: (points, neighbours); row `r` is filled.
         squares: Output: (neighbours,) squared distances.
         stack, bounds: Scratch.
     """
-    begins, ends, kids = nodes
+    order, begins, ends, kids, lows, highs = tree
     n_wanted, n_found, n_leaves = neighbour_table.shape[1], 0, 0
     stack[0], bounds[0], top = 0, 0.0, 1
     while top > 0 and (n_leaves < MAX_LEAVES or n_found < n_wanted):
@@ -100,8 +90,8 @@ def search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, 
         if kids[node] > 0:
             nearer, farther = kids[node], kids[node] + 1
             nearer_bound, farther_bound = (
-                box_distance(points[r], nearer, boxes),
-                box_distance(points[r], farther, boxes),
+                box_distance(points[r], nearer, lows, highs),
+                box_distance(points[r], farther, lows, highs),
             )
             if farther_bound < nearer_bound:
                 nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
@@ -128,7 +118,7 @@ def search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, 
 
 
 @kernel
-def find_neighbours(first, last, points, order, nodes, boxes, neighbour_table):
+def find_neighbours(first, last, points, tree, neighbour_table):
     """Fill the rows `first` to `last` of `neighbour_table` with the nearest other points of each point.
 
     The first call (`first` is 0) builds the tree. The row length is the number of neighbours.
@@ -136,13 +126,11 @@ def find_neighbours(first, last, points, order, nodes, boxes, neighbour_table):
     Args:
         first, last: The rows first <= r < last.
         points: (points, axes) float64 coordinates.
-        order: Numbers of points, in the order of the tree; updated in place.
-        nodes: By node: where its points begin and end in `order`, and its first child (0 for a leaf); updated in place.
-        boxes: Least and greatest coordinates, each (nodes, axes); updated in place.
+        tree: `NeighbourTree`, whose order has all points at first; updated in place.
         neighbour_table: Output: (points, neighbours), the nearest first.
     """
     if first == 0:
-        build_tree(points, order, nodes, boxes)
+        build_tree(points, tree)
     stack, bounds, squares = np.empty(128, np.int64), np.empty(128), np.empty(neighbour_table.shape[1])
     for r in range(first, last):
-        search_neighbours(r, points, order, nodes, boxes, neighbour_table, squares, stack, bounds)
+        search_neighbours(r, points, tree, neighbour_table, squares, stack, bounds)

@@ -1,8 +1,7 @@
 """Microaggregation moves: dissolve a few neighbouring groups, order their records and cut them again optimally.
 
 In ascending order of one number the cut is exact (Hansen and Mukherjee 2003); along a line through two records, or a
-path from neighbour to neighbour (Domingo-Ferrer et al. 2006), it is a move of a search. Arrays are those of
-`dbanon.kernels.annealing_moves`; `free` has the number of free groups, followed by these groups.
+path from neighbour to neighbour (Domingo-Ferrer et al. 2006), it is a move of a search.
 """
 
 import numpy as np
@@ -33,13 +32,12 @@ def draw_groups(group_set, max_groups, records, groups, state):
     Args:
         group_set: Output: numbers of groups.
         max_groups: Greatest number of groups.
-        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours).
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
-            0 are unused.
+        records: `GroupedRecords`.
+        groups: `RecordGroups`.
         state: The state of the random numbers, which is advanced.
     """
     _, group, _, neighbours = records
-    member, size = groups[0], groups[1]
+    member, size = groups.members, groups.sizes
     r = random_below(np.int64(len(group)), state)
     if group[r] < 0:
         return 0
@@ -122,8 +120,7 @@ def order_around_seed(pool, m, points, min_size, model_arrays, line_places, spar
         m: Number of records.
         points: (records, axes) coordinates.
         min_size: Number of records of the first part.
-        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
-            rows), see `model_check.is_valid_group`.
+        model_arrays: `GroupModels`.
         line_places, spare, line: Scratch.
         state: The state of the random numbers, which is advanced.
     """
@@ -157,8 +154,7 @@ def cut_sequence(pool, m, points, limits, model_arrays, sums, total, run_starts)
         m: Number of records.
         points: (records, axes) coordinates.
         limits: Least and greatest size of a group.
-        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
-            rows), see `model_check.is_valid_group`.
+        model_arrays: `GroupModels`.
         sums: (axes,) scratch.
         total: Output: (m + 1,) gain of the first records.
         run_starts: Output: (m + 1,) where the last group of the first records begins.
@@ -199,19 +195,15 @@ def recut_groups(heat, max_groups, records, groups, free, limits, model_arrays, 
     Args:
         heat: Scale of the losses that are accepted by chance; 0 accepts none.
         max_groups: Greatest number of groups to dissolve.
-        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours);
-            updated in place.
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
-            0 are unused; updated in place.
+        records: `GroupedRecords`; updated in place.
+        groups: `RecordGroups`; updated in place.
         free: The number of unused groups, followed by their numbers; updated in place.
         limits: Least and greatest size of a group.
-        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
-            rows), see `model_check.is_valid_group`.
-        scratch: Numbers of drawn groups, their records, positions and counts for sorting, sums, and two arrays of
-            `cut_sequence`.
+        model_arrays: `GroupModels`.
+        scratch: `CutScratch`.
         state: The state of the random numbers, which is advanced.
     """
-    points = records[0]
+    points = records.points
     member, size, _, gain = groups
     group_set, pool, line_places, spare, sums, total, back = scratch
     n_found = draw_groups(group_set, max_groups, records, groups, state)
@@ -225,7 +217,7 @@ def recut_groups(heat, max_groups, records, groups, free, limits, model_arrays, 
     if m < 2 * limits[0]:
         return 0.0
     kind = random_below(np.int64(8), state)
-    if (model_arrays[1] is not None or model_arrays[2] is not None) and kind < SEEDED_EIGHTHS:
+    if (model_arrays.record_model is not None or model_arrays.person_model is not None) and kind < SEEDED_EIGHTHS:
         order_around_seed(pool, m, points, limits[0], model_arrays, line_places, spare, sums, state)
     elif m > MAX_PATH_RECORDS or kind % 2 == 0:
         order_along_line(pool, m, points, line_places, spare, sums, state)
@@ -258,15 +250,12 @@ def reduce_squares(options, records, groups, free, limits, model_arrays, scratch
 
     Args:
         options: `MoveOptions`.
-        records: Points (records, axes), group and place in its group of each record, neighbours (records, neighbours);
-            updated in place.
-        groups: Members (groups, capacity), sizes, sums of points (groups, axes) and gains of the groups; groups of size
-            0 are unused; updated in place.
+        records: `GroupedRecords`; updated in place.
+        groups: `RecordGroups`; updated in place.
         free: The number of unused groups, followed by their numbers; updated in place.
         limits: Least and greatest size of a group.
-        model_arrays: (row of the models' arrays by record, record_model, person_model, counts, extra, scratch for
-            rows), see `model_check.is_valid_group`.
-        scratch: See `recut_groups`.
+        model_arrays: `GroupModels`.
+        scratch: `CutScratch`.
         state: The state of the random numbers, which is advanced.
     """
     n_moves, n_exchanges, max_groups, heat = options

@@ -9,7 +9,6 @@ less.
 import time
 from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from dbanon.algorithms.microaggregation.group_arrays import GroupArrays, halve_l
 from dbanon.algorithms.postprocess.improve import LocalSearch, SearchBudget
 from dbanon.algorithms.postprocess.suppress_outliers import Repair, published_table
 from dbanon.encoding.encoded_table import EncodedTable, Floats, Ints
+from dbanon.kernels.annealing_arrays import CutScratch, GroupModels
 from dbanon.kernels.arrays import MoveOptions
 from dbanon.privacy_models.constraint import Constraint
 
@@ -120,7 +120,7 @@ def _annealed_labels(
     neighbour_lists = nearest_neighbours(points, min(3 * kernel_inputs.min_records, MAX_NEIGHBOURS), check)
     max_groups_per_cut = 4 if kernel_inputs.min_records <= 10 else 3 if kernel_inputs.min_records <= 20 else 2
     item = kernel_inputs.item_of if kernel_inputs.item_by_row is not None else np.zeros(0, np.int64)
-    model_inputs = (
+    model_inputs = GroupModels(
         item,
         *kernel_inputs.model,
         *kernel_inputs.scratch,
@@ -189,17 +189,17 @@ def _anneal(
                 groups, number, start_sse / records * annealing_schedule.heat(records, round_number, moves_in_round)
             )
             if saved > best_saved:
-                best, best_saved = groups.records[1].astype(np.int64), saved
+                best, best_saved = groups.records.group.astype(np.int64), saved
             budget.n_moves_done += number
     return best
 
 
-def _cut_scratch(n_records: int, n_groups: int, n_axes: int) -> tuple[Any, ...]:
+def _cut_scratch(n_records: int, n_groups: int, n_axes: int) -> CutScratch:
     """Return scratch arrays for a cut of up to `n_records` records into up to `n_groups` groups.
 
     `n_axes` is the number of axes of the records' points.
     """
-    return (
+    return CutScratch(
         np.zeros(n_groups, np.int64), np.zeros(n_records, np.int32), np.zeros(n_records), np.zeros(n_records, np.int32),
         np.zeros(n_axes), np.zeros(n_records + 1), np.zeros(n_records + 1, np.int32),
     )  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 
 from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Floats, Ints
+from dbanon.kernels.annealing_arrays import GroupedRecords, NeighbourTree, RecordGroups
 
 RECORDS_PER_CALL = 10_000
 """Number of records whose neighbours are searched for between two checks for interrupts."""
@@ -20,14 +21,13 @@ class GroupArrays:
     """Clusters (groups) of records as arrays for the search, which changes them in place.
 
     Attributes:
-        records: Points of the records, group of each (-1: stays in its cluster), place within the group, and
-            neighbours.
-        groups: Members, size, sum of points and gain of each group.
+        records: The records.
+        groups: The groups.
         free: The number of unused groups, followed by their numbers.
     """
 
-    records: tuple[Any, ...]
-    groups: tuple[Any, ...]
+    records: GroupedRecords
+    groups: RecordGroups
     free: Ints
 
     @classmethod
@@ -59,7 +59,7 @@ class GroupArrays:
         gain[: len(names)] = (sums[: len(names)] ** 2).sum(axis=1) / sizes
         unused = np.arange(max_groups - 1, len(names) - 1, -1)
         free = np.concatenate(([len(unused)], unused, np.zeros(len(names), np.int64)))
-        return cls((points, group, place, neighbour_lists), (member, size, sums, gain), free)
+        return cls(GroupedRecords(points, group, place, neighbour_lists), RecordGroups(member, size, sums, gain), free)
 
 
 def nearest_neighbours(points: Floats, n_neighbours: int, check: Check) -> Any:
@@ -71,12 +71,12 @@ def nearest_neighbours(points: Floats, n_neighbours: int, check: Check) -> Any:
 
     n, axes = points.shape
     size = 2 * (2 * n // MAX_LEAF_POINTS + 1) + 1
-    nodes = tuple(np.zeros(size, np.int64) for _ in range(3))
-    boxes = np.zeros((size, axes)), np.zeros((size, axes))
-    order, neighbour_lists = np.arange(n), np.zeros((n, min(n_neighbours, n - 1)), np.int32)
+    begins, ends, kids = np.zeros((3, size), np.int64)
+    tree = NeighbourTree(np.arange(n), begins, ends, kids, np.zeros((size, axes)), np.zeros((size, axes)))
+    neighbour_lists = np.zeros((n, min(n_neighbours, n - 1)), np.int32)
     for first in range(0, n, RECORDS_PER_CALL):
         check()
-        find_neighbours(first, min(first + RECORDS_PER_CALL, n), points, order, nodes, boxes, neighbour_lists)
+        find_neighbours(first, min(first + RECORDS_PER_CALL, n), points, tree, neighbour_lists)
     return neighbour_lists
 
 
