@@ -69,7 +69,17 @@ def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None =
     `spec` is the release spec for the present source. `members` is SQL of the records of the version that are compared
     (default: all).
     """
-    return Sql(plan.fill_release_template("ledger/source_changes.sql", spec, members=members or entry.members))
+    has_deferred = members is None and entry.n_deferred > 0
+    return Sql(
+        plan.fill_release_template(
+            "ledger/source_changes.sql",
+            spec,
+            members=members or entry.members,
+            settled_members=entry.settled_members,
+            retained_members=entry.retained_members,
+            deferred_members=entry.deferred_members if has_deferred else None,
+        )
+    )
 
 
 def is_fresh(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any, members: Sql | None = None) -> bool:

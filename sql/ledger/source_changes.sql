@@ -11,7 +11,25 @@ source_records AS MATERIALIZED (
 ),
 -- One row per hash of a record and person in the version: how many records.
 member_records AS MATERIALIZED (
+    {% if deferred_members %}
+    {# A record that is withheld since an erasure is deferred, too, once it may be published again. #}
+    SELECT
+        row_hash, person_key,
+        coalesce(sum(records) FILTER (WHERE kind = 'retained'), 0) \
+            + greatest(coalesce(sum(records) FILTER (WHERE kind = 'deferred'), 0), \
+            coalesce(sum(records) FILTER (WHERE kind = 'settled'), 0) \
+            - coalesce(sum(records) FILTER (WHERE kind = 'retained'), 0)) AS records
+    FROM (
+        SELECT row_hash, person_key, records, 'settled' AS kind FROM {{ settled_members }}
+        UNION ALL
+        SELECT row_hash, person_key, records, 'retained' AS kind FROM {{ retained_members }}
+        UNION ALL
+        SELECT row_hash, person_key, records, 'deferred' AS kind FROM {{ deferred_members }}
+    )
+    GROUP BY ALL
+    {% else %}
     SELECT row_hash, person_key, sum(records) AS records FROM {{ members }} GROUP BY ALL
+    {% endif %}
 ),
 -- One row per hash of a record and person: how many records were added and removed.
 record_changes AS (

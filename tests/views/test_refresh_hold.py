@@ -304,6 +304,7 @@ def test_deferred_records_not_counted_as_suppressed(con: Any) -> None:
 def test_refresh_hold_requires_keepable_classes(con: Any) -> None:
     patients(con)
     dbanon.create_release(con, "safe", "simdiv", "patients", k=5, replace=True)
+    insert_rows(con, patients_with_disease(100, 1))
     with pytest.raises(errors.CannotKeepClassesError, match="publishes more of a class"):
         hold(con)
 
@@ -402,3 +403,23 @@ def test_published_and_deferred_rows_equal_source(con: Any, monkeypatch: pytest.
     assert deferred_counts(con) == [(1, 1, None)]
     monkeypatch.undo()
     assert hold(con) == (2, 17, 0)
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+def test_withheld_records_that_are_deferred_count_once_in_status(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE people AS SELECT i AS pid, 20 + i AS age, 'd' || i % 3 AS disease FROM range(20) AS r (i)"
+    )
+    dbanon.declare(con, "people", pid="person", age="quasi", disease="sensitive")
+    dbanon.create_release(con, "erased", "mdav", "people", k=5)
+    con.execute("DELETE FROM people WHERE pid = 3")
+    assert status(con) == ("stale", 0, 1, 0, 0)
+    dbanon.refresh_release(con, "erased", erase=True)
+    dbanon.forget_release(con, "erased", version=1)
+    assert status(con) == ("fresh", 0, 0, 0, 0)
+    assert not dbanon.refresh_release(con, "erased", mode="hold").is_new
+    assert status(con) == ("fresh", 0, 0, 0, 4)
+    con.execute("INSERT INTO people VALUES (100, 23, 'd0')")
+    assert status(con) == ("stale", 1, 0, 0, 4)
+    con.execute("DELETE FROM people WHERE pid = 1")
+    assert status(con) == ("stale", 1, 1, 0, 4)
