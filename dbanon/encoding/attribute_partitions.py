@@ -13,6 +13,9 @@ from dbanon.encoding.code_regions import AttributeRegions, KacpcDistances, attri
 from dbanon.encoding.distance import CategoricalDistances, NumericDistances
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.kernels.partition_arrays import (
+    EXAMINED,
+    GREATEST_SUM,
+    REMAINING,
     CandidateArrays,
     CandidateBuckets,
     PartitionCells,
@@ -84,19 +87,19 @@ class AttributePartitions:
             n_candidates, n_buckets = max(N_CANDIDATES, len(codes) // TUPLES_PER_BUCKET_CANDIDATE), regions[0].n_regions
         candidate_tuples, candidate_sums = np.zeros((2, n_candidates + 1), np.int64)
         begins, ends, shifts = np.zeros((3, n_buckets), np.int64)
+        state = np.zeros(7, np.int64)
+        state[GREATEST_SUM], state[REMAINING] = -1, remaining.sum()
         self._candidates = CandidateArrays(
             seed_sums,
             candidate_tuples,
             candidate_sums,
-            np.array([0, -1, 0, int(remaining.sum()), 0, 0, 0], np.int64),
+            state,
             CandidateBuckets(begins, ends, shifts, np.full(n_buckets, -1)),
         )
 
     @property
     def steps(self) -> int:
         """Number of tuples that searches have examined."""
-        from dbanon.kernels.candidate_search import EXAMINED
-
         return int(self._candidates.state[EXAMINED])
 
     def gather_clusters(self, k: int, first_seed: int, members: Ints, seeds: Ints) -> tuple[int, int]:

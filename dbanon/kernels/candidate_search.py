@@ -13,17 +13,21 @@ import numpy as np
 from dbanon.kernels.allocate import empty_int64
 from dbanon.kernels.heap import pop, push, push_and_trim
 from dbanon.kernels.jit import kernel, kernel_part
+from dbanon.kernels.partition_arrays import (
+    CHOSEN,
+    EXAMINED,
+    EXHAUSTED,
+    GREATEST_SUM,
+    GREATEST_TUPLE,
+    REACH,
+    REMAINING,
+)
 
 INFINITE_DISTANCE = 2**62
 """More than any distance."""
 
 N_SHARES = 32
 """Number of shares into which a distance is divided among the partitions."""
-
-CHOSEN, GREATEST_SUM, REACH, REMAINING, EXHAUSTED, EXAMINED, GREATEST_TUPLE = range(7)
-"""Positions in `CandidateArrays.state`: number of candidates when they were chosen, and their greatest sum (-1: all
-tuples are candidates); reach of the last group; remaining records; tuples exhausted since they were last dropped;
-tuples examined so far; the last candidate with the greatest sum."""
 
 
 @kernel_part
@@ -107,8 +111,8 @@ def fill_region_bounds(seed, index, lower):
                 pair = regions.pair_starts[j] + regions.region_of[value_start + code] * n_regions + c
                 lower[begin + c] = regions.pair_bounds[pair, 0]
         if code < values and index.value_records[value_start + code] == 0:
-            own = begin + regions.region_of[value_start + code]
-            lower[own] = max(lower[own], index.least_distances[value_start + code])
+            seed_region = begin + regions.region_of[value_start + code]
+            lower[seed_region] = max(lower[seed_region], index.least_distances[value_start + code])
 
 
 @kernel_part
@@ -380,14 +384,14 @@ def common_distance(seed, b, index, candidate_arrays):
         candidate_arrays: `CandidateArrays`.
     """
     buckets, regions = candidate_arrays.buckets, index.regions
-    null, least = len(buckets.begins) - 1, buckets.leasts[b]
+    null_bucket, least_place = len(buckets.begins) - 1, buckets.leasts[b]
     own_bucket = bucket_number(seed, index, buckets)
-    if own_bucket == null or b == null:  # the only bucket, or that of NULL
+    if own_bucket == null_bucket or b == null_bucket:  # the only bucket, or that of NULL
         return np.int64(-1)
     pair = regions.pair_starts[0] + own_bucket * regions.n_regions[0] + b
     least_distance, greatest_distance = regions.pair_bounds[pair, 0], regions.pair_bounds[pair, 1]
     if b == own_bucket:
-        if index.n_remaining[seed] > 0 and (least < 0 or candidate_arrays.tuples[least] != seed):
+        if index.n_remaining[seed] > 0 and (least_place < 0 or candidate_arrays.tuples[least_place] != seed):
             return np.int64(-1)  # the seed may be another candidate, and its distance is 0
         least_distance = index.least_distances[regions.value_starts[0] + index.codes[seed, 0]]
     return greatest_distance if least_distance == greatest_distance else np.int64(-1)

@@ -54,6 +54,10 @@ def _sources_stamp() -> tuple[tuple[str, int, int], ...]:
     )
 
 
+_UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError)
+"""What unpickling raises for a damaged file, or for one that names what this version of dbanon does not have."""
+
+
 class _KernelFile(IndexDataCacheFile):
     """The files of one kernel in the cache."""
 
@@ -64,7 +68,7 @@ class _KernelFile(IndexDataCacheFile):
         """
         try:
             index: dict[Any, str] = super()._load_index()
-        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError):
+        except _UNREADABLE:
             return {}
         return index
 
@@ -76,7 +80,7 @@ class _KernelFile(IndexDataCacheFile):
         """
         try:
             return _KernelUnpickler(io.BytesIO(Path(self._data_path(name)).read_bytes())).load()
-        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError) as error:
+        except _UNREADABLE as error:
             raise OSError(f"the cached kernel {name} is damaged") from error
 
 

@@ -133,7 +133,7 @@ class CandidateArrays(NamedTuple):
         seed_sums: Sums of distances to the seeds.
         tuples, sums: (room,) int64: the candidates by bucket, and the sums of their distances to all seeds, less the
             shift of the bucket.
-        state: (7,) int64: counters, see the constants of `candidate_search`.
+        state: (7,) int64: counters, see `CHOSEN`.
         buckets: The buckets.
     """
 
@@ -142,3 +142,9 @@ class CandidateArrays(NamedTuple):
     sums: Ints
     state: Ints
     buckets: CandidateBuckets
+
+
+CHOSEN, GREATEST_SUM, REACH, REMAINING, EXHAUSTED, EXAMINED, GREATEST_TUPLE = range(7)
+"""Positions in `CandidateArrays.state`: number of candidates when they were chosen, and their greatest sum (-1: all
+tuples are candidates); reach of the last group; remaining records; tuples exhausted since they were last dropped;
+tuples examined so far; the last candidate with the greatest sum."""

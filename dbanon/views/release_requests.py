@@ -92,8 +92,8 @@ def fulfil_request(
             return existing
         of_source = permissions.requests_of_source((o.request for o in earlier), asking.source)
         if len(of_source) >= permission.max_requests:
-            published = [o.request.description for o in earlier if o.release and o.request in of_source]
-            raise errors.RequestLimitReachedError(asking.description, asking.source, permission.max_requests, published)
+            available = [o.request.description for o in earlier if o.release and o.request in of_source]
+            raise errors.RequestLimitReachedError(asking.description, asking.source, permission.max_requests, available)
         release = (REQUESTED_SCHEMA, _unused_name(cursor, database, asking))
         table = qualified(database, catalog.SCHEMA, "release_request")
         # It is noted first: a process that ends in between leaves no release that is not in the table.

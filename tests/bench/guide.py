@@ -21,8 +21,8 @@ CALL = "compare('adult', algorithms = 'all', k = 10, metrics = ['precision', 'nc
 INTRODUCTION = f"""# Guide to the algorithms
 
 Use this page to choose an algorithm. Its tables compare all of them on Adult (30,162 records, six quasi-identifiers,
-the occupation sensitive). [Measured](measured.md#running-the-benchmarks) says where Adult comes from. The figures are
-the result of this statement, which you can run on a table of your own:
+the occupation sensitive). [Running the benchmarks](measured.md#running-the-benchmarks) says where
+Adult comes from. The figures are the result of this statement, which you can run on a table of your own:
 
 ```text
 FROM {CALL};

@@ -162,7 +162,7 @@ def test_kernel_is_compiled_again_if_its_parts_or_classes_change(tmp_path: Path)
 
 def test_stamp_of_sources_names_every_kernel_module() -> None:
     folder = Path(kernel_cache.__file__).parent
-    stamps = {path: (size, changed) for path, size, changed in kernel_cache._sources_stamp()}
+    stamps = {path: (size, modified_at) for path, size, modified_at in kernel_cache._sources_stamp()}
     assert set(stamps) == {f"{path.parent.name}/{path.name}" for path in folder.rglob("*.py")}
     stat = (folder / "streams" / "castle.py").stat()
     assert stamps["streams/castle.py"] == (stat.st_size, stat.st_mtime_ns)

@@ -106,7 +106,7 @@ def test_certificate_sql_runs_in_schema_of_delivery(ward: Any, schema: str) -> N
     assert len(lines) > 8
     ward.execute("USE pg")
     try:
-        results = {item: ward.execute(sql).fetchall()[0][0] for item, _, sql in lines}
+        results = {name: ward.execute(sql).fetchall()[0][0] for name, _, sql in lines}
     finally:
         ward.execute("USE clinic")
     assert {i: float(v) for i, v in results.items()} == {i: pytest.approx(float(v)) for i, v, _ in lines}

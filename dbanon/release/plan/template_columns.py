@@ -378,11 +378,11 @@ def model_columns(spec: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> 
 
 def _model_views(requirements: Sequence[ModelRequirement], i: int, name: str) -> tuple[ModelView, ...]:
     """Return the privacy models of sensitive column number `i`, the column `name`, as templates read them."""
-    own = [(n, requirement) for n, requirement in enumerate(requirements) if requirement.sensitive == i]
-    parameters = [requirement.parameter for _, requirement in own]
+    parameters = [r.parameter for r in requirements if r.sensitive == i]
     return tuple(
         ModelView(n, r, name, r.parameter if parameters.count(r.parameter) == 1 else f"{r.parameter} {n}")
-        for n, r in own
+        for n, r in enumerate(requirements)
+        if r.sensitive == i
     )
 
 
