@@ -6,8 +6,8 @@ from typing import Any
 from dbanon import errors
 from dbanon.runtime import session
 from dbanon.sqltext.cte_steps import CHAPTERS, chapter_sql
-from dbanon.sqltext.line_wrap import wrap_lines
 from dbanon.sqltext.qualify_builtins import strip_blank_lines
+from dbanon.sqltext.statement_layout import lay_out
 from dbanon.table_functions.parameters import format_value
 
 
@@ -71,4 +71,4 @@ def _readable_text(statement: str, chapter: str | None) -> str:
     A whole statement ends with a semicolon. The text is empty if the statement has no such chapter.
     """
     text = f"{strip_blank_lines(statement)};" if chapter is None else chapter_sql(statement, chapter)
-    return re.sub(r"\n(?=-- Chapter \d)", "\n\n", wrap_lines(text))
+    return re.sub(r"\n(?=-- Chapter \d)", "\n\n", lay_out(text))

@@ -11,8 +11,8 @@ from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.release import functions
 from dbanon.sqltext.cte_steps import StatementSteps, split_steps
-from dbanon.sqltext.line_wrap import wrap_lines
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, text
+from dbanon.sqltext.statement_layout import lay_out
 from dbanon.table_functions import registry
 from dbanon.table_functions.parameter_types import Integer, Integers
 from dbanon.table_functions.parameters import Parameter, format_value
@@ -88,11 +88,11 @@ def _explain_release_sql(explained: TableFunction, call: Call) -> Sql:
     """
     steps = _statement_steps(explained, call)
     rows = [
-        [position, step.chapter, step.name, step.description, wrap_lines(step.sql)]
+        [position, step.chapter, step.name, step.description, lay_out(step.sql)]
         for position, step in enumerate(steps.relations, 1)
     ]
     last_chapter = steps.relations[-1].chapter if steps.relations else ""
-    rows.append([len(rows) + 1, last_chapter, RESULT_STEP, "The result of the call.", wrap_lines(steps.result)])
+    rows.append([len(rows) + 1, last_chapter, RESULT_STEP, "The result of the call.", lay_out(steps.result)])
     types = dict.fromkeys(("chapter", "step", "description", "sql"), "VARCHAR")
     return literal_rows({"position": "INTEGER", **types}, rows)
 
