@@ -142,7 +142,7 @@ def _parse(statement: str) -> list[_Node]:
         elif previous.lower() in _LITERAL_PREFIXES or following == ":":  # of a key
             content.append(word)
         else:
-            content += _cut_literal(word, max(MAX_WIDTH - _INDENT * (len(open_groups) + 5), MAX_WIDTH // 3))
+            content += _cut_literal(word, max(MAX_WIDTH - _INDENT * (len(open_groups) + 4), MAX_WIDTH // 3))
         previous = token
     while len(open_groups) > 1:  # a bracket that is not closed
         opening, content = open_groups.pop()

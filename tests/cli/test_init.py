@@ -201,6 +201,22 @@ def test_yes_accepts_only_proposals_publishing_no_more(messy_database: Path) -> 
     assert not [age for (age,) in ages if age and ("103" in age or "999" in age)]
 
 
+def test_replaced_policy_keeps_codes_that_values_can_have(messy_database: Path) -> None:
+    assert run(messy_database, "visits", "--yes").exit_code == 0
+    with dbanon.connect(messy_database) as con:
+        con.execute("UPDATE dbanon.policy SET missing_codes = ['103'] || missing_codes WHERE column_name = 'age'")
+        con.execute("UPDATE dbanon.policy SET missing_codes = ['-', '99'] WHERE column_name = 'weight'")
+        con.execute("ALTER TABLE visits ALTER COLUMN weight TYPE DOUBLE USING replace(weight, ',', '.')::DOUBLE")
+        con.execute("UPDATE visits SET disease = 'unknown' WHERE patient_id % 50 = 0")
+    expected = {"age": ["103", "999"], "sex": ["NA"], "disease": ["?", "unknown"], "weight": ["99"]}
+    for arguments, answers in ((["--yes"], ""), ([], "\n" * 60)):
+        assert run(messy_database, "visits", "--replace", *arguments, answers=answers).exit_code == 0
+        assert {name: codes for name, (*_, codes) in settings(messy_database).items() if codes} == expected
+    with dbanon.connect(messy_database) as con:
+        rows = con.execute("SELECT DISTINCT age, sex FROM best('visits', k=10)").fetchall()
+    assert not [row for row in rows if row[1] == "NA" or "999" in str(row[0])]
+
+
 def test_hierarchies_previewed_built_and_stored_with_policy(messy_database: Path) -> None:
     # person; age: role, codes, intervals; born: role, dates; zip: role, prefix; the rest as proposed; write
     answers = ["", "", "", "intervals", "", "dates", "", "", "", "", "", "", "", "", "", "", "y"]

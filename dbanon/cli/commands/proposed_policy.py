@@ -16,7 +16,7 @@ from dbanon.cli.commands.role_questions import (
     profile_proposals,
 )
 from dbanon.cli.terminal.exit_errors import exit_error
-from dbanon.source import attached_databases, catalog, schema, stored_policy
+from dbanon.source import attached_databases, catalog, missing_codes, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, one_line, qualified, text
 
 
@@ -55,7 +55,7 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
             f"{source.shown} has a policy already ({_count_columns(len(old))}). Hint: --replace replaces it; "
             "FROM dbanon.policy shows it."
         )
-    proposals = profile_proposals(con, table)
+    proposals = _keep_missing_codes(con, source, profile_proposals(con, table), old)
     hierarchy_names = {row[0] for row in con.execute("SELECT name FROM hierarchies()").fetchall()}
     asking = QuestionContext(con, source, frozenset(hierarchy_names), options.k)
     proposals = accept_defaults(proposals, asking) if yes else ask_user(proposals, asking)
@@ -90,6 +90,28 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
         "withheld": [p.column for p in proposals if p.column not in declared_names],
         "problems": [problem for _, problem, _ in problems],
     }
+
+
+def _keep_missing_codes(
+    con: Any, source: catalog.Source, proposals: list[Proposal], old: list[stored_policy.PolicyRow]
+) -> list[Proposal]:
+    """Return proposals with the codes for missing values of the policy that is replaced, before those that are new.
+
+    profile() reads declared codes as NULL, so it does not find them again. A code that is not a value of the column's
+    type, such as one of a column that has since been converted, is dropped.
+    """
+    codes = {source.spelled(row.declared.column): row.declared.settings.missing_codes for row in old}
+
+    def is_true(condition: str) -> bool:
+        (value,) = con.execute(f"SELECT {condition}").fetchone()
+        return bool(value)
+
+    kept_proposals = []
+    for p in proposals:
+        declared = codes.get(p.column, ())
+        kept = [code for code in declared if missing_codes.code_value(p.type, code, is_true) is not None]
+        kept_proposals.append(replace(p, missing=(*kept, *(code for code in p.missing if code not in declared))))
+    return kept_proposals
 
 
 def _policy_problems(con: Any, source: catalog.Source) -> list[tuple[str, str, str | None]]:
