@@ -5,12 +5,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeVar
 
 from dbanon.sqltext.quote import text
 from dbanon.sqltext.tokenizer import spaced_words
 
+_T = TypeVar("_T")
+
 MAX_WIDTH = 120
 """Lines of a printed statement have at most so many characters, unless one name is longer."""
+
+_SHORT_CLAUSES = 80
+"""FROM and the clauses after it are on one line if they have at most so many characters."""
 
 _INDENT = 4
 _CLOSINGS = {"(": ")", "[": "]", "{": "}", "case": "end"}
@@ -101,24 +107,24 @@ _Node = _Word | _Group
 class _NodesAroundGroup:
     """Nodes of which one is a group that is broken into several lines."""
 
-    before: Sequence[_Node]
+    preceding: Sequence[_Node]
     group: _Group
-    after: Sequence[_Node]
+    following: Sequence[_Node]
 
     def enclose(self, parts: Sequence[Sequence[_Node]]) -> list[list[_Node]]:
         """Return the parts of the group, the first with its opening and the nodes before it, the last likewise."""
         enclosed = [list(part) for part in parts]
-        enclosed[0] = [*self.before, self.group.opening, *enclosed[0]]
-        enclosed[-1] += [self.group.closing, *self.after]
+        enclosed[0] = [*self.preceding, self.group.opening, *enclosed[0]]
+        enclosed[-1] += [self.group.closing, *self.following]
         return enclosed
 
 
 def lay_out(statement: str) -> str:
     """Return a statement in lines of at most `MAX_WIDTH` characters: only its white space changes, and long literals.
 
-    Each clause of a query begins a line. Brackets that do not fit into a line have their content indented below them,
-    and so have the relations of a WITH clause. A string literal that does not fit becomes `concat(...)` of shorter
-    ones. Only a line with a longer quoted name stays longer. O(n * depth).
+    Each clause of a query begins a line, unless FROM and those after it are short. Brackets that do not fit into a line
+    have their content indented below them, and so have the relations of a WITH clause. A string literal that does not
+    fit becomes `concat(...)` of shorter ones. Only a line with a longer quoted name stays longer. O(n * depth).
     """
     nodes = _parse(statement)
     return "\n".join(_query_lines(nodes, 0)) if nodes else ""
@@ -179,7 +185,7 @@ def _literal_pieces(value: str, size: int) -> list[str]:
 def _query_lines(nodes: Sequence[_Node], indent: int) -> list[str]:
     """Return the lines of a query, or of relations of a WITH clause with the query after them."""
     lines: list[str] = []
-    for clause in _split(nodes, lambda i: _begins_clause(nodes, i)):
+    for clause in _join_short_clauses(_split(nodes, lambda i: _begins_clause(nodes, i)), indent):
         if clause[0].key == "values":
             rows = _split_at_commas(clause[1:])
             lines += [*_lines(clause[:1], indent), *(line for row in rows for line in _lines(row, _deeper(indent)))]
@@ -188,6 +194,16 @@ def _query_lines(nodes: Sequence[_Node], indent: int) -> list[str]:
         else:
             lines += _relation_lines(clause, indent)
     return lines
+
+
+def _join_short_clauses(clauses: Sequence[Sequence[_Node]], indent: int) -> list[Sequence[_Node]]:
+    """Return the clauses of a query, with FROM and all that follow it as one if they are short and fit into a line."""
+    clauses_per_line: list[Sequence[_Node]] = []
+    for run in _split(clauses, lambda i: clauses[i][0].key in ("select", "from", "union", "intersect", "except")):
+        together = [node for clause in run for node in clause]
+        is_short = run[0][0].key == "from" and _size(together) <= _SHORT_CLAUSES and _fits(together, indent)
+        clauses_per_line += [together] if is_short else run
+    return clauses_per_line
 
 
 def _begins_clause(nodes: Sequence[_Node], i: int) -> bool:
@@ -287,9 +303,9 @@ def _group_lines(nodes: _NodesAroundGroup, indent: int, hanging: int) -> list[st
             return _fill(nodes.enclose(elements), indent, hanging)
         content = _fill(elements, inner, inner)
     return [
-        *_lines([*nodes.before, group.opening], indent),
+        *_lines([*nodes.preceding, group.opening], indent),
         *content,
-        *_lines([group.closing, *nodes.after], indent),
+        *_lines([group.closing, *nodes.following], indent),
     ]
 
 
@@ -319,7 +335,7 @@ def _fits(nodes: Sequence[_Node], indent: int) -> bool:
 def _start_fits(nodes: _NodesAroundGroup, indent: int, hanging: int) -> bool:
     """Return whether the nodes up to the opening of the group fit into a line, with its first element if that fits."""
     first = _split_at_commas(nodes.group.content)[0]
-    return _fits([*nodes.before, nodes.group.opening, *(first if first and _fits(first, hanging) else [])], indent)
+    return _fits([*nodes.preceding, nodes.group.opening, *(first if first and _fits(first, hanging) else [])], indent)
 
 
 def _flat(nodes: Sequence[_Node]) -> str | None:
@@ -349,10 +365,10 @@ def _size(nodes: Sequence[_Node]) -> float:
     return float("inf") if content is None else len(content)
 
 
-def _split(nodes: Sequence[_Node], begins: Callable[[int], bool]) -> list[Sequence[_Node]]:
-    """Split nodes before those whose index begins a part."""
-    bounds = [0, *(i for i in range(1, len(nodes)) if begins(i)), len(nodes)]
-    return [nodes[start:end] for start, end in pairwise(bounds)]
+def _split(nodes_or_clauses: Sequence[_T], begins: Callable[[int], bool]) -> list[Sequence[_T]]:
+    """Split nodes or clauses before those whose index begins a part."""
+    bounds = [0, *(i for i in range(1, len(nodes_or_clauses)) if begins(i)), len(nodes_or_clauses)]
+    return [nodes_or_clauses[start:end] for start, end in pairwise(bounds)]
 
 
 def _split_at_commas(nodes: Sequence[_Node]) -> list[Sequence[_Node]]:

@@ -77,8 +77,10 @@ WITH a AS (
     FROM (SELECT 1 AS x, 2 AS y)
 )
 SELECT *
-FROM a
-WHERE x IS DISTINCT FROM y""",
+FROM a LEFT JOIN (SELECT 1 AS z) AS b ON a.x = b.z WHERE x IS DISTINCT FROM y
+UNION ALL
+SELECT 1, 2, 3
+FROM range(2)""",
     "comments": """\
 WITH RECURSIVE
 -- One row.

@@ -109,8 +109,8 @@ def _keep_missing_codes(
     kept_proposals = []
     for p in proposals:
         declared = codes.get(p.column, ())
-        kept = [code for code in declared if missing_codes.code_value(p.type, code, is_true) is not None]
-        kept_proposals.append(replace(p, missing=(*kept, *(code for code in p.missing if code not in declared))))
+        kept_codes = [code for code in declared if missing_codes.code_value(p.type, code, is_true) is not None]
+        kept_proposals.append(replace(p, missing=(*kept_codes, *(code for code in p.missing if code not in declared))))
     return kept_proposals
 
 
