@@ -316,7 +316,7 @@ def merge_clusters(source, c, state, clusters, attributes):
         attributes: `AttributeArrays`.
     """
     for a in range(clusters.lows.shape[1]):
-        low, high = joined_bounds(
+        clusters.lows[c, a], clusters.highs[c, a] = joined_bounds(
             a,
             clusters.lows[c, a],
             clusters.highs[c, a],
@@ -324,7 +324,6 @@ def merge_clusters(source, c, state, clusters, attributes):
             clusters.highs[source, a],
             attributes,
         )
-        clusters.lows[c, a], clusters.highs[c, a] = low, high
     move_all_records(source, c, clusters)
     close_cluster(source, state, clusters)
 
@@ -344,8 +343,7 @@ def publish_cluster(c, new, arrival, state, records, classes, clusters):
         classes: `ClassArrays`; updated in place.
         clusters: `OpenClusterArrays`; updated in place.
     """
-    for a in range(classes.lows.shape[1]):
-        classes.lows[new, a], classes.highs[new, a] = clusters.lows[c, a], clusters.highs[c, a]
+    classes.lows[new], classes.highs[new] = clusters.lows[c], clusters.highs[c]
     t = clusters.heads[c]
     while t >= 0:
         records.class_ids[t], records.published_at[t], clusters.cluster_ids[t] = new, arrival, -1
