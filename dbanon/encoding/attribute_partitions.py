@@ -85,7 +85,7 @@ class AttributePartitions:
             n_candidates = max(N_CANDIDATES, len(codes) // TUPLES_PER_CANDIDATE)
         elif len(regions) == 1:
             n_candidates, n_buckets = max(N_CANDIDATES, len(codes) // TUPLES_PER_BUCKET_CANDIDATE), regions[0].n_regions
-        candidate_tuples, candidate_sums = np.zeros((2, n_candidates + 1), np.int64)
+        candidate_tuples, candidate_sums = np.zeros((2, n_candidates), np.int64)
         begins, ends, shifts = np.zeros((3, n_buckets), np.int64)
         state = np.zeros(7, np.int64)
         state[GREATEST_SUM], state[REMAINING] = -1, remaining.sum()
