@@ -271,9 +271,7 @@ def gather_block_clusters(block_arrays, tabular, axes, axis_codes, search, k, fi
     first, n_remaining, tuple_remaining = blocks.first, blocks.n_remaining, blocks.tuple_remaining
     distance_bounds, seed_places = empty_int64(len(first)), empty_int64(len(axes.lengths))
     heap_sums, heap_tuples = empty_int64(k + 1), empty_int64(k + 1)
-    total_left = np.int64(0)
-    for b in range(len(first)):
-        total_left += n_remaining[b]
+    total_left = n_remaining.sum()
     n_rows, n_clusters, reach, n_examined = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     while n_clusters < max_clusters and total_left >= k and n_rows + k + 2 <= len(members):
         n_examined += len(first)

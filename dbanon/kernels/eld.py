@@ -64,17 +64,14 @@ def eld_steps(index, terms, query, k, records, reference, is_first, max_clusters
         if n_remaining[0] < k or _lacks_values(value_remaining, min_values):
             return n_rows, reference, False
         if not is_first:
-            begin_state(reference, tabular, axes, axis_codes, terms, state, query)
-            is_stale[:] = 1
+            begin_state(reference, tabular, axes, axis_codes, terms, state, query, is_stale)
             reference = find_extreme_tuple(
                 np.int64(-1), index, terms, query, state, is_stale, query_result, query_counts
             )
-        seed, is_first = reference, False
-        begin_state(seed, tabular, axes, axis_codes, terms, state, query)
-        is_stale[:] = 1
+        current, is_first = reference, False
+        begin_state(current, tabular, axes, axis_codes, terms, state, query, is_stale)
         held_counts[:] = 0
         n_held, size, max_count = np.int64(0), 0, np.int64(1)
-        current = seed
         is_complete = False
         while True:
             count = np.int64(0)

@@ -4,7 +4,7 @@ import numpy as np
 
 from dbanon.kernels.arrays import FIRST_RANK, GENERATION, N_DRAWS_USED, N_WITHOUT_GAIN, SECOND_RANK
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.loss import attribute_loss
+from dbanon.kernels.loss import attribute_loss, pair_loss
 
 
 @kernel_part
@@ -16,10 +16,9 @@ def loss_with_tuple(t, low, high, measure):
         low, high: (attributes,) least and greatest codes of the class.
         measure: `LossArrays`.
     """
-    codes = measure.codes
     total = np.int64(0)
     for a in range(len(low)):
-        code = np.int64(codes[t, a])
+        code = np.int64(measure.codes[t, a])
         total += attribute_loss(a, min(low[a], code), max(high[a], code), measure)
     return total
 
@@ -49,23 +48,6 @@ def begin_class(t, low, high, measure):
     for a in range(len(low)):
         low[a] = high[a] = measure.codes[t, a]
     return loss_with_tuple(t, low, high, measure)
-
-
-@kernel_part
-def pair_loss(one, other, measure):
-    """Return the distance of two tuples: their loss per record in one class, on attributes where they differ only.
-
-    Args:
-        one, other: Numbers of the tuples.
-        measure: `LossArrays`.
-    """
-    codes = measure.codes
-    total = np.int64(0)
-    for a in range(codes.shape[1]):
-        x, y = np.int64(codes[one, a]), np.int64(codes[other, a])
-        if x != y:
-            total += attribute_loss(a, min(x, y), max(x, y), measure)
-    return total
 
 
 @kernel
@@ -128,7 +110,7 @@ def cross_classes(tuples, n_remaining, k, measure, first_counts):
     seeds_, farthest = np.zeros(2, np.int64), np.int64(-1)
     for i in range(len(tuples)):
         for j in range(i + 1, len(tuples)):
-            pair_distance = pair_loss(tuples[i], tuples[j], measure)
+            pair_distance = pair_loss(tuples[i], tuples[j], measure, False)
             if pair_distance > farthest:
                 farthest, seeds_[0], seeds_[1] = pair_distance, i, j
     for side in range(2):

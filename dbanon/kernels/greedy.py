@@ -16,7 +16,7 @@ MIXED = -2
 
 
 @kernel_part
-def begin_state(seed, tabular, axes, axis_codes, terms, state, query):
+def begin_state(seed, tabular, axes, axis_codes, terms, state, query, is_stale):
     """Set the state of a growing cluster, and the axis part of its query, to a cluster of one tuple (`seed`), in place.
 
     Args:
@@ -25,6 +25,7 @@ def begin_state(seed, tabular, axes, axis_codes, terms, state, query):
         terms: `GrowthTerms`.
         state: State of the cluster on each attribute; updated in place.
         query: `SumQuery`, of which the interval of the cluster on each axis is used; updated in place.
+        is_stale: Output: (attributes,) 1, as no table of an attribute fits the state any more.
     """
     value_starts = terms.value_starts
     for j in range(tabular.codes.shape[1]):
@@ -39,6 +40,7 @@ def begin_state(seed, tabular, axes, axis_codes, terms, state, query):
         for a in range(len(axes.lengths)):
             query.n_nulls[a] = 0
             query.low[a] = query.high[a] = axes.places[axes.starts[a] + axis_codes[seed, a]]
+    is_stale[:] = 1
 
 
 @kernel_part
@@ -189,8 +191,7 @@ def greedy_steps(index, terms, query, k, seeding, reference, draws, max_clusters
     n_rows, n_clusters, pointer = 0, 0, 0
     while n_clusters < max_clusters and n_remaining[0] >= k:
         if seeding == 0:
-            begin_state(reference, tabular, axes, axis_codes, terms, state, query)
-            is_stale[:] = 1
+            begin_state(reference, tabular, axes, axis_codes, terms, state, query, is_stale)
             seed = reference = find_extreme_tuple(
                 np.int64(-1), index, terms, query, state, is_stale, query_result, query_counts
             )
@@ -200,8 +201,7 @@ def greedy_steps(index, terms, query, k, seeding, reference, draws, max_clusters
             while tuple_remaining[pointer] == 0:
                 pointer += 1
             seed = pointer
-        begin_state(seed, tabular, axes, axis_codes, terms, state, query)
-        is_stale[:] = 1
+        begin_state(seed, tabular, axes, axis_codes, terms, state, query, is_stale)
         # Equal records cost what a record loses already, which nothing undercuts; others may come first in order.
         n_held, size = np.int64(0), 0
         tuple_now, count = seed, np.int64(1)

@@ -7,7 +7,6 @@ the state of the random numbers (xorshift64*, Vigna 2016).
 import numpy as np
 
 from dbanon.kernels.jit import kernel_part
-from dbanon.kernels.loss import attribute_loss
 
 
 @kernel_part
@@ -82,19 +81,3 @@ def line_position(line, tuple_id, codes, terms, lines):
             break
         place = place * size + (code >> bits)
     return place
-
-
-@kernel_part
-def pair_loss(tuple_id, center, measure):
-    """Return the loss per record of a class of two tuples, `tuple_id` and `center` (any other tuple).
-
-    Args:
-        tuple_id: Number of the tuple.
-        center: Number of the other tuple.
-        measure: `LossArrays`.
-    """
-    total = np.int64(0)
-    for a in range(measure.codes.shape[1]):
-        x, y = np.int64(measure.codes[tuple_id, a]), np.int64(measure.codes[center, a])
-        total += attribute_loss(a, min(x, y), max(x, y), measure)
-    return total
