@@ -123,10 +123,7 @@ def mean_recent_loss(state, recent):
         recent: (mu,) float64 ring buffer: the first N_RECENT are the losses of the classes published last.
     """
     number = min(state[N_RECENT], len(recent))
-    total = 0.0
-    for i in range(number):
-        total += recent[i]
-    return total / number if number > 0 else 0.0
+    return recent[:number].sum() / number if number > 0 else 0.0
 
 
 @kernel_part
@@ -180,10 +177,7 @@ def _is_outlier(c, state, clusters):
         state: Counters, of which N_OPEN is read.
         clusters: `OpenClusterArrays`.
     """
-    larger = np.int64(0)
-    for other in range(len(clusters.is_open)):
-        larger += clusters.is_open[other] and clusters.sizes[other] > clusters.sizes[c]
-    return 2 * larger > state[N_OPEN]
+    return 2 * np.sum(clusters.is_open & (clusters.sizes > clusters.sizes[c])) > state[N_OPEN]
 
 
 @kernel_part

@@ -25,8 +25,8 @@ from dbanon.kernels.streams.sliding_window import (
     SUPPRESSED,
     add_diverse_records,
     add_latest_class,
-    choose_class,
     next_due,
+    publish_cheapest,
     publish_group,
 )
 
@@ -228,13 +228,9 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
             number = find_nearest_group(
                 x, state[N_ADDED], requirement, partitions.distances, records, attributes, partitions.group_records
             )
-        new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
-        c, number = choose_class(x, number, partitions.group_records, state, records, classes, attributes)
-        if number >= 0:
-            publish_group(x, number, partitions.group_records, new, arrival, records)
-            add_latest_class(new, arrival, merged == 0 and options.store > 0, options.store, state, classes)
-        else:
-            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
+        if publish_cheapest(x, number, partitions.group_records, state, records, classes, attributes) >= 0:
+            is_reusable = merged == 0 and options.store > 0
+            add_latest_class(state[N_CLASSES], state[LAST_ARRIVAL], is_reusable, options.store, state, classes)
 
 
 @kernel_part

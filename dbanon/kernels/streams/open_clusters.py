@@ -196,19 +196,18 @@ def can_be_enough(requirement, clusters, records):
         clusters: `OpenClusterArrays`.
         records: `RecordArrays`.
     """
-    heads, link = clusters.heads, clusters.next_record
     requirement.clock[0] += 1
     persons = np.int64(0)
     for c in range(len(clusters.is_open)):
         if clusters.is_open[c] and persons < requirement.k:
-            persons += count_persons(c, requirement.k, heads, link, records, requirement)
+            persons += count_persons(c, requirement.k, clusters.heads, clusters.next_record, records, requirement)
     if persons < requirement.k:
         return False
     for s in range(len(requirement.min_values)):
         lacks = requirement.min_values[s]
         for c in range(len(clusters.is_open)):
             if clusters.is_open[c] and lacks > 0:
-                lacks -= count_values(c, s, lacks, heads, link, records, requirement)
+                lacks -= count_values(c, s, lacks, clusters.heads, clusters.next_record, records, requirement)
         if lacks > 0:
             return False
     return True

@@ -12,11 +12,9 @@ from dbanon.kernels.streams.counting import count_record, has_new_person, has_ne
 from dbanon.kernels.streams.sliding_window import (
     NO_LIMIT,
     PENDING,
-    SUPPRESSED,
     add_latest_class,
-    choose_class,
     next_due,
-    publish_group,
+    publish_cheapest,
 )
 
 
@@ -64,13 +62,8 @@ def swaf_steps(state, max_steps, options, requirement, records, classes, attribu
             number = _oldest_persons(size, requirement, records, scratch)
             steps += n_examined
         steps += state[N_STORED]
-        new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
-        c, number = choose_class(x, number, scratch.batch, state, records, classes, attributes)
-        if number >= 0:
-            publish_group(x, number, scratch.batch, new, arrival, records)
-            add_latest_class(new, arrival, True, options.store, state, classes)
-        else:
-            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
+        if publish_cheapest(x, number, scratch.batch, state, records, classes, attributes) >= 0:
+            add_latest_class(state[N_CLASSES], state[LAST_ARRIVAL], True, options.store, state, classes)
 
 
 @kernel_part

@@ -107,8 +107,7 @@ def ubdsa_steps(state, max_steps, options, requirement, records, classes, attrib
                     continue
             while not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
                 steps += state[N_OPEN] + clusters.sizes[c]
-                other = _cheapest_merge(c, clusters, attributes)
-                merge_clusters(other, c, state, clusters, attributes)
+                merge_clusters(_cheapest_merge(c, clusters, attributes), c, state, clusters, attributes)
         new = state[N_CLASSES]
         publish_cluster(c, new, state[LAST_ARRIVAL], state, records, classes, clusters)
         add_latest_class(new, state[LAST_ARRIVAL], True, options.store, state, classes)
