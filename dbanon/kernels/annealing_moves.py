@@ -131,14 +131,12 @@ def draw_cycle(cycle, records, groups, limits, state):
         state: The state of the random numbers, which is advanced.
     """
     _, group, _, neighbours = records
-    member, size = groups.members, groups.sizes
-    min_size, max_size = limits
     r = random_below(np.int64(len(group)), state)
     first = group[r]
     if first < 0:
         return 0
     cycle[0, 0], cycle[0, 1] = first, r
-    shrinks = size[first] > min_size
+    shrinks = groups.sizes[first] > limits[0]
     for i in range(1, MAX_CYCLE_GROUPS):
         g = group[neighbours[r, random_below(np.int64(neighbours.shape[1]), state)]]
         for j in range(i):
@@ -147,10 +145,10 @@ def draw_cycle(cycle, records, groups, limits, state):
         if g < 0:
             return 0
         cycle[i, 0] = g
-        if shrinks and size[g] < max_size and random_below(np.int64(2), state) == 0:
+        if shrinks and groups.sizes[g] < limits[1] and random_below(np.int64(2), state) == 0:
             cycle[i, 1] = -1
             return i + 1
-        r = member[g, random_below(size[g], state)]
+        r = groups.members[g, random_below(groups.sizes[g], state)]
         cycle[i, 1] = r
         if random_below(np.int64(2), state) == 0:
             return i + 1

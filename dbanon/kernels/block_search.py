@@ -137,7 +137,6 @@ def lowest_sum_in_block(b, blocks, starts, axes, axis_codes, sums, minima):
         sums: `SumQuery` for the summed distances.
         minima: The table that `axis_minima` returns.
     """
-    places, lengths = axes.places, axes.lengths
     base = np.int64(0)
     for j in range(len(starts)):
         base += sums.table_sums[starts[j] + blocks.codes[b, j]]
@@ -147,15 +146,15 @@ def lowest_sum_in_block(b, blocks, starts, axes, axis_codes, sums, minima):
         if blocks.tuple_remaining[t] == 0:
             continue
         total = base
-        for a in range(len(lengths)):
+        for a in range(len(axes.lengths)):
             code = np.int64(axis_codes[t, a])
-            if code == lengths[a]:
+            if code == axes.lengths[a]:
                 total += minima[a, NULL_SUM]
                 continue
             # `axis_sum`, written out
             place_index, chunk = axes.starts[a] + code, axes.chunk_starts[a] + (code >> CHUNK)
             count = sums.counts[place_index] + sums.count_chunks[chunk]
-            total += places[place_index] * (2 * count - sums.n_places[a]) + minima[a, SUM_CONSTANT]
+            total += axes.places[place_index] * (2 * count - sums.n_places[a]) + minima[a, SUM_CONSTANT]
             total -= 2 * (sums.totals[place_index] + sums.total_chunks[chunk])
         if lowest_tuple < 0 or total < lowest or (total == lowest and t < lowest_tuple):
             lowest, lowest_tuple = total, t

@@ -54,7 +54,6 @@ def tuple_distance(one, other, codes, regions, limit):
         regions: `RegionArrays`.
         limit: The distance above which the exact result does not matter.
     """
-    position_or_node = regions.position_or_node
     total = np.int64(0)
     for j in range(len(regions.is_tree)):
         a, b = np.int64(codes[one, j]), np.int64(codes[other, j])
@@ -64,14 +63,14 @@ def tuple_distance(one, other, codes, regions, limit):
         if a == values or b == values:
             total += regions.null_distances[j]
         elif regions.is_tree[j] == 0:
-            total += abs(position_or_node[value_start + a] - position_or_node[value_start + b])
+            total += abs(regions.position_or_node[value_start + a] - regions.position_or_node[value_start + b])
         else:
             own_region, other_region = regions.region_of[value_start + a], regions.region_of[value_start + b]
             pair = regions.pair_starts[j] + own_region * regions.n_regions[j] + other_region
             if regions.pair_bounds[pair, 0] == regions.pair_bounds[pair, 1]:
                 total += regions.pair_bounds[pair, 0]
             else:
-                node, last = position_or_node[value_start + min(a, b)], max(a, b)
+                node, last = regions.position_or_node[value_start + min(a, b)], max(a, b)
                 while last >= regions.nodes[regions.node_starts[j] + node, 1]:
                     node = np.int64(regions.nodes[regions.node_starts[j] + node, 0])
                 way_start = regions.way_starts[j] + node * regions.n_depths[j]

@@ -59,8 +59,9 @@ def carve_class(records, m, size, rest, measure, record_model, person_model, scr
     for first, end in ((front, n_taken), (n_taken, m)):
         if not is_valid_group(records, first, end, record_model, person_model, scratch.counts, scratch.extra):
             return INFINITE_LOSS
-    loss = class_loss(records, front, n_taken, measure, span) * n_taken
-    return loss + class_loss(records, n_taken, m, measure, span) * (m - n_taken)
+    return class_loss(records, front, n_taken, measure, span) * n_taken + (
+        class_loss(records, n_taken, m, measure, span) * (m - n_taken)
+    )
 
 
 @kernel_part

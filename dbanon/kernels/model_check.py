@@ -128,9 +128,8 @@ def begin_group(record_model, person_model, counts):
     if record_model is not None:
         counts[:] = 0
     if person_model is not None:
-        marks = person_model.marks
-        marks[STAMP] += 1
-        marks[PERSONS], marks[FAILED], marks[CHANGED] = 0, 0, 0
+        person_model.marks[STAMP] += 1
+        person_model.marks[PERSONS] = person_model.marks[FAILED] = person_model.marks[CHANGED] = 0
 
 
 @kernel_part

@@ -65,14 +65,13 @@ def line_position(line, tuple_id, codes, terms, lines):
         terms: `LossArrays.terms`.
         lines: Several orders of each hierarchy's codes, and where those of an attribute begin.
     """
-    ranks, rank_at = lines
     place, capacity = np.int64(0), np.int64(2**62)
     for i in range(len(line)):
         a, order, bits = line[i, 0], line[i, 1], line[i, 2]
         code, count = np.int64(codes[tuple_id, a]), terms[a, 1]
         if code < count:
             if terms[a, 0] > 0:
-                code = np.int64(ranks[order, rank_at[a] + code])
+                code = np.int64(lines[0][order, lines[1][a] + code])
             elif order % 2 == 1:
                 code = count - 1 - code
         size = (count >> bits) + 1

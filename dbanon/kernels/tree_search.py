@@ -249,17 +249,15 @@ def gather_clusters(index, search, k, first_seed, has_no_zero_distances, max_clu
     query_counts[0] = 1
     tuple_ids, record_counts = empty_int64(k + 1), empty_int64(k + 1)
     n_rows, n_clusters = np.int64(0), 0
-    n_remaining, tuple_remaining = tree.n_remaining, tree.tuple_remaining
-    one_record, n_others = np.int64(1), np.int64(k - 1)
-    while n_clusters < max_clusters and n_remaining[0] >= k and n_rows + k + 2 <= len(members):
+    while n_clusters < max_clusters and tree.n_remaining[0] >= k and n_rows + k + 2 <= len(members):
         if first_seed >= 0:
             seed, first_seed = first_seed, -1
         else:
-            find_records(tree, tabular, axes, sums, sign, one_record, query_result, query_counts)
+            find_records(tree, tabular, axes, sums, sign, np.int64(1), query_result, query_counts)
             seed = query_result[0]
         query_result[0] = seed
         n_own = (
-            min(tuple_remaining[seed] // k, max_clusters - n_clusters, (len(members) - n_rows) // 2)
+            min(tree.tuple_remaining[seed] // k, max_clusters - n_clusters, (len(members) - n_rows) // 2)
             if has_no_zero_distances and sign > 0
             else 0
         )
@@ -272,14 +270,14 @@ def gather_clusters(index, search, k, first_seed, has_no_zero_distances, max_clu
             query_counts[0] = -n_own * k
             add_counts(tree, tabular, query_result[:1], query_counts[:1])
             add_distances(seed, np.int64(n_own), tabular, axes, axis_codes, search)
-            if tuple_remaining[seed] > 0:
+            if tree.tuple_remaining[seed] > 0:
                 first_seed = seed
             continue
         fill_distance_query(seed, tabular, axes, axis_codes, search)
-        n_rows = take_nearest_records(index, near, seed, n_others, tuple_ids, record_counts, members, n_rows)
+        n_rows = take_nearest_records(index, near, seed, np.int64(k - 1), tuple_ids, record_counts, members, n_rows)
         add_distances(seed, np.int64(1), tabular, axes, axis_codes, search)
         seeds[n_clusters] = seed
         n_clusters += 1
-        if has_no_zero_distances and sign > 0 and tuple_remaining[seed] > 0:
+        if has_no_zero_distances and sign > 0 and tree.tuple_remaining[seed] > 0:
             first_seed = seed
     return n_rows, n_clusters
