@@ -115,10 +115,9 @@ def _skipped_lines(path: str, form: CsvForm, cursor: Any) -> list[str]:
             f"SELECT system.main.count(*) FROM {_lines(path)} WHERE system.main.starts_with(line, {text(form.comment)})"
         ).fetchall()
         if n_comments:
-            n_lines = _count_text(n_comments, "line")
             notes.append(
-                f"{n_lines} that {'begins' if n_comments == 1 else 'begin'} with {form.comment} "
-                f"{_are(n_comments)} not read, as {'a comment' if n_comments == 1 else 'comments'}."
+                f"{_count_text(n_comments, 'line')} that {'begins' if n_comments == 1 else 'begin'} with "
+                f"{form.comment} {_are(n_comments)} not read, as {'a comment' if n_comments == 1 else 'comments'}."
             )
     return notes
 
