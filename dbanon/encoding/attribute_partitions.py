@@ -60,9 +60,10 @@ class AttributePartitions:
             distances: The KACPC distances of each attribute.
             remaining: (tuples,) remaining records of each tuple; kept by reference.
         """
-        n_values = [a.values for a in space.attributes]
-        tuple_counts = [np.bincount(space.codes[:, j], minlength=v + 1)[:-1] for j, v in enumerate(n_values)]
-        regions = [attribute_regions(table, number) for table, number in zip(distances, tuple_counts, strict=True)]
+        regions = [
+            attribute_regions(table, np.bincount(space.codes[:, j], minlength=attribute.values + 1)[:-1])
+            for j, (table, attribute) in enumerate(zip(distances, space.attributes, strict=True))
+        ]
         order = sorted(range(len(regions)), key=lambda j: -regions[j].n_regions)
         codes = np.ascontiguousarray(space.codes[:, order])
         regions = [regions[j] for j in order]
@@ -70,9 +71,13 @@ class AttributePartitions:
         records = [
             np.bincount(codes[:, j], remaining, len(r.region_of)).astype(np.int64) for j, r in enumerate(regions)
         ]
-        least_distances = np.concatenate([r.least_distances for r in regions])
         self._partition_index = PartitionIndex(
-            codes, remaining, region_arrays, _partition_cells(codes, regions), np.concatenate(records), least_distances
+            codes,
+            remaining,
+            region_arrays,
+            _partition_cells(codes, regions),
+            np.concatenate(records),
+            np.concatenate([r.least_distances for r in regions]),
         )
         n_seeds, value_sums = np.zeros((2, len(region_arrays.position_or_node)), np.int64)
         below, above = np.zeros((2, len(region_arrays.ways)), np.int64)
@@ -85,16 +90,13 @@ class AttributePartitions:
             n_candidates = max(N_CANDIDATES, len(codes) // TUPLES_PER_CANDIDATE)
         elif len(regions) == 1:
             n_candidates, n_buckets = max(N_CANDIDATES, len(codes) // TUPLES_PER_BUCKET_CANDIDATE), regions[0].n_regions
-        candidate_tuples, candidate_sums = np.zeros((2, n_candidates + 1), np.int64)
-        begins, ends, shifts = np.zeros((3, n_buckets), np.int64)
         state = np.zeros(7, np.int64)
         state[GREATEST_SUM], state[REMAINING] = -1, remaining.sum()
         self._candidates = CandidateArrays(
             seed_sums,
-            candidate_tuples,
-            candidate_sums,
+            *np.zeros((2, n_candidates), np.int64),
             state,
-            CandidateBuckets(begins, ends, shifts, np.full(n_buckets, -1)),
+            CandidateBuckets(*np.zeros((3, n_buckets), np.int64), np.full(n_buckets, -1)),
         )
 
     @property

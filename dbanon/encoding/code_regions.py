@@ -64,7 +64,7 @@ def attribute_regions(distances: KacpcDistances, tuple_counts: Ints) -> Attribut
         begins = _even_begins(np.arange(values), tuple_counts)
         bounds = np.column_stack((distances.positions[begins], distances.positions[np.append(begins, values)[1:] - 1]))
         return AttributeRegions(
-            _region_of_code(begins, values), _append_null_row(bounds), np.zeros((0, 2), np.int64),
+            _region_of_code(begins, values), np.vstack((bounds, [(0, 0)])), np.zeros((0, 2), np.int64),
             np.append(distances.positions, 0),
             np.zeros(values + 1, np.uint8), np.zeros((0, 2), np.int32), np.zeros((0, 1)),
             _nearest_positions(distances.positions),
@@ -120,11 +120,6 @@ def _nearest_categories(distances: CategoricalDistances) -> Ints:
         least_distances = np.where(above >= 0, np.minimum(least_distances, distances_below), least_distances)
         above = np.where(above >= 0, tree.parent[above], -1)
     return np.append(least_distances, 0)
-
-
-def _append_null_row(bounds: Ints) -> Ints:
-    """Return the (regions, 2) bounds with a row of zeros appended for the region of NULL."""
-    return np.concatenate((bounds, np.zeros((1, 2), np.int64))).astype(np.int64)
 
 
 def _even_begins(begins: Ints, tuple_counts: Ints) -> Ints:

@@ -124,13 +124,14 @@ class NumericDistances:
 
         `code` may be the code of NULL, len(positions); NULL is at distance 0 from itself.
         """
-        row = np.empty(len(self.positions) + 1, np.int64)
         if code == len(self.positions):
-            row[:-1], row[-1] = self.null, 0
-        else:
-            np.abs(self.positions - self.positions[code], out=row[:-1])
-            row[-1] = self.null
-        return row
+            return _null_row(self.null, code)
+        return np.append(np.abs(self.positions - self.positions[code]), self.null)
+
+
+def _null_row(distance: int, values: int) -> Ints:
+    """Return the distances of NULL to every value (`distance`) and, last, to NULL itself (0)."""
+    return np.append(np.full(values, distance, np.int64), 0)
 
 
 class _UnscaledCategorical:
@@ -154,8 +155,8 @@ class _UnscaledCategorical:
         by_depth = np.array(
             [[_unshared_distance(levels, g, depth) for depth in depths.tolist()] for g in range(levels)]
         )
-        share = tree.leaves / tree.leaves[0]
-        self.distance_to_ancestor = by_depth.reshape(levels, len(depths))[tree.depth] * share[:, None]
+        leaf_share = (tree.leaves / tree.leaves[0])[:, None]
+        self.distance_to_ancestor = by_depth.reshape(levels, len(depths))[tree.depth] * leaf_share
 
     def max_distance(self, with_null: bool) -> float:
         """Return the largest distance of two values that occur.
@@ -243,14 +244,8 @@ class CategoricalDistances:
         if code not in self.cached_rows:
             if len(self.cached_rows) * values > MAX_CACHED_ENTRIES:
                 self.cached_rows.clear()
-            self.cached_rows[code] = self._null_row(values) if code == values else self._row(code, values)
+            self.cached_rows[code] = _null_row(self.null, values) if code == values else self._row(code, values)
         return self.cached_rows[code]
-
-    def _null_row(self, values: int) -> Ints:
-        """Return the distances of NULL to every value and, last, to NULL itself (0)."""
-        row = np.full(values + 1, self.null, np.int64)
-        row[-1] = 0
-        return row
 
     def _row(self, code: int, values: int) -> Ints:
         """Compute the distances of a value to every value by code and, last, to NULL.

@@ -214,8 +214,11 @@ class CategoricalAttribute:
 
         The hierarchy stays complete. The remaining values are renumbered from 0.
         """
-        magnitudes = None if self.magnitudes is None else self.magnitudes[is_kept]
-        return replace(self, node=self.node[is_kept], magnitudes=magnitudes)
+        return replace(
+            self,
+            node=self.node[is_kept],
+            magnitudes=None if self.magnitudes is None else self.magnitudes[is_kept],
+        )
 
     def block(self, level: int) -> Ints:
         """Return the ancestor node `level` steps above each value, by code, followed by -1 for NULL.
@@ -372,8 +375,7 @@ class EncodedTable:
 
 def concatenated_ranges(starts: AnyInts, counts: AnyInts) -> Ints:
     """Return the integers starts[i], starts[i] + 1, ... (counts[i] of them) for each i, one range after another."""
-    ends = np.cumsum(counts)
-    return np.arange(int(counts.sum())) + np.repeat(starts - ends + counts, counts)
+    return np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts)
 
 
 def encode_table(

@@ -125,8 +125,7 @@ class ClusterGatherer:
         index = self.index
         rows = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
         starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
-        tables = np.concatenate([empty_ints(), *rows])
-        return SeedSearch(tables, starts, index.zero_query(), self.sums, self.sign)
+        return SeedSearch(np.concatenate([empty_ints(), *rows]), starts, index.zero_query(), self.sums, self.sign)
 
     def gather_clusters(self, k: int, first_seed: int, max_clusters: int) -> tuple[Ints, Ints]:
         """Form up to `max_clusters` clusters of k records, and remove their records from the index.
@@ -153,9 +152,7 @@ class ClusterGatherer:
         members, seeds = np.empty((max_clusters * (k + 2), 2), np.int64), np.empty(max_clusters, np.int64)
         if self._partitions is not None:
             n_rows, n_clusters = self._partitions.gather_clusters(k, first_seed, members, seeds)
-            index.records = int(index.remaining.sum())
-            return members[:n_rows], seeds[:n_clusters]
-        if self.searches_blocks:
+        elif self.searches_blocks:
             n_rows, n_clusters, n_examined = gather_block_clusters(
                 index.blocks,
                 index.tabular_arrays,
@@ -168,13 +165,12 @@ class ClusterGatherer:
                 members,
                 seeds,
             )
-            index.records = int(index.remaining.sum())
             self._n_examined_blocks += int(n_examined)
-            return members[:n_rows], seeds[:n_clusters]
-        n_rows, n_clusters = gather_clusters(
-            index.arrays, self._search, k, first_seed, index.has_no_zero_distances, max_clusters, members, seeds
-        )
-        index.recount_records()
+        else:
+            n_rows, n_clusters = gather_clusters(
+                index.arrays, self._search, k, first_seed, index.has_no_zero_distances, max_clusters, members, seeds
+            )
+        index.records = int(index.remaining.sum())
         return members[:n_rows], seeds[:n_clusters]
 
     def gather_constrained_clusters(

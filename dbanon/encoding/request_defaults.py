@@ -33,8 +33,9 @@ REQUEST_DEFAULTS: dict[str, object] = {
 
 def without_defaults(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request without the settings that have their default values."""
-    attributes = [_differing(attribute, ATTRIBUTE_DEFAULTS) for attribute in request["attributes"]]
-    return _differing(request, REQUEST_DEFAULTS) | {"attributes": attributes}
+    return _differing(request, REQUEST_DEFAULTS) | {
+        "attributes": [_differing(attribute, ATTRIBUTE_DEFAULTS) for attribute in request["attributes"]]
+    }
 
 
 def complete_request(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,8 +58,10 @@ class TupleIndex:
         self._axis_attributes = [
             j for j, t in enumerate(tables) if isinstance(t, NumericDistances) and len(t.positions) > MAX_TABULAR_VALUES
         ]
-        tabular = [j for j in range(len(tables)) if j not in self._axis_attributes]
-        self.tabular = sorted(tabular, key=lambda j: -_dispersion(space, j, tables[j]))
+        self.tabular = sorted(
+            (j for j in range(len(tables)) if j not in self._axis_attributes),
+            key=lambda j: -_dispersion(space, j, tables[j]),
+        )
         self.sizes = [space.attributes[j].values + 1 for j in self.tabular]
         distances = [t for j in self._axis_attributes if isinstance(t := tables[j], NumericDistances)]
         lengths = np.array([len(t.positions) for t in distances], np.int64)
@@ -128,8 +130,8 @@ class TupleIndex:
             ):
                 return False
         n_by_value = self.tabular_arrays.value_remaining
-        begins = [*self.tabular_arrays.starts, len(n_by_value)]
-        for j, (begin, end) in zip(self.tabular, pairwise(begins), strict=True):
+        spans = pairwise([*self.tabular_arrays.starts, len(n_by_value)])
+        for j, (begin, end) in zip(self.tabular, spans, strict=True):
             present = np.flatnonzero(n_by_value[begin:end])
             if any((self.tables[j].row(c)[present] == 0).sum() > 1 for c in present.tolist()):
                 return False

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
-from dbanon.kernels.index_arrays import Axes, BlockArrays, BoxNodes, TupleBlocks, TupleTree
+from dbanon.kernels.index_arrays import Axes, BlockArrays, TupleBlocks, TupleTree
 
 
 def build_trie(
@@ -46,20 +46,18 @@ def build_trie(
         n_children[parents] = np.bincount(parent_index, minlength=len(parent_starts))
         first_child[parents] = level_starts[depth + 1] + np.searchsorted(parent_index, np.arange(len(parent_starts)))
         code[children] = codes[order[child_starts], tabular[depth]]
-    deepest = slice(level_starts[-2], level_starts[-1])
     if n_axes:
         level[n_trie:] = len(tabular)
-        ends = np.append(run_starts[-1][1:], tuples)
         n_nodes = build_boxes(
-            order, run_starts[-1], ends, int(level_starts[-2]), n_trie, axis_codes, axes,
-            BoxNodes(first_child, n_children, parent, tuple_, boxes),
+            order, run_starts[-1], np.append(run_starts[-1][1:], tuples), int(level_starts[-2]), n_trie,
+            axis_codes, axes, (first_child, n_children, parent, tuple_, boxes),
         )  # fmt: skip
         first_child, n_children, code, level, parent, tuple_, boxes = (
             a[:n_nodes].copy() for a in (first_child, n_children, code, level, parent, tuple_, boxes)
         )
         boxes[0, 0::2], boxes[0, 1::2] = axis_codes.min(axis=0), axis_codes.max(axis=0)
     else:
-        tuple_[deepest] = order
+        tuple_[level_starts[-2] : level_starts[-1]] = order
     leaf = np.zeros(tuples, np.int32)
     nodes = np.flatnonzero(tuple_ >= 0)
     leaf[tuple_[nodes]] = nodes

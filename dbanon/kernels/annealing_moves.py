@@ -31,16 +31,14 @@ def update_group(g, records, groups):
         records: `GroupedRecords`.
         groups: `RecordGroups`; sum and gain of `g` are set.
     """
-    points = records.points
-    member, size, sums, gain = groups
     total = 0.0
-    for a in range(points.shape[1]):
+    for a in range(records.points.shape[1]):
         axis_sum = 0.0
-        for i in range(size[g]):
-            axis_sum += points[member[g, i], a]
-        sums[g, a] = axis_sum
+        for i in range(groups.sizes[g]):
+            axis_sum += records.points[groups.members[g, i], a]
+        groups.sums[g, a] = axis_sum
         total += axis_sum * axis_sum
-    gain[g] = total / size[g] if size[g] > 0 else 0.0
+    groups.gains[g] = total / groups.sizes[g] if groups.sizes[g] > 0 else 0.0
 
 
 @kernel_part
@@ -56,15 +54,13 @@ def gain_with(g, leaving, joining, records, groups):
         records: `GroupedRecords`.
         groups: `RecordGroups`.
     """
-    points = records.points
-    _, size, sums, _ = groups
-    total, n = 0.0, size[g] - (leaving >= 0) + (joining >= 0)
-    for a in range(points.shape[1]):
-        axis_sum = sums[g, a]
+    total, n = 0.0, groups.sizes[g] - (leaving >= 0) + (joining >= 0)
+    for a in range(records.points.shape[1]):
+        axis_sum = groups.sums[g, a]
         if leaving >= 0:
-            axis_sum -= points[leaving, a]
+            axis_sum -= records.points[leaving, a]
         if joining >= 0:
-            axis_sum += points[joining, a]
+            axis_sum += records.points[joining, a]
         total += axis_sum * axis_sum
     return total / n
 
@@ -78,13 +74,11 @@ def remove_record(r, records, groups):
         records: `GroupedRecords`; the place of the record that fills the gap is set.
         groups: `RecordGroups`; members and sizes are updated in place.
     """
-    _, group, place, _ = records
-    member, size = groups.members, groups.sizes
-    g = group[r]
-    size[g] -= 1
-    last = member[g, size[g]]
-    member[g, place[r]] = last
-    place[last] = place[r]
+    g = records.group[r]
+    groups.sizes[g] -= 1
+    last = groups.members[g, groups.sizes[g]]
+    groups.members[g, records.place[r]] = last
+    records.place[last] = records.place[r]
 
 
 @kernel_part
@@ -97,11 +91,9 @@ def add_record(r, g, records, groups):
         records: `GroupedRecords`; group and place of `r` are set.
         groups: `RecordGroups`; members and sizes are updated in place.
     """
-    _, group, place, _ = records
-    member, size = groups.members, groups.sizes
-    group[r], place[r] = g, size[g]
-    member[g, size[g]] = r
-    size[g] += 1
+    records.group[r], records.place[r] = g, groups.sizes[g]
+    groups.members[g, groups.sizes[g]] = r
+    groups.sizes[g] += 1
 
 
 @kernel_part
@@ -118,10 +110,9 @@ def meets_model(g, groups, model_arrays):
     model_row_of, record_model, person_model, counts, extra, model_rows = model_arrays
     if record_model is None and person_model is None:
         return True
-    member, size = groups.members, groups.sizes
-    for i in range(size[g]):
-        model_rows[i] = model_row_of[member[g, i]]
-    return is_valid_group(model_rows, np.int64(0), size[g], record_model, person_model, counts, extra)
+    for i in range(groups.sizes[g]):
+        model_rows[i] = model_row_of[groups.members[g, i]]
+    return is_valid_group(model_rows, np.int64(0), groups.sizes[g], record_model, person_model, counts, extra)
 
 
 @kernel_part
@@ -140,14 +131,12 @@ def draw_cycle(cycle, records, groups, limits, state):
         state: The state of the random numbers, which is advanced.
     """
     _, group, _, neighbours = records
-    member, size = groups.members, groups.sizes
-    min_size, max_size = limits
     r = random_below(np.int64(len(group)), state)
     first = group[r]
     if first < 0:
         return 0
     cycle[0, 0], cycle[0, 1] = first, r
-    shrinks = size[first] > min_size
+    shrinks = groups.sizes[first] > limits[0]
     for i in range(1, MAX_CYCLE_GROUPS):
         g = group[neighbours[r, random_below(np.int64(neighbours.shape[1]), state)]]
         for j in range(i):
@@ -156,10 +145,10 @@ def draw_cycle(cycle, records, groups, limits, state):
         if g < 0:
             return 0
         cycle[i, 0] = g
-        if shrinks and size[g] < max_size and random_below(np.int64(2), state) == 0:
+        if shrinks and groups.sizes[g] < limits[1] and random_below(np.int64(2), state) == 0:
             cycle[i, 1] = -1
             return i + 1
-        r = member[g, random_below(size[g], state)]
+        r = groups.members[g, random_below(groups.sizes[g], state)]
         cycle[i, 1] = r
         if random_below(np.int64(2), state) == 0:
             return i + 1

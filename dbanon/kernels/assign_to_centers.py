@@ -48,11 +48,10 @@ def count_center_values(centers, axes, keys, counts):
         axes: `CenterAxes`.
         keys, counts: Open hash table: keys (negative: free) and counts; its length is a power of two; updated in place.
     """
-    tree, node_starts = axes.is_hierarchy, axes.node_starts
     for c in range(len(centers)):
-        for a in range(len(tree)):
-            if tree[a]:
-                count_value(c * node_starts[-1] + node_starts[a] + centers[c, a], 1, keys, counts)
+        for a in range(len(axes.is_hierarchy)):
+            if axes.is_hierarchy[a]:
+                count_value(c * axes.node_starts[-1] + axes.node_starts[a] + centers[c, a], 1, keys, counts)
 
 
 @kernel_part
@@ -265,18 +264,17 @@ def update_centers(labels, tuple_of, points, centers, axes):
         centers: (clusters, axes) coordinates; updated in place.
         axes: `CenterAxes`.
     """
-    tree, node_starts = axes.is_hierarchy, axes.node_starts
     starts = np.empty(len(centers) + 1, np.int64)
     order = rows_by_cluster(labels, starts)
     has_moved = np.zeros(len(centers), np.bool_)
-    counts = np.zeros(node_starts[-1], np.int64)
+    counts = np.zeros(axes.node_starts[-1], np.int64)
     for c in range(len(centers)):
         begin, end = starts[c], starts[c + 1]
-        for a in range(len(tree)):
+        for a in range(len(axes.is_hierarchy)):
             if begin == end:
                 continue
             old_coordinate = centers[c, a]
-            if not tree[a]:
+            if not axes.is_hierarchy[a]:
                 total, n_known = np.int64(0), np.int64(0)
                 for i in range(begin, end):
                     p = points[tuple_of[order[i]], a]

@@ -137,7 +137,6 @@ def lowest_sum_in_block(b, blocks, starts, axes, axis_codes, sums, minima):
         sums: `SumQuery` for the summed distances.
         minima: The table that `axis_minima` returns.
     """
-    places, lengths = axes.places, axes.lengths
     base = np.int64(0)
     for j in range(len(starts)):
         base += sums.table_sums[starts[j] + blocks.codes[b, j]]
@@ -147,15 +146,15 @@ def lowest_sum_in_block(b, blocks, starts, axes, axis_codes, sums, minima):
         if blocks.tuple_remaining[t] == 0:
             continue
         total = base
-        for a in range(len(lengths)):
+        for a in range(len(axes.lengths)):
             code = np.int64(axis_codes[t, a])
-            if code == lengths[a]:
+            if code == axes.lengths[a]:
                 total += minima[a, NULL_SUM]
                 continue
             # `axis_sum`, written out
             place_index, chunk = axes.starts[a] + code, axes.chunk_starts[a] + (code >> CHUNK)
             count = sums.counts[place_index] + sums.count_chunks[chunk]
-            total += places[place_index] * (2 * count - sums.n_places[a]) + minima[a, SUM_CONSTANT]
+            total += axes.places[place_index] * (2 * count - sums.n_places[a]) + minima[a, SUM_CONSTANT]
             total -= 2 * (sums.totals[place_index] + sums.total_chunks[chunk])
         if lowest_tuple < 0 or total < lowest or (total == lowest and t < lowest_tuple):
             lowest, lowest_tuple = total, t
@@ -271,9 +270,7 @@ def gather_block_clusters(block_arrays, tabular, axes, axis_codes, search, k, fi
     first, n_remaining, tuple_remaining = blocks.first, blocks.n_remaining, blocks.tuple_remaining
     distance_bounds, seed_places = empty_int64(len(first)), empty_int64(len(axes.lengths))
     heap_sums, heap_tuples = empty_int64(k + 1), empty_int64(k + 1)
-    total_left = np.int64(0)
-    for b in range(len(first)):
-        total_left += n_remaining[b]
+    total_left = n_remaining.sum()
     n_rows, n_clusters, reach, n_examined = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     while n_clusters < max_clusters and total_left >= k and n_rows + k + 2 <= len(members):
         n_examined += len(first)

@@ -7,12 +7,9 @@ import numpy as np
 
 from dbanon.kernels.arrays import N_REMAINING, NEXT_SEED, LossTables
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.k_nearest import fill_distance_query, search_nearest, sort_heap, swap_to
+from dbanon.kernels.k_nearest import SEARCH_FACTOR, fill_distance_query, search_nearest, swap_to
 from dbanon.kernels.loss import begin_class, widen_class
 from dbanon.kernels.min_loss_assignment import loss_with_tuple, nonempty_tuples, update_code_losses
-
-SEARCH_FACTOR = 4
-"""The search is for this many times the records that a cluster needs, and for more if these do not suffice."""
 
 
 @kernel_part
@@ -99,7 +96,6 @@ def grow_group_clusters(state, max_clusters, first_label, k, n_per_group, pools,
                 seeds[n_clusters], alive, number, pools.n_remaining, pools.tuples, measure, query, nearest, distances_
             )
             steps += number
-            sort_heap(size, nearest, distances_)
             lack[:] = need
             for i in range(size):
                 lack[pools.kinds[nearest[i]]] -= min(pools.n_remaining[nearest[i]], lack[pools.kinds[nearest[i]]])

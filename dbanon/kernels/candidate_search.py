@@ -11,7 +11,7 @@ as the least of their regions; when they might have caught up, all sums are comp
 import numpy as np
 
 from dbanon.kernels.allocate import empty_int64
-from dbanon.kernels.heap import pop, push, push_and_trim
+from dbanon.kernels.heap import push_and_trim, push_bounded
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.partition_arrays import (
     CHOSEN,
@@ -54,7 +54,6 @@ def tuple_distance(one, other, codes, regions, limit):
         regions: `RegionArrays`.
         limit: The distance above which the exact result does not matter.
     """
-    position_or_node = regions.position_or_node
     total = np.int64(0)
     for j in range(len(regions.is_tree)):
         a, b = np.int64(codes[one, j]), np.int64(codes[other, j])
@@ -64,14 +63,14 @@ def tuple_distance(one, other, codes, regions, limit):
         if a == values or b == values:
             total += regions.null_distances[j]
         elif regions.is_tree[j] == 0:
-            total += abs(position_or_node[value_start + a] - position_or_node[value_start + b])
+            total += abs(regions.position_or_node[value_start + a] - regions.position_or_node[value_start + b])
         else:
             own_region, other_region = regions.region_of[value_start + a], regions.region_of[value_start + b]
             pair = regions.pair_starts[j] + own_region * regions.n_regions[j] + other_region
             if regions.pair_bounds[pair, 0] == regions.pair_bounds[pair, 1]:
                 total += regions.pair_bounds[pair, 0]
             else:
-                node, last = position_or_node[value_start + min(a, b)], max(a, b)
+                node, last = regions.position_or_node[value_start + min(a, b)], max(a, b)
                 while last >= regions.nodes[regions.node_starts[j] + node, 1]:
                     node = np.int64(regions.nodes[regions.node_starts[j] + node, 0])
                 way_start = regions.way_starts[j] + node * regions.n_depths[j]
@@ -199,17 +198,9 @@ def rebuild_candidates(index, candidate_arrays):
         total = np.int64(0)
         for j in range(len(regions.is_tree)):
             total += seed_sums.sums[regions.value_starts[j] + index.codes[t, j]]
-        if size == len(candidates) - 1 and (
-            total > candidate_sums[0] or (total == candidate_sums[0] and t > candidates[0])
-        ):
-            continue
-        push(candidate_sums, candidates, size, total, np.int64(t))
-        size += 1
-        if size == len(candidates):
-            pop(candidate_sums, candidates, size)
-            size -= 1
+        size = push_bounded(candidate_sums, candidates, size, len(candidates), total, np.int64(t))
     state[CHOSEN], state[GREATEST_SUM] = size, -1
-    if size == len(candidates) - 1:
+    if size == len(candidates):
         state[GREATEST_SUM], state[GREATEST_TUPLE] = candidate_sums[0], candidates[0]
     fill_buckets(index, candidate_arrays)
 
@@ -624,19 +615,17 @@ def gather_partition_clusters(index, candidate_arrays, k, first_seed, members, s
             reach = 2 * reach + 1
         state[REACH] = heap_sums[0] + heap_sums[0] // 16
         members[n_rows, 0], members[n_rows, 1] = seed, 1
-        n_rows += 1
         surplus = n_held - wanted
         for i in range(size):
             t = heap_tuples[i]
             count = n_remaining[t] - (surplus if i == 0 else 0)
-            members[n_rows, 0], members[n_rows, 1] = t, count
-            n_rows += 1
+            members[n_rows + 1 + i, 0], members[n_rows + 1 + i, 1] = t, count
             n_remaining[t] -= count
             count_removed(t, count, index)
             if n_remaining[t] == 0:
                 state[EXHAUSTED] += 1
-        members[n_rows, 0] = -1
-        n_rows += 1
+        members[n_rows + 1 + size, 0] = -1
+        n_rows += size + 2
         state[REMAINING] -= k
         add_seed(seed, index, candidate_arrays, lower)
         seeds[n_clusters] = seed

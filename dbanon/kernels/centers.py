@@ -130,6 +130,29 @@ def box_bound(box, node, point, axes, node_distances, hierarchies):
 
 
 @kernel_part
+def squared_box_distance(point, box, node, units):
+    """Return the square of the least distance of a point to the box of a node; exact for a box of one point.
+
+    Args:
+        point: (axes,) coordinates; NULL_COORDINATE for a NULL.
+        box: (nodes, 2 * axes) least and greatest coordinate of each box.
+        node: Number of the node.
+        units: (axes,) distance of NULL to a value.
+    """
+    total = np.int64(0)
+    for a in range(len(units)):
+        low, high, p = box[node, 2 * a], box[node, 2 * a + 1], point[a]
+        if low <= p <= high:
+            continue
+        if p == NULL_COORDINATE or low == NULL_COORDINATE:
+            gap = units[a]
+        else:
+            gap = p - high if p > high else low - p
+        total += gap * gap
+    return total
+
+
+@kernel_part
 def is_point(box, node):
     """Return whether the box of a node is one point: least and greatest coordinate are equal on every axis.
 
@@ -271,7 +294,26 @@ def allocate_search(tree):
 
 
 @kernel_part
-def nearest_center(point, tree, scratch, best, lowest):
+def node_bound(node, point, tree, node_distances, hierarchies, is_squared):
+    """Return the least possible distance of a record to an open center in a box; NULL_COORDINATE without such a center.
+
+    Args:
+        node: The node.
+        point: Coordinates of the record.
+        tree: `CenterTree`.
+        node_distances: Distances of the record to all nodes of hierarchies.
+        hierarchies: Number of axes that are hierarchies; they come first.
+        is_squared: Whether distances are squared (see `squared_box_distance`).
+    """
+    if tree.boxes.first[node] == NO_CENTER:
+        return np.int64(NULL_COORDINATE)
+    if is_squared:
+        return squared_box_distance(point, tree.boxes.bounds, node, tree.axes.null_distances)
+    return box_bound(tree.boxes.bounds, node, point, tree.axes, node_distances, hierarchies)
+
+
+@kernel_part
+def nearest_center(point, tree, scratch, best, lowest, is_squared=False):
     """Return the open center nearest to a point (ties: the first), starting from center `best` at distance `lowest`.
 
     `best` is returned if no center is nearer, or comes first at the same distance; also if all centers are closed.
@@ -283,15 +325,15 @@ def nearest_center(point, tree, scratch, best, lowest):
         scratch: `CenterSearch`; its number of steps is increased.
         best: The center to start from, or NO_CENTER.
         lowest: Its distance; NULL_COORDINATE, which is more than any distance, if there is none.
+        is_squared: Whether distances are squared; then all axes are numbers.
     """
     node_distances, row_values, stack, n_steps = scratch
-    axes = tree.axes
-    fill_node_distances(point, axes, node_distances, row_values)
-    box, kid, first = tree.boxes.bounds, tree.boxes.kids, tree.boxes.first
+    fill_node_distances(point, tree.axes, node_distances, row_values)
+    kid, first = tree.boxes.kids, tree.boxes.first
     if first[0] == NO_CENTER:
         return best
-    hierarchies = axes.is_hierarchy.sum()
-    stack[0, 0], stack[0, 1] = 0, box_bound(box, 0, point, axes, node_distances, hierarchies)
+    hierarchies = tree.axes.is_hierarchy.sum()
+    stack[0, 0], stack[0, 1] = 0, node_bound(np.int64(0), point, tree, node_distances, hierarchies, is_squared)
     top = 1
     while top > 0:
         top -= 1
@@ -299,20 +341,12 @@ def nearest_center(point, tree, scratch, best, lowest):
         node, distance = stack[top, 0], stack[top, 1]
         if distance > lowest or (distance == lowest and first[node] >= best):
             continue
-        if kid[node] == 0 or is_point(box, node):
+        if kid[node] == 0 or is_point(tree.boxes.bounds, node):
             best, lowest = first[node], distance
             continue
         nearer, farther = kid[node], kid[node] + 1
-        nearer_bound = (
-            NULL_COORDINATE
-            if first[nearer] == NO_CENTER
-            else box_bound(box, nearer, point, axes, node_distances, hierarchies)
-        )
-        farther_bound = (
-            NULL_COORDINATE
-            if first[farther] == NO_CENTER
-            else box_bound(box, farther, point, axes, node_distances, hierarchies)
-        )
+        nearer_bound = node_bound(nearer, point, tree, node_distances, hierarchies, is_squared)
+        farther_bound = node_bound(farther, point, tree, node_distances, hierarchies, is_squared)
         if farther_bound < nearer_bound or (farther_bound == nearer_bound and first[farther] < first[nearer]):
             nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
         if farther_bound < lowest or (farther_bound == lowest and first[farther] < best):

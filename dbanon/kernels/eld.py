@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dbanon.kernels.greedy import begin_state, find_extreme_tuple, is_inside, join_tuple
+from dbanon.kernels.greedy import begin_state, find_extreme_tuple, join_tuple
 from dbanon.kernels.index_tree import add_counts
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.tree_search import append_members
@@ -19,11 +19,7 @@ def _lacks_values(counts, min_values):
         min_values: (columns,) number of distinct values that each column needs.
     """
     for s in range(len(min_values)):
-        n_distinct = 0
-        for value in range(counts.shape[1]):
-            if counts[s, value] > 0:
-                n_distinct += 1
-        if n_distinct < min_values[s]:
+        if np.count_nonzero(counts[s]) < min_values[s]:
             return True
     return False
 
@@ -52,7 +48,6 @@ def eld_steps(index, terms, query, k, records, reference, is_first, max_clusters
     """
     tree, tabular, axes, axis_codes = index
     min_values, codes, starts, counts, value_remaining = records
-    n_remaining, tuple_remaining = tree.n_remaining, tree.tuple_remaining
     n_tabular, tuples = len(tabular.starts), len(starts)
     state, is_stale = np.empty((max(n_tabular, 1), 2), np.int64), np.empty(max(n_tabular, 1), np.int64)
     query_result, query_counts = np.empty(2, np.int64), np.ones(2, np.int64)
@@ -61,25 +56,22 @@ def eld_steps(index, terms, query, k, records, reference, is_first, max_clusters
     held_counts = np.zeros(value_remaining.shape, np.int64)
     n_rows, n_clusters = 0, 0
     while n_clusters < max_clusters and n_rows + tuples + 1 <= len(members):
-        if n_remaining[0] < k or _lacks_values(value_remaining, min_values):
+        if tree.n_remaining[0] < k or _lacks_values(value_remaining, min_values):
             return n_rows, reference, False
         if not is_first:
-            begin_state(reference, tabular, axes, axis_codes, terms, state, query)
-            is_stale[:] = 1
+            begin_state(reference, tabular, axes, axis_codes, terms, state, query, is_stale)
             reference = find_extreme_tuple(
                 np.int64(-1), index, terms, query, state, is_stale, query_result, query_counts
             )
-        seed, is_first = reference, False
-        begin_state(seed, tabular, axes, axis_codes, terms, state, query)
-        is_stale[:] = 1
+        current, is_first = reference, False
+        begin_state(current, tabular, axes, axis_codes, terms, state, query, is_stale)
         held_counts[:] = 0
         n_held, size, max_count = np.int64(0), 0, np.int64(1)
-        current = seed
         is_complete = False
         while True:
             count = np.int64(0)
             while count < max_count and not is_complete:
-                row = starts[current] + counts[current] - tuple_remaining[current] + count
+                row = starts[current] + counts[current] - tree.tuple_remaining[current] + count
                 for s in range(len(codes)):
                     if codes[s, row] >= 0:
                         held_counts[s, codes[s, row]] += 1
@@ -95,13 +87,9 @@ def eld_steps(index, terms, query, k, records, reference, is_first, max_clusters
             tuple_counts[place[current]] += count
             if is_complete:  # at the latest with all that is left, which is large and diverse enough
                 break
-            join_tuple(current, tabular, axes, axis_codes, terms, state, query, is_stale)
             current = find_extreme_tuple(np.int64(1), index, terms, query, state, is_stale, query_result, query_counts)
-            max_count = (
-                tuple_remaining[current]
-                if is_inside(current, tabular, axes, axis_codes, terms, state, query)
-                else np.int64(1)
-            )
+            has_widened = join_tuple(current, tabular, axes, axis_codes, terms, state, query, is_stale)
+            max_count = np.int64(1) if has_widened else tree.tuple_remaining[current]
         for i in range(size):
             place[cluster_tuples[i]] = -1
         n_rows = append_members(cluster_tuples, tuple_counts, size, members, n_rows)

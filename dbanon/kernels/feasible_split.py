@@ -6,7 +6,7 @@ from dbanon.kernels.allocate import zeros
 from dbanon.kernels.jit import kernel_part
 from dbanon.kernels.loss import begin_class, widen_class
 from dbanon.kernels.model_check import is_valid_group
-from dbanon.kernels.model_gathering import can_join
+from dbanon.kernels.model_gathering import can_join, count_values
 from dbanon.kernels.optimal_cut import INFINITE_LOSS
 
 
@@ -44,12 +44,7 @@ def carve_class(records, m, size, rest, measure, record_model, person_model, scr
             values, rules = record_model.values, record_model.rules
             joins = joins and can_join(tuple_id, values, scratch.counts, n_taken, size, rules, distinct, scratch.extra)
             if joins:
-                value_starts = rules.value_starts
-                for s in range(columns):
-                    v = value_starts[s] + values[s, tuple_id]
-                    if scratch.counts[v] == 0 and v < value_starts[s + 1] - 1:
-                        distinct[s] += 1
-                    scratch.counts[v] += 1
+                count_values(tuple_id, values, scratch.counts, rules, distinct)
         if joins:
             records[n_taken] = tuple_id
             n_taken += 1
@@ -64,8 +59,9 @@ def carve_class(records, m, size, rest, measure, record_model, person_model, scr
     for first, end in ((front, n_taken), (n_taken, m)):
         if not is_valid_group(records, first, end, record_model, person_model, scratch.counts, scratch.extra):
             return INFINITE_LOSS
-    loss = class_loss(records, front, n_taken, measure, span) * n_taken
-    return loss + class_loss(records, n_taken, m, measure, span) * (m - n_taken)
+    return class_loss(records, front, n_taken, measure, span) * n_taken + (
+        class_loss(records, n_taken, m, measure, span) * (m - n_taken)
+    )
 
 
 @kernel_part

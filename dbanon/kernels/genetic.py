@@ -4,68 +4,8 @@ import numpy as np
 
 from dbanon.kernels.arrays import FIRST_RANK, GENERATION, N_DRAWS_USED, N_WITHOUT_GAIN, SECOND_RANK
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.loss import attribute_loss
-
-
-@kernel_part
-def loss_with_tuple(t, low, high, measure):
-    """Return the loss per record that a class (codes `low` to `high`) has once tuple `t` is added; nothing is changed.
-
-    Args:
-        t: Number of the tuple.
-        low, high: (attributes,) least and greatest codes of the class.
-        measure: `LossArrays`.
-    """
-    codes = measure.codes
-    total = np.int64(0)
-    for a in range(len(low)):
-        code = np.int64(codes[t, a])
-        total += attribute_loss(a, min(low[a], code), max(high[a], code), measure)
-    return total
-
-
-@kernel_part
-def widen_codes(t, low, high, codes):
-    """Widen the ranges of codes of a class (`low` to `high`, by attribute), in place, by tuple `t`.
-
-    Args:
-        t: Number of the tuple.
-        low, high: (attributes,) least and greatest codes of the class; updated in place.
-        codes: (tuples, attributes) codes.
-    """
-    for a in range(len(low)):
-        low[a], high[a] = min(low[a], np.int64(codes[t, a])), max(high[a], np.int64(codes[t, a]))
-
-
-@kernel_part
-def begin_class(t, low, high, measure):
-    """Set `low` and `high` to the codes of tuple `t`, a class of one tuple; return its loss per record.
-
-    Args:
-        t: Number of the tuple.
-        low, high: Output: (attributes,) codes.
-        measure: `LossArrays`.
-    """
-    for a in range(len(low)):
-        low[a] = high[a] = measure.codes[t, a]
-    return loss_with_tuple(t, low, high, measure)
-
-
-@kernel_part
-def pair_loss(one, other, measure):
-    """Return the distance of two tuples: their loss per record in one class, on attributes where they differ only.
-
-    Args:
-        one, other: Numbers of the tuples.
-        measure: `LossArrays`.
-    """
-    codes = measure.codes
-    total = np.int64(0)
-    for a in range(codes.shape[1]):
-        x, y = np.int64(codes[one, a]), np.int64(codes[other, a])
-        if x != y:
-            total += attribute_loss(a, min(x, y), max(x, y), measure)
-    return total
+from dbanon.kernels.loss import begin_class, pair_loss, widen_class
+from dbanon.kernels.min_loss_assignment import INFINITE_LOSS, loss_growth
 
 
 @kernel
@@ -78,35 +18,35 @@ def update_losses(tuple_of, measure, clusters):
         clusters: `CrossedClusters`; the losses are set.
     """
     head, following, _, losses, _ = clusters
-    low, high = np.empty(measure.codes.shape[1], np.int64), np.empty(measure.codes.shape[1], np.int64)
+    span = np.empty((measure.codes.shape[1], 4), np.int64)
     for c in range(len(head)):
-        row = head[c]
-        losses[c] = begin_class(tuple_of[row], low, high, measure)
+        losses[c] = begin_class(tuple_of[head[c]], measure, span)
+        row = following[head[c]]
         while row >= 0:
-            losses[c] = loss_with_tuple(tuple_of[row], low, high, measure)
-            widen_codes(tuple_of[row], low, high, measure.codes)
+            losses[c] = widen_class(losses[c], tuple_of[row], measure, span)
             row = following[row]
 
 
 @kernel_part
-def cheapest_tuple(tuples, n_remaining, low, high, measure):
-    """Return the place of the tuple that adds the least loss to a class (ties: the first), and the new loss per record.
+def cheapest_tuple(tuples, n_remaining, loss, size, measure, span):
+    """Return the place of the tuple that adds the least loss to a class (ties: the first).
 
     Only tuples with remaining records count; the place is -1 without any.
 
     Args:
         tuples: Numbers of tuples.
         n_remaining: Remaining records of each of `tuples`.
-        low, high: (attributes,) least and greatest codes of the class.
+        loss, size: Loss per record of the class, and its records.
         measure: `LossArrays`.
+        span: (attributes, 4) the class (see `loss`).
     """
-    best, lowest = -1, np.int64(0)
+    best, lowest = -1, np.int64(INFINITE_LOSS)
     for i in range(len(tuples)):
         if n_remaining[i] > 0:
-            loss = loss_with_tuple(tuples[i], low, high, measure)
-            if best < 0 or loss < lowest:
-                best, lowest = i, loss
-    return best, lowest
+            growth = loss_growth(loss, size, tuples[i], measure, span, lowest)
+            if growth < lowest:
+                best, lowest = i, growth
+    return best
 
 
 @kernel_part
@@ -123,38 +63,33 @@ def cross_classes(tuples, n_remaining, k, measure, first_counts):
         measure: `LossArrays`.
         first_counts: Output: records of each tuple in the first class.
     """
-    low, high = np.empty((2, measure.codes.shape[1]), np.int64), np.empty((2, measure.codes.shape[1]), np.int64)
+    spans = np.empty((2, measure.codes.shape[1], 4), np.int64)
     losses, sizes = np.zeros(2, np.int64), np.ones(2, np.int64)
     seeds_, farthest = np.zeros(2, np.int64), np.int64(-1)
     for i in range(len(tuples)):
         for j in range(i + 1, len(tuples)):
-            pair_distance = pair_loss(tuples[i], tuples[j], measure)
+            pair_distance = pair_loss(tuples[i], tuples[j], measure, False)
             if pair_distance > farthest:
                 farthest, seeds_[0], seeds_[1] = pair_distance, i, j
     for side in range(2):
-        losses[side] = begin_class(tuples[seeds_[side]], low[side], high[side], measure)
+        losses[side] = begin_class(tuples[seeds_[side]], measure, spans[side])
         n_remaining[seeds_[side]] -= 1
     first_counts[seeds_[0]] += 1
     while sizes[1] < k:
         for side in range(2):
-            i, loss = cheapest_tuple(tuples, n_remaining, low[side], high[side], measure)
+            i = cheapest_tuple(tuples, n_remaining, losses[side], sizes[side], measure, spans[side])
             n_remaining[i] -= 1
             first_counts[i] += 1 - side
-            losses[side] = loss
+            losses[side] = widen_class(losses[side], tuples[i], measure, spans[side])
             sizes[side] += 1
-            widen_codes(tuples[i], low[side], high[side], measure.codes)
     for i in range(len(tuples)):
         while n_remaining[i] > 0:
-            first_loss = loss_with_tuple(tuples[i], low[0], high[0], measure)
-            second_loss = loss_with_tuple(tuples[i], low[1], high[1], measure)
-            side = 0
-            if second_loss * (sizes[1] + 1) - losses[1] * sizes[1] < first_loss * (sizes[0] + 1) - losses[0] * sizes[0]:
-                side = 1
+            growth = loss_growth(losses[0], sizes[0], tuples[i], measure, spans[0], np.int64(INFINITE_LOSS))
+            side = 1 if loss_growth(losses[1], sizes[1], tuples[i], measure, spans[1], growth) < growth else 0
             n_remaining[i] -= 1
             first_counts[i] += 1 - side
-            losses[side] = second_loss if side else first_loss
+            losses[side] = widen_class(losses[side], tuples[i], measure, spans[side])
             sizes[side] += 1
-            widen_codes(tuples[i], low[side], high[side], measure.codes)
     return sizes, losses
 
 

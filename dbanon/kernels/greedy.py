@@ -16,7 +16,7 @@ MIXED = -2
 
 
 @kernel_part
-def begin_state(seed, tabular, axes, axis_codes, terms, state, query):
+def begin_state(seed, tabular, axes, axis_codes, terms, state, query, is_stale):
     """Set the state of a growing cluster, and the axis part of its query, to a cluster of one tuple (`seed`), in place.
 
     Args:
@@ -25,27 +25,28 @@ def begin_state(seed, tabular, axes, axis_codes, terms, state, query):
         terms: `GrowthTerms`.
         state: State of the cluster on each attribute; updated in place.
         query: `SumQuery`, of which the interval of the cluster on each axis is used; updated in place.
+        is_stale: Output: (attributes,) 1, as no table of an attribute fits the state any more.
     """
-    value_starts = terms.value_starts
     for j in range(tabular.codes.shape[1]):
-        code, values = tabular.codes[seed, j], value_starts[j + 1] - value_starts[j]
+        code, values = tabular.codes[seed, j], terms.value_starts[j + 1] - terms.value_starts[j]
         if code == values:
             state[j, 0] = state[j, 1] = ONLY_NULL
         elif terms.kind[j] == 0:
-            state[j, 0] = state[j, 1] = terms.node_or_place[value_starts[j] + code]
+            state[j, 0] = state[j, 1] = terms.node_or_place[terms.value_starts[j] + code]
         else:
             state[j, 0] = state[j, 1] = code
     if axes is not None:
         for a in range(len(axes.lengths)):
             query.n_nulls[a] = 0
             query.low[a] = query.high[a] = axes.places[axes.starts[a] + axis_codes[seed, a]]
+    is_stale[:] = 1
 
 
 @kernel_part
 def join_tuple(t, tabular, axes, axis_codes, terms, state, query, is_stale):
-    """Widen a growing cluster's state by tuple `t`, in place, and set `is_stale` to 1 for attributes that it widened.
+    """Widen a growing cluster's state by tuple `t`, in place; return whether that changed it and its loss per record.
 
-    Axes (numbers with many values) are widened in `query`.
+    Sets `is_stale` to 1 for attributes that it widened. Axes (numbers with many values) are widened in `query`.
 
     Args:
         t: Number of the tuple.
@@ -55,27 +56,29 @@ def join_tuple(t, tabular, axes, axis_codes, terms, state, query, is_stale):
         query: `SumQuery`, of which the interval of the cluster on each axis is used; updated in place.
         is_stale: (attributes,) 1 where the table of an attribute does not fit the state any more; updated in place.
     """
-    node_starts, value_starts = terms.node_starts, terms.value_starts
+    node_starts, value_starts, has_widened = terms.node_starts, terms.value_starts, False
     for j in range(tabular.codes.shape[1]):
         code, values = tabular.codes[t, j], value_starts[j + 1] - value_starts[j]
-        bound = state[j, 0]
+        bound, upper = state[j, 0], state[j, 1]
         if bound == MIXED or (bound == ONLY_NULL and code == values):
             continue
         if bound == ONLY_NULL or code == values:
-            state[j, 0], is_stale[j] = MIXED, 1
+            state[j, 0] = MIXED
         elif terms.kind[j] == 0:
-            while not (terms.first[node_starts[j] + bound] <= code and code < terms.last[node_starts[j] + bound]):
-                bound = terms.parent[node_starts[j] + bound]
-                is_stale[j] = 1
-            state[j, 0] = bound
-        elif code < bound:
-            state[j, 0], is_stale[j] = code, 1
-        elif code > state[j, 1]:
-            state[j, 1], is_stale[j] = code, 1
+            node = bound
+            while not (terms.first[node_starts[j] + node] <= code and code < terms.last[node_starts[j] + node]):
+                node = terms.parent[node_starts[j] + node]
+            state[j, 0] = node
+        else:
+            state[j, 0], state[j, 1] = min(bound, code), max(upper, code)
+        if state[j, 0] != bound or state[j, 1] != upper:
+            is_stale[j], has_widened = 1, True
     if axes is not None:
         for a in range(len(axes.lengths)):
             place = axes.places[axes.starts[a] + axis_codes[t, a]]
+            has_widened = has_widened or place < query.low[a] or place > query.high[a]
             query.low[a], query.high[a] = min(query.low[a], place), max(query.high[a], place)
+    return has_widened
 
 
 @kernel_part
@@ -189,8 +192,7 @@ def greedy_steps(index, terms, query, k, seeding, reference, draws, max_clusters
     n_rows, n_clusters, pointer = 0, 0, 0
     while n_clusters < max_clusters and n_remaining[0] >= k:
         if seeding == 0:
-            begin_state(reference, tabular, axes, axis_codes, terms, state, query)
-            is_stale[:] = 1
+            begin_state(reference, tabular, axes, axis_codes, terms, state, query, is_stale)
             seed = reference = find_extreme_tuple(
                 np.int64(-1), index, terms, query, state, is_stale, query_result, query_counts
             )
@@ -200,8 +202,7 @@ def greedy_steps(index, terms, query, k, seeding, reference, draws, max_clusters
             while tuple_remaining[pointer] == 0:
                 pointer += 1
             seed = pointer
-        begin_state(seed, tabular, axes, axis_codes, terms, state, query)
-        is_stale[:] = 1
+        begin_state(seed, tabular, axes, axis_codes, terms, state, query, is_stale)
         # Equal records cost what a record loses already, which nothing undercuts; others may come first in order.
         n_held, size = np.int64(0), 0
         tuple_now, count = seed, np.int64(1)
@@ -220,45 +221,11 @@ def greedy_steps(index, terms, query, k, seeding, reference, draws, max_clusters
                 size += 1
             if n_held == k:
                 break
-            join_tuple(tuple_now, tabular, axes, axis_codes, terms, state, query, is_stale)
             tuple_now = find_extreme_tuple(
                 np.int64(1), index, terms, query, state, is_stale, query_result, query_counts
             )
-            fits_inside = is_inside(tuple_now, tabular, axes, axis_codes, terms, state, query)
-            count = min(tuple_remaining[tuple_now], k - n_held) if fits_inside else np.int64(1)
+            has_widened = join_tuple(tuple_now, tabular, axes, axis_codes, terms, state, query, is_stale)
+            count = np.int64(1) if has_widened else min(tuple_remaining[tuple_now], k - n_held)
         n_rows = append_members(cluster_tuples, tuple_counts, size, members, n_rows)
         n_clusters += 1
     return n_rows, reference
-
-
-@kernel_part
-def is_inside(t, tabular, axes, axis_codes, terms, state, query):
-    """Return whether adding tuple `t` to a cluster would leave its state, and so its loss per record, unchanged.
-
-    Args:
-        t: Number of the tuple.
-        tabular, axes, axis_codes: Parts of `IndexArrays`.
-        terms: `GrowthTerms`.
-        state: State of the cluster on each attribute.
-        query: `SumQuery`, of which the interval of the cluster on each axis is used.
-    """
-    for j in range(tabular.codes.shape[1]):
-        code, values = tabular.codes[t, j], terms.value_starts[j + 1] - terms.value_starts[j]
-        bound = state[j, 0]
-        if bound == MIXED:
-            continue
-        if bound == ONLY_NULL or code == values:
-            if bound != ONLY_NULL or code != values:
-                return False
-        elif terms.kind[j] == 0:
-            node_index = terms.node_starts[j] + bound
-            if code < terms.first[node_index] or code >= terms.last[node_index]:
-                return False
-        elif code < bound or code > state[j, 1]:
-            return False
-    if axes is not None:
-        for a in range(len(axes.lengths)):
-            place = axes.places[axes.starts[a] + axis_codes[t, a]]
-            if place < query.low[a] or place > query.high[a]:
-                return False
-    return True

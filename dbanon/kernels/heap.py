@@ -73,3 +73,39 @@ def push_and_trim(sums, tuples, size, n_held, sum_, tuple_, n_remaining, wanted)
         pop(sums, tuples, size)
         size -= 1
     return size, n_held
+
+
+@kernel_part
+def push_bounded(sums, tuples, size, capacity, sum_, tuple_):
+    """Push a tuple into a heap of at most `capacity` entries, of which the top is dropped; return the new heap size.
+
+    Args:
+        sums: The sums in the heap, changed in place.
+        tuples: The tuples in the heap, changed in place.
+        size: Number of tuples in the heap.
+        capacity: Greatest number of tuples.
+        sum_: Sum of the new tuple.
+        tuple_: The new tuple.
+    """
+    if size == capacity:
+        if sum_ > sums[0] or (sum_ == sums[0] and tuple_ > tuples[0]):
+            return size
+        pop(sums, tuples, size)
+        size -= 1
+    push(sums, tuples, size, sum_, tuple_)
+    return size + 1
+
+
+@kernel_part
+def sort_heap(sums, tuples, size):
+    """Sort the first `size` entries, in place, from a heap into ascending order of sum, then of tuple.
+
+    Args:
+        sums: The sums in the heap.
+        tuples: The tuples of these sums.
+        size: Number of entries.
+    """
+    for last in range(size - 1, 0, -1):
+        sum_, tuple_ = sums[0], tuples[0]
+        pop(sums, tuples, last + 1)
+        sums[last], tuples[last] = sum_, tuple_

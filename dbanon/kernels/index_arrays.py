@@ -43,20 +43,6 @@ class TupleTree(NamedTuple):
     n_steps: Ints
 
 
-class BoxNodes(NamedTuple):
-    """The arrays of a `TupleTree` that `index_tree.build_boxes` fills for the trees of boxes.
-
-    Attributes:
-        first_child, n_children, parent, tuples, boxes: See `TupleTree`.
-    """
-
-    first_child: npt.NDArray[np.int32]
-    n_children: npt.NDArray[np.int32]
-    parent: npt.NDArray[np.int32]
-    tuples: npt.NDArray[np.int32]
-    boxes: npt.NDArray[np.int32]
-
-
 class TabularAttributes(NamedTuple):
     """The attributes with few values.
 

@@ -38,7 +38,7 @@ def build_boxes(order, begins, ends, base, n_nodes, matrix, axes, nodes):
         n_nodes: Number of nodes so far.
         matrix: (tuples, axes) codes.
         axes: `Axes`.
-        nodes: `BoxNodes`, filled in place.
+        nodes: first_child, n_children, parent, tuples and boxes of a `TupleTree`, filled in place.
 
     Returns:
         Number of nodes, including those before.

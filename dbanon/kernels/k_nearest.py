@@ -1,11 +1,14 @@
-"""The k nearest pools by loss, in a bounded heap with the farthest on top; ties go to the first."""
+"""The k nearest pools by loss; ties go to the first."""
 
 import numpy as np
 
-from dbanon.kernels.heap import pop, push
+from dbanon.kernels.heap import push_bounded, sort_heap
 from dbanon.kernels.jit import kernel_part
 from dbanon.kernels.loss import attribute_loss, begin_class
 from dbanon.kernels.min_loss_assignment import INFINITE_LOSS, MAX_TABLE_VALUES, fill_code_losses
+
+SEARCH_FACTOR = 4
+"""The search is for this many times the records that a cluster needs, and for more if these do not suffice."""
 
 
 @kernel_part
@@ -27,31 +30,8 @@ def fill_distance_query(tuple_id, measure, query):
 
 
 @kernel_part
-def keep_nearest(pool, distance, size, pools, heap_distances):
-    """Push a pool at a distance into a bounded heap, if it is among the nearest len(pools); return the heap's size.
-
-    In a full heap, the farthest is replaced if the new one is nearer. Pools must ascend from call to call, so that ties
-    go to the first.
-
-    Args:
-        pool: Number of the pool.
-        distance: Its distance.
-        size: Number of pools in the heap.
-        pools: The pools in the heap, the farthest on top; its length is the capacity of the heap; updated in place.
-        heap_distances: Distances of these pools; updated in place.
-    """
-    if size == len(pools):
-        if distance >= heap_distances[0]:
-            return size
-        pop(heap_distances, pools, size)
-        size -= 1
-    push(heap_distances, pools, size, distance, pool)
-    return size + 1
-
-
-@kernel_part
 def search_nearest(query_tuple, alive, n_alive, n_remaining, tuples, measure, query, pools, heap_distances):
-    """Push the pools in `alive` with remaining records that are nearest to a tuple into an empty heap of len(pools).
+    """Search for the len(pools) pools in `alive` with remaining records that are nearest to a tuple.
 
     Pools without remaining records are removed from `alive` in place.
 
@@ -63,10 +43,10 @@ def search_nearest(query_tuple, alive, n_alive, n_remaining, tuples, measure, qu
         tuples: Tuple of each pool.
         measure: `LossArrays`.
         query: `LossTables` (see `fill_distance_query`).
-        pools, heap_distances: Output: the heap, with the farthest on top.
+        pools, heap_distances: Output: the nearest pools and their distances, the nearest first.
 
     Returns:
-        Number of pools still alive, which are then the first ones, and the heap's size.
+        Number of pools still alive, which are then the first ones, and the number of nearest pools.
     """
     size, n_kept, limit = np.int64(0), np.int64(0), np.int64(INFINITE_LOSS)
     for i in range(n_alive):
@@ -95,25 +75,11 @@ def search_nearest(query_tuple, alive, n_alive, n_remaining, tuples, measure, qu
             if total >= limit:
                 break
         if total < limit:
-            size = keep_nearest(pool, total, size, pools, heap_distances)
+            size = push_bounded(heap_distances, pools, size, len(pools), total, pool)
             if size == len(pools):
                 limit = heap_distances[0]
+    sort_heap(heap_distances, pools, size)
     return n_kept, size
-
-
-@kernel_part
-def sort_heap(size, pools, heap_distances):
-    """Sort a heap of `size` pools in place, the nearest first; it is no heap afterwards.
-
-    Args:
-        size: Number of pools in the heap.
-        pools: The pools in the heap, the farthest on top; its length is the capacity of the heap; updated in place.
-        heap_distances: Distances of these pools; updated in place.
-    """
-    for last in range(size - 1, 0, -1):
-        pool, distance = pools[0], heap_distances[0]
-        pop(heap_distances, pools, last + 1)
-        pools[last], heap_distances[last] = pool, distance
 
 
 @kernel_part

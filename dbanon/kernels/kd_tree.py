@@ -324,8 +324,10 @@ def remove_records(t, count, tree):
     tree.order[removed_place], tree.order[last] = other, t
     tree.place_of[other, 0], tree.place_of[t, 0] = removed_place, last
     for a in range(tree.coordinates.shape[1]):
-        removed = tree.coordinates[removed_place, a]
-        tree.coordinates[removed_place, a], tree.coordinates[last, a] = tree.coordinates[last, a], removed
+        tree.coordinates[removed_place, a], tree.coordinates[last, a] = (
+            tree.coordinates[last, a],
+            tree.coordinates[removed_place, a],
+        )
     shrink_leaf(leaf, tree)
     node = tree.parents[leaf]
     while node >= 0:

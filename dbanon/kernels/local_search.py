@@ -7,11 +7,11 @@ starts[c]:starts[c + 1].
 import numpy as np
 
 from dbanon.kernels.allocate import empty_int32, empty_int64, empty_table
-from dbanon.kernels.arrays import PathArrays
 from dbanon.kernels.feasible_split import carve_class, class_loss
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.optimal_cut import INFINITE_LOSS, allocate_spans, cut_sequence
-from dbanon.kernels.random_orders import draw_random_line, line_position, pair_loss, random_below
+from dbanon.kernels.loss import pair_loss
+from dbanon.kernels.optimal_cut import INFINITE_LOSS, allocate_path, cut_sequence
+from dbanon.kernels.random_orders import draw_random_line, line_position, random_below
 from dbanon.kernels.sorting import sort_entries
 
 CARVED_PERCENT = 20
@@ -179,7 +179,6 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
     n_input_classes, width, near_percent, first_set, moves, min_size, max_size, max_set = options
     d = measure.codes.shape[1]
     line = empty_table(d, np.int64(3))
-    span, ahead, cached = allocate_spans(min_size, d)
     order = order_classes(tuple_ids, starts, n_input_classes, blocks, line, measure.codes, measure.terms, lines, state)
     pool_items, pool_counts, places = (
         empty_int32(max_set),
@@ -187,8 +186,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
         empty_int64(max_set),
     )
     records, rest = empty_int32(max_set), empty_int32(max_set)
-    total, back = empty_int64(max_set + 1), empty_int32(max_set + 1)
-    cut_arrays = PathArrays(span, ahead, cached, total, back)
+    cut_arrays = allocate_path(min_size, d, max_set)
     cuts = empty_int64(max_set // min_size + 2)
     has_model = record_model is not None or person_model is not None
     n_classes, loss_saved, n_moves = np.int64(0), np.int64(0), np.int64(0)
@@ -207,7 +205,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
             m += sizes[c]
         if i >= first_set and n_moves < moves and 2 * min_size <= m <= max_set:
             for c in order[i : i + n_set]:
-                old_loss += class_loss(tuple_ids, starts[c], starts[c + 1], measure, span) * sizes[c]
+                old_loss += class_loss(tuple_ids, starts[c], starts[c + 1], measure, cut_arrays.span) * sizes[c]
         if old_loss > 0:
             n_moves = min(n_moves + 1 + m // (SIZE_OF_MOVE * min_size), moves)
             n = copy_entries(order[i:], n_set, tuple_ids, counts, starts, pool_items, pool_counts)
@@ -215,7 +213,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
             if is_carved or random_below(np.int64(100), state) < near_percent:
                 center = pool_items[random_below(n, state)]
                 for e in range(n):
-                    places[e] = pair_loss(pool_items[e], center, measure)
+                    places[e] = pair_loss(pool_items[e], center, measure, True)
             else:
                 draw_random_line(line, measure.terms, lines, state)
                 for e in range(n):
@@ -224,8 +222,10 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
             expand_records(pool_items, pool_counts, n, records)
             if is_carved and (record_model is not None or person_model is not None):
                 goal = min_size + random_below(max((m >> (1 + random_below(np.int64(4), state))) - min_size, 1), state)
-                new_loss = carve_class(records, m, goal, rest, measure, record_model, person_model, scratch, span)
-                back[m], back[goal] = goal, 0
+                new_loss = carve_class(
+                    records, m, goal, rest, measure, record_model, person_model, scratch, cut_arrays.span
+                )
+                cut_arrays.back[m], cut_arrays.back[goal] = goal, 0
             else:
                 new_loss = cut_sequence(
                     records,
@@ -241,7 +241,7 @@ def sweep_classes(entries, options, blocks, measure, record_model, person_model,
                 )
         if old_loss > 0 and new_loss <= old_loss:
             loss_saved += old_loss - new_loss
-            n_classes = append_runs(records, m, back, cuts, n_classes, output)
+            n_classes = append_runs(records, m, cut_arrays.back, cuts, n_classes, output)
         else:
             n_classes = append_unchanged(order[i:], n_set, entries, n_classes, output)
         i += n_set

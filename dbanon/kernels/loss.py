@@ -119,3 +119,20 @@ def join_classes(stored, first_row, other, span, measure):
         span[a, 0], span[a, 1], span[a, 2], span[a, 3] = low, high, loss, node
         total += loss
     return total
+
+
+@kernel_part
+def pair_loss(one, other, measure, with_equal):
+    """Return the distance of two tuples: their loss per record in one class.
+
+    Args:
+        one, other: Numbers of the tuples.
+        measure: `LossArrays`.
+        with_equal: Whether attributes on which the tuples are equal count; a record may lose something there, too.
+    """
+    total = np.int64(0)
+    for a in range(measure.codes.shape[1]):
+        x, y = np.int64(measure.codes[one, a]), np.int64(measure.codes[other, a])
+        if with_equal or x != y:
+            total += attribute_loss(a, min(x, y), max(x, y), measure)
+    return total

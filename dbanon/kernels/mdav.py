@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from dbanon.kernels.heap import pop, push
+from dbanon.kernels.heap import pop, push_bounded
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.kd_tree import distance_to_place, farthest_tuple, take_nearest_records
 
@@ -57,13 +57,7 @@ def farthest_tuples(farthest_, tree, place):
         tree.n_steps[0] += tree.ends[node] - tree.begins[node]
         for i in range(tree.begins[node], tree.ends[node]):
             total = -distance_to_place(i, place, tree.coordinates, tree.numeric, tree.units)
-            if size == len(farthest_):
-                if total > sums[0] or (total == sums[0] and tree.order[i] > heap_tuples[0]):
-                    continue
-                pop(sums, heap_tuples, size)
-                size -= 1
-            push(sums, heap_tuples, size, total, tree.order[i])
-            size += 1
+            size = push_bounded(sums, heap_tuples, size, len(farthest_), total, tree.order[i])
     for i in range(size - 1, -1, -1):
         farthest_[i, 0], farthest_[i, 1] = -sums[0], heap_tuples[0]
         pop(sums, heap_tuples, i + 1)

@@ -208,10 +208,9 @@ def merge_small_classes(state, max_steps, max_merges, k, allow_partial, tree, si
                 is_done = True
                 break
             size, c, next_size = next_size, 0, k
-        class_size = sizes[c]
-        if class_size != size:
-            if class_size > size:
-                next_size = min(next_size, class_size)
+        if sizes[c] != size:
+            if sizes[c] > size:
+                next_size = min(next_size, sizes[c])
             c += 1
             continue
         fill_ancestor_path(c, points, axes, height_of, path, ends)

@@ -37,7 +37,6 @@ def draw_groups(group_set, max_groups, records, groups, state):
         state: The state of the random numbers, which is advanced.
     """
     _, group, _, neighbours = records
-    member, size = groups.members, groups.sizes
     r = random_below(np.int64(len(group)), state)
     if group[r] < 0:
         return 0
@@ -46,7 +45,7 @@ def draw_groups(group_set, max_groups, records, groups, state):
         if n_found == max_groups:
             break
         g = group_set[random_below(np.int64(n_found), state)]
-        r = member[g, random_below(size[g], state)]
+        r = groups.members[g, random_below(groups.sizes[g], state)]
         g = group[neighbours[r, random_below(np.int64(neighbours.shape[1]), state)]]
         is_new = g >= 0
         for i in range(n_found):
@@ -203,31 +202,29 @@ def recut_groups(heat, max_groups, records, groups, free, limits, model_arrays, 
         scratch: `CutScratch`.
         state: The state of the random numbers, which is advanced.
     """
-    points = records.points
-    member, size, _, gain = groups
     group_set, pool, line_places, spare, sums, total, back = scratch
     n_found = draw_groups(group_set, max_groups, records, groups, state)
     m, old_gain = 0, 0.0
     for i in range(n_found):
         g = group_set[i]
-        old_gain += gain[g]
-        for j in range(size[g]):
-            pool[m] = member[g, j]
+        old_gain += groups.gains[g]
+        for j in range(groups.sizes[g]):
+            pool[m] = groups.members[g, j]
             m += 1
     if m < 2 * limits[0]:
         return 0.0
     kind = random_below(np.int64(8), state)
     if (model_arrays.record_model is not None or model_arrays.person_model is not None) and kind < SEEDED_EIGHTHS:
-        order_around_seed(pool, m, points, limits[0], model_arrays, line_places, spare, sums, state)
+        order_around_seed(pool, m, records.points, limits[0], model_arrays, line_places, spare, sums, state)
     elif m > MAX_PATH_RECORDS or kind % 2 == 0:
-        order_along_line(pool, m, points, line_places, spare, sums, state)
+        order_along_line(pool, m, records.points, line_places, spare, sums, state)
     else:
-        order_along_path(pool, m, points, state)
-    increase = cut_sequence(pool, m, points, limits, model_arrays, sums, total, back) - old_gain
+        order_along_path(pool, m, records.points, state)
+    increase = cut_sequence(pool, m, records.points, limits, model_arrays, sums, total, back) - old_gain
     if increase == -np.inf or (increase <= 1e-9 and (heat <= 0 or increase <= heat * np.log(random_fraction(state)))):
         return 0.0
     for i in range(n_found):
-        size[group_set[i]] = 0
+        groups.sizes[group_set[i]] = 0
         free[0] += 1
         free[free[0]] = group_set[i]
     end = m

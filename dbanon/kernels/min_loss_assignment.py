@@ -109,8 +109,7 @@ def fill_code_losses(a, codes_of, span, measure, table):
         measure: `LossArrays`.
         table: The tables of all attributes, one after another; that of `a` is set.
     """
-    values = measure.terms[a, 1]
-    for code in range(values + 1):
+    for code in range(measure.terms[a, 1] + 1):
         if span[a, 0] <= code <= span[a, 1]:
             table[codes_of[a] + code] = span[a, 2]
         else:

@@ -33,11 +33,8 @@ def is_valid_group(model_rows, first, end, record_model, person_model, counts, e
     if record_model is not None:
         if end - first < record_model.k:
             return False
-        values, value_starts = record_model.values, record_model.rules.value_starts
         counts[:] = 0
-        for i in range(first, end):
-            for s in range(len(values)):
-                counts[value_starts[s] + values[s, model_rows[i]]] += 1
+        add_to_group(model_rows, first, end, record_model, None, counts)
         return is_valid(counts, end - first, record_model.rules, extra)
     if person_model is not None:
         return _is_valid_by_persons(model_rows, first, end, person_model, counts, extra)
@@ -62,7 +59,6 @@ def _is_valid_by_persons(model_rows, first, end, person_model, counts, extra):
     if _distinct_ids(model_rows, first, end, model.body_ids[columns], ids) < model.k:
         return False
     persons = empty_int64(end - first)
-    value_starts = model.rules.value_starts
     for s in range(columns):
         n_pairs = _distinct_ids(model_rows, first, end, model.pair_ids[s], ids)
         n_bodies = _distinct_ids(model_rows, first, end, model.body_ids[s], persons)
@@ -72,7 +68,7 @@ def _is_valid_by_persons(model_rows, first, end, person_model, counts, extra):
             counts[:] = 0
             total = 0
             while i < n_pairs and model.pair_parts[ids[i]] == part:
-                counts[value_starts[s] + model.pair_values[ids[i]]] += 1
+                counts[model.rules.value_starts[s] + model.pair_values[ids[i]]] += 1
                 total += 1
                 i += 1
             size = 0
@@ -132,9 +128,8 @@ def begin_group(record_model, person_model, counts):
     if record_model is not None:
         counts[:] = 0
     if person_model is not None:
-        marks = person_model.marks
-        marks[STAMP] += 1
-        marks[PERSONS], marks[FAILED], marks[CHANGED] = 0, 0, 0
+        person_model.marks[STAMP] += 1
+        person_model.marks[PERSONS] = person_model.marks[FAILED] = person_model.marks[CHANGED] = 0
 
 
 @kernel_part

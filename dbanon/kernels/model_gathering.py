@@ -173,6 +173,24 @@ def can_join(row, values, counts, size, final_size, rules, distinct, extra):
     return True
 
 
+@kernel_part
+def count_values(row, values, counts, rules, distinct):
+    """Count the sensitive values of a record as those of a group, in place.
+
+    Args:
+        row: Number of the record.
+        values: (columns, records) codes of sensitive values; NULL has the code after the last value.
+        counts: Records of the group by sensitive value, the columns one after another; updated in place.
+        rules: `ModelRules`.
+        distinct: (columns,) different values of the group, without NULL; updated in place.
+    """
+    for s in range(len(values)):
+        v = rules.value_starts[s] + values[s, row]
+        if counts[v] == 0 and v < rules.value_starts[s + 1] - 1:
+            distinct[s] += 1
+        counts[v] += 1
+
+
 @kernel
 def gather_constrained_clusters(
     index, search, min_records, first_seed, lists, model_arrays, labels, first_label, seeds, candidates_per_record
@@ -199,13 +217,10 @@ def gather_constrained_clusters(
         Number of groups, and whether no group was found for the last seed (whose record is put back).
     """
     tree, tabular, axes, axis_codes = index
-    near = search.near
     head, following, tuple_of, values = lists
     rules, counts, extra = model_arrays
     n_remaining = tree.n_remaining
-    columns = values.shape[0]
-    value_starts = rules.value_starts
-    distinct = empty_int64(columns)
+    distinct = empty_int64(len(values))
     query_result, query_counts = empty_int64(np.int64(2)), empty_int64(np.int64(2))
     query_counts[0] = 1
     n_clusters = 0
@@ -226,7 +241,7 @@ def gather_constrained_clusters(
                 while not is_done:
                     near_tuples, near_counts = empty_int64(wanted + 1), empty_int64(wanted + 1)
                     size_found = find_records(
-                        tree, tabular, axes, near, np.int64(1), np.int64(wanted), near_tuples, near_counts
+                        tree, tabular, axes, search.near, np.int64(1), np.int64(wanted), near_tuples, near_counts
                     )
                     counts[:] = 0
                     distinct[:] = 0
@@ -242,11 +257,7 @@ def gather_constrained_clusters(
                             ):
                                 members[size] = row
                                 size += 1
-                                for s in range(columns):
-                                    v = value_starts[s] + values[s, row]
-                                    if counts[v] == 0 and v < value_starts[s + 1] - 1:
-                                        distinct[s] += 1
-                                    counts[v] += 1
+                                count_values(row, values, counts, rules, distinct)
                             row = following[row]
                             n_rest -= 1
                         if size >= goal:
@@ -326,15 +337,12 @@ def first_fit(order, row, values, counts, sizes, rules, extra):
         rules: `ModelRules`.
         extra: Scratch for the Earth Mover's Distance; None if no model needs it.
     """
-    value_starts = rules.value_starts
-    columns = values.shape[0]
     for g in order:
-        for s in range(columns):
-            counts[g, value_starts[s] + values[s, row]] += 1
-        fits = is_valid(counts[g], sizes[g] + 1, rules, extra)
-        if fits:
+        for s in range(len(values)):
+            counts[g, rules.value_starts[s] + values[s, row]] += 1
+        if is_valid(counts[g], sizes[g] + 1, rules, extra):
             sizes[g] += 1
             return g
-        for s in range(columns):
-            counts[g, value_starts[s] + values[s, row]] -= 1
+        for s in range(len(values)):
+            counts[g, rules.value_starts[s] + values[s, row]] -= 1
     return -1

@@ -24,12 +24,20 @@ MIN_JOINED_RUN = 8
 
 
 @kernel_part
-def allocate_spans(min_size, d):
-    """Return three scratch arrays for classes on `d` attributes, the fields span, ahead and cached of `PathArrays`."""
-    return (
+def allocate_path(min_size, d, max_records):
+    """Return uninitialized `PathArrays` for a sequence of up to `max_records` records.
+
+    Args:
+        min_size: Fewest records of a class.
+        d: Number of attributes.
+        max_records: Greatest number of records.
+    """
+    return PathArrays(
         empty_table(d, np.int64(4)),
         empty_table(d, np.int64(4)),
         empty_table(min(min_size, 2 * MIN_CUT_PLACES) * d, np.int64(4)),
+        empty_int64(max_records + 1),
+        empty_int32(max_records + 1),
     )
 
 
@@ -180,15 +188,13 @@ def cut_all_records(tuple_ids, min_size, max_size, penalty, measure, record_mode
         labels: Output: (records,) class of each record.
     """
     m = len(tuple_ids)
-    total, back = empty_int64(m + 1), empty_int32(m + 1)
-    span, ahead, cached = allocate_spans(min_size, measure.codes.shape[1])
-    cut_arrays = PathArrays(span, ahead, cached, total, back)
+    cut_arrays = allocate_path(min_size, measure.codes.shape[1], m)
     loss = cut_sequence(
         tuple_ids, m, min_size, max_size, penalty, measure, record_model, person_model, scratch, cut_arrays
     )
     end, n_classes = m, 0
     while end > 0:
-        labels[back[end] : end] = n_classes
-        end = back[end]
+        labels[cut_arrays.back[end] : end] = n_classes
+        end = cut_arrays.back[end]
         n_classes += 1
     return n_classes, loss

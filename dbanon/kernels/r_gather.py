@@ -54,6 +54,31 @@ def find_within(point, limit, multiple, tree, node_distances, row_values, n_open
 
 
 @kernel_part
+def push_children(node, top, point, tree, node_distances, hierarchies, stack):
+    """Push both children of a box with their least distances to a point on a stack, the nearer one last.
+
+    Returns the new size of the stack.
+
+    Args:
+        node: Number of the box.
+        top: Number of entries of the stack.
+        point: (axes,) coordinates.
+        tree: `RecordTree`.
+        node_distances: Distances of the point to the nodes of hierarchies, filled before.
+        hierarchies: Number of axes that are hierarchies; they come first.
+        stack: Boxes and distances; updated in place.
+    """
+    nearer, farther = tree.boxes.kids[node], tree.boxes.kids[node] + 1
+    nearer_bound = box_bound(tree.boxes.bounds, nearer, point, tree.axes, node_distances, hierarchies)
+    farther_bound = box_bound(tree.boxes.bounds, farther, point, tree.axes, node_distances, hierarchies)
+    if farther_bound < nearer_bound:
+        nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
+    stack[top, 0], stack[top, 1] = farther, farther_bound
+    stack[top + 1, 0], stack[top + 1, 1] = nearer, nearer_bound
+    return top + 2
+
+
+@kernel_part
 def has_records_within(point, limit, min_records, tree, node_distances, row_values, stack):
     """Return whether `min_records` or more records are at a distance of at most `limit` from a point.
 
@@ -64,11 +89,9 @@ def has_records_within(point, limit, min_records, tree, node_distances, row_valu
         tree: `RecordTree`; its counters are updated.
         node_distances, row_values, stack: Scratch.
     """
-    axes, counts, counters = tree.axes, tree.counts, tree.counters
-    box, kid, first = tree.boxes.bounds, tree.boxes.kids, tree.boxes.first
-    hierarchies = axes.is_hierarchy.sum()
-    fill_node_distances(point, axes, node_distances, row_values)
-    stack[0, 0], stack[0, 1] = 0, box_bound(box, 0, point, axes, node_distances, hierarchies)
+    counters, hierarchies = tree.counters, tree.axes.is_hierarchy.sum()
+    fill_node_distances(point, tree.axes, node_distances, row_values)
+    stack[0, 0], stack[0, 1] = 0, box_bound(tree.boxes.bounds, 0, point, tree.axes, node_distances, hierarchies)
     top, n_held, farthest = 1, np.int64(0), np.int64(0)
     while top > 0:
         top -= 1
@@ -77,21 +100,14 @@ def has_records_within(point, limit, min_records, tree, node_distances, row_valu
         if distance > limit:
             counters[LIMIT_BELOW] = min(counters[LIMIT_BELOW], distance)
             continue
-        if kid[node] == 0:
-            n_held += counts[first[node]]
+        if tree.boxes.kids[node] == 0:
+            n_held += tree.counts[tree.boxes.first[node]]
             farthest = max(farthest, distance)
             if n_held >= min_records:
                 counters[LIMIT_FROM] = max(counters[LIMIT_FROM], farthest)
                 return True
             continue
-        nearer, farther = kid[node], kid[node] + 1
-        nearer_bound = box_bound(box, nearer, point, axes, node_distances, hierarchies)
-        farther_bound = box_bound(box, farther, point, axes, node_distances, hierarchies)
-        if farther_bound < nearer_bound:
-            nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
-        stack[top, 0], stack[top, 1] = farther, farther_bound
-        stack[top + 1, 0], stack[top + 1, 1] = nearer, nearer_bound
-        top += 2
+        top = push_children(node, top, point, tree, node_distances, hierarchies, stack)
     return False
 
 
@@ -106,28 +122,20 @@ def radius_around(point, min_records, tree, node_distances, stack, sums, heap_tu
         node_distances: Distances of the point to the nodes of hierarchies, filled before.
         stack, sums, heap_tuples: Scratch.
     """
-    axes, counts, counters = tree.axes, tree.counts, tree.counters
-    box, kid, first = tree.boxes.bounds, tree.boxes.kids, tree.boxes.first
-    hierarchies = axes.is_hierarchy.sum()
+    hierarchies = tree.axes.is_hierarchy.sum()
     stack[0, 0], stack[0, 1] = 0, 0
     top, size, n_held = 1, 0, np.int64(0)
     while top > 0:
         top -= 1
         node, distance = stack[top, 0], stack[top, 1]
-        counters[N_VISITED] += 1
+        tree.counters[N_VISITED] += 1
         if n_held >= min_records and distance >= sums[0]:
             continue
-        if kid[node] == 0:
-            size, n_held = push_and_trim(sums, heap_tuples, size, n_held, distance, first[node], counts, min_records)
+        if tree.boxes.kids[node] == 0:
+            t = tree.boxes.first[node]
+            size, n_held = push_and_trim(sums, heap_tuples, size, n_held, distance, t, tree.counts, min_records)
             continue
-        nearer, farther = kid[node], kid[node] + 1
-        nearer_bound = box_bound(box, nearer, point, axes, node_distances, hierarchies)
-        farther_bound = box_bound(box, farther, point, axes, node_distances, hierarchies)
-        if farther_bound < nearer_bound:
-            nearer, farther, nearer_bound, farther_bound = farther, nearer, farther_bound, nearer_bound
-        stack[top, 0], stack[top, 1] = farther, farther_bound
-        stack[top + 1, 0], stack[top + 1, 1] = nearer, nearer_bound
-        top += 2
+        top = push_children(node, top, point, tree, node_distances, hierarchies, stack)
     return sums[0]
 
 

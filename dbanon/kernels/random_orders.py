@@ -7,7 +7,6 @@ the state of the random numbers (xorshift64*, Vigna 2016).
 import numpy as np
 
 from dbanon.kernels.jit import kernel_part
-from dbanon.kernels.loss import attribute_loss
 
 
 @kernel_part
@@ -66,14 +65,13 @@ def line_position(line, tuple_id, codes, terms, lines):
         terms: `LossArrays.terms`.
         lines: Several orders of each hierarchy's codes, and where those of an attribute begin.
     """
-    ranks, rank_at = lines
     place, capacity = np.int64(0), np.int64(2**62)
     for i in range(len(line)):
         a, order, bits = line[i, 0], line[i, 1], line[i, 2]
         code, count = np.int64(codes[tuple_id, a]), terms[a, 1]
         if code < count:
             if terms[a, 0] > 0:
-                code = np.int64(ranks[order, rank_at[a] + code])
+                code = np.int64(lines[0][order, lines[1][a] + code])
             elif order % 2 == 1:
                 code = count - 1 - code
         size = (count >> bits) + 1
@@ -82,19 +80,3 @@ def line_position(line, tuple_id, codes, terms, lines):
             break
         place = place * size + (code >> bits)
     return place
-
-
-@kernel_part
-def pair_loss(tuple_id, center, measure):
-    """Return the loss per record of a class of two tuples, `tuple_id` and `center` (any other tuple).
-
-    Args:
-        tuple_id: Number of the tuple.
-        center: Number of the other tuple.
-        measure: `LossArrays`.
-    """
-    total = np.int64(0)
-    for a in range(measure.codes.shape[1]):
-        x, y = np.int64(measure.codes[tuple_id, a]), np.int64(measure.codes[center, a])
-        total += attribute_loss(a, min(x, y), max(x, y), measure)
-    return total

@@ -53,9 +53,7 @@ def slice_centers(ranked_records, tuple_of, unit, top, values, k, min_cosine):
     is_used = np.zeros(values + 1, np.int64)
     place = np.full(len(unit), -1, np.int64)
     for c in range(clusters):
-        begin, end = c * k, (c + 1) * k
-        if c == clusters - 1:
-            end = len(ranked_records)
+        begin, end = c * k, len(ranked_records) if c == clusters - 1 else (c + 1) * k
         slice_tuples = np.empty(end - begin, np.int64)
         tuple_counts = np.zeros(end - begin, np.int64)
         size = 0
@@ -65,9 +63,7 @@ def slice_centers(ranked_records, tuple_of, unit, top, values, k, min_cosine):
                 place[t], slice_tuples[size] = size, t
                 size += 1
             tuple_counts[place[t]] += 1
-        others = np.empty(size, np.int64)
-        for a in range(size):
-            others[a] = tuple_counts[a] - 1
+        others = tuple_counts[:size] - 1
         for a in range(size):
             for b in range(a + 1, size):
                 if cosine(unit, slice_tuples[a], slice_tuples[b]) >= min_cosine:
@@ -197,23 +193,11 @@ def _move_first_to_front(heap, begin, size, groups, is_near, similar):
         is_near: (tuples,) whether each tuple is near the center.
         similar: (tuples,) weighted similarity of each tuple to the center.
     """
-    group_tuple, rows, row_at, n_taken, _ = groups
-    first = -1
-    first_near, first_similar, first_row = False, np.int64(0), np.int64(0)
-    for i in range(begin, begin + size):
-        g = heap[i]
-        t = group_tuple[g]
-        if first >= 0 and first_near and not is_near[t]:
-            continue
-        row = rows[row_at[g] + n_taken[g]]
-        if (
-            first < 0
-            or is_near[t] != first_near
-            or similar[t] > first_similar
-            or (similar[t] == first_similar and row < first_row)
-        ):
-            first, first_near, first_similar, first_row = i, is_near[t], similar[t], row
-    if first >= 0:
+    first = begin
+    for i in range(begin + 1, begin + size):
+        if _comes_before(heap[i], heap[first], groups, is_near, similar):
+            first = i
+    if size > 0:
         heap[begin], heap[first] = heap[first], heap[begin]
 
 

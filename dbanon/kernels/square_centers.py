@@ -5,68 +5,16 @@ All axes are numbers, in coordinates whose squares can be summed, NULL_COORDINAT
 
 import numpy as np
 
-from dbanon.kernels.centers import NO_CENTER, NULL_COORDINATE, build_center_tree, is_point, update_boxes
-from dbanon.kernels.jit import kernel, kernel_part
-
-
-@kernel_part
-def squared_box_distance(point, box, node, units):
-    """Return the square of the least distance of a point to the box of a node; exact for a box of one point.
-
-    Args:
-        point: (axes,) coordinates; NULL_COORDINATE for a NULL.
-        box: (nodes, 2 * axes) least and greatest coordinate of each box.
-        node: Number of the node.
-        units: (axes,) distance of NULL to a value.
-    """
-    total = np.int64(0)
-    for a in range(len(units)):
-        low, high, p = box[node, 2 * a], box[node, 2 * a + 1], point[a]
-        if low <= p <= high:
-            continue
-        if p == NULL_COORDINATE or low == NULL_COORDINATE:
-            gap = units[a]
-        else:
-            gap = p - high if p > high else low - p
-        total += gap * gap
-    return total
-
-
-@kernel_part
-def nearest_center_squared(point, tree, stack, n_steps, best, lowest):
-    """Return the center nearest to a point (ties: the first), starting from center `best` at squared distance `lowest`.
-
-    `best` is returned if no center is nearer, or comes first at the same distance.
-
-    Args:
-        point: (axes,) coordinates; NULL_COORDINATE for a NULL.
-        tree: `CenterTree`, whose axes are all numbers.
-        stack: Scratch.
-        n_steps: (1,) number of visited boxes; increased.
-        best: The center to start from, or NO_CENTER.
-        lowest: Its squared distance; NULL_COORDINATE if there is none.
-    """
-    boxes, units = tree.boxes, tree.axes.null_distances
-    box, kid, first = boxes.bounds, boxes.kids, boxes.first
-    stack[0, 0], stack[0, 1] = 0, squared_box_distance(point, box, 0, units)
-    top = 1
-    while top > 0:
-        top -= 1
-        n_steps[0] += 1
-        node, distance = stack[top, 0], stack[top, 1]
-        if distance > lowest or (distance == lowest and first[node] >= best):
-            continue
-        if kid[node] == 0 or is_point(box, node):
-            best, lowest = first[node], distance
-            continue
-        one, other = kid[node], kid[node] + 1
-        to_one, to_other = squared_box_distance(point, box, one, units), squared_box_distance(point, box, other, units)
-        if to_other < to_one or (to_other == to_one and first[other] < first[one]):
-            one, other, to_one, to_other = other, one, to_other, to_one
-        stack[top, 0], stack[top, 1] = other, to_other
-        stack[top + 1, 0], stack[top + 1, 1] = one, to_one
-        top += 2
-    return best
+from dbanon.kernels.centers import (
+    NO_CENTER,
+    NULL_COORDINATE,
+    allocate_search,
+    build_center_tree,
+    nearest_center,
+    squared_box_distance,
+    update_boxes,
+)
+from dbanon.kernels.jit import kernel
 
 
 @kernel
@@ -83,14 +31,13 @@ def assign_nearest_squared(begin, max_steps, points, tree, nearest):
         tree: `CenterTree`, whose axes are all numbers.
         nearest: (points,) number of a center of each point; updated in place.
     """
-    box, leaf, units = tree.boxes.bounds, tree.boxes.leaves, tree.axes.null_distances
-    stack, n_steps = np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    scratch = allocate_search(tree)
     for t in range(begin, len(points)):
-        if n_steps[0] >= max_steps:
+        if scratch.n_steps[0] >= max_steps:
             return t
         best = nearest[t]
-        lowest = squared_box_distance(points[t], box, leaf[best], units)
-        nearest[t] = nearest_center_squared(points[t], tree, stack, n_steps, best, lowest)
+        lowest = squared_box_distance(points[t], tree.boxes.bounds, tree.boxes.leaves[best], tree.axes.null_distances)
+        nearest[t] = nearest_center(points[t], tree, scratch, best, lowest, True)
     return len(points)
 
 
@@ -105,9 +52,9 @@ def merge_small_clusters(small_clusters, scales, tree, sums, n_known, target_of)
         sums, n_known: Sums of the unscaled coordinates of each cluster, and of how many records.
         target_of: Output: the cluster with which each small cluster was merged.
     """
-    centers, stack, n_steps = tree.points, np.empty((tree.room, 2), np.int64), np.zeros(1, np.int64)
+    centers, scratch = tree.points, allocate_search(tree)
     for c in small_clusters:
-        best = nearest_center_squared(centers[c], tree, stack, n_steps, NO_CENTER, NULL_COORDINATE)
+        best = nearest_center(centers[c], tree, scratch, NO_CENTER, NULL_COORDINATE, True)
         target_of[c] = best
         for a in range(centers.shape[1]):
             sums[best, a] += sums[c, a]

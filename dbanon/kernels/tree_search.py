@@ -4,7 +4,7 @@ import numpy as np
 
 from dbanon.kernels.allocate import empty_int64
 from dbanon.kernels.axis_sums import add_to_axis, axes_bound, axis_minima
-from dbanon.kernels.heap import pop, push_and_trim
+from dbanon.kernels.heap import push_and_trim, sort_heap
 from dbanon.kernels.index_tree import add_counts
 from dbanon.kernels.jit import kernel, kernel_part
 
@@ -92,11 +92,9 @@ def find_records(tree, tabular, axes, query, sign, records, tuple_ids, record_co
                 slot, last = 3 * best + c, 3 * (top - 1) + c
                 stack[slot], stack[last] = stack[last], stack[slot]
     tree.n_steps[0] += steps
-    # The heap empties worst first: filled from the end, the answer is in order.
-    for i in range(size - 1, -1, -1):
-        tuple_ids[i] = heap_tuples[0]
-        record_counts[i] = tuple_remaining[heap_tuples[0]]
-        pop(sums, heap_tuples, i + 1)
+    sort_heap(sums, heap_tuples, size)
+    for i in range(size):
+        tuple_ids[i], record_counts[i] = heap_tuples[i], tuple_remaining[heap_tuples[i]]
     if size > 0:
         record_counts[size - 1] -= n_held - records
     return size
@@ -119,6 +117,25 @@ def search_records(tree, tabular, axes, query, sign, records, tuple_ids, record_
 
 
 @kernel_part
+def _add_table_distances(seed, times, tabular, search, table_sums):
+    """Add the distances to tuple `seed`, `times` times, to sums by value of the attributes with few values, in place.
+
+    Args:
+        seed: Number of the tuple.
+        times: How often the distances are added.
+        tabular: `TabularAttributes`.
+        search: `SeedSearch`.
+        table_sums: int64: sums by value of the attributes; updated in place.
+    """
+    starts = tabular.starts
+    for j in range(len(starts)):
+        width = (starts[j + 1] if j + 1 < len(starts) else len(table_sums)) - starts[j]
+        row = search.table_starts[j] + tabular.codes[seed, j] * width
+        for i in range(width):
+            table_sums[starts[j] + i] += times * search.tables[row + i]
+
+
+@kernel_part
 def fill_distance_query(seed, tabular, axes, axis_codes, search):
     """Set the query for the nearest records, in place, to the distances to the tuple `seed`.
 
@@ -129,13 +146,9 @@ def fill_distance_query(seed, tabular, axes, axis_codes, search):
         tabular, axes, axis_codes: Parts of `IndexArrays`.
         search: `SeedSearch`; its `near` is updated in place.
     """
-    near, starts = search.near, tabular.starts
-    table_sums = near.table_sums
-    for j in range(len(starts)):
-        width = (starts[j + 1] if j + 1 < len(starts) else len(table_sums)) - starts[j]
-        row = search.table_starts[j] + tabular.codes[seed, j] * width
-        for i in range(width):
-            table_sums[starts[j] + i] = search.tables[row + i]
+    near = search.near
+    near.table_sums[:] = 0
+    _add_table_distances(seed, np.int64(1), tabular, search, near.table_sums)
     if axes is not None:
         for a in range(len(axes.lengths)):
             code = axis_codes[seed, a]
@@ -153,13 +166,8 @@ def add_distances(seed, times, tabular, axes, axis_codes, search):
         tabular, axes, axis_codes: Parts of `IndexArrays`.
         search: `SeedSearch`; its sums are updated in place.
     """
-    sums, starts = search.sums, tabular.starts
-    table_sums = sums.table_sums
-    for j in range(len(starts)):
-        width = (starts[j + 1] if j + 1 < len(starts) else len(table_sums)) - starts[j]
-        row = search.table_starts[j] + tabular.codes[seed, j] * width
-        for i in range(width):
-            table_sums[starts[j] + i] += times * search.tables[row + i]
+    sums = search.sums
+    _add_table_distances(seed, times, tabular, search, sums.table_sums)
     if axes is not None:
         for a in range(len(axes.lengths)):
             code = np.int64(axis_codes[seed, a])
@@ -241,17 +249,15 @@ def gather_clusters(index, search, k, first_seed, has_no_zero_distances, max_clu
     query_counts[0] = 1
     tuple_ids, record_counts = empty_int64(k + 1), empty_int64(k + 1)
     n_rows, n_clusters = np.int64(0), 0
-    n_remaining, tuple_remaining = tree.n_remaining, tree.tuple_remaining
-    one_record, n_others = np.int64(1), np.int64(k - 1)
-    while n_clusters < max_clusters and n_remaining[0] >= k and n_rows + k + 2 <= len(members):
+    while n_clusters < max_clusters and tree.n_remaining[0] >= k and n_rows + k + 2 <= len(members):
         if first_seed >= 0:
             seed, first_seed = first_seed, -1
         else:
-            find_records(tree, tabular, axes, sums, sign, one_record, query_result, query_counts)
+            find_records(tree, tabular, axes, sums, sign, np.int64(1), query_result, query_counts)
             seed = query_result[0]
         query_result[0] = seed
         n_own = (
-            min(tuple_remaining[seed] // k, max_clusters - n_clusters, (len(members) - n_rows) // 2)
+            min(tree.tuple_remaining[seed] // k, max_clusters - n_clusters, (len(members) - n_rows) // 2)
             if has_no_zero_distances and sign > 0
             else 0
         )
@@ -264,14 +270,14 @@ def gather_clusters(index, search, k, first_seed, has_no_zero_distances, max_clu
             query_counts[0] = -n_own * k
             add_counts(tree, tabular, query_result[:1], query_counts[:1])
             add_distances(seed, np.int64(n_own), tabular, axes, axis_codes, search)
-            if tuple_remaining[seed] > 0:
+            if tree.tuple_remaining[seed] > 0:
                 first_seed = seed
             continue
         fill_distance_query(seed, tabular, axes, axis_codes, search)
-        n_rows = take_nearest_records(index, near, seed, n_others, tuple_ids, record_counts, members, n_rows)
+        n_rows = take_nearest_records(index, near, seed, np.int64(k - 1), tuple_ids, record_counts, members, n_rows)
         add_distances(seed, np.int64(1), tabular, axes, axis_codes, search)
         seeds[n_clusters] = seed
         n_clusters += 1
-        if has_no_zero_distances and sign > 0 and tuple_remaining[seed] > 0:
+        if has_no_zero_distances and sign > 0 and tree.tuple_remaining[seed] > 0:
             first_seed = seed
     return n_rows, n_clusters

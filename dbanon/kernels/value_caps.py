@@ -4,12 +4,9 @@ import numpy as np
 
 from dbanon.kernels.arrays import HAS_FAILED, N_REMAINING, NEXT_SEED, LossTables
 from dbanon.kernels.jit import kernel, kernel_part
-from dbanon.kernels.k_nearest import fill_distance_query, search_nearest, sort_heap
+from dbanon.kernels.k_nearest import SEARCH_FACTOR, fill_distance_query, search_nearest
 from dbanon.kernels.loss import widen_class
 from dbanon.kernels.min_loss_assignment import INFINITE_LOSS, loss_growth, nonempty_tuples
-
-SEARCH_FACTOR = 4
-"""The search is for this many times the records that a cluster needs, and for more if these do not suffice."""
 
 
 @kernel_part
@@ -145,7 +142,6 @@ def grow_capped_clusters(state, max_clusters, first_label, k, order, pools, caps
                 distances_,
             )
             steps += n_alive
-            sort_heap(size, nearest, distances_)
             n_selected, n_held = _select_records(
                 size, k, np.int64(1), nearest, pools.n_remaining, caps, selected, numbers
             )

@@ -133,8 +133,9 @@ def is_escaped_sql(value: str, *, is_quasi: bool = False) -> Sql:
         value: SQL of the text.
         is_quasi: The expression is a generalized column, in which negative numbers are not escaped.
     """
-    is_formula = _formula_sql(value, is_quasi)
-    return Sql(f"CASE WHEN {_other_start_sql(value)} THEN false WHEN {is_formula} THEN true ELSE false END")
+    return Sql(
+        f"CASE WHEN {_other_start_sql(value)} THEN false WHEN {_formula_sql(value, is_quasi)} THEN true ELSE false END"
+    )
 
 
 def _formula_sql(value: str, is_quasi: bool) -> str:

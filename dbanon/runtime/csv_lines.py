@@ -33,7 +33,7 @@ class CsvForm:
         has_header: Whether a line has the names of the columns.
         comment: The sign at the beginning of lines that are not read; empty without one.
         columns: The types of the columns by name.
-        date_formats: The formats of dates and timestamps, as of strptime.
+        date_formats: The formats of dates and timestamps, as of strptime, by type; empty if DuckDB found none.
     """
 
     delimiter: str
@@ -41,7 +41,7 @@ class CsvForm:
     has_header: bool
     comment: str
     columns: dict[str, str]
-    date_formats: tuple[str, ...]
+    date_formats: dict[str, str]
 
 
 def is_csv(path: str) -> bool:
@@ -86,18 +86,18 @@ def rejected_lines(path: str, raw: Any) -> str | None:
 
 def csv_form(path: str, cursor: Any) -> CsvForm:
     """Return the form in which DuckDB reads a CSV file."""
-    query = (
+    [row] = cursor.execute(
         "SELECT Delimiter, SkipRows, HasHeader, Comment, Columns, DateFormat, TimestampFormat "
         f"FROM system.main.sniff_csv({text(names.escape_glob(path))})"
-    )
-    delimiter, n_skipped, has_header, comment, columns, *formats = cursor.execute(query).fetchall()[0]
+    ).fetchall()
+    delimiter, n_skipped, has_header, comment, columns, date_format, timestamp_format = row
     return CsvForm(
         delimiter,
         n_skipped,
         has_header,
         "" if comment == _NO_SIGN else comment,
         {column["name"]: column["type"] for column in columns},
-        tuple(form for form in formats if form),
+        {"DATE": date_format or "", "TIMESTAMP": timestamp_format or ""},
     )
 
 
@@ -115,10 +115,9 @@ def _skipped_lines(path: str, form: CsvForm, cursor: Any) -> list[str]:
             f"SELECT system.main.count(*) FROM {_lines(path)} WHERE system.main.starts_with(line, {text(form.comment)})"
         ).fetchall()
         if n_comments:
-            n_lines = _count_text(n_comments, "line")
             notes.append(
-                f"{n_lines} that {'begins' if n_comments == 1 else 'begin'} with {form.comment} "
-                f"{_are(n_comments)} not read, as {'a comment' if n_comments == 1 else 'comments'}."
+                f"{_count_text(n_comments, 'line')} that {'begins' if n_comments == 1 else 'begin'} with "
+                f"{form.comment} {_are(n_comments)} not read, as {'a comment' if n_comments == 1 else 'comments'}."
             )
     return notes
 
@@ -178,12 +177,9 @@ def _one_column_note(lines: Sequence[int], others: str) -> str:
 
 def _two_digit_years(form: CsvForm) -> list[str]:
     """Return a sentence about columns of dates whose years have two digits."""
-    if not any("%y" in date_format for date_format in form.date_formats):
+    columns = [name for name, type_ in form.columns.items() if "%y" in form.date_formats.get(type_, "")]
+    if not columns:
         return []
-    kinds = {"DATE", "TIMESTAMP"} & {
-        kind for kind, date_format in zip(("DATE", "TIMESTAMP"), form.date_formats, strict=False) if "%y" in date_format
-    } or {"TIMESTAMP"}
-    columns = [name for name, type_ in form.columns.items() if type_ in kinds]
     return [
         f"years of two digits are read as 1969 to 2068 in {', '.join(columns)}. Hint: if some dates are earlier, "
         "subtract INTERVAL 100 YEAR from them."

@@ -71,9 +71,8 @@ def check_file_system(function: str, path: str, cursor: Any) -> None:
     extension = required_extension(scheme)
     if extension is None:
         return
-    query = "SELECT extension_name FROM system.main.duckdb_extensions() WHERE loaded"
     try:
-        rows = cursor.execute(query).fetchall()
+        rows = cursor.execute("SELECT extension_name FROM system.main.duckdb_extensions() WHERE loaded").fetchall()
     except Exception:  # a connection without access to files cannot look where extensions are
         rows = []
     if (extension,) not in rows and scheme not in cursor.list_filesystems():
@@ -115,10 +114,9 @@ def exists(path: str, cursor: Any) -> bool:
     if names.url_scheme(path) is not None:
         return False
     try:
-        files = cursor.execute(f"SELECT file FROM system.main.glob({text(names.escape_glob(path))})").fetchall()
+        return bool(cursor.execute(f"SELECT file FROM system.main.glob({text(names.escape_glob(path))})").fetchall())
     except Exception:  # a connection without access to files
         return False
-    return bool(files)
 
 
 def unreadable_error(function: str, path: str, error: Exception) -> errors.DbanonError:

@@ -46,14 +46,12 @@ class LabelCache:
                 self.n_computed += 1
             try:
                 labels = compute()
-            except BaseException:
+                with self._lock:
+                    self._labels[key] = labels
+                    self._evict(0)
+            finally:
                 with self._lock:
                     self._running.pop(key, None)
-                raise
-            with self._lock:
-                self._running.pop(key, None)
-                self._labels[key] = labels
-                self._evict(0)
             return labels
 
     def put(self, key: bytes, labels: Labels) -> None:

@@ -175,5 +175,4 @@ def os_reason(error: BaseException) -> str | None:
     """
     if isinstance(error, OSError) and error.errno in _REASONS:
         return _REASONS[error.errno][1]
-    message = str(error)
-    return next((reason for system_words, reason in _REASONS.values() if system_words in message), None)
+    return next((reason for system_words, reason in _REASONS.values() if system_words in str(error)), None)

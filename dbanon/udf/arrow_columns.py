@@ -51,6 +51,11 @@ def to_arrow(values: Any, is_null: Any = None) -> Any:
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [validity, pa.py_buffer(values)])
 
 
+def struct_array(columns: Sequence[Any], type_: Any) -> Any:
+    """Return Arrow arrays of equal length as one array of structs, whose fields are those of `type_` in order."""
+    return pa.StructArray.from_arrays(columns, fields=list(type_))
+
+
 def typed_column(values: Sequence[Any], type_: Any) -> Any:
     """Return Python values as an Arrow array of a type, as `pyarrow.array(values, type_)` does.
 
@@ -75,8 +80,7 @@ def typed_column(values: Sequence[Any], type_: Any) -> Any:
         )
     if pa.types.is_boolean(type_):
         return pa.Array.from_buffers(type_, len(values), [validity, to_bitmap(np.array(values, bool))])
-    numbers = np.array([0 if value is None else value for value in values], type_.to_pandas_dtype())
-    return to_arrow(numbers, is_null)
+    return to_arrow(np.array([0 if value is None else value for value in values], type_.to_pandas_dtype()), is_null)
 
 
 def text_column(values: Sequence[str]) -> Any:

@@ -13,11 +13,10 @@ from dbanon.runtime import progress, session
 from dbanon.runtime.version import __version__
 from dbanon.udf.cluster_input import (
     answer_requests,
-    as_array,
     feature_matrix,
     integer_field,
     interrupt_check,
-    list_array,
+    rows_answer,
 )
 
 INFERENCE_ROWS_TYPE = pa.list_(pa.struct([("id", pa.int64()), ("place", pa.int64()), ("confidence", pa.float64())]))
@@ -40,8 +39,7 @@ def dbanon_attack(requests: Any, inputs: Any) -> Any:
         per record of `asked`, where `place` is the predicted label. A request that is refused or interrupted has a row
         with `error` alone.
     """
-    inputs = as_array(inputs)
-    return answer_requests(requests, lambda request, i: _infer(request, inputs.slice(i, 1)), INFERENCE_TYPE)
+    return answer_requests(requests, _infer, INFERENCE_TYPE, inputs)
 
 
 def _infer(request: dict[str, Any], inputs: Any) -> Any:
@@ -51,11 +49,8 @@ def _infer(request: dict[str, Any], inputs: Any) -> Any:
     `inputs` is a struct array of length one, see `dbanon_attack`.
     """
     rows = _predict(request, inputs) if request["kind"] == "prediction" else _cut_confidences(inputs)
-    arrays = [pa.array(column, field.type) for column, field in zip(rows, INFERENCE_ROWS_TYPE.value_type, strict=True)]
-    values = pa.StructArray.from_arrays(arrays, fields=list(INFERENCE_ROWS_TYPE.value_type))
-    return pa.StructArray.from_arrays(
-        [list_array(values, INFERENCE_ROWS_TYPE), pa.nulls(1, pa.string())], fields=list(INFERENCE_TYPE)
-    )
+    columns = [pa.array(column, field.type) for column, field in zip(rows, INFERENCE_ROWS_TYPE.value_type, strict=True)]
+    return rows_answer(columns, INFERENCE_TYPE)
 
 
 def _cut_confidences(inputs: Any) -> tuple[list[int], list[int], list[float]]:

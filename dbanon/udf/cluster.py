@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dbanon.privacy_models.model_request import ModelRequirement
 from dbanon.runtime import session
 from dbanon.runtime.version import __version__
 from dbanon.udf import cluster_input
-from dbanon.udf.arrow_columns import to_arrow, typed_column
+from dbanon.udf.arrow_columns import struct_array, to_arrow, typed_column
 from dbanon.udf.cluster_input import integer_field, list_array
 
 PARTS_TYPE = pa.list_(
@@ -70,13 +71,9 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
     if records is None:  # a refresh to which nothing came
         return typed_column([{"parts": []}], ANSWER_TYPE)
     table, order = cluster_input.encode_records(request, records, domains)
-    algorithm = algorithms.find(request["algorithm"])
     constraint = request_constraint(request)
     if request.get("waiting"):
-        runs = algorithms.clusterable_records(table, constraint)
-        return _answer_array(
-            _part_rows(integer_field(records, "gid")[order], integer_field(records, "size")[order], runs)
-        )
+        return _answer_array(_part_rows(records, order, algorithms.clusterable_records(table, constraint)))
     if request["forest"] is not None:
         from dbanon.udf.influence import with_influence
 
@@ -88,9 +85,10 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
         labels = algorithms.shuffle_cluster_numbers(runs.labels(), key)
         noise_rows = _noise_rows(algorithms.draw_noisy_records(table, labels, algorithms.Noise(**noise), key))
         runs = algorithms.RunLengthLabels.from_labels(table, labels)
-    parts = _part_rows(integer_field(records, "gid")[order], integer_field(records, "size")[order], runs)
-    widened = algorithms.widen_clusters(algorithm, table, constraint, request["options"], runs)
-    return _answer_array(parts, widened and _wide_rows(table, *widened), noise_rows)
+    widened = algorithms.widen_clusters(
+        algorithms.find(request["algorithm"]), table, constraint, request["options"], runs
+    )
+    return _answer_array(_part_rows(records, order, runs), widened and _wide_rows(table, *widened), noise_rows)
 
 
 def request_constraint(request: dict[str, Any]) -> Constraint:
@@ -98,8 +96,7 @@ def request_constraint(request: dict[str, Any]) -> Constraint:
 
     `joint` says whether a model of one sensitive column must hold within every combination of values of the others.
     """
-    models = tuple(ModelRequirement(**fields) for fields in request["models"])
-    return Constraint(request["k"], models, request["joint"])
+    return Constraint(request["k"], tuple(ModelRequirement(**fields) for fields in request["models"]), request["joint"])
 
 
 def _answer_array(parts: Any, wide_rows: Any = None, noise_rows: Any = None) -> Any:
@@ -110,14 +107,14 @@ def _answer_array(parts: Any, wide_rows: Any = None, noise_rows: Any = None) -> 
         wide_rows: The rows of `wide`; NULL if None or empty.
         noise_rows: The rows of `drawn`; NULL if None.
     """
-    return pa.StructArray.from_arrays(
+    return struct_array(
         [
             list_array(parts, PARTS_TYPE),
             pa.nulls(1, WIDE_TYPE) if not wide_rows else list_array(wide_rows, WIDE_TYPE),
             pa.nulls(1, NOISE_TYPE) if noise_rows is None else list_array(noise_rows, NOISE_TYPE),
             pa.nulls(1, pa.string()),
         ],
-        fields=list(ANSWER_TYPE),
+        ANSWER_TYPE,
     )
 
 
@@ -128,10 +125,13 @@ def _noise_rows(noisy_records: algorithms.NoisyRecords) -> Any:
     """
     shape = noisy_records.code.shape
     code, position = noisy_records.code.reshape(-1), noisy_records.position.reshape(-1)
-    list_values = (to_arrow(code, code < 0), to_arrow(position, np.isnan(position)))
-    arrays = [to_arrow(noisy_records.cluster.astype(np.int32)), to_arrow(noisy_records.seat.astype(np.int32))]
-    arrays += [_attribute_lists(values, *shape) for values in list_values]
-    return pa.StructArray.from_arrays(arrays, fields=list(NOISE_TYPE.value_type))
+    columns = [
+        to_arrow(noisy_records.cluster.astype(np.int32)),
+        to_arrow(noisy_records.seat.astype(np.int32)),
+        _attribute_lists(to_arrow(code, code < 0), *shape),
+        _attribute_lists(to_arrow(position, np.isnan(position)), *shape),
+    ]
+    return struct_array(columns, NOISE_TYPE.value_type)
 
 
 def _noise_key(request: dict[str, Any], table: encoded_table.EncodedTable, ties: Any) -> bytes:
@@ -169,7 +169,7 @@ def _wide_rows(table: encoded_table.EncodedTable, clusters: encoded_table.Ints, 
         _attribute_lists(to_arrow(a.reshape(-1).astype(np.int32)), *a.shape)
         for a in (ends.low, ends.high, raised_nodes)
     ]
-    return pa.StructArray.from_arrays([to_arrow(clusters.astype(np.int32)), *lists], fields=list(WIDE_TYPE.value_type))
+    return struct_array([to_arrow(clusters.astype(np.int32)), *lists], WIDE_TYPE.value_type)
 
 
 def _attribute_lists(values: Any, n_rows: int, n_attributes: int) -> Any:
@@ -177,25 +177,26 @@ def _attribute_lists(values: Any, n_rows: int, n_attributes: int) -> Any:
     return pa.ListArray.from_arrays(to_arrow(np.arange(n_rows + 1, dtype=np.int32) * n_attributes), values)
 
 
-def _part_rows(group_ids: encoded_table.Ints, sizes: encoded_table.Ints, runs: algorithms.RunLengthLabels) -> Any:
+def _part_rows(records: Any, order: encoded_table.Ints, runs: algorithms.RunLengthLabels) -> Any:
     """Return a struct array of `parts`: runs of records with equal cluster, split where groups of equal records end.
 
     Args:
-        group_ids: The gid of each group, in canonical order.
-        sizes: The number of records of each group.
+        records: STRUCT array with one row per group of equal records, with `gid` and `size`.
+        order: The row of `records` of each group, in canonical order.
         runs: The cluster of every record, run-length encoded in the same order.
 
     In each row, `first` and `last` are record numbers within the group, from 1.
     """
+    sizes = integer_field(records, "size")[order]
     counts, groups, run_numbers = intersect_partitions(sizes, runs.counts)
     last_records = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[groups]
-    arrays = [
-        group_ids[groups],
+    columns = [
+        integer_field(records, "gid")[order][groups],
         runs.clusters[run_numbers],
         (last_records - counts + 1).astype(np.int32),
         last_records.astype(np.int32),
     ]
-    return pa.StructArray.from_arrays([to_arrow(a) for a in arrays], fields=list(PARTS_TYPE.value_type))
+    return struct_array([to_arrow(column) for column in columns], PARTS_TYPE.value_type)
 
 
 def _find_clusters(
@@ -220,25 +221,7 @@ def _find_clusters(
     def compute() -> algorithms.RunLengthLabels:
         """Run the algorithm with its refinement, progress reports and a check for interrupts."""
         with cluster_input.interrupt_check(request) as check:
-            return algorithms.run_algorithm(
-                algorithms.find(request["algorithm"]),
-                table,
-                constraint,
-                request["options"],
-                algorithms.MessageNames(
-                    tuple(a["name"] for a in request["attributes"]), request["sensitive"], request["function"]
-                ),
-                algorithms.Refinement(
-                    request["suppress"],
-                    request["heights"],
-                    budget,
-                    current_session.on_progress,
-                    request["objective"],
-                    request["leaves"],
-                ),
-                check,
-                max_cell_tuples=request["cell"],
-            )
+            return run_request(request, table, constraint, budget, current_session.on_progress, check)
 
     if search is None or budget is None:
         cached_runs: algorithms.RunLengthLabels = current_session.cache.get(clustering_hash(request, table), compute)
@@ -247,6 +230,43 @@ def _find_clusters(
     search.moves = budget.n_moves_done
     current_session.cache.put(clustering_hash({**request, "improve": budget.n_moves_done}, table), runs)
     return runs
+
+
+def run_request(
+    request: dict[str, Any],
+    table: encoded_table.EncodedTable,
+    constraint: Constraint,
+    budget: algorithms.SearchBudget | None,
+    on_progress: Callable[[float, float], None] | None,
+    check: Callable[[], None],
+) -> algorithms.RunLengthLabels:
+    """Run the algorithm of a request, with its refinement, on a table; return the cluster of every record.
+
+    Args:
+        request: The request.
+        table: The encoded table.
+        constraint: The privacy models.
+        budget: The limits of a search; None without a search.
+        on_progress: Called with the share that is done and the loss that was removed; or None.
+        check: Raises an error after an interrupt.
+
+    Raises:
+        DbanonError: If the algorithm refuses the table.
+    """
+    return algorithms.run_algorithm(
+        algorithms.find(request["algorithm"]),
+        table,
+        constraint,
+        request["options"],
+        algorithms.MessageNames(
+            tuple(a["name"] for a in request["attributes"]), request["sensitive"], request["function"]
+        ),
+        algorithms.Refinement(
+            request["suppress"], request["heights"], budget, on_progress, request["objective"], request["leaves"]
+        ),
+        check,
+        max_cell_tuples=request["cell"],
+    )
 
 
 def clustering_hash(request: dict[str, Any], table: encoded_table.EncodedTable) -> bytes:

@@ -13,7 +13,7 @@ from dbanon import errors
 from dbanon.encoding import encoded_table
 from dbanon.encoding.request_defaults import complete_request
 from dbanon.runtime import interrupts, session
-from dbanon.udf.arrow_columns import is_valid, list_items, to_arrow, to_numpy, typed_column
+from dbanon.udf.arrow_columns import is_valid, list_items, struct_array, to_arrow, to_numpy, typed_column
 
 
 def encode_records(
@@ -91,29 +91,31 @@ def answer_each(
         answer_request: Computes an array of length one from a request, its records and its slices of `domains`.
         type_: Arrow type of the result, a struct with the field `error`.
     """
-    rows, domain_columns = as_array(rows), [as_array(domain) for domain in domains]
     return answer_requests(
         requests,
-        lambda request, i: answer_request(request, rows[i].values, [column.slice(i, 1) for column in domain_columns]),
+        lambda request, records, *domain: answer_request(request, records[0].values, list(domain)),
         type_,
+        rows,
+        *domains,
     )
 
 
-def answer_requests(requests: Any, answer_request: Callable[[dict[str, Any], int], Any], type_: Any) -> Any:
+def answer_requests(requests: Any, answer_request: Callable[..., Any], type_: Any, *columns: Any) -> Any:
     """Answer each request of a chunk by `answer_request`, and return all results as one Arrow array.
 
     A request that is refused (DbanonError) or interrupted gives a row whose `error` is the message; other errors pass.
 
     Args:
         requests: JSON of each request.
-        answer_request: Computes an array of length one from a request and its index in the chunk.
+        answer_request: Computes an array of length one from a request and its slices of `columns`.
         type_: Arrow type of the result, a struct with the field `error`.
+        *columns: Columns with one row per request.
     """
-    answer_arrays = []
+    answer_arrays, arrays = [], [as_array(column) for column in columns]
     for i, request_text in enumerate(as_array(requests).to_pylist()):
         request = complete_request(json.loads(request_text))
         try:
-            answer_arrays.append(answer_request(request, i))
+            answer_arrays.append(answer_request(request, *(array.slice(i, 1) for array in arrays)))
         except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
             answer_arrays.append(
                 typed_column([{"error": str(errors.StatementInterruptedError(request["function"]))}], type_)
@@ -139,6 +141,19 @@ def list_array(rows: Any, type_: Any) -> Any:
     return pa.ListArray.from_arrays(to_arrow(np.array([0, len(rows)], np.int32)), rows, type=type_)
 
 
+def rows_answer(columns: list[Any], type_: Any) -> Any:
+    """Return an answer without an error, as an Arrow array of `type_` with length one.
+
+    Args:
+        columns: The columns of its rows.
+        type_: STRUCT(rows STRUCT(...)[], error VARCHAR).
+    """
+    rows_type = type_[0].type
+    return struct_array(
+        [list_array(struct_array(columns, rows_type.value_type), rows_type), pa.nulls(1, pa.string())], type_
+    )
+
+
 def attribute_from_domain(settings: dict[str, Any], domain: Any) -> encoded_table.Attribute:
     """Build the attribute (a NumericAttribute or a CategoricalAttribute) that an encoded domain describes.
 
@@ -158,15 +173,21 @@ def attribute_from_domain(settings: dict[str, Any], domain: Any) -> encoded_tabl
         ends = encoded_table.IntervalEnds(
             *ranks, *(list_numbers(domain.field(end), np.float64) for end in ("below", "above"))
         )
-        positions = list_numbers(domain.field("place"), np.float64)
         return encoded_table.NumericAttribute(
-            positions, integral, weight, ends, with_bare_null, magnitudes=_optional_numbers(domain, "magnitude")
+            list_numbers(domain.field("place"), np.float64),
+            integral,
+            weight,
+            ends,
+            with_bare_null,
+            magnitudes=_optional_numbers(domain, "magnitude"),
         )
-    parent = to_numpy(list_items(domain.field("parent")), -1).astype(np.int32)
-    node = list_numbers(domain.field("value"), np.int32)
-    magnitudes = _optional_numbers(domain, "magnitude")
     return encoded_table.CategoricalAttribute(
-        parent, node, settings["weight"], settings["max_level"], settings["round"], magnitudes=magnitudes
+        to_numpy(list_items(domain.field("parent")), -1).astype(np.int32),
+        list_numbers(domain.field("value"), np.int32),
+        settings["weight"],
+        settings["max_level"],
+        settings["round"],
+        magnitudes=_optional_numbers(domain, "magnitude"),
     )
 
 

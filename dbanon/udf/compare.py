@@ -15,7 +15,7 @@ from dbanon.encoding.encoded_table import Attribute, EncodedTable, Ints, Numeric
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.runtime import session
 from dbanon.udf import cluster_input, comparison_rows
-from dbanon.udf.cluster import clustering_hash, request_constraint
+from dbanon.udf.cluster import clustering_hash, request_constraint, run_request
 from dbanon.udf.comparison_rows import COMPARISON_TYPE, WARMUP_CLUSTERS, Check, ComparedTable, OnProgress
 from dbanon.udf.influence import with_influence
 
@@ -180,35 +180,20 @@ class _AlgorithmRun:
             seed_offset: Is added to the option `seed`, if there is one.
             on_progress: Called with the share that is done and the loss that was removed; or None.
         """
-        request, options = self.request, dict(self.request["options"])
+        options = dict(self.request["options"])
         if "seed" in options:
             options["seed"] += seed_offset
-        names = algorithms.MessageNames(
-            tuple(a["name"] for a in request["attributes"]), request["sensitive"], request["function"]
-        )
+        request = self.request | {"options": options}
         budget = None if request["improve"] is None else algorithms.SearchBudget(request["improve"])
-        refinement = algorithms.Refinement(
-            request["suppress"], request["heights"], budget, on_progress, request["objective"], request["leaves"]
-        )
-        algorithm = algorithms.find(request["algorithm"])
 
         def compute() -> algorithms.RunLengthLabels:
             """Run the algorithm without the cache."""
-            return algorithms.run_algorithm(
-                algorithm,
-                table,
-                self.constraint,
-                options,
-                names,
-                refinement,
-                self.check,
-                max_cell_tuples=request["cell"],
-            )
+            return run_request(request, table, self.constraint, budget, on_progress, self.check)
 
         if request["timed"]:
             return compute(), options
         cached_runs: algorithms.RunLengthLabels = session.session_by_token(request["session"]).cache.get(
-            clustering_hash(request | {"options": options}, table), compute
+            clustering_hash(request, table), compute
         )
         return cached_runs, options
 

@@ -170,10 +170,7 @@ def comparison_array(
             )
         # A prepared statement runs again without being planned again.
         current_session.n_compared = (current_session.n_compared + 1) % request["parts"]
-    values = pa.array(rows, ROWS_TYPE.value_type)
-    return pa.StructArray.from_arrays(
-        [cluster_input.list_array(values, ROWS_TYPE), pa.nulls(1, pa.string())], fields=list(COMPARISON_TYPE)
-    )
+    return pa.array([{"rows": rows}], COMPARISON_TYPE)
 
 
 def check_k(request: dict[str, Any], table: EncodedTable) -> None:
@@ -182,11 +179,11 @@ def check_k(request: dict[str, Any], table: EncodedTable) -> None:
     Raises:
         KOutOfRangeError: If it has fewer.
     """
-    persons = table.persons
-    units = table.rows if persons is None else len(np.unique(persons[persons >= 0]))
+    units = table.rows if table.persons is None else len(np.unique(table.persons[table.persons >= 0]))
     if units < request["k"]:
-        unit = "persons" if request["person"] else "rows"
-        raise errors.KOutOfRangeError(request["function"], units, request["table"], unit, request["k"])
+        raise errors.KOutOfRangeError(
+            request["function"], units, request["table"], "persons" if request["person"] else "rows", request["k"]
+        )
 
 
 def _run_rows(

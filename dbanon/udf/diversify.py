@@ -9,7 +9,7 @@ from dbanon import algorithms
 from dbanon.encoding.encoded_table import Ints
 from dbanon.udf import cluster_input
 from dbanon.udf.arrow_columns import to_arrow
-from dbanon.udf.cluster_input import integer_field, list_array
+from dbanon.udf.cluster_input import feature_matrix, integer_field, rows_answer
 
 PEOPLE_TYPE = pa.list_(pa.struct([("rid", pa.int64()), ("cluster", pa.int32())]))
 DIVERSITY_TYPE = pa.struct([("people", PEOPLE_TYPE), ("error", pa.string())])
@@ -57,20 +57,17 @@ def _diversify_clusters(request: dict[str, Any], records: Any, inputs: list[Any]
     row_order = np.lexsort((record_ids, group_place[integer_field(person_records, "gid")]))
     person_row = np.empty(len(record_ids), np.int64)
     person_row[record_ids[row_order]] = np.arange(len(record_ids))
-    sizes = person_records.field("sizes").flatten().to_numpy(zero_copy_only=False).astype(np.int64)
     diversity = algorithms.LinkedDiversity(
-        request["l"], _linked_values(request, value_records, person_row), sizes.reshape(len(record_ids), -1)[row_order]
+        request["l"],
+        _linked_values(request, value_records, person_row),
+        feature_matrix(person_records, "sizes").astype(np.int64)[row_order],
     )
     with cluster_input.interrupt_check(request) as check:
         labels = integer_field(person_records, "cluster")[row_order]
         merged_labels = algorithms.diversify_clusters(
             request["function"], table, algorithms.max_level_blocks(table), labels, diversity, check
         )
-    columns = [to_arrow(record_ids[row_order]), to_arrow(merged_labels.astype(np.int32))]
-    rows = pa.StructArray.from_arrays(columns, fields=list(PEOPLE_TYPE.value_type))
-    return pa.StructArray.from_arrays(
-        [list_array(rows, PEOPLE_TYPE), pa.nulls(1, pa.string())], fields=list(DIVERSITY_TYPE)
-    )
+    return rows_answer([to_arrow(record_ids[row_order]), to_arrow(merged_labels.astype(np.int32))], DIVERSITY_TYPE)
 
 
 def _linked_values(request: dict[str, Any], values: Any, person_row: Ints) -> tuple[algorithms.LinkedValues, ...]:

@@ -18,7 +18,15 @@ import pyarrow as pa
 from dbanon.encoding.encoded_table import AnyInts, Bools
 from dbanon.encoding.preorder import Preorder, preorder_tree
 from dbanon.policy.hierarchies.messages import MALFORMED
-from dbanon.udf.arrow_columns import boolean_column, list_items, text_column, to_arrow, to_numpy, typed_column
+from dbanon.udf.arrow_columns import (
+    boolean_column,
+    list_items,
+    struct_array,
+    text_column,
+    to_arrow,
+    to_numpy,
+    typed_column,
+)
 from dbanon.udf.cluster_input import as_array, list_array
 
 _INT, _TEXT, _INTS = pa.int32(), pa.string(), pa.list_(pa.int32())
@@ -100,9 +108,8 @@ def _read_trees(request: dict[str, Any], values: Any, stored: Any) -> Any:
         tables[1].append(_code_rows(number, matched))
         tables[2].append(_domain_row(tree, matched, request["names"]))
         tables[3].append(_fact_row(number, tree, matched, is_sensitive))
-    return pa.StructArray.from_arrays(
-        [list_array(pa.concat_arrays(rows), kind.type) for rows, kind in zip(tables, TREES, strict=True)],
-        fields=list(TREES),
+    return struct_array(
+        [list_array(pa.concat_arrays(rows), kind.type) for rows, kind in zip(tables, TREES, strict=True)], TREES
     )
 
 
@@ -134,8 +141,10 @@ def _columns_by_tree(list_column: Any, *names: str) -> dict[int, list[Any]]:
     rows = list_items(list_column)
     trees, starts, sizes = np.unique(to_numpy(rows.field("tree")), return_index=True, return_counts=True)
     columns = [rows.field(name) for name in names]
-    slices = zip(trees.tolist(), starts.tolist(), sizes.tolist(), strict=True)
-    return {tree: [column.slice(begin, size) for column in columns] for tree, begin, size in slices}
+    return {
+        tree: [column.slice(begin, size) for column in columns]
+        for tree, begin, size in zip(trees.tolist(), starts.tolist(), sizes.tolist(), strict=True)
+    }
 
 
 def _stored_rows(columns: Sequence[Any], with_names: bool) -> HierarchyRows:
@@ -234,15 +243,14 @@ class HierarchyTree:
 
         With `escape`, a leaf whose label begins with a backslash or may denote an inner node has a backslash in front.
         """
-        published = [self._escaped_leaf(label) for label in self.labels] if self.escape else self.labels.copy()
+        published = [
+            f"\\{label}" if self.escape and (label.startswith("\\") or self.may_denote_inner_node(label)) else label
+            for label in self.labels
+        ]
         for node in self.inner_nodes:
             label = self.labels[node]
             published[node] = self.paths.get(node, label) if self.inner_label_counts[label] > 1 else label
         return published
-
-    def _escaped_leaf(self, label: str) -> str:
-        """Return a leaf's label, with a backslash in front if it begins with one or may denote an inner node."""
-        return f"\\{label}" if label.startswith("\\") or self.may_denote_inner_node(label) else label
 
 
 def _node_rows(number: int, tree: HierarchyTree, matched: MatchedValues, only_used: bool) -> Any:
@@ -256,13 +264,13 @@ def _node_rows(number: int, tree: HierarchyTree, matched: MatchedValues, only_us
     path_nodes, path_ends = order.root_paths()
     leaves = _codes_below(order, node_codes >= 0) if only_used else order.leaves
     lines = pa.ListArray.from_arrays(_integer_column(np.concatenate([[0], path_ends])), _integer_column(path_nodes))
-    arrays = [
+    columns = [
         _integer_column(np.full(n_nodes, number)), _integer_column(np.arange(n_nodes)), _nullable_column(order.parent),
         _integer_column(order.depth), _integer_column(order.height), _integer_column(leaves),
         boolean_column(tree.is_leaf), _nullable_column(node_codes), text_column(tree.labels),
         text_column(tree.published_labels), lines,
     ]  # fmt: skip
-    return pa.StructArray.from_arrays(arrays, fields=list(NODES))
+    return struct_array(columns, NODES)
 
 
 def _codes_below(order: Preorder, has_code: Bools) -> AnyInts:
@@ -364,11 +372,11 @@ def _code_rows(number: int, matched: MatchedValues) -> Any:
 
     A row has the number of the hierarchy, the value, its code, the node as which it is clustered, and its own node.
     """
-    arrays = [
+    columns = [
         _integer_column(np.full(len(matched.values), number)), text_column(matched.values),
         _integer_column(matched.codes), _integer_column(matched.clustered_nodes), _integer_column(matched.value_nodes),
     ]  # fmt: skip
-    return pa.StructArray.from_arrays(arrays, fields=list(CODES))
+    return struct_array(columns, CODES)
 
 
 def _domain_row(tree: HierarchyTree, matched: MatchedValues, with_names: bool) -> Any:
@@ -376,17 +384,13 @@ def _domain_row(tree: HierarchyTree, matched: MatchedValues, with_names: bool) -
 
     It has the parent of each node (NULL for the root), the node of each code and, `with_names`, the name of each node.
     """
-    name_column = text_column([tree.rows.names[row] for row in tree.order.source_row.tolist()]) if with_names else None
+    names = text_column([tree.rows.names[row] for row in tree.order.source_row.tolist()]) if with_names else None
     columns = [
         list_array(_nullable_column(tree.order.parent), _INTS),
         list_array(_integer_column(matched.code_nodes), _INTS),
+        pa.nulls(1, pa.list_(_TEXT)) if names is None else list_array(names, pa.list_(_TEXT)),
     ]
-    columns.append(
-        pa.nulls(1, DOMAIN.field("names").type)
-        if name_column is None
-        else list_array(name_column, DOMAIN.field("names").type)
-    )
-    return pa.StructArray.from_arrays(columns, fields=list(DOMAIN))
+    return struct_array(columns, DOMAIN)
 
 
 def _fact_row(number: int, tree: HierarchyTree, matched: MatchedValues, is_sensitive: bool) -> Any:

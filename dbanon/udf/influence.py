@@ -55,8 +55,9 @@ def _measure_influence(request: dict[str, Any], records: Any, domains: list[Any]
     ):
         scores = influence.scores(request["forest"]["score"]).tolist()
         accuracies = {n: None if np.isnan(v) else v for n, v in vars(influence).items() if n.endswith("accuracy")}
-        ranks = influence_forest.score_ranks(scores)
-        for i, (attribute, rank) in enumerate(zip(request["attributes"], ranks, strict=True)):
+        for i, (attribute, rank) in enumerate(
+            zip(request["attributes"], influence_forest.score_ranks(scores), strict=True)
+        ):
             row = {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[i]}
             rows.append(accuracies | row | {"rank": rank, "zeta": influence.zeta[i], "sigma": influence.sigma[i]})
     return pa.array([{"scores": rows}], INFLUENCE_TYPE)

@@ -214,8 +214,7 @@ def _parsed_macros() -> list[Any]:
 @cache
 def _function_names() -> frozenset[str]:
     """Return the current and earlier names of all table functions and scalar functions (cached)."""
-    scalar_names = (function.name for function in scalar_functions.FUNCTIONS)
-    return frozenset((*table_functions(), *scalar_names, *renamed_names.FUNCTIONS))
+    return frozenset((*table_functions(), *(f.name for f in scalar_functions.FUNCTIONS), *renamed_names.FUNCTIONS))
 
 
 def _macros_of(names: Collection[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from dbanon.audit import ml_utility_scores
 from dbanon.runtime import progress, session
 from dbanon.runtime.version import __version__
-from dbanon.udf.cluster_input import answer_requests, as_array, feature_matrix, integer_field, interrupt_check
+from dbanon.udf.cluster_input import answer_requests, feature_matrix, integer_field, interrupt_check
 
 SCORE_ROWS_TYPE = pa.list_(
     pa.struct(
@@ -48,9 +48,8 @@ def dbanon_utility(requests: Any, inputs: Any) -> Any:
         STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, f_measure, retained_gain, n_train, n_test,
         davies_bouldin, cluster_agreement)[], error VARCHAR); no rows if source or release is empty.
     """
-    inputs = as_array(inputs)
     return answer_requests(
-        requests, lambda request, i: pa.array([_score_models(request, inputs.slice(i, 1))], SCORES_TYPE), SCORES_TYPE
+        requests, lambda request, row: pa.array([_score_models(request, row)], SCORES_TYPE), SCORES_TYPE, inputs
     )
 
 

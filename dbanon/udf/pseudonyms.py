@@ -80,7 +80,6 @@ def dbanon_together(rows: Any) -> Any:
     Args:
         rows: Lists of STRUCT(label VARCHAR, size BIGINT, links VARCHAR[]); NULL counts as an empty list.
     """
-    type_ = pa.list_(pa.list_(pa.int64()))
 
     def pattern_numbers(linked_rows: list[dict[str, Any]] | None) -> list[list[int]]:
         """Return the pattern numbers of one list of rows; [] for NULL."""
@@ -88,7 +87,9 @@ def dbanon_together(rows: Any) -> Any:
             [linked_patterns.LinkedRow(r["label"], r["size"], tuple(r["links"])) for r in linked_rows or ()]
         )
 
-    return pa.array([pattern_numbers(linked_rows) for linked_rows in as_array(rows).to_pylist()], type_)
+    return pa.array(
+        [pattern_numbers(linked_rows) for linked_rows in as_array(rows).to_pylist()], pa.list_(pa.list_(pa.int64()))
+    )
 
 
 def _transform(

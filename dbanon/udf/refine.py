@@ -8,7 +8,7 @@ import pyarrow as pa
 from dbanon.audit.attacks import refinement
 from dbanon.audit.attacks.refinement_columns import KnownColumn
 from dbanon.udf.arrow_columns import list_items, to_numpy
-from dbanon.udf.cluster_input import answer_requests, as_array, feature_matrix, integer_field, interrupt_check
+from dbanon.udf.cluster_input import answer_requests, feature_matrix, integer_field, interrupt_check
 
 BOUNDS_TYPE = pa.list_(
     pa.struct(
@@ -35,11 +35,11 @@ def dbanon_refine(requests: Any, inputs: Any) -> Any:
         VARCHAR). A row says that at most `most` records of class `id` are from `low` to `high` in column `place` (its
         number, from 0); see `refinement.refine_classes`.
     """
-    inputs = as_array(inputs)
     return answer_requests(
         requests,
-        lambda request, i: pa.array([_refine_classes(request, inputs.slice(i, 1))], REFINEMENT_TYPE),
+        lambda request, row: pa.array([_refine_classes(request, row)], REFINEMENT_TYPE),
         REFINEMENT_TYPE,
+        inputs,
     )
 
 

@@ -57,10 +57,12 @@ def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
     group, arrival = stream_input.arrival_groups(groups, inputs[0].values)
     people, hashes = stream_input.stream_persons(request, groups, group, arrival, segment)
     algorithm, model = streams.find(request["stream"]), StreamModel(request["k"], tuple(request["need"]))
-    names = _node_names(request, growth_inputs) if segment is not None else []
-    scales = stream_input.number_scales(attributes, segment, algorithm, names) if segment is not None else None
-    growth = None if segment is None or scales is None else (segment, scales)
-    arrivals = stream_input.stream_arrivals(request, groups, domains, attributes, group, arrival, people, growth=growth)
+    # The names of each tree's nodes, or the texts of numbers; None for a number whose position is exact.
+    names = [list_items(name_lists).to_pylist() for name_lists in growth_inputs[: len(request["attributes"])]]
+    scales = None if segment is None else stream_input.number_scales(attributes, segment, algorithm, names)
+    arrivals = stream_input.stream_arrivals(
+        request, groups, domains, attributes, group, arrival, people, segment=segment, scales=scales
+    )
     previous_state, meaning = None, None
     if segment is not None:
         if algorithm.state_layout.has_value_numbers:
@@ -70,8 +72,10 @@ def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
                     arrivals.sensitive, growth_inputs[-len(request["sensitive"]) :], segment
                 ),
             )
-        is_number = [isinstance(a, encoded_table.NumericAttribute) for a in attributes]
-        nodes = [None if number else list(map(str, n)) for number, n in zip(is_number, names, strict=True)]
+        nodes = [
+            None if isinstance(a, encoded_table.NumericAttribute) else list(map(str, n))
+            for a, n in zip(attributes, names, strict=True)
+        ]
         is_integral = [isinstance(a, encoded_table.NumericAttribute) and a.integral for a in attributes]
         meaning = NumberMeaning(arrivals.places, nodes, hashes, is_integral)
         previous_state = segment.initial_state(algorithm, meaning, request["function"], arrivals.n_pending)
@@ -84,20 +88,7 @@ def _run_stream(request: dict[str, Any], groups: Any, inputs: list[Any]) -> Any:
         is_old = (state.class_ids >= 0) & (state.class_ids < len(segment.classes))
         republished[is_old] = segment.classes[state.class_ids[is_old]]
     columns = [to_arrow(arrivals.arrived), to_arrow(state.class_ids.astype(np.int32)), to_arrow(state.published_at)]
-    columns.append(to_arrow(republished, republished < 0))
-    records = pa.StructArray.from_arrays(columns, fields=list(RECORDS_TYPE.value_type))
-    return pa.StructArray.from_arrays(
-        [cluster_input.list_array(records, RECORDS_TYPE), pa.nulls(1, pa.string())], fields=list(STREAM_TYPE)
-    )
-
-
-def _node_names(request: dict[str, Any], growth_inputs: list[Any]) -> list[list[str | None]]:
-    """Return per attribute the names of its tree's nodes, or the exact texts of numbers with inexact positions.
-
-    They are read from the first entries of `growth_inputs`, one list per attribute. A number whose position is exact
-    has None as its text.
-    """
-    return [list_items(name_lists).to_pylist() for name_lists in growth_inputs[: len(request["attributes"])]]
+    return cluster_input.rows_answer([*columns, to_arrow(republished, republished < 0)], STREAM_TYPE)
 
 
 def _lasting_value_numbers(

@@ -80,7 +80,8 @@ def stream_arrivals(
     arrival: encoded_table.Ints,
     persons: encoded_table.Ints | None,
     *,
-    growth: tuple[StreamSegment, list[NumberScale | None]] | None = None,
+    segment: StreamSegment | None = None,
+    scales: list[NumberScale | None] | None = None,
 ) -> Arrivals:
     """Build the input of stream algorithms: the records in the order of arrival, with values and persons.
 
@@ -92,9 +93,9 @@ def stream_arrivals(
         group: The group of each record.
         arrival: The stream position of each record.
         persons: The person number of each record, or None.
-        growth: The segment of a stream that grows, with the scales of its numbers; None if the stream does not grow.
+        segment: The segment of a stream that grows, or None.
+        scales: The scales of the numbers of a stream that grows, or None.
     """
-    segment, scales = growth or (None, None)
     codes = np.stack([cluster_input.attribute_codes(groups, j, a)[group] for j, a in enumerate(attributes)], axis=1)
     n_attributes = len(request["attributes"])
     values = [cluster_input.sensitive_codes(groups, i)[group] for i in range(len(domains) - n_attributes)]

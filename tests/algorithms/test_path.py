@@ -24,9 +24,8 @@ from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
 from dbanon.encoding import encoded_table
 from dbanon.kernels import optimal_cut
-from dbanon.kernels.arrays import PathArrays
 from dbanon.kernels.model_check import begin_group, check_group_from, is_valid_group
-from dbanon.kernels.optimal_cut import INFINITE_LOSS, allocate_spans, cut_all_records, cut_sequence
+from dbanon.kernels.optimal_cut import INFINITE_LOSS, allocate_path, cut_all_records, cut_sequence
 from dbanon.privacy_models.constraint import Constraint
 
 Loss = Callable[[Sequence[int]], float]
@@ -84,8 +83,7 @@ def cut_rows(problem: KernelInputs, rows: Sequence[int], max_size: int, penalty:
     """Return the kernel's cut of the rows."""
     array = problem.item_of[np.array(rows)].astype(np.int32)
     m, d = len(array), problem.codes.shape[1]
-    total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    room = PathArrays(*allocate_spans(problem.min_records, d), total, back)
+    room = allocate_path(problem.min_records, d, m)
     sequence = cut_sequence(
         array,
         m,
@@ -101,8 +99,8 @@ def cut_rows(problem: KernelInputs, rows: Sequence[int], max_size: int, penalty:
         return CutResult(math.inf, [])
     groups, end = [], m
     while end > 0:
-        groups.append(list(rows[back[end] : end]))
-        end = int(back[end])
+        groups.append(list(rows[room.back[end] : end]))
+        end = int(room.back[end])
     return CutResult(int(sequence) / unit, groups[::-1])
 
 

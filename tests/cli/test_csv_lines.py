@@ -44,6 +44,11 @@ FILES = {
         "years of two digits are read as 1969 to 2068 in born. Hint: if some dates are earlier, subtract INTERVAL 100 "
         "YEAR from them.",
     ),
+    "years of times": (
+        "seen,age\n" + "".join(f"31-12-{i} 10:00:00,{i}\n" for i in range(20, 80)),
+        "years of two digits are read as 1969 to 2068 in seen. Hint: if some dates are earlier, subtract INTERVAL 100 "
+        "YEAR from them.",
+    ),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_OPEN, N_RECENT, N_STORED
 from dbanon.kernels.streams.balance import fill_growths, move_farthest_record
-from dbanon.kernels.streams.class_loss import class_loss, loss_with_record, widen_class
+from dbanon.kernels.streams.class_loss import class_loss, covers, loss_with_record, widen_class
 from dbanon.kernels.streams.open_clusters import (
     add_recent,
     can_be_enough,
@@ -23,13 +23,12 @@ from dbanon.kernels.streams.open_clusters import (
 )
 from dbanon.kernels.streams.sliding_window import (
     SUPPRESSED,
+    add_class,
     add_next_record,
     is_due,
     oldest_pending,
-    store_class,
 )
 from dbanon.kernels.streams.split_cluster import list_records, split_into_classes
-from dbanon.kernels.streams.stored_classes import cheapest_stored_class, widens_seen_range
 
 
 class CastleOptions(NamedTuple):
@@ -75,10 +74,7 @@ def castle_steps(state, max_steps, options, requirement, records, classes, attri
     steps = np.int64(0)
     while steps < max_steps:
         x = oldest_pending(state, records.class_ids)
-        late = (options.ends and state[N_ADDED] == len(records.arrived_at)) or (
-            x < state[N_ADDED] and is_due(x, options.delta, state, False, records)
-        )
-        if x == state[N_ADDED] or not late:
+        if x == state[N_ADDED] or not is_due(x, options.delta, state, options.ends, records):
             if state[N_ADDED] == len(records.arrived_at):
                 break
             losses.ranges[-1] += widens_seen_range(records.values[state[N_ADDED]], attributes)
@@ -127,10 +123,7 @@ def mean_recent_loss(state, recent):
         recent: (mu,) float64 ring buffer: the first N_RECENT are the losses of the classes published last.
     """
     number = min(state[N_RECENT], len(recent))
-    total = 0.0
-    for i in range(number):
-        total += recent[i]
-    return total / number if number > 0 else 0.0
+    return recent[:number].sum() / number if number > 0 else 0.0
 
 
 @kernel_part
@@ -184,10 +177,7 @@ def _is_outlier(c, state, clusters):
         state: Counters, of which N_OPEN is read.
         clusters: `OpenClusterArrays`.
     """
-    larger = np.int64(0)
-    for other in range(len(clusters.is_open)):
-        larger += clusters.is_open[other] and clusters.sizes[other] > clusters.sizes[c]
-    return 2 * larger > state[N_OPEN]
+    return 2 * np.sum(clusters.is_open & (clusters.sizes > clusters.sizes[c])) > state[N_OPEN]
 
 
 @kernel_part
@@ -243,8 +233,7 @@ def _publish_cluster(c, splits, state, requirement, records, classes, recent, at
     n_examined = size * (pieces + 1)
     if pieces == 0:
         pieces += 1
-        for a in range(len(attributes.weights)):
-            classes.lows[base, a], classes.highs[base, a] = clusters.lows[c, a], clusters.highs[c, a]
+        classes.lows[base], classes.highs[base] = clusters.lows[c], clusters.highs[c]
         for j in range(size):
             scratch.pieces[scratch.members[j]] = 0
     for j in range(size):
@@ -254,8 +243,45 @@ def _publish_cluster(c, splits, state, requirement, records, classes, recent, at
         new, has_classes = state[N_CLASSES], state[N_RECENT] > 0
         new_loss = class_loss(classes.lows[new], classes.highs[new], attributes)
         add_recent(new_loss, state, recent)
-        if not has_classes or new_loss < mean_recent_loss(state, recent):
-            store_class(new, arrival, state, classes)
-        else:
-            state[N_CLASSES] += 1
+        add_class(new, arrival, not has_classes or new_loss < mean_recent_loss(state, recent), state, classes)
     return n_examined
+
+
+@kernel_part
+def widens_seen_range(value, attributes):
+    """Return whether a new record is outside the seen range (least to greatest so far) of any number.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        attributes: `AttributeArrays`.
+    """
+    for a in range(len(attributes.seen_ranges)):
+        if attributes.node_starts[a] == attributes.node_starts[a + 1] and (
+            value[a] < attributes.seen_ranges[a, 0] or value[a] > attributes.seen_ranges[a, 1]
+        ):
+            return True
+    return False
+
+
+@kernel_part
+def cheapest_stored_class(value, state, classes, losses, attributes):
+    """Return the stored class that covers a record with the least loss (ties: the first), or -1.
+
+    The loss of a class changes only when the seen range of a number does. Losses that were computed for an earlier
+    seen range are updated in `losses`.
+
+    Args:
+        value: (attributes,) float64 values of the record; NaN for NULL.
+        state: Counters, of which N_STORED is read.
+        classes: `ClassArrays`.
+        losses: `ClassLosses`, whose outdated losses are updated in place.
+        attributes: `AttributeArrays`.
+    """
+    best, lowest, range_number = np.int64(-1), np.inf, losses.ranges[-1]
+    for i in range(state[N_STORED]):
+        c = classes.reusable[i]
+        if losses.ranges[c] != range_number:
+            losses.losses[c], losses.ranges[c] = class_loss(classes.lows[c], classes.highs[c], attributes), range_number
+        if losses.losses[c] < lowest and covers(value, classes.lows[c], classes.highs[c]):
+            best, lowest = c, losses.losses[c]
+    return best

@@ -152,16 +152,16 @@ def joined_bounds(a, low, high, other_low, other_high, attributes):
 
 
 @kernel_part
-def _interval_loss(a, low, high, attributes):
-    """Return the loss on number attribute `a` of a class from `low` to `high`, which may be ranks of values.
+def _position_distance(a, x, y, attributes):
+    """Return the distance of two numbers on attribute `a`, which may be ranks, relative to the seen range.
 
     Args:
         a: Number of the attribute.
-        low, high: Bounds of the class on the attribute.
+        x, y: The numbers, which are not NULL.
         attributes: `AttributeArrays`.
     """
     width = seen_width(a, attributes)
-    return (position(a, high, attributes) - position(a, low, attributes)) / width if width > 0 else 0.0
+    return abs(position(a, x, attributes) - position(a, y, attributes)) / width if width > 0 else 0.0
 
 
 @kernel_part
@@ -182,10 +182,7 @@ def attribute_loss(a, low, high, attributes):
         return 1.0
     if attributes.node_starts[a] < attributes.node_starts[a + 1]:
         return attributes.leaf_shares[attributes.node_starts[a] + np.int64(low)]
-    if has_ranks(attributes.node_starts):
-        return _interval_loss(a, low, high, attributes)
-    width = attributes.seen_ranges[a, 1] - attributes.seen_ranges[a, 0]
-    return (high - low) / width if width > 0 else 0.0
+    return _position_distance(a, high, low, attributes)
 
 
 @kernel_part
@@ -270,7 +267,7 @@ def loss_growth(value, c, lows, highs, limit, attributes):
 
 
 @kernel_part
-def covers(value, low, high):
+def covers(value, low, high, ignores_nulls=False):
     """Return whether the bounds of a class contain all values of a record.
 
     A NULL is contained by a class of NULLs and by one published as `*`.
@@ -278,10 +275,11 @@ def covers(value, low, high):
     Args:
         value: (attributes,) float64 values of the record; NaN for NULL.
         low, high: (attributes,) float64 bounds of the class.
+        ignores_nulls: Whether a NULL of the record fits every class.
     """
     for a in range(len(low)):
         if value[a] != value[a]:
-            if low[a] <= high[a] and low[a] != -np.inf:
+            if not ignores_nulls and low[a] <= high[a] and low[a] != -np.inf:
                 return False
         elif value[a] < low[a] or value[a] > high[a]:
             return False
@@ -289,7 +287,7 @@ def covers(value, low, high):
 
 
 @kernel_part
-def cheapest_covering_class(value, state, classes, attributes):
+def cheapest_covering_class(value, state, classes, attributes, ignores_nulls=False):
     """Return the stored class that covers a record with the least loss (ties: the first), and that loss.
 
     Returns -1 and inf if none covers it.
@@ -299,28 +297,16 @@ def cheapest_covering_class(value, state, classes, attributes):
         state: Counters, of which N_STORED is read.
         classes: `ClassArrays`.
         attributes: `AttributeArrays`.
+        ignores_nulls: Whether a NULL of the record fits every class.
     """
     best, lowest = np.int64(-1), np.inf
     for i in range(state[N_STORED]):
         c = classes.reusable[i]
-        if covers(value, classes.lows[c], classes.highs[c]):
+        if covers(value, classes.lows[c], classes.highs[c], ignores_nulls):
             loss_of_class = class_loss(classes.lows[c], classes.highs[c], attributes)
             if loss_of_class < lowest:
                 best, lowest = c, loss_of_class
     return best, lowest
-
-
-@kernel_part
-def _position_distance(a, x, y, attributes):
-    """Return the distance of two numbers on attribute `a`, which may be ranks, relative to the seen range.
-
-    Args:
-        a: Number of the attribute.
-        x, y: The numbers, which are not NULL.
-        attributes: `AttributeArrays`.
-    """
-    width = seen_width(a, attributes)
-    return abs(position(a, x, attributes) - position(a, y, attributes)) / width if width > 0 else 0.0
 
 
 @kernel_part
@@ -338,10 +324,7 @@ def value_distance(a, x, y, attributes):
     if x != x or y != y:
         return 0.0 if x != x and y != y else 1.0
     if attributes.node_starts[a] == attributes.node_starts[a + 1]:
-        if has_ranks(attributes.node_starts):
-            return _position_distance(a, x, y, attributes)
-        width = attributes.seen_ranges[a, 1] - attributes.seen_ranges[a, 0]
-        return abs(x - y) / width if width > 0 else 0.0
+        return _position_distance(a, x, y, attributes)
     if x == y:
         return 0.0
     begin_, node = attributes.node_starts[a], np.int64(x)

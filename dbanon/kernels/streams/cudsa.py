@@ -18,14 +18,14 @@ from dbanon.kernels.streams.class_loss import (
     widen_class,
     widened_bounds,
 )
-from dbanon.kernels.streams.counting import count_record, has_enough_records, has_new_value, missing_column
+from dbanon.kernels.streams.counting import adds_needed_person, count_record, has_enough_records, missing_column
 from dbanon.kernels.streams.sliding_window import (
     NO_LIMIT,
     PENDING,
     SUPPRESSED,
+    add_latest_class,
     next_due,
     publish_group,
-    store_latest_class,
 )
 
 # Columns of `LabelArrays.class_counts`, of the records that a class had when it was made: their number, and the sum of
@@ -83,7 +83,7 @@ def cudsa_steps(state, max_steps, options, requirement, records, classes, attrib
             steps += n_examined
         if number >= 0:
             publish_group(x, number, labels.group_records, new, arrival, records)
-            store_latest_class(new, arrival, options.store, state, classes)
+            add_latest_class(new, arrival, True, options.store, state, classes)
         else:
             records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
 
@@ -225,13 +225,7 @@ def _cheapest_record(x, end, new, wanted, w, records, labels, classes, attribute
     base, mixed = n * class_loss(low, high, attributes), n - squares / n
     best, lowest = np.int64(-1), np.inf
     for i in range(x, end):
-        if (
-            records.class_ids[i] != PENDING
-            or records.people[i] < 0
-            or requirement.person_marks[records.people[i]] == requirement.clock[0]
-        ):
-            continue
-        if wanted >= 0 and not has_new_value(i, wanted, requirement, records):
+        if records.class_ids[i] != PENDING or not adds_needed_person(i, wanted, requirement, records):
             continue
         label_increase = (n + 1) - (squares + 2 * labels.tally[labels.codes[i] + 1] + 1) / (n + 1) - mixed
         total, cost = 0.0, np.inf

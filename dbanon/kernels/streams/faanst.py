@@ -19,12 +19,11 @@ from dbanon.kernels.streams.open_clusters import is_enough
 from dbanon.kernels.streams.sliding_window import (
     PENDING,
     SUPPRESSED,
+    add_class,
     add_next_record,
-    count_class,
     oldest_pending,
     publish_group,
     set_class_bounds,
-    store_class,
 )
 
 # Positions in `state` of the counters of FAANST, which are stored.
@@ -198,10 +197,8 @@ def _publish_batch(n, state, threshold, records, classes, attributes, batch):
     set_class_bounds(batch[0], n - 1, batch[1:], records, classes.lows[new], classes.highs[new], attributes)
     publish_group(batch[0], n - 1, batch[1:], new, arrival, records)
     state[N_PENDING] -= n
-    if class_loss(classes.lows[new], classes.highs[new], attributes) < threshold:
-        store_class(new, arrival, state, classes)
-    else:
-        count_class(new, arrival, state, classes)
+    is_reusable = class_loss(classes.lows[new], classes.highs[new], attributes) < threshold
+    add_class(new, arrival, is_reusable, state, classes)
 
 
 @kernel_part

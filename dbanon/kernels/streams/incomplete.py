@@ -11,6 +11,7 @@ import numpy as np
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.streams.arrays import LAST_ARRIVAL, N_ADDED, N_CLASSES, N_STORED
 from dbanon.kernels.streams.class_loss import (
+    cheapest_covering_class,
     class_loss,
     value_bounds,
     value_distance,
@@ -23,11 +24,10 @@ from dbanon.kernels.streams.sliding_window import (
     PENDING,
     SUPPRESSED,
     add_diverse_records,
-    choose_class,
-    count_class,
+    add_latest_class,
     next_due,
+    publish_cheapest,
     publish_group,
-    store_latest_class,
 )
 
 
@@ -112,7 +112,7 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
         for i in range(x + 1, state[N_ADDED]):
             distances[i] = -_similarity(records.values[x], records.values[i], attributes)
         number = find_nearest_group(x, state[N_ADDED], requirement, distances, records, attributes, group_records)
-        c, lowest = _cheapest_compatible_class(records.values[x], state, classes, attributes)
+        c, lowest = cheapest_covering_class(records.values[x], state, classes, attributes, True)
         new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
         group_loss = np.inf
         if number >= 0:
@@ -122,10 +122,7 @@ def idea_steps(state, max_steps, options, requirement, records, classes, attribu
             records.class_ids[x], records.published_at[x] = c, arrival
         elif number >= 0:
             publish_group(x, number, group_records, new, arrival, records)
-            if group_loss < options.theta:
-                store_latest_class(new, arrival, options.store, state, classes)
-            else:
-                count_class(new, arrival, state, classes)
+            add_latest_class(new, arrival, group_loss < options.theta, options.store, state, classes)
         else:
             records.class_ids[x], records.published_at[x] = SUPPRESSED, arrival
 
@@ -172,33 +169,6 @@ def _set_known_bounds(x, number, group_records, records, low, high, attributes):
                 low[a], high[a] = value_bounds(a, value, attributes)
             else:
                 low[a], high[a] = widened_bounds(a, low[a], high[a], value, attributes)
-
-
-@kernel_part
-def _cheapest_compatible_class(value, state, classes, attributes):
-    """Return the stored class that contains all known values of a record with the least loss, and that loss.
-
-    NULLs of the record fit every class. Ties: the first class. Returns -1 and inf if there is none.
-
-    Args:
-        value: (attributes,) float64 values of the record; NaN for NULL.
-        state: Counters, of which N_STORED is read.
-        classes: `ClassArrays`.
-        attributes: `AttributeArrays`.
-    """
-    best, lowest = np.int64(-1), np.inf
-    for i in range(state[N_STORED]):
-        c = classes.reusable[i]
-        is_compatible = True
-        for a in range(len(value)):
-            if value[a] == value[a] and not classes.lows[c, a] <= value[a] <= classes.highs[c, a]:
-                is_compatible = False
-                break
-        if is_compatible:
-            loss_of_class = class_loss(classes.lows[c], classes.highs[c], attributes)
-            if loss_of_class < lowest:
-                best, lowest = c, loss_of_class
-    return best, lowest
 
 
 # --- partitions by what records have -----------------------------------------------------------------------
@@ -258,16 +228,9 @@ def pattern_steps(state, max_steps, options, requirement, records, classes, attr
             number = find_nearest_group(
                 x, state[N_ADDED], requirement, partitions.distances, records, attributes, partitions.group_records
             )
-        new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
-        c, number = choose_class(x, number, partitions.group_records, state, records, classes, attributes)
-        if number >= 0:
-            publish_group(x, number, partitions.group_records, new, arrival, records)
-            if merged == 0 and options.store > 0:
-                store_latest_class(new, arrival, options.store, state, classes)
-            else:
-                count_class(new, arrival, state, classes)
-        else:
-            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
+        if publish_cheapest(x, number, partitions.group_records, state, records, classes, attributes) >= 0:
+            is_reusable = merged == 0 and options.store > 0
+            add_latest_class(state[N_CLASSES], state[LAST_ARRIVAL], is_reusable, options.store, state, classes)
 
 
 @kernel_part

@@ -47,8 +47,17 @@ def run_k_means(size, number, rounds, records, attributes):
             is_known_number = attributes.node_starts[a] == attributes.node_starts[a + 1] and value == value
             rounds.centers[c, a] = position(a, value, attributes) if is_known_number else value
     for turn in range(ROUNDS):
-        if turn > 0:
-            _move_centers(number, records, attributes, rounds)
+        for c in range(number):
+            if turn > 0 and rounds.heads[c] >= 0:
+                fill_center(
+                    rounds.heads[c],
+                    records,
+                    attributes,
+                    rounds.centers[c],
+                    rounds.next_record,
+                    rounds.node_counts,
+                    rounds.categories,
+                )
         has_changed = False
         for j in range(size):
             rounds.order[j], rounds.distances[j] = -1, np.inf
@@ -88,29 +97,6 @@ def link_clusters(size, number, rounds):
         c = rounds.cluster_ids[rounds.rows[j]]
         if c >= 0:
             rounds.next_record[rounds.rows[j]], rounds.heads[c] = rounds.heads[c], rounds.rows[j]
-
-
-@kernel_part
-def _move_centers(number, records, attributes, rounds):
-    """Move the center of each cluster, in place, to the center of its records; one without records stays.
-
-    Args:
-        number: Number of clusters.
-        records: `RecordArrays`.
-        attributes: `AttributeArrays`.
-        rounds: `RoundArrays`; updated in place.
-    """
-    for c in range(number):
-        if rounds.heads[c] >= 0:
-            fill_center(
-                rounds.heads[c],
-                records,
-                attributes,
-                rounds.centers[c],
-                rounds.next_record,
-                rounds.node_counts,
-                rounds.categories,
-            )
 
 
 @kernel_part

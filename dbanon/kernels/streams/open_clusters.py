@@ -196,19 +196,18 @@ def can_be_enough(requirement, clusters, records):
         clusters: `OpenClusterArrays`.
         records: `RecordArrays`.
     """
-    heads, link = clusters.heads, clusters.next_record
     requirement.clock[0] += 1
     persons = np.int64(0)
     for c in range(len(clusters.is_open)):
         if clusters.is_open[c] and persons < requirement.k:
-            persons += count_persons(c, requirement.k, heads, link, records, requirement)
+            persons += count_persons(c, requirement.k, clusters.heads, clusters.next_record, records, requirement)
     if persons < requirement.k:
         return False
     for s in range(len(requirement.min_values)):
         lacks = requirement.min_values[s]
         for c in range(len(clusters.is_open)):
             if clusters.is_open[c] and lacks > 0:
-                lacks -= count_values(c, s, lacks, heads, link, records, requirement)
+                lacks -= count_values(c, s, lacks, clusters.heads, clusters.next_record, records, requirement)
         if lacks > 0:
             return False
     return True
@@ -316,7 +315,7 @@ def merge_clusters(source, c, state, clusters, attributes):
         attributes: `AttributeArrays`.
     """
     for a in range(clusters.lows.shape[1]):
-        low, high = joined_bounds(
+        clusters.lows[c, a], clusters.highs[c, a] = joined_bounds(
             a,
             clusters.lows[c, a],
             clusters.highs[c, a],
@@ -324,7 +323,6 @@ def merge_clusters(source, c, state, clusters, attributes):
             clusters.highs[source, a],
             attributes,
         )
-        clusters.lows[c, a], clusters.highs[c, a] = low, high
     move_all_records(source, c, clusters)
     close_cluster(source, state, clusters)
 
@@ -344,8 +342,7 @@ def publish_cluster(c, new, arrival, state, records, classes, clusters):
         classes: `ClassArrays`; updated in place.
         clusters: `OpenClusterArrays`; updated in place.
     """
-    for a in range(classes.lows.shape[1]):
-        classes.lows[new, a], classes.highs[new, a] = clusters.lows[c, a], clusters.highs[c, a]
+    classes.lows[new], classes.highs[new] = clusters.lows[c], clusters.highs[c]
     t = clusters.heads[c]
     while t >= 0:
         records.class_ids[t], records.published_at[t], clusters.cluster_ids[t] = new, arrival, -1

@@ -14,9 +14,9 @@ from dbanon.kernels.streams.counting import count_value
 from dbanon.kernels.streams.nearest import PENDING, nearest_persons
 from dbanon.kernels.streams.sliding_window import (
     SUPPRESSED,
+    add_class,
     add_diverse_records,
     add_next_record,
-    count_class,
     is_due,
     oldest_pending,
     publish_group,
@@ -329,4 +329,4 @@ def _publish_group(arrival, state, requirement, records, classes, attributes, cl
     new, x, others = state[N_CLASSES], clusters.group[0], clusters.group[1:]
     set_class_bounds(x, requirement.k - 1, others, records, classes.lows[new], classes.highs[new], attributes)
     publish_group(x, requirement.k - 1, others, new, arrival, records)
-    count_class(new, arrival, state, classes)
+    add_class(new, arrival, False, state, classes)

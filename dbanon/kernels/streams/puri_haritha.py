@@ -21,13 +21,13 @@ from dbanon.kernels.streams.open_clusters import (
 )
 from dbanon.kernels.streams.sliding_window import (
     SUPPRESSED,
+    add_class,
     add_next_record,
     choose_class,
     find_group,
     forget_classes,
     is_due,
     oldest_pending,
-    store_class,
 )
 
 
@@ -111,7 +111,7 @@ def puri_steps(state, max_steps, options, requirement, records, classes, attribu
         new = state[N_CLASSES]
         forget_classes(state, state[LAST_ARRIVAL] - options.life, classes)
         publish_cluster(c, new, state[LAST_ARRIVAL], state, records, classes, clusters)
-        store_class(new, state[LAST_ARRIVAL], state, classes)
+        add_class(new, state[LAST_ARRIVAL], True, state, classes)
         if len(value_sets.sets) > 0:
             add_recent(value_set, state, value_sets.sets)
     return steps

@@ -139,7 +139,15 @@ def find_group(x, begins, ends, requirement, records, attributes, search):
         return np.int64(-1)
     group_records = search.group_records
     number = nearest_persons(
-        x, begins, ends, requirement.k, records, attributes, search.node_distances, group_records, search.distances
+        x,
+        begins,
+        ends,
+        requirement.k,
+        records,
+        attributes,
+        search.node_distances,
+        search.group_records,
+        search.distances,
     )
     if number < requirement.k - 1:
         return np.int64(-1)
@@ -248,15 +256,11 @@ def publish_due_record(x, number, state, life, records, classes, attributes, gro
         attributes: `AttributeArrays`.
         group_records: int64 record numbers of the group other than `x`.
     """
-    arrival, new = state[LAST_ARRIVAL], state[N_CLASSES]
-    forget_classes(state, arrival - life, classes)
-    c, number = choose_class(x, number, group_records, state, records, classes, attributes)
-    if number >= 0:
-        publish_group(x, number, group_records, new, arrival, records)
-        store_class(new, arrival, state, classes)
-    else:
-        number = np.int64(0)
-        records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
+    forget_classes(state, state[LAST_ARRIVAL] - life, classes)
+    number = publish_cheapest(x, number, group_records, state, records, classes, attributes)
+    if number < 0:
+        return np.int64(1)
+    add_class(state[N_CLASSES], state[LAST_ARRIVAL], True, state, classes)
     return number + 1
 
 
@@ -283,6 +287,31 @@ def choose_class(x, number, group_records, state, records, classes, attributes):
         if c >= 0 and stored_loss < class_loss(low, high, attributes):
             number = np.int64(-1)
     return c, number
+
+
+@kernel_part
+def publish_cheapest(x, number, group_records, state, records, classes, attributes):
+    """Publish record `x` with its group as the next class, or alone with a stored class that covers it and loses less.
+
+    Without a group, a stored class that covers the record is used, whatever its loss; without both, the record is
+    suppressed. The next class gets its bounds, and is not counted yet. Returns the number of records of the group, or
+    -1 if the record is published alone or suppressed.
+
+    Args:
+        x: Number of the record.
+        number: How many entries of `group_records` belong to the group; -1 if there is no group.
+        group_records: int64 record numbers of the group other than `x`.
+        state: Counters, of which N_CLASSES, N_STORED and LAST_ARRIVAL are read.
+        records: `RecordArrays`; updated in place.
+        classes: `ClassArrays`; the bounds of the next class are set.
+        attributes: `AttributeArrays`.
+    """
+    c, number = choose_class(x, number, group_records, state, records, classes, attributes)
+    if number >= 0:
+        publish_group(x, number, group_records, state[N_CLASSES], state[LAST_ARRIVAL], records)
+    else:
+        records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), state[LAST_ARRIVAL]
+    return number
 
 
 @kernel_part
@@ -326,8 +355,9 @@ def is_due(x, delta, state, ends, records):
         ends: Whether the stream ends after the records of this call.
         records: `RecordArrays`.
     """
-    age = state[LAST_ARRIVAL] - records.arrived_at[x] + 1
-    return (ends and state[N_ADDED] == len(records.arrived_at)) or age >= delta
+    return (ends and state[N_ADDED] == len(records.arrived_at)) or (
+        state[LAST_ARRIVAL] - records.arrived_at[x] + 1 >= delta
+    )
 
 
 @kernel_part
@@ -378,47 +408,37 @@ def forget_classes(state, oldest, classes):
 
 
 @kernel_part
-def count_class(c, arrival, state, classes):
-    """Count a new class; `arrival` is when it was made.
+def add_class(c, arrival, is_reusable, state, classes):
+    """Count a new class, and add it to the classes that may be reused if `is_reusable`; `arrival` is when it was made.
 
     Args:
         c: Number of the class.
         arrival: Number of records that had arrived when the class was made.
-        state: Counters, of which N_CLASSES is updated.
+        is_reusable: Whether further records may be published with the class.
+        state: Counters, of which N_CLASSES and N_STORED are updated.
         classes: `ClassArrays`; updated in place.
     """
     classes.made_at[c] = arrival
     state[N_CLASSES] += 1
+    if is_reusable:
+        classes.reusable[state[N_STORED]] = c
+        state[N_STORED] += 1
 
 
 @kernel_part
-def store_class(c, arrival, state, classes):
-    """Count a new class, and add it to the classes that may be reused; `arrival` is when it was made.
+def add_latest_class(c, arrival, is_reusable, max_stored, state, classes):
+    """Count a new class, and add it to the reusable ones if `is_reusable`, dropping the oldest above `max_stored`.
 
     Args:
         c: Number of the class.
         arrival: Number of records that had arrived when the class was made.
-        state: Counters, of which N_CLASSES and N_STORED are updated.
-        classes: `ClassArrays`; updated in place.
-    """
-    count_class(c, arrival, state, classes)
-    classes.reusable[state[N_STORED]] = c
-    state[N_STORED] += 1
-
-
-@kernel_part
-def store_latest_class(c, arrival, max_stored, state, classes):
-    """Count a new class, and add it to the reusable ones, of which the oldest is dropped above `max_stored`.
-
-    Args:
-        c: Number of the class.
-        arrival: Number of records that had arrived when the class was made.
+        is_reusable: Whether further records may be published with the class.
         max_stored: Maximum number of stored classes.
         state: Counters, of which N_CLASSES and N_STORED are updated.
         classes: `ClassArrays`; updated in place.
     """
-    store_class(c, arrival, state, classes)
-    if state[N_STORED] > max_stored:
+    add_class(c, arrival, is_reusable, state, classes)
+    if is_reusable and state[N_STORED] > max_stored:
         for i in range(1, state[N_STORED]):
             classes.reusable[i - 1] = classes.reusable[i]
         state[N_STORED] -= 1

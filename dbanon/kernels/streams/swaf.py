@@ -6,17 +6,15 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, kernel_part
 from dbanon.kernels.sorting import sort_values
-from dbanon.kernels.streams.arrays import LAST_ARRIVAL, LAST_BELOW, N_ADDED, N_CLASSES, N_STORED, PARENT, PUBLISHED_AS
-from dbanon.kernels.streams.class_loss import attribute_loss
+from dbanon.kernels.streams.arrays import LAST_ARRIVAL, LAST_BELOW, N_ADDED, N_CLASSES, N_STORED, PARENT
+from dbanon.kernels.streams.class_loss import attribute_loss, value_bounds, widened_bounds
 from dbanon.kernels.streams.counting import count_record, has_new_person, has_new_value, missing_column
 from dbanon.kernels.streams.sliding_window import (
     NO_LIMIT,
     PENDING,
-    SUPPRESSED,
-    choose_class,
+    add_latest_class,
     next_due,
-    publish_group,
-    store_latest_class,
+    publish_cheapest,
 )
 
 
@@ -64,13 +62,8 @@ def swaf_steps(state, max_steps, options, requirement, records, classes, attribu
             number = _oldest_persons(size, requirement, records, scratch)
             steps += n_examined
         steps += state[N_STORED]
-        new, arrival = state[N_CLASSES], state[LAST_ARRIVAL]
-        c, number = choose_class(x, number, scratch.batch, state, records, classes, attributes)
-        if number >= 0:
-            publish_group(x, number, scratch.batch, new, arrival, records)
-            store_latest_class(new, arrival, options.store, state, classes)
-        else:
-            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), arrival
+        if publish_cheapest(x, number, scratch.batch, state, records, classes, attributes) >= 0:
+            add_latest_class(state[N_CLASSES], state[LAST_ARRIVAL], True, options.store, state, classes)
 
 
 @kernel_part
@@ -129,21 +122,9 @@ def _width(a, size, records, attributes, rows):
         attributes: `AttributeArrays`.
         rows: int64 record numbers.
     """
-    n_known, low, high = np.int64(0), np.inf, -np.inf
-    for j in range(size):
-        value = records.values[rows[j], a]
-        if value == value:
-            n_known += 1
-            low, high = min(low, value), max(high, value)
-    if 0 < n_known < size:
-        return 1.0
-    begin = attributes.node_starts[a]
-    if n_known > 0 and begin < attributes.node_starts[a + 1]:
-        node = np.int64(low)
-        while high > attributes.nodes[begin + node, LAST_BELOW]:
-            node = attributes.nodes[begin + node, PARENT]
-        node = attributes.nodes[begin + node, PUBLISHED_AS]
-        low, high = float(node), float(attributes.nodes[begin + node, LAST_BELOW])
+    low, high = value_bounds(a, records.values[rows[0], a], attributes)
+    for j in range(1, size):
+        low, high = widened_bounds(a, low, high, records.values[rows[j], a], attributes)
     return attribute_loss(a, low, high, attributes)
 
 

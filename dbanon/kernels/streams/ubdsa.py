@@ -20,10 +20,10 @@ from dbanon.kernels.streams.open_clusters import (
 )
 from dbanon.kernels.streams.sliding_window import (
     SUPPRESSED,
+    add_latest_class,
     add_next_record,
     is_due,
     oldest_pending,
-    store_latest_class,
 )
 
 
@@ -107,11 +107,10 @@ def ubdsa_steps(state, max_steps, options, requirement, records, classes, attrib
                     continue
             while not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
                 steps += state[N_OPEN] + clusters.sizes[c]
-                other = _cheapest_merge(c, clusters, attributes)
-                merge_clusters(other, c, state, clusters, attributes)
+                merge_clusters(_cheapest_merge(c, clusters, attributes), c, state, clusters, attributes)
         new = state[N_CLASSES]
         publish_cluster(c, new, state[LAST_ARRIVAL], state, records, classes, clusters)
-        store_latest_class(new, state[LAST_ARRIVAL], options.store, state, classes)
+        add_latest_class(new, state[LAST_ARRIVAL], True, options.store, state, classes)
     return steps
 
 
