@@ -200,7 +200,8 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy, cursor: ca
         grid, cell, cell_type = "none", value, column.type
     else:
         grid = (settings.rounding or "none").lower()
-        cell = value if grid == "none" else Sql(f"(floor({value} / {grid}::DOUBLE) * {grid}::DOUBLE)")
+        width = f"TRY_CAST({text(grid)} AS DOUBLE)"
+        cell = value if grid == "none" else Sql(f"(floor({value} / {width}) * {width})")
         cell_type = "DOUBLE"
     signed = ((">=", settings.top), ("<=", settings.bottom))
     ends = [(sign, f"TRY_CAST({text(end)} AS {cell_type})") for sign, end in signed if end is not None]
