@@ -80,7 +80,8 @@ def _read_csv(
     """Return roles and settings by column from a CSV file, as `read_policy_file`; empty cells are omitted.
 
     Raises:
-        ValueError: The file is not CSV, lacks column_name or role, has an unknown column, or has two rows for a column.
+        ValueError: The file is not CSV, lacks column_name or role, has an unknown column, a row without column_name, or
+            two rows for a column.
     """
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
@@ -101,10 +102,12 @@ def _read_csv(
         "settings": parse_transform_cell,
     }
     table_rows = _rows_of_table(path, rows, is_about_table)
+    if not all(row["column_name"] for row in table_rows):
+        raise ValueError(f"{path} has a row without column_name. Name the column of each row.")
     if repeated_column := next(
         (
             column
-            for column, n_rows in Counter(names.fold_case(row["column_name"] or "") for row in table_rows).items()
+            for column, n_rows in Counter(names.fold_case(row["column_name"]) for row in table_rows).items()
             if n_rows > 1
         ),
         None,

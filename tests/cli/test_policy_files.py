@@ -154,6 +154,7 @@ BAD_FILES = (
     ("x.csv", "schema_name,table_name,column_name,role\nother,patients,age,quasi\n", "is about patients"),
     ("x.csv", "column_name,role,Top\nage,quasi,90\n", "column Top, which no policy has"),
     ("x.csv", "column_name,role\nage,identifier\nAge,quasi\n", "two rows for"),
+    ("x.csv", "column_name,role\nage,quasi\n,quasi\n", "a row without column_name"),
     ("x.csv", "column_name,role\nghost,quasi\n", "has no column 'ghost'"),
     ("x.csv", "column_name,role\nname,person\nage,person\n", "two columns with the role person"),
     ("x.csv", "column_name,role\nage,quasy\n", "'quasy'"),

@@ -4,6 +4,7 @@ These are dates of mixed precision, spellings of one value in a sensitive column
 whose two-digit years were read as the wrong century. The template is sql/policy/profiling/table_problems.sql.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -107,9 +108,11 @@ def _calendar_statement(
     source: catalog.Source, column: str, rows: Mapping[str, PolicyRow], hierarchies: frozenset[str]
 ) -> str:
     """Return the statement that stores a calendar of a column; a second one names it in the policy row, if any."""
-    name = next(
-        n for n in (column, f"{source.table} {column}", f"{source.table} {column} dates") if n not in hierarchies
+    longest = f"{source.table} {column} dates"
+    candidates = itertools.chain(
+        (column, f"{source.table} {column}", longest), (f"{longest} {n}" for n in itertools.count(2))
     )
+    name = next(n for n in candidates if n not in hierarchies)
     levels = join_sql(map(text, CALENDAR_LEVELS))
     statement = (
         f"INSERT INTO {qualified(source.home, catalog.SCHEMA, 'hierarchy')} FROM hierarchy_dates({text(name)}, "
