@@ -15,6 +15,7 @@ from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.governed_tables import (
     TEMPORARY,
+    Place,
     governed_dependencies,
     governed_names,
     governed_scans,
@@ -23,8 +24,6 @@ from dbanon.source.governed_tables import (
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, qualified
-
-Place = tuple[str, str, str]
 
 
 def applicable_policy(

@@ -7,6 +7,7 @@ The same review is shown before the first release of a name, with the final role
 from __future__ import annotations
 
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -329,11 +330,7 @@ def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -
 
     They are separated by a semicolon. None if the column is undeclared or `column.alternative` is set.
     """
-    update = (
-        None
-        if column.alternative or column.row is None
-        else _update_statement(tables, column, "hierarchy", column.name)
-    )
+    update = _update_statement(tables, column, "hierarchy", column.name)
     if update is None:
         return None
     arguments = ", ".join(text(part) for part in (column.name, tables.source.shown, column.name))
@@ -368,21 +365,16 @@ def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_s
             findings = "; ".join(one_line(f"{column} ({finding})") for _, column, finding, _ in topic_rows)
             lines += _wrap(topic, findings or "nothing", width)
             continue
-        for finding, rows_of_finding in _by_finding(topic_rows).items():
+        rows_by_finding: dict[str, list[ReviewRow]] = defaultdict(list)
+        for row in topic_rows:
+            rows_by_finding[row[2]].append(row)
+        for finding, rows_of_finding in rows_by_finding.items():
             columns = ", ".join(column for _, column, _, _ in rows_of_finding if column is not None)
             prefix = f"{columns}: " if columns and topic == "flat" else ""
             lines += _wrap(topic, one_line(prefix + finding), width)
             statements = (statement for _, _, _, statement in rows_of_finding if statement is not None)
             lines += [f"    {one_line(statement)}" for statement in statements if with_statements]
     return lines
-
-
-def _by_finding(rows: Iterable[ReviewRow]) -> dict[str, list[ReviewRow]]:
-    """Return rows by their finding, in the order in which findings first occur."""
-    grouped_rows: dict[str, list[ReviewRow]] = {}
-    for row in rows:
-        grouped_rows.setdefault(row[2], []).append(row)
-    return grouped_rows
 
 
 def _wrap(topic: str, finding: str, width: int) -> list[str]:

@@ -118,10 +118,8 @@ def suggest_settings(
 
     def query_row(template: str) -> tuple[Any, ...]:
         """Return the first row of the template suggest_NAME.sql, filled with `values`."""
-        first_row: tuple[Any, ...] = cursor.execute(
-            qualify_builtins(fill(f"policy/profiling/suggest_{template}.sql", **values))
-        ).fetchall()[0]
-        return first_row
+        query = qualify_builtins(fill(f"policy/profiling/suggest_{template}.sql", **values))
+        return tuple(cursor.execute(query).fetchall()[0])
 
     if type_ == "VARCHAR":
         prefixes = _suggest_prefixes(*query_row("prefixes"))
