@@ -353,7 +353,6 @@ def _model_values(
     models: list[dict[str, object]] = []
     if function in (_K_ANONYMITY, _ALL):
         unit = "records" if columns.person is None else "persons"
-        description = f"Least number of {unit} in a class."
         models.append(
             {
                 "label": text("k_anonymity"),
@@ -362,7 +361,7 @@ def _model_values(
                 "better": text("higher"),
                 "higher": True,
                 "order": "",
-                "what": text(description),
+                "what": text(f"Least number of {unit} in a class."),
             }
         )
     is_joint = options.get("multi_sensitive") == "joint" and len(sensitive) > 1

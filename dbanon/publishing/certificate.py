@@ -330,7 +330,11 @@ class Certificate:
         return [
             *self._release_lines(for_recipient),
             *(Line("roles", c, r) for c, r in self.roles.items() if not for_recipient or c in self.published_columns),
-            *self._parameter_lines(for_recipient),
+            *(
+                Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
+                for name, value in self.parameters.items()
+                if value is not None and (not for_recipient or name in _PARAMETERS_FOR_RECIPIENTS)
+            ),
             *self._model_lines(),
             *self._transform_lines(for_recipient),
             *self._metric_lines(self.recompute_queries(locations or self.local_tables)),
@@ -407,18 +411,6 @@ class Certificate:
                 "tables": tables,
             }
         return [Line("release", label, value) for label, value in values.items()]
-
-    def _parameter_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the parameters of the call that are not NULL.
-
-        A recipient sees only those in _PARAMETERS_FOR_RECIPIENTS: others may name withheld columns or nodes of a
-        hierarchy.
-        """
-        yield from (
-            Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
-            for name, value in self.parameters.items()
-            if value is not None and (not for_recipient or name in _PARAMETERS_FOR_RECIPIENTS)
-        )
 
     def _model_lines(self) -> list[Line]:
         """Return the lines about k and the privacy models, what they count, and how the gate verified them."""

@@ -152,12 +152,8 @@ class RecomputeQueries:
             if base in {m.name for _, _, m in registry.metrics()}
             else self._simple_metric(base, detail)
         )
-        return computed or self.stored_metric(stored_name)
-
-    def stored_metric(self, name: str) -> Sql:
-        """Return the SQL that reads a metric from the table of metrics, with a comment that says so."""
-        return Sql(
-            f"SELECT value FROM {self.locations.metrics} WHERE metric = {text(name)} "
+        return computed or Sql(
+            f"SELECT value FROM {self.locations.metrics} WHERE metric = {text(stored_name)} "
             "/* as it was measured when the release was made; this statement repeats it */"
         )
 

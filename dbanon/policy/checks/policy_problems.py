@@ -26,7 +26,6 @@ from dbanon.source import (
     stored_policy,
 )
 from dbanon.sqltext import names, templates
-from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified
 from dbanon.table_functions.table_function import Call, TableFunction
 
@@ -121,7 +120,7 @@ def _row_problems(
         named_tables += foreign_tables
         row_messages = [*_role_problems(call, row, row_settings.hierarchy), *_table_problems(call, named_tables, row)]
         for table in named_tables:
-            key = (*table, fold_case(row.column))
+            key = (*table, names.fold_case(row.column))
             if key in roles:
                 conflict = errors.ConflictingRolesError("dbanon.policy", row.table, row.column, (roles[key], row.role))
                 row_messages.append(str(conflict))
@@ -234,9 +233,9 @@ def _table_problems(call: Call, tables: Sequence[attached_databases.Place], row:
     if kind is not None and (messages := _read_problems(call, tables[0], kind)):
         return messages
     columns = catalog.columns_of(call.cursor, tables[0])
-    types = {fold_case(c): type_ for c, type_ in columns.items()}
-    if fold_case(row.column) in types:
-        return _code_problems(call, row, types[fold_case(row.column)])
+    types = {names.fold_case(c): type_ for c, type_ in columns.items()}
+    if names.fold_case(row.column) in types:
+        return _code_problems(call, row, types[names.fold_case(row.column)])
     return [str(errors.UnknownColumnError("dbanon.policy", row.table, row.column, "column_name", columns))]
 
 

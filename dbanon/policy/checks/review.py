@@ -19,7 +19,7 @@ from dbanon.policy.hierarchies import lookup
 from dbanon.policy.hierarchies.storage import StoredHierarchy
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.source import catalog, missing_codes, stored_policy
-from dbanon.source.column_types import family, person_value
+from dbanon.source.column_types import CALENDAR_FAMILIES, family, person_value
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows, one_line, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -244,7 +244,7 @@ def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> t
         parts += [f"up to level {settings.max_level}"] if settings.max_level is not None else []
         coarser = _update_statement(tables, column, "min_level", min_level + 1) if settings.hierarchy else None
         return ", ".join(parts), coarser
-    if kind in ("date", "timestamp", "nanos"):
+    if kind in CALENDAR_FAMILIES:
         grid = str(settings.coarsen or settings.rounding or DEFAULT_DATE_GRID).lower()
         calendar = ("none", "day", "month", "quarter", "year", "decade", "century")
         next_unit = {"week": "month"} | dict(zip(calendar, (*calendar[1:], None), strict=True))
