@@ -29,6 +29,7 @@ import dbanon
 from dbanon import errors
 from dbanon.api.stream import anonymize_stream
 from dbanon.cli import main
+from dbanon.policy import policy_files
 
 
 def _clinic(path: Path) -> None:
@@ -182,6 +183,24 @@ def test_policy_file_of_several_tables_uses_own_rows(database: Path, people: Pat
     assert_released(anonymize(database, ["--policy", str(file)]))
     file.write_text(f"{head}{extra_text},people,age,quasi,90,18,10\n", encoding="utf-8")
     assert_released(anonymize(people, ["--policy", str(file)], None))
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"prefix": "A, B"}, {"prefix": "O'Brien=", "length": "9"}, {"prefix": 'a"b{}\\', "key": "env:K"}]
+)
+def test_policy_file_of_duckdb_has_stored_settings(tmp_path: Path, settings: dict[str, str]) -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT 'x' AS pid")
+        dbanon.declare(con, "t", pid={"role": "pseudonym", "settings": settings})
+        con.execute(f"COPY dbanon.policy TO '{tmp_path / 'policy.csv'}'")
+    columns = policy_files.read_policy_file(tmp_path / "policy.csv", str)
+    assert columns == {"pid": {"role": "pseudonym", "weight": 1.0, "settings": settings}}
+
+
+@pytest.mark.parametrize("cell", ["length=12", "{length}", "{length=12,}", "{,length=12}", "{length=12, 'a, b'}"])
+def test_cell_of_other_form_is_no_settings(cell: str) -> None:
+    with pytest.raises(ValueError, match="is no list of settings"):
+        policy_files.parse_transform_cell(cell)
 
 
 # --- duplicate settings ----------------------------------------------------------------------------------------------
