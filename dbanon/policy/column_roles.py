@@ -139,7 +139,7 @@ def resolve_roles(
         UnsupportedSettingError, InvalidArgumentError: A setting would have no effect, or is not valid.
     """
     request = _RoleRequest(function, source, options, is_less_strict, bound_off_grid, is_possible_code)
-    policy = _policy_by_column(request, declared)
+    policy = policy_by_column(function, source, declared)
     roles = _resolve_each_role(request, policy)
     order = [request.column(name, "qi") for name in request.options.columns("qi")]
     if options["qi"] is None:
@@ -246,8 +246,10 @@ def _sensitive_hierarchies(
     return hierarchies
 
 
-def _policy_by_column(request: _RoleRequest, declared: Iterable[DeclaredColumn]) -> dict[str, DeclaredColumn]:
+def policy_by_column(function: str, source: Source, declared: Iterable[DeclaredColumn]) -> dict[str, DeclaredColumn]:
     """Return the policy rows by the table's spelling of the column, with lower-case roles.
+
+    `function` is the calling function, for messages; `declared` are the policy rows of `source`.
 
     Raises:
         UnknownColumnError, UnknownRoleError: A declared column or role does not exist.
@@ -255,12 +257,12 @@ def _policy_by_column(request: _RoleRequest, declared: Iterable[DeclaredColumn])
     """
     policy: dict[str, DeclaredColumn] = {}
     for row in declared:
-        name = request.column(row.column, "dbanon.policy")
+        name = source.column(function, row.column, "dbanon.policy")
         role = row.role.lower()
         if role not in ROLES:
-            raise errors.UnknownRoleError(request.table, name, row.role, ROLES)
+            raise errors.UnknownRoleError(source.shown, name, row.role, ROLES)
         if name in policy:
-            raise errors.ConflictingRolesError(request.function, request.table, name, (policy[name].role, role))
+            raise errors.ConflictingRolesError(function, source.shown, name, (policy[name].role, role))
         policy[name] = replace(row, role=role)
     return policy
 

@@ -182,41 +182,25 @@ def _static_findings(call: Call, tables: _PolicyTables, position: int, column: R
     """
     if column.is_unchanged:
         return []
+    findings: list[tuple[str, str, str | None]] = []
     if column.role in TRANSFORM_SETTINGS:
-        return [
-            [
-                TOPICS.index("transformed"),
-                position,
-                "transformed",
-                column.name,
-                _describe_transform(column),
-                _withhold_statement(tables, column),
-            ]
-        ]
-    if column.role != "quasi":
-        return [
-            [
-                TOPICS.index("withheld"),
-                position,
-                "withheld",
-                column.name,
-                column.role or "no role",
-                _publish_statement(tables, column),
-            ]
-        ]
-    generalization, coarser = _describe_generalization(tables, column)
-    rows: list[list[object]] = [
-        [TOPICS.index("generalized"), position, "generalized", column.name, generalization, coarser]
+        findings.append(("transformed", _describe_transform(column), _withhold_statement(tables, column)))
+    elif column.role != "quasi":
+        findings.append(("withheld", column.role or "no role", _publish_statement(tables, column)))
+    else:
+        findings.append(("generalized", *_describe_generalization(tables, column)))
+        name = column.settings.hierarchy
+        n_flat, n_leaves = _count_flat_leaves(call, tables.source, name) if name is not None else (0, 0)
+        if n_leaves > MAX_TRIVIAL_LEAVES and n_flat > 0:
+            finding = (
+                f"{n_flat:,} of {n_leaves:,} values of hierarchy {name} are directly below *: they are published "
+                "unchanged or as *"
+            )
+            findings.append(("flat", finding, None))
+    return [
+        [TOPICS.index(topic), position, topic, column.name, finding, statement]
+        for topic, finding, statement in findings
     ]
-    name = column.settings.hierarchy
-    n_flat, n_leaves = _count_flat_leaves(call, tables.source, name) if name is not None else (0, 0)
-    if name is not None and n_leaves > MAX_TRIVIAL_LEAVES and n_flat > 0:
-        finding = (
-            f"{n_flat:,} of {n_leaves:,} values of hierarchy {name} are directly below *: they are published "
-            "unchanged or as *"
-        )
-        rows.append([TOPICS.index("flat"), position, "flat", column.name, finding, None])
-    return rows
 
 
 def _describe_transform(column: ReviewedColumn) -> str:
