@@ -102,7 +102,12 @@ def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
     spec = resolve.resolve_base_spec(
         call, Options({**defaults, **call_values, **overrides, "k": 2}), call.function.name, "release"
     )
-    return replace(spec, roles=replace(spec.roles, insensitive=(), transformed={}))
+    withheld = (*spec.options.columns("withhold"), *spec.roles.insensitive, *spec.roles.transformed)
+    return replace(
+        spec,
+        roles=replace(spec.roles, insensitive=(), transformed={}),
+        options=Options({**spec.options, "withhold": withheld}),
+    )
 
 
 def plan_run(
@@ -122,7 +127,7 @@ def plan_run(
     names = {p.name for p in algorithm.parameters}
     call_values = {name: value for name, value in call.options.items() if name in names and value is not None}
     defaults = {p.name: p.default for p in algorithm.parameters}
-    options = Options({**defaults, **call_values, **overrides})
+    options = Options({**defaults, **call_values, **overrides, "withhold": base.options["withhold"]})
     k = int(options["k"])
     try:
         demands = model_request.model_requirements(call.function.name, base.source.shown, options, base.roles.sensitive)
