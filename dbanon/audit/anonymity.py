@@ -10,7 +10,7 @@ from dbanon.audit import release_lookup
 from dbanon.audit.parameters import QI, SUPPRESSED, without_suppressed
 from dbanon.errors.example import SAFE, Example
 from dbanon.policy.column_names.hints import suggested_quasi_identifier
-from dbanon.policy.column_roles import ROLES
+from dbanon.policy.column_roles import policy_by_column
 from dbanon.policy.hierarchies.hierarchy_sql import rows
 from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.policy.hierarchies.storage import Hierarchy
@@ -149,23 +149,17 @@ def _resolve_columns(
         PolicyMissingError: No quasi-identifier is named or declared.
         SensitiveColumnMissingError: The function measures one model, which needs a sensitive column, and there is none.
     """
-    spell = partial(source.column, function)
     parameter_of: dict[str, str] = {}
     for parameter in ("qi", "sensitive", "person"):
         value = options.get(parameter)
         for listed_name in (value,) if isinstance(value, str) else value or ():
-            name = spell(listed_name, parameter)
+            name = source.column(function, listed_name, parameter)
             if name in parameter_of:
                 raise errors.ConflictingRolesError(function, source.shown, name, (parameter_of[name], parameter))
             parameter_of[name] = parameter
-    roles: dict[str, str] = {}
-    for row in declared:
-        name, role = spell(row.column, "dbanon.policy"), row.role.lower()
-        if role not in ROLES:
-            raise errors.UnknownRoleError(source.shown, name, row.role, ROLES)
-        if name in roles:
-            raise errors.ConflictingRolesError(function, source.shown, name, (roles[name], role))
-        roles[name] = role
+    policy = policy_by_column(function, source, declared)
+    roles = {name: row.role for name, row in policy.items()}
+    settings = {name: dict(row.settings.settings) for name, row in policy.items()}
 
     def columns_of(parameter: str, role: str) -> tuple[str, ...]:
         """Return the columns that the call lists in `parameter`; if it does not give it, those declared with `role`."""
@@ -174,8 +168,7 @@ def _resolve_columns(
         return tuple(name for name in source.columns if roles.get(name) == role and name not in parameter_of)
 
     qi, sensitive = columns_of("qi", "quasi"), columns_of("sensitive", "sensitive") if with_sensitive else ()
-    settings = {spell(row.column, "dbanon.policy"): dict(row.settings.settings) for row in declared}
-    persons = stored_policy.person_columns((n, roles[n], settings.get(n, {})) for n in source.columns if n in roles)
+    persons = stored_policy.person_columns((n, roles[n], settings[n]) for n in source.columns if n in roles)
     if options.get("person") is not None:
         persons = list(columns_of("person", "person"))
     if len(persons) > 1 and roles[persons[0]] == "pseudonym":
@@ -353,7 +346,6 @@ def _model_values(
     models: list[dict[str, object]] = []
     if function in (_K_ANONYMITY, _ALL):
         unit = "records" if columns.person is None else "persons"
-        description = f"Least number of {unit} in a class."
         models.append(
             {
                 "label": text("k_anonymity"),
@@ -362,7 +354,7 @@ def _model_values(
                 "better": text("higher"),
                 "higher": True,
                 "order": "",
-                "what": text(description),
+                "what": text(f"Least number of {unit} in a class."),
             }
         )
     is_joint = options.get("multi_sensitive") == "joint" and len(sensitive) > 1

@@ -99,9 +99,8 @@ def resolve_context(
     pair = _replace_missing_codes(call, resolve_release_and_source(call, needs_source))
     release, source, declared = pair.release, pair.source, pair.declared
     qi = _published_quasi_identifiers(call, pair)
-    requested_sensitive = options.sequence("sensitive")
     sensitive = (
-        _release_columns(function, release, source, declared, "sensitive", requested_sensitive)
+        _release_columns(function, release, source, declared, "sensitive", options.sequence("sensitive"))
         if with_sensitive
         else ()
     )
@@ -339,6 +338,27 @@ def _without_negative_zero(release: Source, name: str, published_value: Sql) -> 
     return Sql(f"({published_value} + 0::{type_})") if type_ in ("FLOAT", "DOUBLE") else published_value
 
 
+def source_pairs(
+    call: Call,
+    context: AuditContext,
+    hierarchies: Mapping[str, tuple[str, str | None]],
+    published_cells: str = "published_cells",
+) -> list[PairedColumn]:
+    """Pair the published quasi-identifiers with the columns of the source.
+
+    `hierarchies` are those of the columns, as `context_hierarchies` returns them; `published_cells` is the relation
+    that has the published values.
+    """
+    return [
+        column_pairs.pair_column(
+            call,
+            context.source,
+            PairSpec(i, column, published_value, hierarchies.get(column), published_cells=published_cells),
+        )
+        for i, (column, published_value) in enumerate(context.qi.items())
+    ]
+
+
 def resolve_people_table(call: Call, context: AuditContext, name: str) -> Source:
     """Return the table with this name, which is about people of the same population, such as a register.
 
@@ -377,7 +397,7 @@ def people_table_pairs(
             "classes",
             context.source,
         )
-        paired_column = column_pairs.pair_column(call, context.release, people, pair)
+        paired_column = column_pairs.pair_column(call, people, pair)
         attributes.append(replace(paired_column, qi_index=i, column=column_reference(column)))
     if not attributes:
         raise errors.NoCommonQuasiIdentifiersError(

@@ -13,7 +13,7 @@ from dbanon.policy.hierarchies.storage import StoredHierarchy
 from dbanon.policy.hierarchies.value_labels import has_notations, leaf_shapes, value_label
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
-from dbanon.source.column_types import family, is_category
+from dbanon.source.column_types import family, is_category, is_nested
 from dbanon.source.stored_policy import DeclaredColumn
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import Message, error_sql, sql_placeholder
@@ -311,7 +311,7 @@ class PairedColumn(NumericReading):
         return str(self.text_type), self.unit_us or 0, self.day_end or 0
 
 
-def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> PairedColumn:
+def pair_column(call: Call, source: Source, pair: PairSpec) -> PairedColumn:
     """Return one column of source and release as SQL templates need it.
 
     With a hierarchy it is read as a category; otherwise numbers, dates and times are read as numbers, and other types
@@ -319,7 +319,6 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
 
     Args:
         call: The call.
-        release: The release, for messages.
         source: The table that has the column.
         pair: The column, its published value and its hierarchy.
 
@@ -330,8 +329,7 @@ def pair_column(call: Call, release: Source, source: Source, pair: PairSpec) -> 
     function, column, hierarchy = call.function.name, pair.column, pair.hierarchy
     type_ = source.columns[column]
     kind = None if hierarchy else family(type_)[0]
-    is_nested = type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
-    if (kind is None and hierarchy is None and not is_category(type_)) or is_nested:
+    if (kind is None and hierarchy is None and not is_category(type_)) or is_nested(type_):
         raise errors.UnsupportedTypeError(function, source.shown, column, type_)
     name, requested = hierarchy or ("none", None)
     parsable_values = "node" if hierarchy else "flat"

@@ -2,8 +2,6 @@
 
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs
-from dbanon.audit.audit_context import AuditContext
-from dbanon.audit.column_pairs import PairSpec
 from dbanon.audit.parameters import HIERARCHIES, QI, SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.source.catalog import Source
@@ -36,11 +34,7 @@ def ml_utility_sql(call: Call) -> Sql:
     context = audit_context.resolve_context(call, with_sensitive=False, with_person=False, needs_source=True)
     release, source = context.release, context.source
     target = _target_column(call, context)
-    hierarchies = audit_context.context_hierarchies(call, context)
-    attributes = [
-        column_pairs.pair_column(call, release, source, PairSpec(i, column, published_value, hierarchies.get(column)))
-        for i, (column, published_value) in enumerate(context.qi.items())
-    ]
+    attributes = audit_context.source_pairs(call, context, audit_context.context_hierarchies(call, context))
     request = {
         "function": function,
         "session": call.session.token,
@@ -77,7 +71,7 @@ def ml_utility_sql(call: Call) -> Sql:
     )
 
 
-def _target_column(call: Call, context: AuditContext) -> str:
+def _target_column(call: Call, context: audit_context.AuditContext) -> str:
     """Return the column to be predicted, as the source spells it: the call's `target`, else the only sensitive one.
 
     The latter is the only declared sensitive column that the release publishes.

@@ -2,7 +2,6 @@
 
 from dbanon import errors
 from dbanon.audit import audit_context, column_pairs
-from dbanon.audit.column_pairs import PairSpec
 from dbanon.audit.parameters import SOURCE
 from dbanon.errors.example import SAFE, Example
 from dbanon.sqltext.messages import error_sql
@@ -23,11 +22,7 @@ def query_error_sql(call: Call) -> Sql:
     function, options = call.function.name, call.options
     context = audit_context.resolve_context(call, with_sensitive=False, with_person=False, needs_source=True)
     release, source = context.release, context.source
-    hierarchies = audit_context.context_hierarchies(call, context)
-    attributes = [
-        column_pairs.pair_column(call, release, source, PairSpec(i, column, published_value, hierarchies.get(column)))
-        for i, (column, published_value) in enumerate(context.qi.items())
-    ]
+    attributes = audit_context.source_pairs(call, context, audit_context.context_hierarchies(call, context))
     return Sql(
         fill(
             "audit/query_error/query_error.sql",

@@ -7,7 +7,7 @@ from functools import partial
 from dbanon import errors
 from dbanon.audit import anonymity, audit_context, column_pairs, risk_metrics
 from dbanon.audit.audit_context import AuditContext
-from dbanon.audit.column_pairs import PairedColumn, PairSpec
+from dbanon.audit.column_pairs import PairedColumn
 from dbanon.audit.parameters import (
     CLASSES,
     HIERARCHIES,
@@ -189,16 +189,9 @@ def _source_pairs(
 
     `hierarchies` are those of the columns, `weights` those that the call gives, by lower-case name (default 1).
     """
-    pairs = [
-        PairSpec(i, column, published_value, hierarchies.get(column), published_cells="classes")
-        for i, (column, published_value) in enumerate(context.qi.items())
-    ]
     return [
-        replace(
-            column_pairs.pair_column(call, context.release, context.source, pair),
-            influence=literal(weights.get(fold_case(pair.column), 1)),
-        )
-        for pair in pairs
+        replace(pair, influence=literal(weights.get(fold_case(pair.raw_name), 1)))
+        for pair in audit_context.source_pairs(call, context, hierarchies, "classes")
     ]
 
 

@@ -1,9 +1,24 @@
 """List the metrics of risk: from which values each is computed, and which classes cause it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 from dbanon.audit.audit_context import AuditContext
 from dbanon.sqltext.quote import Sql, text
+
+
+class _Metric(NamedTuple):
+    """A risk metric of a group, computed from `relation` by `aggregate`; `i` is its sensitive column, if any."""
+
+    group: str
+    name: str
+    relation: str
+    aggregate: str
+    description: str
+    i: int | None = None
 
 
 def metric_values(
@@ -29,55 +44,54 @@ def metric_values(
     """
     has_population = with_population or with_fraction
     unit = "persons" if context.person is not None else "records"
-    rows: list[tuple[str, str, str, int | None, str]] = []
-    if "reidentification" in groups:
-        rows += _attacker_metrics("prosecutor", f"who knows that a person is in the release: 1 / {unit} of the class")
-        if has_population:
-            rows += _attacker_metrics(
-                "journalist", "who knows a person of the population: 1 / people of the population who fit the class"
-            )
-        others, relation = ("the population", "journalist") if has_population else ("the people in it", "prosecutor")
-        rows += _attacker_metrics("marketer", f"who matches all records with {others} at random", relation=relation)
-    if "uniqueness" in groups:
-        rows.append(
-            ("uniqueness_sample", "single", "average", None,
-             f"Share of records in classes of one {unit.removesuffix('s')}.")
-        )  # fmt: skip
-        if with_population:
-            rows.append(
-                ("uniqueness_population", "unique", "average", None,
-                 "Share of records that fit exactly one person of the population.")
-            )  # fmt: skip
-    if "together" in groups:
-        rows.append(
-            ("k_full_record", "full_record", "lowest", None,
-             f"Least number of {unit} that are equal in everything published, including unchanged columns.")
-        )  # fmt: skip
-    for i, _ in enumerate(context.sensitive):
-        rows += _sensitive_metrics(groups, i, is_estimate)
-    if "distortion" in groups:
-        rows.append(
-            ("distortion", "distortion", "average", None, "Levels by which quasi-identifiers were raised, over their "
-             "number of levels, weighted by influence; sum of the columns, average over records.")
-        )  # fmt: skip
-    if "infeasible_classes" in groups:
-        rows.append(
-            ("infeasible_classes", "infeasible", "sum", None,
-             "Number of classes with a suppressed, an open or a wide value.")
-        )  # fmt: skip
+    others, relation = ("the population", "journalist") if has_population else ("the people in it", "prosecutor")
+    journalist = _attacker_metrics(
+        "journalist", "who knows a person of the population: 1 / people of the population who fit the class"
+    )
+    metrics = [
+        *_attacker_metrics("prosecutor", f"who knows that a person is in the release: 1 / {unit} of the class"),
+        *(journalist if has_population else ()),
+        *_attacker_metrics("marketer", f"who matches all records with {others} at random", relation=relation),
+        _Metric(
+            "uniqueness", "uniqueness_sample", "single", "average",
+            f"Share of records in classes of one {unit.removesuffix('s')}.",
+        ),
+        *(
+            [_Metric(
+                "uniqueness", "uniqueness_population", "unique", "average",
+                "Share of records that fit exactly one person of the population.",
+            )]
+            if with_population
+            else ()
+        ),
+        _Metric(
+            "together", "k_full_record", "full_record", "lowest",
+            f"Least number of {unit} that are equal in everything published, including unchanged columns.",
+        ),
+        *(metric for i in range(len(context.sensitive)) for metric in _sensitive_metrics(i, is_estimate)),
+        _Metric(
+            "distortion", "distortion", "distortion", "average",
+            "Levels by which quasi-identifiers were raised, over their number of levels, weighted by influence; sum of "
+            "the columns, average over records.",
+        ),
+        _Metric(
+            "infeasible_classes", "infeasible_classes", "infeasible", "sum",
+            "Number of classes with a suppressed, an open or a wide value.",
+        ),
+    ]  # fmt: skip
     return [
         {
             "number": number,
-            "name": text(name),
-            "of": relation,
-            "kind": _kind(relation, context, i),
-            "dominant_kind": _kind("dominant_share", context, i) if relation == "mean_share" else None,
-            "total": text(aggregate),
-            "i": i,
-            "sensitive": Sql("NULL") if i is None else text(context.sensitive[i]),
-            "description": text(description),
+            "name": text(metric.name),
+            "of": metric.relation,
+            "kind": _kind(metric.relation, context, metric.i),
+            "dominant_kind": _kind("dominant_share", context, metric.i) if metric.relation == "mean_share" else None,
+            "total": text(metric.aggregate),
+            "i": metric.i,
+            "sensitive": Sql("NULL") if metric.i is None else text(context.sensitive[metric.i]),
+            "description": text(metric.description),
         }
-        for number, (name, relation, aggregate, i, description) in enumerate(rows)
+        for number, metric in enumerate(metric for metric in metrics if metric.group in groups)
     ]
 
 
@@ -86,43 +100,38 @@ def _kind(relation: str, context: AuditContext, i: int | None) -> Sql:
     return text(relation if i is None else f"{relation}: {context.sensitive[i]}")
 
 
-def _sensitive_metrics(groups: Sequence[str], i: int, is_estimate: bool) -> list[tuple[str, str, str, int | None, str]]:
-    """Return the metrics of sensitive column `i` in the groups "disclosure" and "exposure".
-
-    A metric is (name, relation, aggregate, `i`, description).
-
-    `is_estimate` is whether values are estimated from a sample of the classes.
-    """
-    rows: list[tuple[str, str, str, int | None, str]] = []
-    if "disclosure" in groups:
-        rows += [
-            ("disclosure_equation_13", "mean_share", "average", i,
-             "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."),
-            ("disclosure_majority", "dominant_share", "average", i,
-             "Disclosure risk: chance of the class's most frequent value; average over records."),
-        ]  # fmt: skip
-    if "exposure" in groups:
-        estimated = ", estimated from a sample of the classes" if is_estimate else ""
-        rows.append(
-            ("exposure", "exposure", "sum", i, "Share of the records of the most frequent value that lie in classes "
-             f"where it is the most frequent{estimated}.")
-        )  # fmt: skip
-    return rows
+def _sensitive_metrics(i: int, is_estimate: bool) -> list[_Metric]:
+    """Return the metrics of sensitive column `i`; `is_estimate`: they are estimated from a sample of the classes."""
+    estimated = ", estimated from a sample of the classes" if is_estimate else ""
+    return [
+        _Metric(
+            "disclosure", "disclosure_equation_13", "mean_share", "average",
+            "Disclosure risk: mean over the values of a class of the chance to guess them; average over records.", i,
+        ),
+        _Metric(
+            "disclosure", "disclosure_majority", "dominant_share", "average",
+            "Disclosure risk: chance of the class's most frequent value; average over records.", i,
+        ),
+        _Metric(
+            "exposure", "exposure", "exposure", "sum", "Share of the records of the most frequent value that lie in "
+            f"classes where it is the most frequent{estimated}.", i,
+        ),
+    ]  # fmt: skip
 
 
-def _attacker_metrics(
-    attacker: str, knowledge: str, relation: str | None = None
-) -> list[tuple[str, str, str, int | None, str]]:
+def _attacker_metrics(attacker: str, knowledge: str, relation: str | None = None) -> list[_Metric]:
     """Return three metrics of an attacker: highest risk, average risk, and share of records above the threshold.
 
-    A metric is (name, relation, aggregate, None, description). `knowledge` completes the
-    description. `relation` is by default that of the attacker's name.
+    `knowledge` completes the description. `relation` is by default that of the attacker's name.
     """
-    relation = relation or attacker
     description = f"risk from an attacker {knowledge}"
+    new_metric = partial(_Metric, "reidentification", relation=relation or attacker)
     return [
-        (f"{attacker}_highest", relation, "highest", None, f"Highest {description}."),
-        (f"{attacker}_average", relation, "average", None, f"Average {description}, over records."),
-        (f"{attacker}_above", relation, "share_above", None, "Share of records whose "
-         f"{description}, is above the threshold."),
-    ]  # fmt: skip
+        new_metric(f"{attacker}_highest", aggregate="highest", description=f"Highest {description}."),
+        new_metric(f"{attacker}_average", aggregate="average", description=f"Average {description}, over records."),
+        new_metric(
+            f"{attacker}_above",
+            aggregate="share_above",
+            description=f"Share of records whose {description}, is above the threshold.",
+        ),
+    ]

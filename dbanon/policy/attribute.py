@@ -9,13 +9,12 @@ from dbanon import errors
 from dbanon.policy.column_roles import QuasiIdentifier
 from dbanon.policy.hierarchies.storage import Hierarchy
 from dbanon.policy.hierarchies.value_labels import has_notations
-from dbanon.source.column_types import family, is_category, is_nested
+from dbanon.source.column_types import CALENDAR_FAMILIES, family, is_category, is_nested
 from dbanon.sqltext.quote import Sql, text
 
 _CALENDAR_UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
 _FAMILIES_WITH_INFINITY = ("float", "date", "timestamp", "nanos")
 """Families of types that have NaN or infinities."""
-_CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 DEFAULT_DATE_GRID = "month"
 
 _EXACT = Context(prec=1000)
@@ -165,7 +164,7 @@ def _resolve_number(
         family_ = "timestamp"
     if settings.top is not None and settings.bottom is not None:
         ends = [f"CAST({text(bound)} AS {value_type})" for bound in (settings.bottom, settings.top)]
-        compares_days = family_ in _CALENDAR_FAMILIES and grid is not None
+        compares_days = family_ in CALENDAR_FAMILIES and grid is not None
         if not holds(" < ".join(f"{end}::DATE" for end in ends) if compares_days else " < ".join(ends)):
             raise setting_error("bottom", f"{settings.bottom} is not below top {settings.top}.")
     return Attribute(quasi, family_, scale, grid=grid)
@@ -186,10 +185,10 @@ def _resolve_grid(
         DbanonError: The grid is not valid for the type, as `setting_error` returns it.
     """
     if setting is None:
-        return DEFAULT_DATE_GRID if family in _CALENDAR_FAMILIES else None
+        return DEFAULT_DATE_GRID if family in CALENDAR_FAMILIES else None
     if setting.lower() == "none":
         return None
-    if family in _CALENDAR_FAMILIES:
+    if family in CALENDAR_FAMILIES:
         if setting.lower() not in _CALENDAR_UNITS:
             raise setting_error(f"{setting!r} is not one of {', '.join(_CALENDAR_UNITS)}, none.")
         return setting.lower()
@@ -264,7 +263,7 @@ def is_less_strict(setting: str, type_: str, value: object, declared: object, ho
         ends = [f"TRY_CAST({text(str(end))} AS {value_type_})" for end in (value, declared)]
         return holds((" > " if setting == "top" else " < ").join(ends))
     if setting == "rounding":
-        is_calendar = family(type_)[0] in _CALENDAR_FAMILIES
+        is_calendar = family(type_)[0] in CALENDAR_FAMILIES
         declared_grid = str(declared or (DEFAULT_DATE_GRID if is_calendar else "none")).lower()
         return declared_grid != "none" and not _is_coarser(str(value).lower(), declared_grid)
     return False
@@ -293,7 +292,7 @@ def bound_off_grid(
     if grid is None:
         return None
     offset = "" if setting == "top" else " + 1"
-    if kind in _CALENDAR_FAMILIES:
+    if kind in CALENDAR_FAMILIES:
         first = f"(TRY_CAST({text(str(value))} AS TIMESTAMP)::DATE{offset})"
         unit = {"decade": "year", "century": "year"}.get(grid, grid)
         is_on_grid = f"date_trunc('{unit}', {first}) = {first}"

@@ -92,10 +92,6 @@ class _RoleRequest:
         """
         return self.source.column(self.function, name, parameter)
 
-    def names(self, parameter: str) -> tuple[str, ...]:
-        """Return the columns that a parameter lists, as the call spells them; empty if it is not given."""
-        return self.options.columns(parameter)
-
     def per_column(self, parameter: str) -> dict[str, object]:
         """Return the values of a parameter such as `weights` by column, as the table spells it; empty if not given.
 
@@ -143,9 +139,9 @@ def resolve_roles(
         UnsupportedSettingError, InvalidArgumentError: A setting would have no effect, or is not valid.
     """
     request = _RoleRequest(function, source, options, is_less_strict, bound_off_grid, is_possible_code)
-    policy = _policy_by_column(request, declared)
+    policy = policy_by_column(function, source, declared)
     roles = _resolve_each_role(request, policy)
-    order = [request.column(name, "qi") for name in request.names("qi")]
+    order = [request.column(name, "qi") for name in request.options.columns("qi")]
     if options["qi"] is None:
         order = [name for name in source.columns if roles[name] == "quasi"]
     if not order and (needs_quasi or not policy):
@@ -250,8 +246,10 @@ def _sensitive_hierarchies(
     return hierarchies
 
 
-def _policy_by_column(request: _RoleRequest, declared: Iterable[DeclaredColumn]) -> dict[str, DeclaredColumn]:
+def policy_by_column(function: str, source: Source, declared: Iterable[DeclaredColumn]) -> dict[str, DeclaredColumn]:
     """Return the policy rows by the table's spelling of the column, with lower-case roles.
+
+    `function` is the calling function, for messages; `declared` are the policy rows of `source`.
 
     Raises:
         UnknownColumnError, UnknownRoleError: A declared column or role does not exist.
@@ -259,12 +257,12 @@ def _policy_by_column(request: _RoleRequest, declared: Iterable[DeclaredColumn])
     """
     policy: dict[str, DeclaredColumn] = {}
     for row in declared:
-        name = request.column(row.column, "dbanon.policy")
+        name = source.column(function, row.column, "dbanon.policy")
         role = row.role.lower()
         if role not in ROLES:
-            raise errors.UnknownRoleError(request.table, name, row.role, ROLES)
+            raise errors.UnknownRoleError(source.shown, name, row.role, ROLES)
         if name in policy:
-            raise errors.ConflictingRolesError(request.function, request.table, name, (policy[name].role, role))
+            raise errors.ConflictingRolesError(function, source.shown, name, (policy[name].role, role))
         policy[name] = replace(row, role=role)
     return policy
 
@@ -280,11 +278,11 @@ def _call_roles(request: _RoleRequest) -> dict[str, str]:
     """
     roles: dict[str, str] = {}
     lists = {
-        "quasi": ("qi", request.names("qi")),
-        "sensitive": ("sensitive", request.names("sensitive")),
-        "insensitive": ("insensitive", request.names("insensitive")),
-        "identifier": ("identifier", request.names("identifier")),
-        WITHHELD: ("withhold", request.names("withhold")),
+        "quasi": ("qi", request.options.columns("qi")),
+        "sensitive": ("sensitive", request.options.columns("sensitive")),
+        "insensitive": ("insensitive", request.options.columns("insensitive")),
+        "identifier": ("identifier", request.options.columns("identifier")),
+        WITHHELD: ("withhold", request.options.columns("withhold")),
         "person": ("person", (person,) if (person := request.options.text("person")) else ()),
     }
     for role, (parameter, names) in lists.items():
@@ -293,7 +291,7 @@ def _call_roles(request: _RoleRequest) -> dict[str, str]:
             if name in roles:
                 raise errors.ConflictingRolesError(request.function, request.table, name, (roles[name], role))
             roles[name] = role
-    for name in request.names("allow_rare"):
+    for name in request.options.columns("allow_rare"):
         request.column(name, "allow_rare")
     return roles
 

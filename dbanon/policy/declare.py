@@ -101,10 +101,9 @@ def _policy_row(source: catalog.Source, column: str, value: Any) -> dict[str, An
     for setting in settings:
         if setting not in column_roles.STORED_SETTINGS:
             raise errors.UnknownParameterError("declare", setting, column_roles.STORED_SETTINGS)
-    text_settings = {
-        n: str(v) if n in ("top", "bottom", "rounding") and v is not None else v for n, v in settings.items()
+    stored_settings = {
+        n: str(v) if n in ("top", "bottom", "rounding") else v for n, v in settings.items() if v is not None
     }
-    stored_settings = {n: v for n, v in text_settings.items() if v is not None}
     if "missing_codes" in stored_settings:
         stored_settings["missing_codes"] = _check_codes(stored_settings["missing_codes"])
     if "settings" in stored_settings:

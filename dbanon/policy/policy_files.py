@@ -80,7 +80,8 @@ def _read_csv(
     """Return roles and settings by column from a CSV file, as `read_policy_file`; empty cells are omitted.
 
     Raises:
-        ValueError: The file is not CSV, lacks column_name or role, has an unknown column, or has two rows for a column.
+        ValueError: The file is not CSV, lacks column_name or role, has an unknown column, a row without column_name, or
+            two rows for a column.
     """
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
@@ -101,10 +102,12 @@ def _read_csv(
         "settings": parse_transform_cell,
     }
     table_rows = _rows_of_table(path, rows, is_about_table)
+    if not all(row["column_name"] for row in table_rows):
+        raise ValueError(f"{path} has a row without column_name. Name the column of each row.")
     if repeated_column := next(
         (
             column
-            for column, n_rows in Counter(names.fold_case(row["column_name"] or "") for row in table_rows).items()
+            for column, n_rows in Counter(names.fold_case(row["column_name"]) for row in table_rows).items()
             if n_rows > 1
         ),
         None,
@@ -139,15 +142,29 @@ def _rows_of_table(path: Path, rows: list[dict[str, str]], is_about_table: IsAbo
 def parse_transform_cell(cell: str) -> dict[str, str]:
     """Return the settings of a transformation in a cell of CSV, as DuckDB writes a MAP: `{length=12, prefix=P-}`.
 
-    Colons in place of equals signs, and quotes, are accepted.
+    Colons in place of equals signs are accepted. Names and values may be in quotes; DuckDB quotes those with a comma, a
+    quote, an equals sign, or blanks at an end.
 
     Raises:
         ValueError: The cell has another form.
     """
-    pairs = [re.split("[=:]", pair, maxsplit=1) for pair in cell.strip().removeprefix("{").removesuffix("}").split(",")]
-    if not cell.strip().startswith("{") or any(len(pair) != 2 for pair in pairs):
+    inner = cell.strip().removeprefix("{").removesuffix("}").strip()
+    texts = _PAIR.findall(inner)
+    pairs = [re.split("[=:]", pair, maxsplit=1) for pair in texts]
+    if not cell.strip().startswith("{") or any(len(pair) != 2 for pair in pairs) or ",".join(texts) != inner:
         raise ValueError(f"{cell!r:.60} is no list of settings such as {{length=12, prefix=P-}}.")
-    return {name.strip().strip("'\""): value.strip().strip("'\"") for name, value in pairs}
+    return {_unquoted(name.strip()): _unquoted(value.strip()) for name, value in pairs}
+
+
+_PAIR = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,])+""")
+"""A name and its value: everything up to a comma that is not in quotes."""
+
+
+def _unquoted(text: str) -> str:
+    """Return a text without the quotes around it, in which a backslash precedes quotes and backslashes."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text
 
 
 def columns_from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -62,11 +62,8 @@ def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | 
                     f"DELETE FROM {relation_table} WHERE {condition}",
                     [row.schema, row.table, row.entity_schema, row.entity],
                 )
-        (child_schema, child_table), (entity_schema, entity_name) = (
-            stored_policy.policy_key(child),
-            stored_policy.policy_key(people),
-        )
-        values: list[Sql] = [text(part) for part in (child_schema, child_table, entity_schema, entity_name)]
+        key_parts = (*stored_policy.policy_key(child), *stored_policy.policy_key(people))
+        values: list[Sql] = [text(part) for part in key_parts]
         values += [_list_literal(child_key), _list_literal(people_key) if people_key != child_key else Sql("NULL")]
         columns = "schema_name, table_name, entity_schema, entity_name, key, entity_key"
         cursor.execute(f"INSERT INTO {relation_table} ({columns}) VALUES ({join_sql(values)})")

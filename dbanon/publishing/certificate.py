@@ -25,7 +25,6 @@ from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import session
 from dbanon.runtime.session import Session
 from dbanon.source import catalog, earlier_schema
-from dbanon.source.catalog import SCHEMA, SearchPath
 from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows, one_line, qualified, text
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -86,7 +85,7 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
         )
         raise errors.InvalidArgumentError("certificate", "connection", accepts, f"a {type(connection).__name__}")
     current = session.find_session(session.plain_connection(connection))
-    path = SearchPath.from_connection(connection)
+    path = catalog.SearchPath.from_connection(connection)
     with current.cursor() as cursor:
         lines = checked_certificate(
             "certificate", releases.find_published("certificate", name, cursor, path), current, cursor
@@ -215,7 +214,7 @@ class Certificate:
             ReleaseChangedError: A table of the release does not exist.
         """
         self.entry, self.session, self.cursor, self.function = entry, session, cursor, function
-        table = qualified(entry.database, SCHEMA, "release")
+        table = qualified(entry.database, catalog.SCHEMA, "release")
         result = cursor.execute(
             f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
             [entry.schema, entry.name, entry.version],
@@ -256,14 +255,14 @@ class Certificate:
         """
         schema = "" if self.entry.schema == "main" else self.entry.schema
         release, classes, metrics = (qualified(schema, self.entry.name + e) for e in releases.TABLES)
-        return TableLocations(release, metrics, classes, self._members(Sql(f"{SCHEMA}.membership")))
+        return TableLocations(release, metrics, classes, self._members(Sql(f"{catalog.SCHEMA}.membership")))
 
     @property
     def qualified_tables(self) -> TableLocations:
         """The names of the release's tables with the name of their database, for use from any database."""
         release, classes, metrics = (self.entry.table(e) for e in releases.TABLES)
         has_members = bool(self.row["source_records"])  # of a release made for files there are none
-        members = self._members(qualified(self.entry.database, SCHEMA, "membership")) if has_members else None
+        members = self._members(qualified(self.entry.database, catalog.SCHEMA, "membership")) if has_members else None
         return TableLocations(release, metrics, classes, members)
 
     def published_tables(self, *, classes: bool, schema: str = "", name: str | None = None) -> TableLocations:
@@ -330,7 +329,11 @@ class Certificate:
         return [
             *self._release_lines(for_recipient),
             *(Line("roles", c, r) for c, r in self.roles.items() if not for_recipient or c in self.published_columns),
-            *self._parameter_lines(for_recipient),
+            *(
+                Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
+                for name, value in self.parameters.items()
+                if value is not None and (not for_recipient or name in _PARAMETERS_FOR_RECIPIENTS)
+            ),
             *self._model_lines(),
             *self._transform_lines(for_recipient),
             *self._metric_lines(self.recompute_queries(locations or self.local_tables)),
@@ -407,18 +410,6 @@ class Certificate:
                 "tables": tables,
             }
         return [Line("release", label, value) for label, value in values.items()]
-
-    def _parameter_lines(self, for_recipient: bool) -> Iterator[Line]:
-        """Yield the parameters of the call that are not NULL.
-
-        A recipient sees only those in _PARAMETERS_FOR_RECIPIENTS: others may name withheld columns or nodes of a
-        hierarchy.
-        """
-        yield from (
-            Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
-            for name, value in self.parameters.items()
-            if value is not None and (not for_recipient or name in _PARAMETERS_FOR_RECIPIENTS)
-        )
 
     def _model_lines(self) -> list[Line]:
         """Return the lines about k and the privacy models, what they count, and how the gate verified them."""

@@ -108,21 +108,17 @@ _ACCEPTS = "the database with the ledger of the release, or a connection to it"
 
 def _read_ledger(cursor: Any, name: str) -> Ledger:
     """Read the ledgers of all databases of a connection, which is called `name` in messages."""
-    databases = [
-        str(database)
-        for (database,) in cursor.execute(
-            "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY database_name ASC"
-        ).fetchall()
-    ]
-    ledgers = [database for database in databases if catalog.has_table(cursor, database, "release")]
+    databases = cursor.execute(
+        "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY database_name ASC"
+    ).fetchall()
+    ledgers = [str(database) for (database,) in databases if catalog.has_table(cursor, database, "release")]
     if not ledgers:
         raise errors.InvalidArgumentError("verify", "ledger", _ACCEPTS, "a database without releases")
     records: dict[tuple[str, int], list[int]] = {}
     files: dict[str, list[tuple[str, int, str]]] = {}
     for database in ledgers:
         table = qualified(database, catalog.SCHEMA, "release")
-        rows = cursor.execute(f"SELECT name, version, records FROM {table}").fetchall()
-        for release, version, n_rows in rows:
+        for release, version, n_rows in cursor.execute(f"SELECT name, version, records FROM {table}").fetchall():
             records.setdefault((release, version), []).append(n_rows)
         if not catalog.has_table(cursor, database, published_files.TABLE):
             continue

@@ -17,7 +17,6 @@ import duckdb
 from dbanon import errors
 from dbanon.ledger import deliveries, hashes, published_files, publishing_lock, releases
 from dbanon.ledger.deliveries import KIND, DeliveryTarget, ReleaseName
-from dbanon.ledger.published_files import PublishedFile
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.publishing import certificate as certificates
 from dbanon.publishing.written_columns import in_order
@@ -92,7 +91,7 @@ class PendingDelivery:
         if place is None:
             return self.recorded_target(release, None)
         recorded = None if is_new else deliveries.recorded_target(self.cursor, release)
-        if place is not None and recorded is None and not (is_new or replace):
+        if recorded is None and not (is_new or replace):
             why = f"{release[2]} is already a release of {release[0]}, without a copy there"
             hint = "CREATE OR REPLACE shows the next version of it there; another one needs another name"
             raise errors.InvalidDeliveryTargetError(self.function, str(qualified(*place)), why, hint)
@@ -265,7 +264,7 @@ def _deliver_locked(
             function, entry.version_name, target.display_name, _failure_reason(error)
         ) from None
     deliveries.set_delivered_version(cursor, release, entry.version)
-    copy = PublishedFile(
+    copy = published_files.PublishedFile(
         "postgres", "release", target.display_name, hashes.release_hash(cursor, entry), published_files.current_time()
     )
     published_files.record_files(current, cursor, entry, published_files.unlisted_files(cursor, entry, [copy]))
@@ -443,16 +442,15 @@ def _published_tables(
     schema = "" if target.schema == _DEFAULT_SCHEMA else target.schema
     locations = certificate.published_tables(classes=False, schema=schema, name=target.name)
     certificate_rows = certificates.rows_sql(certificate.lines(locations))
-    tables = []
-    for ending in ENDINGS:
-        is_stored_table = ending in releases.TABLES
-        columns = _columns(cursor, entry, ending) if is_stored_table else dict.fromkeys(certificates.COLUMNS, "VARCHAR")
-        tables.append(
-            _postgres_table(
-                target.name + ending, entry.table(ending) if is_stored_table else Sql(f"({certificate_rows})"), columns
-            )
-        )
-    return tables
+    stored_tables = [
+        _postgres_table(target.name + ending, entry.table(ending), _columns(cursor, entry, ending))
+        for ending in ENDINGS
+        if ending in releases.TABLES
+    ]
+    certificate_table = _postgres_table(
+        target.name + "_certificate", Sql(f"({certificate_rows})"), dict.fromkeys(certificates.COLUMNS, "VARCHAR")
+    )
+    return [*stored_tables, certificate_table]
 
 
 def _postgres_table(name: str, relation: Sql, columns: Mapping[str, str]) -> _PostgresTable:
@@ -515,8 +513,11 @@ def _is_own_table(relation: postgres.PostgresRelation, target: DeliveryTarget) -
     That is a table (no view) with one of the names of the copy, and with a comment that begins with `dbanon` and the
     mark of the target.
     """
-    has_own_name = relation.name in _table_names(target) and relation.kind == "r"
-    return has_own_name and relation.comment.startswith(f"dbanon {target.mark} ")
+    return (
+        relation.name in _table_names(target)
+        and relation.kind == "r"
+        and relation.comment.startswith(f"dbanon {target.mark} ")
+    )
 
 
 def _reachable_alias(

@@ -152,12 +152,8 @@ class RecomputeQueries:
             if base in {m.name for _, _, m in registry.metrics()}
             else self._simple_metric(base, detail)
         )
-        return computed or self.stored_metric(stored_name)
-
-    def stored_metric(self, name: str) -> Sql:
-        """Return the SQL that reads a metric from the table of metrics, with a comment that says so."""
-        return Sql(
-            f"SELECT value FROM {self.locations.metrics} WHERE metric = {text(name)} "
+        return computed or Sql(
+            f"SELECT value FROM {self.locations.metrics} WHERE metric = {text(stored_name)} "
             "/* as it was measured when the release was made; this statement repeats it */"
         )
 
@@ -232,13 +228,8 @@ class RecomputeQueries:
         if self.columns.persons is None:
             return Sql(f"SELECT count(*) FROM {self.locations.release}")
         if self.columns.person_link is not None:
-            return Sql(f"SELECT {self._distinct_persons(self.columns.person_link)} FROM {self.locations.release}")
+            return Sql(f"SELECT count(DISTINCT {identifier(self.columns.person_link)}) FROM {self.locations.release}")
         return self._membership_metric("count(DISTINCT person_key)", "class_id IS NOT NULL")
-
-    @staticmethod
-    def _distinct_persons(link: str) -> Sql:
-        """Return a SQL aggregate that counts persons by their pseudonym, the column `link`."""
-        return Sql(f"count(DISTINCT {identifier(link)})")
 
     @property
     def _size(self) -> Sql:
@@ -308,7 +299,7 @@ class RecomputeQueries:
                 f"SELECT {self._count} AS records, {self._count} AS size FROM {self._rows} GROUP BY {self._cells()}"
             )
         elif self.columns.person_link is not None:
-            persons = self._distinct_persons(self.columns.person_link)
+            persons = f"count(DISTINCT {identifier(self.columns.person_link)})"
             class_sizes = (
                 f"SELECT count(*) AS records, {persons} AS size FROM {self.locations.release} GROUP BY {self._cells()}"
             )

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -242,7 +241,7 @@ class _OutputFiles:
         if existing_paths and not overwrite:
             raise errors.TargetExistsError(self.target, existing_paths)
 
-    def drafts(self) -> AbstractContextManager[dict[str, Path]]:
+    def drafts(self) -> contextlib.AbstractContextManager[dict[str, Path]]:
         """Return a context manager that yields draft paths, by the keys of `final`, for the files that are wanted.
 
         At the end of the block all drafts replace the final files together; after an error none remains. Files of an
@@ -427,8 +426,7 @@ class _ReleaseWriter:
             table_suffix: The ending of the table's name after that of the release: "", "_metrics" or "_classes".
             types: The types of its columns in the database that is written.
         """
-        relation = written_columns.cast(self.entry.table(table_suffix), types)
-        value = hashes.hash_relation(self.cursor, relation, types)
+        value = hashes.hash_relation(self.cursor, written_columns.cast(self.entry.table(table_suffix), types), types)
         return Line(certificates.FILES_SECTION, verify.ROWS_OF + self.entry.name + table_suffix, value)
 
     def _endings(self) -> list[str]:

@@ -148,6 +148,8 @@ def _certificate_problems(certificate: Path) -> list[str]:
     hashes; the certificate names no files.
     """
     hashes = _certificate_items(certificate, FILES_SECTION)
+    if hashes is None:
+        return ["it cannot be read as a certificate"]
     if not hashes:
         return ["it names no files; an earlier version of dbanon wrote it"]
     problems = []
@@ -158,7 +160,7 @@ def _certificate_problems(certificate: Path) -> list[str]:
         elif file_hash(file) != expected:
             problems.append(f"{name} is not the file that it was written for")
     read = certificate.with_name(f"{certificate.name}.txt")
-    lines = read.read_text(encoding="utf-8").split("\n") if read.is_file() else []
+    lines = read.read_text(encoding="utf-8", errors="replace").split("\n") if read.is_file() else []
     if not lines:
         problems.append(f"{read.name} is missing")
     elif any(f"  {one_line(f'{name}: {value}')}" not in lines for name, value in hashes.items()):
@@ -168,9 +170,10 @@ def _certificate_problems(certificate: Path) -> list[str]:
 
 def _certified_files(certificate: Path) -> Iterator[CertifiedFile]:
     """Yield the files of a CSV or Parquet certificate that exist: the release and others, itself, and its text form."""
-    stated = _certificate_items(certificate, "release")
+    stated = _certificate_items(certificate, "release") or {}
     release_name = f"{certificate.stem.removesuffix(_CERTIFICATE)}{certificate.suffix}"
-    for name in (*_certificate_items(certificate, FILES_SECTION), certificate.name, f"{certificate.name}.txt"):
+    hashes = _certificate_items(certificate, FILES_SECTION) or {}
+    for name in (*hashes, certificate.name, f"{certificate.name}.txt"):
         file = certificate.with_name(Path(name).name)
         if not file.is_file():
             continue
@@ -213,19 +216,20 @@ def _row_count(file: Path) -> int | None:
     return None
 
 
-def _certificate_items(certificate: Path, wanted_section: str) -> Mapping[str, str]:
-    """Return the items of a section of a CSV or Parquet certificate with their values."""
-    if certificate.suffix.lower() == ".csv":
-        with certificate.open(newline="", encoding="utf-8") as file:
-            cells = [
-                [unescape_cell(row[name]) for name in ("section", "item", "value")] for row in csv.DictReader(file)
-            ]
-            rows = [(section, label, value) for section, label, value in cells]
-    else:
-        with duckdb.connect() as connection:
-            name = names.escape_glob(str(certificate))
-            rows = connection.execute(f"SELECT section, item, value FROM read_parquet({text(name)})").fetchall()
-    return {label: value for section, label, value in rows if section == wanted_section}
+def _certificate_items(certificate: Path, wanted_section: str) -> Mapping[str, str] | None:
+    """Return the items of a section of a CSV or Parquet certificate with their values; None if it cannot be read."""
+    columns = ("section", "item", "value")
+    try:
+        if certificate.suffix.lower() == ".csv":
+            with certificate.open(newline="", encoding="utf-8") as file:
+                rows = [tuple(unescape_cell(row[name] or "") for name in columns) for row in csv.DictReader(file)]
+        else:
+            with duckdb.connect() as connection:
+                relation = f"read_parquet({text(names.escape_glob(str(certificate)))})"
+                rows = connection.execute(f"SELECT {', '.join(columns)} FROM {relation}").fetchall()
+    except (duckdb.Error, csv.Error, KeyError, UnicodeDecodeError):
+        return None
+    return {str(item): str(value) for section, item, value in rows if section == wanted_section}
 
 
 def file_hash(path: Path) -> str:

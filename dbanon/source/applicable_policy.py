@@ -5,6 +5,7 @@ view that has some: DuckDB's own binding determines what a view, a macro or a qu
 if policy rows that match no table may be about the source, the call is refused.
 """
 
+import itertools
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.governed_tables import (
     TEMPORARY,
+    Place,
     governed_dependencies,
     governed_names,
     governed_scans,
@@ -23,8 +25,6 @@ from dbanon.source.governed_tables import (
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, qualified
-
-Place = tuple[str, str, str]
 
 
 def applicable_policy(
@@ -160,20 +160,18 @@ def _refuse_derived(
             bound.
         SourceNotResolvedError: What the source reads cannot be determined, and a policy exists.
     """
-    governed_name = next(governed_views(place, mentions, scans, cursor, local_relations.views), None)
-    if governed_name is None and scans is not None:
-        governed_name = next(governed_scans(function, source.shown, scans, cursor, source.home), None)
-    if governed_name is None and source.foreign is not None:
-        governed_name = next(governed_dependencies(place, cursor, source.home), None)
-    if governed_name is not None:
+    governed = itertools.chain(
+        governed_views(place, mentions, scans, cursor, local_relations.views),
+        () if scans is None else governed_scans(function, source.shown, scans, cursor, source.home),
+        () if source.foreign is None else governed_dependencies(place, cursor, source.home),
+        governed_names(mentions, cursor, source.home) if scans is None and mentions is not None else (),
+    )
+    for governed_name in governed:  # each is searched only if those before it find nothing
         raise errors.ViewOverPolicyError(function, source.shown, governed_name, next(iter(source.columns)))
-    if scans is None and mentions is not None:
-        governed_name = next(governed_names(mentions, cursor, source.home), None)
-        if governed_name is not None:
-            raise errors.ViewOverPolicyError(function, source.shown, governed_name, next(iter(source.columns)))
-        if not local_relations.own_macros(mentions) and stored_policy.has_any_rows(cursor):
-            reason = "reads what only its own connection has, or calls a function that is not stored"
-            raise errors.SourceNotResolvedError(function, source.shown, reason, "read stored tables in it")
+    is_unresolved = scans is None and mentions is not None
+    if is_unresolved and not local_relations.own_macros(mentions) and stored_policy.has_any_rows(cursor):
+        reason = "reads what only its own connection has, or calls a function that is not stored"
+        raise errors.SourceNotResolvedError(function, source.shown, reason, "read stored tables in it")
 
 
 def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[Place]:

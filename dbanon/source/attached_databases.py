@@ -392,10 +392,8 @@ def _has_rows(cursor: Any, holder: str, aliases: Iterable[str], place: Place, ki
 
 def _policy_names(cursor: Any, holder: str) -> list[tuple[str, str]]:
     """Return the distinct schema_name and table_name of all rows of the policy in `holder`, sorted."""
-    rows: list[tuple[str, str]] = cursor.execute(
-        f"SELECT DISTINCT schema_name, table_name FROM {qualified(holder, 'dbanon', 'policy')} ORDER BY ALL ASC"
-    ).fetchall()
-    return rows
+    policy = qualified(holder, "dbanon", "policy")
+    return list(cursor.execute(f"SELECT DISTINCT schema_name, table_name FROM {policy} ORDER BY ALL ASC").fetchall())
 
 
 def _is_named_by(place: Place, kind: str, aliases: Iterable[str], schema_name: str, table_name: str) -> bool:

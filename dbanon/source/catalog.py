@@ -382,10 +382,7 @@ def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
     for queried_name, kind in attached_databases.queried_databases(cursor).values():
         if queried_name == database:
             return attached_databases.relations(cursor, queried_name, kind)
-    rows: list[tuple[str, str, str]] = cursor.execute(
-        f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]
-    ).fetchall()
-    return rows
+    return list(cursor.execute(f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]).fetchall())
 
 
 def _known_names(cursor: Cursor, path: SearchPath, local_relations: Mapping[str, object]) -> list[str]:

@@ -19,6 +19,12 @@ _FAMILIES = dict.fromkeys(INTEGERS, "integer") | {
     "TIMESTAMP WITH TIME ZONE": "timestamp",
     "TIME": "time",
 }
+CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
+"""Families of types that have a day."""
+
+NUMERIC_FAMILIES = ("integer", "huge", "float", "decimal")
+"""Families of numbers."""
+
 _CATEGORIES = re.compile(r"^(VARCHAR|BOOLEAN|UUID|ENUM\(.*)$", re.DOTALL)
 
 _HAS_EQUAL_TEXTS = re.compile(

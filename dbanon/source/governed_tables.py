@@ -11,7 +11,7 @@ from dbanon.source.view_mentions import Mentions, temporary_views, text_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified
 
-Place = tuple[str, str, str]
+Place = attached_databases.Place
 
 TEMPORARY = "temp"
 """The database of temporary tables and views."""

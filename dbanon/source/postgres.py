@@ -79,10 +79,7 @@ def clear_cache(cursor: Any) -> None:
 
 def _query(cursor: Any, place: Place, query: str) -> list[Any]:
     """Run a query in the PostgreSQL database of `place`, by its attached name, and return the rows."""
-    rows: list[Any] = cursor.execute(
-        f"SELECT * FROM system.main.postgres_query({text(place[0])}, {text(query)})"
-    ).fetchall()
-    return rows
+    return list(cursor.execute(f"SELECT * FROM system.main.postgres_query({text(place[0])}, {text(query)})").fetchall())
 
 
 _PARENTS = "UNION ALL SELECT inhrelid, inhparent FROM pg_catalog.pg_inherits"

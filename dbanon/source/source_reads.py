@@ -10,12 +10,10 @@ from dbanon import errors
 from dbanon.source import attached_databases, view_dependencies
 from dbanon.source.bound_scans import Scan, scans_on_paths
 from dbanon.source.catalog import Source
-from dbanon.source.governed_tables import FOREIGN_SCANS, TEMPORARY
+from dbanon.source.governed_tables import FOREIGN_SCANS, TEMPORARY, Place
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import text
-
-Place = tuple[str, str, str]
+from dbanon.sqltext.quote import qualified, text
 
 MAX_FILES = 200
 """Maximum number of files of one source that are listed; a source of more counts as undetermined."""
@@ -85,7 +83,7 @@ def _add_view_reads(source: Source, cursor: Any, reads: SourceReads) -> None:
     Temporary tables, and tables of other systems that are not found, are undetermined reads.
     """
     mentions = view_mentions(source.place, cursor, {})
-    own_path = f"{_search_path(source)},system.main"
+    own_path = f"{qualified(source.database, source.schema)},system.main"
     scans = scans_on_paths(cursor, f"FROM {source.sql}", (own_path, "system.main"))
     if scans is None:
         reads.unknown.add("a query that cannot be bound")
@@ -108,11 +106,6 @@ def _add_view_reads(source: Source, cursor: Any, reads: SourceReads) -> None:
             readers.add(scan.operator)
     if readers:
         _add_file_reads(readers, mentions, cursor, reads)
-
-
-def _search_path(source: Source) -> str:
-    """Return database and schema of a source as an entry of the setting search_path."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in (source.database, source.schema))
 
 
 def _foreign_tables(scan: Scan, cursor: Any) -> set[Place]:

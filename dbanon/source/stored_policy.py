@@ -77,11 +77,6 @@ def policy_key(source: catalog.Source) -> tuple[str, str]:
     return (source.schema, source.table) if source.foreign is None else attached_databases.policy_key(source.place)
 
 
-def _may_match_source(source: catalog.Source) -> Sql:
-    """Return a SQL condition on dbanon.policy that is true for every row about the source, and for few others."""
-    return name_condition((source.table,))
-
-
 def name_condition(table_names: Sequence[str], column: str = "table_name") -> Sql:
     """Return a SQL condition: the text in `column` contains one of the names, in any case and quoted in any way."""
     spelling = {spelling for name in table_names for spelling in (name, name.replace('"', '""'))}
@@ -110,7 +105,7 @@ def _stored_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyR
     table = qualified(source.home, catalog.SCHEMA, "policy")
     result = cursor.execute(
         qualify_builtins(
-            f"SELECT * FROM {table} WHERE {_may_match_source(source)} "
+            f"SELECT * FROM {table} WHERE {name_condition((source.table,))} "
             "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
         )
     )
@@ -258,8 +253,7 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     exists = catalog.has_table(cursor, source.home, "policy")
     sql = _fingerprint_sql(source, exists, "p::VARCHAR")
     stored_sql = _fingerprint_sql(source, exists, _first_schema_text())
-    query = qualify_builtins(f"SELECT {sql}, {stored_sql}")
-    fingerprint, stored_fingerprint = cursor.execute(query).fetchall()[0]
+    fingerprint, stored_fingerprint = cursor.execute(qualify_builtins(f"SELECT {sql}, {stored_sql}")).fetchall()[0]
     if source.guard is not None:
         sql = Sql(f"(CASE WHEN {source.guard} THEN {sql} END)")
     rows = _stored_rows(source, cursor) if exists else []
@@ -271,7 +265,7 @@ def _fingerprint_sql(source: catalog.Source, exists: bool, row_text: str) -> Sql
 
     `exists` says whether its database has a policy; `row_text` is SQL of the text of a policy row `p`.
     """
-    near = _may_match_source(source)
+    near = name_condition((source.table,))
     sql = _rows_fingerprint(source.home, near, row_text) if exists else _no_policy_fingerprint(source.home)
     if source.foreign is None:
         return sql

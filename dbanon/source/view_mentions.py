@@ -7,7 +7,6 @@ from typing import Any
 
 from dbanon.source import view_references
 from dbanon.sqltext import names
-from dbanon.sqltext.qualify_builtins import qualify_builtins
 
 _READS_BY_TEXT = frozenset({"query", "query_table"})
 """Functions of DuckDB that read the table whose name is in a text."""
@@ -46,7 +45,7 @@ def view_mentions(view: tuple[str, str, str], cursor: Any, temporary: Mapping[st
         temporary: Statements of the caller's temporary views by folded name.
     """
     is_temporary = view[0] == "temp" and view[2] in temporary
-    statements = [temporary[view[2]]] if is_temporary else _view_statements(cursor, "", view)
+    statements = [temporary[view[2]]] if is_temporary else view_references.view_statement(view, cursor)
     return text_mentions(statements, cursor, temporary, view[2]) if statements else None
 
 
@@ -85,10 +84,9 @@ def text_mentions(
         called = {names.fold_case(word) for word in view_references.called_and_other_names(query)[0]}
         mentioned = set(_relation_names(query, called, cursor))
         literals |= {mention.replace("''", "'") for mention in _LITERAL.findall(query)}
-        for relation in mentioned - relations:
-            texts += _view_statements(cursor, relation)
         texts += [
-            *_macro_definitions(cursor, called - functions),
+            *view_references.view_statements(mentioned - relations, cursor),
+            *view_references.macro_definitions(called - functions, cursor),
             *(temporary[mention] for mention in mentioned & temporary.keys()),
         ]
         relations |= mentioned
@@ -114,36 +112,3 @@ def _relation_names(query: str, called: Iterable[str], cursor: Any) -> Iterator[
     if _READS_BY_TEXT & set(called) or not qualified_names:  # a macro may pass a text on to query_table
         qualified_names += [names.table_parts(literal.replace("''", "'")) for literal in _LITERAL.findall(query)]
     yield from (names.fold_case(parts[-1]) for parts in qualified_names if parts)
-
-
-def _view_statements(cursor: Any, name: str, place: tuple[str, str, str] | None = None) -> list[str | None]:
-    """Return the CREATE statements of all stored views with a name, or of the one at a place if it is given.
-
-    `place` is (database, schema, name); `name` is then not used. An element is None for a view without a text. Empty if
-    there is no such view.
-    """
-    condition, values = ("lower(view_name) = lower(?)", [name]) if place is None else (_AT_PLACE, list(place))
-    rows = cursor.execute(
-        qualify_builtins(f"SELECT sql FROM duckdb_views() WHERE NOT internal AND {condition}"), values
-    ).fetchall()
-    return [row[0] for row in rows]
-
-
-_AT_PLACE = "database_name = ? AND schema_name = ? AND view_name = ?"
-
-
-def _macro_definitions(cursor: Any, called: Iterable[str]) -> list[str | None]:
-    """Return the definitions of all macros, stored or temporary to the cursor, whose names are in `called`.
-
-    Case does not matter.
-    """
-    if not (wanted := list(called)):
-        return []
-    rows = cursor.execute(
-        qualify_builtins(
-            "SELECT macro_definition FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL "
-            "AND lower(function_name) IN (SELECT lower(unnest(?)))"
-        ),
-        [wanted],
-    ).fetchall()
-    return [row[0] for row in rows]

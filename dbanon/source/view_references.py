@@ -1,5 +1,6 @@
 """Find the functions that the text of a view calls, directly or through views and macros."""
 
+from collections.abc import Collection
 from itertools import zip_longest
 from typing import Any
 
@@ -23,11 +24,7 @@ def view_calls_function(function: str, view: tuple[str, str, str], cursor: Any) 
     Every name in the text that is not called is taken for a view that may be read. False if there is no view `view`
     (database, schema, name).
     """
-    rows = cursor.execute(
-        "SELECT sql FROM system.main.duckdb_views() WHERE database_name = ? AND schema_name = ? AND view_name = ?",
-        list(view),
-    ).fetchall()
-    texts, visited = [row[0] for row in rows], set[str]()
+    texts, visited = view_statement(view, cursor), set[str]()
     while texts:
         text = texts.pop()
         if text is None or text in visited:
@@ -36,34 +33,43 @@ def view_calls_function(function: str, view: tuple[str, str, str], cursor: Any) 
         called, others = called_and_other_names(text)
         if function.lower() in called:
             return True
-        texts += [*macro_definitions(called, cursor), *_view_statements(others, cursor)]
+        texts += [*macro_definitions(called, cursor), *view_statements(others, cursor)]
     return False
 
 
-def macro_definitions(macro_names: set[str], cursor: Any) -> list[str]:
-    """Return the definitions of the macros of these lower-case names, and of the macros that they call."""
-    definitions: list[str] = []
-    visited: set[str] = set()
-    while new := macro_names - visited:
-        visited |= new
-        rows = cursor.execute(
-            qualify_builtins(
-                "SELECT macro_definition FROM duckdb_functions() "
-                "WHERE NOT internal AND macro_definition IS NOT NULL AND lower(function_name) IN (SELECT unnest(?))"
-            ),
-            [list(new)],
-        ).fetchall()
-        definitions += [row[0] for row in rows]
-        macro_names = set[str]().union(*(called_and_other_names(row[0])[0] for row in rows))
-    return definitions
+def view_statement(view: tuple[str, str, str], cursor: Any) -> list[str | None]:
+    """Return the CREATE statement of a stored view (database, schema, name): one element, or none if there is no view.
 
-
-def _view_statements(view_names: set[str], cursor: Any) -> list[str]:
-    """Return the CREATE statements of the stored views of these lower-case names, in any schema."""
+    The element is None for a view without a text.
+    """
     rows = cursor.execute(
-        qualify_builtins(
-            "SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"
-        ),
-        [list(view_names)],
+        "SELECT sql FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? AND schema_name = ? "
+        "AND view_name = ?",
+        list(view),
     ).fetchall()
-    return [row[0] for row in rows]
+    return [statement for (statement,) in rows]
+
+
+def view_statements(view_names: Collection[str], cursor: Any) -> list[str | None]:
+    """Return the CREATE statements of all stored views of these names, in any schema; None for one without a text.
+
+    Case does not matter.
+    """
+    return _stored_texts("SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name)", view_names, cursor)
+
+
+def macro_definitions(macro_names: Collection[str], cursor: Any) -> list[str | None]:
+    """Return the definitions of all macros of these names, stored or temporary to the cursor.
+
+    Case does not matter.
+    """
+    query = "SELECT macro_definition FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL"
+    return _stored_texts(f"{query} AND lower(function_name)", macro_names, cursor)
+
+
+def _stored_texts(query: str, lower_names: Collection[str], cursor: Any) -> list[str | None]:
+    """Return the texts that a query finds, which ends with the column that is compared with the names."""
+    if not lower_names:
+        return []
+    rows = cursor.execute(qualify_builtins(f"{query} IN (SELECT lower(unnest(?)))"), [list(lower_names)]).fetchall()
+    return [text for (text,) in rows]

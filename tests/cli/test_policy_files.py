@@ -29,6 +29,7 @@ import dbanon
 from dbanon import errors
 from dbanon.api.stream import anonymize_stream
 from dbanon.cli import main
+from dbanon.policy import policy_files
 
 
 def _clinic(path: Path) -> None:
@@ -154,6 +155,7 @@ BAD_FILES = (
     ("x.csv", "schema_name,table_name,column_name,role\nother,patients,age,quasi\n", "is about patients"),
     ("x.csv", "column_name,role,Top\nage,quasi,90\n", "column Top, which no policy has"),
     ("x.csv", "column_name,role\nage,identifier\nAge,quasi\n", "two rows for"),
+    ("x.csv", "column_name,role\nage,quasi\n,quasi\n", "a row without column_name"),
     ("x.csv", "column_name,role\nghost,quasi\n", "has no column 'ghost'"),
     ("x.csv", "column_name,role\nname,person\nage,person\n", "two columns with the role person"),
     ("x.csv", "column_name,role\nage,quasy\n", "'quasy'"),
@@ -181,6 +183,24 @@ def test_policy_file_of_several_tables_uses_own_rows(database: Path, people: Pat
     assert_released(anonymize(database, ["--policy", str(file)]))
     file.write_text(f"{head}{extra_text},people,age,quasi,90,18,10\n", encoding="utf-8")
     assert_released(anonymize(people, ["--policy", str(file)], None))
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"prefix": "A, B"}, {"prefix": "O'Brien=", "length": "9"}, {"prefix": 'a"b{}\\', "key": "env:K"}]
+)
+def test_policy_file_of_duckdb_has_stored_settings(tmp_path: Path, settings: dict[str, str]) -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT 'x' AS pid")
+        dbanon.declare(con, "t", pid={"role": "pseudonym", "settings": settings})
+        con.execute(f"COPY dbanon.policy TO '{tmp_path / 'policy.csv'}'")
+    columns = policy_files.read_policy_file(tmp_path / "policy.csv", str)
+    assert columns == {"pid": {"role": "pseudonym", "weight": 1.0, "settings": settings}}
+
+
+@pytest.mark.parametrize("cell", ["length=12", "{length}", "{length=12,}", "{,length=12}", "{length=12, 'a, b'}"])
+def test_cell_of_other_form_is_no_settings(cell: str) -> None:
+    with pytest.raises(ValueError, match="is no list of settings"):
+        policy_files.parse_transform_cell(cell)
 
 
 # --- duplicate settings ----------------------------------------------------------------------------------------------

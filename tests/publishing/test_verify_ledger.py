@@ -1,5 +1,6 @@
 """Verification of published files against the ledger: hashes, versions and numbers of rows."""
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -76,3 +77,29 @@ def test_verify_refuses_what_is_no_ledger(clinic: Path, tmp_path: Path) -> None:
     for ledger in (tmp_path / "empty.duckdb", tmp_path / "plain.duckdb", tmp_path / "missing.duckdb"):
         with pytest.raises(errors.InvalidArgumentError, match="ledger must be the database with the ledger"):
             dbanon.verify(clinic.parent / "csv", ledger)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("csv/safe_certificate.csv", b"a,b\n1,2\n"),
+        ("csv/safe_certificate.csv", b"section,item,value\n\xff,a,b\n"),
+        ("parquet/safe_certificate.parquet", b"PAR1"),
+    ],
+)
+def test_verify_reports_damaged_certificate(clinic: Path, tmp_path: Path, file: str, content: bytes) -> None:
+    folder = shutil.copytree(clinic.parent / Path(file).parent, tmp_path / "out")
+    certificate = folder / Path(file).name
+    certificate.write_bytes(content)
+    expected = f"{certificate.name}: it cannot be read as a certificate"
+    assert dbanon.verify(folder) == [expected]
+    assert dbanon.verify(folder, clinic)[:1] == [expected]
+
+
+def test_verify_reports_certificate_with_short_lines(tmp_path: Path) -> None:
+    (tmp_path / "safe_certificate.csv").write_text("section,item,value\nSHA-256,safe.csv\n", encoding="utf-8")
+    (tmp_path / "safe_certificate.csv.txt").write_bytes(b"\xff")
+    assert dbanon.verify(tmp_path) == [
+        "safe_certificate.csv: safe.csv is missing",
+        "safe_certificate.csv: safe_certificate.csv.txt belongs to other files",
+    ]

@@ -8,14 +8,14 @@ from dbanon import errors
 from dbanon.audit import audit_context, column_pairs, release_lookup
 from dbanon.audit.attacks.attack_kinds import KINDS, Attack
 from dbanon.audit.audit_context import AuditContext
-from dbanon.audit.column_pairs import PairedColumn, PairSpec
+from dbanon.audit.column_pairs import PairedColumn
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.errors.example import SAFE, Example
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.messages import hierarchy_messages
 from dbanon.release.spec import resolve
 from dbanon.source.catalog import Source
-from dbanon.source.column_types import family, is_zoned, label_text, person_value
+from dbanon.source.column_types import NUMERIC_FAMILIES, family, is_zoned, label_text, person_value
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.names import fold_case
@@ -50,14 +50,8 @@ def attack_sql(call: Call) -> Sql:
     if kind.target == "sensitive" and not context.sensitive:
         raise errors.SensitiveColumnMissingError(function, kind.name, context.release.shown)
     hierarchies = audit_context.context_hierarchies(call, context, other_columns=context.sensitive)
-    pairs = [
-        PairSpec(i, column, published_value, hierarchies.get(column), published_cells="classes")
-        for i, (column, published_value) in enumerate(context.qi.items())
-    ]
-    attributes = [
-        replace(column_pairs.pair_column(call, context.release, context.source, pair), qi_index=pair.index)
-        for pair in pairs
-    ]
+    pairs = audit_context.source_pairs(call, context, hierarchies, "classes")
+    attributes = [replace(pair, qi_index=pair.i) for pair in pairs]
     values = audit_context.class_values(context)
     values["sensitive"] = _sensitive_values(call, context, kind.name, hierarchies)
     values |= _register_values(call, context, hierarchies) | {
@@ -131,10 +125,9 @@ def _register_values(
     pairs = audit_context.people_table_pairs(call, context, table, hierarchies)
     shared = [column for column in table.columns if fold_case(column) in {fold_case(n) for n in context.qi}]
     by_column = {o.qi_index: o for o in pairs}
-    pairs_by_qi = [by_column.get(i) for i in range(len(context.qi))]
     return {
         "others": pairs,
-        "other_of": pairs_by_qi,
+        "other_of": [by_column.get(i) for i in range(len(context.qi))],
         "register": table.rows,
         "other_identity": _identity_text(call, context, table, shared),
         "register_has_person": _has_person(call, context, table),
@@ -290,10 +283,12 @@ def _sensitive_values(
     `audit_context.context_hierarchies` returns them.
 
     Raises:
-        UnknownColumnError: The attack needs a column in the source or register, which does not have it.
+        UnknownTableError, UnknownColumnError: The register does not exist, or the attack needs a column in the source
+            or register, which does not have it.
         SensitiveHierarchyMissingError: The similarity attack finds no hierarchy for any sensitive column.
     """
-    register = call.options.text("register") if kind == "prediction" else None
+    register_name = call.options.text("register") if kind == "prediction" else None
+    register = None if register_name is None else audit_context.resolve_people_table(call, context, register_name)
     columns: list[dict[str, object]] = []
     for i, name in enumerate(context.sensitive):
         source_column = context.source.spelled(name)
@@ -311,8 +306,10 @@ def _sensitive_values(
                 if source_column is None
                 else _comparable_text(context.source, source_column),
                 "is_known": source_column is not None,
-                "is_numeric": family(context.release.columns[name])[0] in ("integer", "huge", "decimal", "float"),
-                "other_value": None if register is None else _register_sensitive_value(call, context, register, name),
+                "is_numeric": family(context.release.columns[name])[0] in NUMERIC_FAMILIES,
+                "other_value": None
+                if register is None
+                else _comparable_text(register, register.column(context.function, name, "sensitive")),
                 "rows": None,
                 "nodes": None
                 if hierarchy is None
@@ -323,21 +320,10 @@ def _sensitive_values(
             }
         )
     if kind == "similarity" and not any(s["nodes"] for s in columns):
-        argument = "kind = 'similarity'"
         raise errors.SensitiveHierarchyMissingError(
-            context.function, context.release.shown, context.sensitive[0], argument
+            context.function, context.release.shown, context.sensitive[0], "kind = 'similarity'"
         )
     return columns
-
-
-def _register_sensitive_value(call: Call, context: AuditContext, register: str, name: str) -> Sql:
-    """Return SQL of the values, as text, of the sensitive column `name` in the register (the people to be guessed).
-
-    Raises:
-        UnknownTableError, UnknownColumnError: The register does not exist or does not have the column.
-    """
-    table = audit_context.resolve_people_table(call, context, register)
-    return _comparable_text(table, table.column(context.function, name, "sensitive"))
 
 
 def _comparable_text(table: Source, name: str) -> Sql:

@@ -163,8 +163,7 @@ class NumberLoss(ColumnLoss):
         Each is the end alone, with the limit -1. [] for a column whose classes need not have records at the ends (not
         `column.is_tight`). `size`, the number of records of the class, is not used.
         """
-        ends = (self.low[c], self.high[c]) if self.column.is_tight else ()
-        return [self._span(end, end, -1) for end in ends]
+        return [self._span(end, end, -1) for end in ((self.low[c], self.high[c]) if self.column.is_tight else ())]
 
     def implied_spans(self, c: int, others: Ints, max_losses: Floats) -> Iterator[Span]:
         """Yield the limits of records of class c in intervals to which other classes could grow.
@@ -250,8 +249,7 @@ class HierarchyLoss(ColumnLoss):
         self.height = np.where(is_inner, height, 0.0) * column.weight
         # The lowest node of each span; the next two numbers mean missing values and any value.
         lowest = {span: i for i, span in enumerate(zip(self.first, self.last, strict=True))}
-        ends = {(-np.inf, -np.inf): n_nodes, (-np.inf, np.inf): n_nodes + 1}
-        node_of_span = lowest | ends
+        node_of_span = lowest | {(-np.inf, -np.inf): n_nodes, (-np.inf, np.inf): n_nodes + 1}
         self.class_nodes = np.array(
             [node_of_span.get(span, n_nodes + 1) for span in zip(low, high, strict=True)], np.int64
         )

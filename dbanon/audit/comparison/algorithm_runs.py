@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 from dbanon import algorithms, errors
 from dbanon.algorithms.base.common_parameters import COMMON
+from dbanon.audit.comparison.stream_runs import StreamRun
 from dbanon.privacy_models import model_request
 from dbanon.release.plan import plan
 from dbanon.release.plan.clustering_request import cluster_request
 from dbanon.release.plan.number_column import NumberColumn
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
+from dbanon.release.streams import plan as streams_plan
 from dbanon.sqltext.quote import Sql, as_json
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
@@ -77,9 +79,11 @@ class AlgorithmRun:
             return {"algorithm": self.algorithm, "k": self.k, "problem": self.problem}
         request_fields = cluster_request(self.spec)
         names = ("algorithm", "k", "options", "models", "joint", "suppress", "improve", "objective", "leaves", "forest")
-        run = self.spec.run
-        requirements = {"looks": self.spec.uses_sensitive, "magnitudes": run.reads_magnitudes}
-        return {name: request_fields[name] for name in names} | requirements | {"repeat": self.n_repeats}
+        return {name: request_fields[name] for name in names} | {
+            "looks": self.spec.uses_sensitive,
+            "magnitudes": self.spec.run.reads_magnitudes,
+            "repeat": self.n_repeats,
+        }
 
 
 def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
@@ -98,7 +102,12 @@ def base_spec(call: Call, overrides: Mapping[str, object]) -> ReleaseSpec:
     spec = resolve.resolve_base_spec(
         call, Options({**defaults, **call_values, **overrides, "k": 2}), call.function.name, "release"
     )
-    return replace(spec, roles=replace(spec.roles, insensitive=(), transformed={}))
+    withheld = (*spec.options.columns("withhold"), *spec.roles.insensitive, *spec.roles.transformed)
+    return replace(
+        spec,
+        roles=replace(spec.roles, insensitive=(), transformed={}),
+        options=Options({**spec.options, "withhold": withheld}),
+    )
 
 
 def plan_run(
@@ -118,7 +127,7 @@ def plan_run(
     names = {p.name for p in algorithm.parameters}
     call_values = {name: value for name, value in call.options.items() if name in names and value is not None}
     defaults = {p.name: p.default for p in algorithm.parameters}
-    options = Options({**defaults, **call_values, **overrides})
+    options = Options({**defaults, **call_values, **overrides, "withhold": base.options["withhold"]})
     k = int(options["k"])
     try:
         demands = model_request.model_requirements(call.function.name, base.source.shown, options, base.roles.sensitive)
@@ -132,14 +141,14 @@ def plan_run(
 
 def runs_sql(
     base: ReleaseSpec,
-    runs: Sequence[AlgorithmRun],
+    runs: Sequence[AlgorithmRun | StreamRun],
     metrics: Sequence[str],
     *,
     n_queries: int = 0,
     n_parts: int = 1,
     is_timed: bool = True,
 ) -> Sql:
-    """Return a statement that encodes the source once and makes all runs on it: one row per run and metric.
+    """Return a statement that encodes the table or stream once and makes all runs on it: one row per run and metric.
 
     Args:
         base: The spec that the runs share.
@@ -163,43 +172,19 @@ def runs_sql(
         ),
     )
     encoding_plan = plan.make_plan(encoded)
-    udf_request = runs_request(
-        encoded, encoding_plan, [r.udf_request() for r in runs], metrics, n_queries=n_queries, n_parts=n_parts
-    )
-    return Sql(
-        fill(
-            "audit/comparison/encoded_part.sql",
-            **encoding_plan.template_values | {"runs": as_json(udf_request | {"timed": is_timed})},
-        )
-    )
-
-
-def runs_request(
-    encoded: ReleaseSpec,
-    encoding_plan: plan.Plan,
-    runs: Sequence[Mapping[str, object]],
-    metrics: Sequence[str],
-    *,
-    n_queries: int,
-    n_parts: int,
-) -> dict[str, object]:
-    """Return the request of the UDF that makes all runs on one encoding.
-
-    Args:
-        encoded: The spec by which the source is encoded.
-        encoding_plan: The plan of that spec.
-        runs: The request of each run.
-        metrics: Names of the metrics.
-        n_queries: Number of random queries for query_error; 0: none.
-        n_parts: Number of such statements that are combined in one, for the progress.
-    """
-    return cluster_request(encoded) | {
+    udf_request = cluster_request(encoded) | {
         "table": encoded.source.shown,
-        "runs": list(runs),
+        "runs": [r.udf_request() for r in runs],
         "metrics": list(metrics),
         "parts": n_parts,
-        "timed": True,
+        "timed": is_timed,
         "queries": n_queries,
         "steps": [0 if a.family in _CONTINUOUS_FAMILIES else 1 for a in encoded.attributes],
         "snapped": [isinstance(q, NumberColumn) and q.is_snapped for q in encoding_plan.columns.quasi],
     }
+    return Sql(
+        fill(
+            "audit/comparison/encoded_part.sql",
+            **encoding_plan.template_values | streams_plan.order_values(encoded) | {"runs": as_json(udf_request)},
+        )
+    )

@@ -48,65 +48,51 @@ def compare_sql(call: Call) -> Sql:
     combinations = [(d, rows) for d in quasi_counts for rows in options["sample_sizes"] or (None,)]
     encodings = list(_encodings(call, selected, base))
     n_parts = len(combinations) * len(encodings)
-    parts = [
-        (make_runs_sql(_restrict_spec(encoded, d, rows, int(options["seed"])), n_parts), literal(rows))
-        for d, rows in combinations
-        for encoded, make_runs_sql in encodings
-    ]
+    parts = []
+    for d, rows in combinations:
+        for encoded, plan_runs in encodings:
+            spec = _restrict_spec(encoded, d, rows, int(options["seed"]))
+            sql = algorithm_runs.runs_sql(
+                spec, plan_runs(spec), options["metrics"], n_queries=options["queries"], n_parts=n_parts
+            )
+            parts.append((sql, literal(rows)))
     return Sql(fill("audit/comparison/compare.sql", parts=parts))
 
 
-MakeRunsSql = Callable[[ReleaseSpec, int], Sql]
-"""Returns the statement of all runs on an encoding, given its spec and the number of such statements."""
+PlanRuns = Callable[[ReleaseSpec], Sequence[algorithm_runs.AlgorithmRun | stream_runs.StreamRun]]
+"""Returns all runs on an encoding, given its spec."""
 
 
 def _encodings(
     call: Call, selected: Sequence[static_algorithms.Algorithm | StreamAlgorithm], base: ReleaseSpec
-) -> Iterator[tuple[ReleaseSpec, MakeRunsSql]]:
-    """Yield the specs by which the source is encoded, each with a function that returns the statement of its runs.
+) -> Iterator[tuple[ReleaseSpec, PlanRuns]]:
+    """Yield the specs by which the source is encoded, each with a function that returns the runs on it.
 
     First that of the selected algorithms for tables, then those of stream algorithms that do not look up the meaning of
     values and of those that do; each only if there are such algorithms. `base` is the spec for tables.
     """
     table_algorithms = [a for a in selected if isinstance(a, static_algorithms.Algorithm)]
     if table_algorithms:
-        yield base, partial(_table_runs_sql, call, table_algorithms)
+        yield base, partial(_table_runs, call, table_algorithms)
     for looks_up in (False, True):
         stream_algorithms = [s for s in selected if isinstance(s, StreamAlgorithm) and s.looks_up == looks_up]
         if stream_algorithms:
-            yield stream_runs.base_spec(call, looks_up=looks_up), partial(_stream_runs_sql, call, stream_algorithms)
+            yield stream_runs.base_spec(call, looks_up=looks_up), partial(_stream_runs, call, stream_algorithms)
 
 
-def _table_runs_sql(
-    call: Call, algorithms: Sequence[static_algorithms.Algorithm], base: ReleaseSpec, n_parts: int
-) -> Sql:
-    """Return the statement that runs each algorithm for tables with each k: one row per run and metric.
-
-    Args:
-        call: The call of compare().
-        algorithms: The algorithms.
-        base: The spec by which the table is encoded.
-        n_parts: Number of such statements that are combined in one, for the progress.
-    """
-    options = call.options
-    runs = [
-        algorithm_runs.plan_run(call, base, a, {"k": k}, options["repeat"]) for a in algorithms for k in options["k"]
-    ]
-    return algorithm_runs.runs_sql(base, runs, options["metrics"], n_queries=options["queries"], n_parts=n_parts)
+def _table_runs(
+    call: Call, table_algorithms: Sequence[static_algorithms.Algorithm], base: ReleaseSpec
+) -> list[algorithm_runs.AlgorithmRun]:
+    """Return the runs of each algorithm for tables with each k; `base` is the spec by which the table is encoded."""
+    ks, n_repeats = call.options["k"], call.options["repeat"]
+    return [algorithm_runs.plan_run(call, base, a, {"k": k}, n_repeats) for a in table_algorithms for k in ks]
 
 
-def _stream_runs_sql(call: Call, algorithms: Sequence[StreamAlgorithm], base: ReleaseSpec, n_parts: int) -> Sql:
-    """Return a statement that runs each stream algorithm with each k: one row per run and metric.
-
-    Args:
-        call: The call of compare().
-        algorithms: The stream algorithms.
-        base: The spec by which the stream is encoded.
-        n_parts: Number of such statements that are combined in one, for the progress.
-    """
-    options = call.options
-    runs = [stream_runs.plan_run(call, base, algorithm, k) for algorithm in algorithms for k in options["k"]]
-    return stream_runs.runs_sql(base, runs, options["metrics"], n_queries=options["queries"], n_parts=n_parts)
+def _stream_runs(
+    call: Call, stream_algorithms: Sequence[StreamAlgorithm], base: ReleaseSpec
+) -> list[stream_runs.StreamRun]:
+    """Return the runs of each stream algorithm with each k; `base` is the spec by which the stream is encoded."""
+    return [stream_runs.plan_run(call, base, a, k) for a in stream_algorithms for k in call.options["k"]]
 
 
 def named_table_algorithms(function: str, options: Options) -> list[static_algorithms.Algorithm]:

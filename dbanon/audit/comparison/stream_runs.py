@@ -5,15 +5,10 @@ from dataclasses import dataclass, replace
 
 from dbanon import errors
 from dbanon.algorithms import streams
-from dbanon.algorithms.streams import StreamAlgorithm
-from dbanon.audit.comparison import algorithm_runs as runs_on_one
 from dbanon.privacy_models import model_request, registry
-from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams import plan as streams_plan
-from dbanon.sqltext.quote import Sql, as_json
-from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.parameters import Parameter
 from dbanon.table_functions.table_function import Call
@@ -34,7 +29,7 @@ class StreamRun:
         problem: Why it refuses the parameters; None if it does not.
     """
 
-    algorithm: StreamAlgorithm
+    algorithm: streams.StreamAlgorithm
     k: int
     options: Options
     spec: ReleaseSpec | None = None
@@ -71,7 +66,7 @@ def base_spec(call: Call, *, looks_up: bool) -> ReleaseSpec:
     return replace(spec, reading=replace(spec.reading, order_columns=order))
 
 
-def plan_run(call: Call, base: ReleaseSpec, algorithm: StreamAlgorithm, k: int) -> StreamRun:
+def plan_run(call: Call, base: ReleaseSpec, algorithm: streams.StreamAlgorithm, k: int) -> StreamRun:
     """Return the run of one stream algorithm with this k and the call's stream parameters; the rest are defaults.
 
     If the algorithm or streams in general refuse the parameters (for example a model other than k and l), the run has a
@@ -131,33 +126,3 @@ def _check_supported(call: Call) -> None:
             raise errors.UnusedArgumentError(call.function.name, name, "streams guarantee only k persons and l values")
     if call.options["nulls"] == "drop":
         raise errors.InvalidArgumentError(call.function.name, "nulls", "'keep' or 'error' for a stream", "'drop'")
-
-
-def runs_sql(
-    base: ReleaseSpec, runs: Sequence[StreamRun], metrics: Sequence[str], *, n_queries: int, n_parts: int
-) -> Sql:
-    """Return a statement that encodes the stream once and makes all runs on it: one row per run and metric.
-
-    Args:
-        base: The spec that the runs share.
-        runs: The runs; those with a problem are reported as such.
-        metrics: Names of the metrics.
-        n_queries: Number of random queries for query_error; 0: none.
-        n_parts: Number of such statements that are combined in one, for the progress.
-    """
-    specs = [r.spec for r in runs if r.spec is not None]
-    needs_sensitive = "homogeneous_share" in metrics and bool(base.roles.sensitive)
-    sensitive = needs_sensitive or any(p.uses_sensitive for p in specs)
-    encoded = replace(
-        base,
-        model_requirements=max((p.model_requirements for p in specs), key=len, default=()),
-        run=replace(base.run, reads_sensitive=sensitive),
-    )
-    encoding_plan = plan.make_plan(encoded)
-    udf_request = runs_on_one.runs_request(
-        encoded, encoding_plan, [r.udf_request() for r in runs], metrics, n_queries=n_queries, n_parts=n_parts
-    )
-    template_values = (
-        encoding_plan.template_values | streams_plan.order_values(encoded) | {"runs": as_json(udf_request)}
-    )
-    return Sql(fill("audit/comparison/encoded_part.sql", **template_values))

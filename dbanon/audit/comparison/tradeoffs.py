@@ -8,7 +8,6 @@ from dbanon import algorithms as static_algorithms, errors
 from dbanon.algorithms.base.common_parameters import COMMON
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED
 from dbanon.audit.comparison import algorithm_runs
-from dbanon.audit.comparison.algorithm_runs import AlgorithmRun
 from dbanon.audit.comparison.compare import QUERIES, named_table_algorithms
 from dbanon.errors.example import Example
 from dbanon.privacy_models import registry as models
@@ -40,7 +39,7 @@ class Configuration:
     `axes` has the names and values of the columns algorithm, k, l and t.
     """
 
-    run: AlgorithmRun
+    run: algorithm_runs.AlgorithmRun
     axes: Mapping[str, str | int | float]
     statement: str
 
@@ -61,9 +60,11 @@ def tradeoffs_sql(call: Call) -> Sql:
         accepts = "an integer of at least 1 where cost = 'query_error'"
         raise errors.InvalidArgumentError(call.function.name, "queries", accepts, str(options["queries"]))
     selected = named_table_algorithms(call.function.name, options)
+    strictest_l = max(options["l"] or (1,))
     strictest_t = min(options["t"] or (1.0,))
     base = algorithm_runs.base_spec(
-        call, {"l": _strictest_l(options["l"]), "t": None if strictest_t == 1 else strictest_t}
+        call,
+        {"l": None if strictest_l == 1 else strictest_l, "t": None if strictest_t == 1 else strictest_t},
     )
     base = replace(base, model_requirements=())
     configurations = [
@@ -92,11 +93,6 @@ def tradeoffs_sql(call: Call) -> Sql:
     )
 
 
-def _strictest_l(values: Sequence[int] | None) -> int | None:
-    """Return the last, greatest l of ascending values; None if there are none or it is 1 (no l-diversity)."""
-    return None if not values or values[-1] == 1 else values[-1]
-
-
 def _make_configuration(
     call: Call, base: ReleaseSpec, algorithm: static_algorithms.Algorithm, axes: Mapping[str, int | float]
 ) -> Configuration:
@@ -122,7 +118,7 @@ def _to_number(value: object) -> int | float:
     return value if isinstance(value, int) else float(str(value))
 
 
-def _release_statement(call: Call, run: AlgorithmRun, overrides: Mapping[str, object]) -> str:
+def _release_statement(call: Call, run: algorithm_runs.AlgorithmRun, overrides: Mapping[str, object]) -> str:
     """Return the SQL statement that makes a configuration's release, as a user would write it.
 
     Args:
@@ -157,10 +153,9 @@ def _mark_infeasible(call: Call, base: ReleaseSpec, configurations: Sequence[Con
     if {source.table.lower(), f"{source.schema}.{source.table}".lower()} & call.session.temporary.columns.keys():
         return list(configurations)
     query = algorithm_runs.runs_sql(base, [c.run for c in configurations], ("k",), is_timed=False)
-    rows = call.cursor.execute(
-        qualify_builtins(f"SELECT run, problem FROM {query} WHERE problem IS NOT NULL")
-    ).fetchall()
-    problems = dict(rows)
+    problems = dict(
+        call.cursor.execute(qualify_builtins(f"SELECT run, problem FROM {query} WHERE problem IS NOT NULL")).fetchall()
+    )
     return [
         replace(c, run=replace(c.run, spec=None, problem=problems[i])) if i in problems else c
         for i, c in enumerate(configurations)

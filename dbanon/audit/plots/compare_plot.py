@@ -53,8 +53,7 @@ def draw_comparison(rows: Sequence[Row]) -> Drawing:
             _draw_bars(panel, points, styles, 2 if metric == SECONDS else 4)
         if metric == SECONDS and len(values[x_axis]) > 1:
             panel.set_ylim(bottom=0)
-        title = "seconds of clustering" if metric == SECONDS else metric.replace("_", " ")
-        panel.set_title(title, loc="left", pad=18)
+        panel.set_title("seconds of clustering" if metric == SECONDS else metric.replace("_", " "), loc="left", pad=18)
         panel.text(
             0,
             1.02,

@@ -24,6 +24,9 @@ DASHES = ("-", "--", ":", "-.")
 
 FORMATS = (".svg", ".png", ".pdf")
 
+_WITHOUT_DATE: Mapping[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+"""Metadata of matplotlib that omit the date from each kind of file, so that equal plots are equal files."""
+
 _STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -73,7 +76,7 @@ class Drawing:
                 format=format_,
                 dpi=150,
                 facecolor="white",
-                metadata={} if format_ == "png" else _without_date(format_),
+                metadata=_WITHOUT_DATE[format_],
             )
         return buffer.getvalue()
 
@@ -110,14 +113,6 @@ def require_matplotlib(purpose: str = "a plot") -> None:
         import_module("matplotlib")
     except ImportError as missing:
         raise errors.MissingExtraError(purpose, "matplotlib", "plot") from missing
-
-
-def _without_date(kind: str) -> dict[str, None]:
-    """Return the matplotlib metadata that omits the date from an SVG or PDF file, so that equal plots are equal files.
-
-    `kind` is svg or pdf.
-    """
-    return {"Date": None} if kind == "svg" else {"CreationDate": None}
 
 
 def make_panels(n_panels: int) -> tuple[Any, list[Any]]:

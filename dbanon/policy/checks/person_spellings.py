@@ -1,6 +1,6 @@
 """Find ids of persons that differ only by blanks, case or leading zeros, and would count as different people."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import DeclaredRelation, StoredPolicyRow, can_plan
@@ -35,27 +35,27 @@ def count_spellings_sql(source: Sql, column: str, normalized: Sql = NORMALIZED_V
 
 def problem_values(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
-) -> dict[str, object] | None:
-    """Return template values of policy_problems.sql that count spellings in the person column of a relation.
+) -> Iterator[dict[str, object]]:
+    """Yield template values of policy_problems.sql that count spellings in the person column of a relation.
 
     Args:
         relation: The table or view.
         rows: The rows of the policy about it.
         cursor: A cursor.
 
-    Returns:
-        The values; None if there is no single person column, it is not a text, or the relation cannot be read.
+    Yields:
+        The values; none if there is no single person column, it is not a text, or the relation cannot be read.
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if fold_case(row.column) in types]
     person_names = person_columns((row.column, row.role, dict(row.settings)) for row in existing_rows)
     person = next((row for row in existing_rows if [row.column] == person_names), None)
     if person is None or not has_spellings(types[fold_case(person.column)][1]):
-        return None
+        return
     query = count_spellings_sql(relation.sql, types[fold_case(person.column)][0])
     if relation.is_visible and not can_plan(cursor, query):
-        return None
-    return {
+        return
+    yield {
         "database": text(person.database),
         "schema": text(person.schema),
         "table": text(person.table),

@@ -26,14 +26,10 @@ from dbanon.source import (
     stored_policy,
 )
 from dbanon.sqltext import names, templates
-from dbanon.sqltext.names import fold_case
 from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified
 from dbanon.table_functions.table_function import Call, TableFunction
 
 _COLUMNS = ("database_name", "schema_name", "table_name", "column_name", "problem", "statement")
-
-TableName = tuple[str, str, str]
-"""Database, schema and name of a table or view."""
 
 
 def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) -> Sql:
@@ -66,11 +62,8 @@ def policy_problems_sql(call: Call, only_table: catalog.Source | None = None) ->
                 problem_rows.append(_problem_row(candidate.declared, candidate.problem))
             else:
                 counted_problems.append(repeated_identifiers.problem_values(candidate))
-        table_problems = [
-            check.problem_values(relation, rows, call.cursor) for check in (singling_out, person_spellings)
-        ]
-        counted_problems += [problem for problem in table_problems if problem is not None]
-        counted_problems += value_spellings.problem_values(relation, rows, call.cursor)
+        for check in (singling_out, person_spellings, value_spellings):
+            counted_problems += check.problem_values(relation, rows, call.cursor)
         limits += undone_limits.problem_values(
             relation, [(row, settings_of[row]) for row in rows], call.cursor, partial(_hierarchy, call, rows[0])
         )
@@ -108,7 +101,7 @@ def _row_problems(
     tables = catalog.relations(call.cursor, database)
     roles: dict[tuple[str, ...], str] = {}
     reported: set[str] = set()
-    checked: set[TableName] = set()
+    checked: set[attached_databases.Place] = set()
     for row, row_settings in policy_rows:
         named_tables = [table for table in tables if stored_policy.row_matches(table, row.schema, row.table)]
         foreign_tables = attached_databases.tables_named_by_row(call.cursor, row.schema, row.table)
@@ -127,7 +120,7 @@ def _row_problems(
         named_tables += foreign_tables
         row_messages = [*_role_problems(call, row, row_settings.hierarchy), *_table_problems(call, named_tables, row)]
         for table in named_tables:
-            key = (*table, fold_case(row.column))
+            key = (*table, names.fold_case(row.column))
             if key in roles:
                 conflict = errors.ConflictingRolesError("dbanon.policy", row.table, row.column, (roles[key], row.role))
                 row_messages.append(str(conflict))
@@ -218,7 +211,7 @@ def _error_messages(check: Callable[..., object], *arguments: object) -> list[st
     return []
 
 
-def _table_problems(call: Call, tables: Sequence[TableName], row: StoredPolicyRow) -> list[str]:
+def _table_problems(call: Call, tables: Sequence[attached_databases.Place], row: StoredPolicyRow) -> list[str]:
     """Return messages about the table and the column of a policy row; `tables` are the relations that it names.
 
     It reports that there is no such table, that DuckDB cannot read it, that it lacks the column, or wrong codes for
@@ -240,13 +233,13 @@ def _table_problems(call: Call, tables: Sequence[TableName], row: StoredPolicyRo
     if kind is not None and (messages := _read_problems(call, tables[0], kind)):
         return messages
     columns = catalog.columns_of(call.cursor, tables[0])
-    types = {fold_case(c): type_ for c, type_ in columns.items()}
-    if fold_case(row.column) in types:
-        return _code_problems(call, row, types[fold_case(row.column)])
+    types = {names.fold_case(c): type_ for c, type_ in columns.items()}
+    if names.fold_case(row.column) in types:
+        return _code_problems(call, row, types[names.fold_case(row.column)])
     return [str(errors.UnknownColumnError("dbanon.policy", row.table, row.column, "column_name", columns))]
 
 
-def _read_problems(call: Call, table: TableName, kind: str) -> list[str]:
+def _read_problems(call: Call, table: attached_databases.Place, kind: str) -> list[str]:
     """Return a list with the reason why DuckDB cannot read a table of another system by its name; [] if it can.
 
     `kind` is the system: postgres, mysql or sqlite.
@@ -257,11 +250,10 @@ def _read_problems(call: Call, table: TableName, kind: str) -> list[str]:
 
 def _code_problems(call: Call, row: StoredPolicyRow, type_: str) -> list[str]:
     """Return messages about the row's codes for missing values that are not values of the column's type."""
-    setting = missing_codes.SETTING
     return [
         str(
             errors.UnsupportedSettingError(
-                "dbanon.policy", setting, row.table, row.column, missing_codes.code_problem(type_, code)
+                "dbanon.policy", missing_codes.SETTING, row.table, row.column, missing_codes.code_problem(type_, code)
             )
         )
         for code in row.missing_codes
@@ -281,7 +273,9 @@ def _without_missing_codes(call: Call, relation: DeclaredRelation, rows: Sequenc
     return relation if cleaned_sql is None else replace(relation, sql=cleaned_sql)
 
 
-def _readable_relations(call: Call, tables: Sequence[TableName], row: StoredPolicyRow) -> Iterator[DeclaredRelation]:
+def _readable_relations(
+    call: Call, tables: Sequence[attached_databases.Place], row: StoredPolicyRow
+) -> Iterator[DeclaredRelation]:
     """Yield the relations, which can be read, that a policy row is about.
 
     They are `tables`; if there are none, the temporary relation or the file that the row names, for rows of the current

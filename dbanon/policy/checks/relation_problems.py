@@ -17,9 +17,6 @@ from dbanon.table_functions.table_function import Call
 RELATION_TABLE = "dbanon.relation"
 """Subject of these problems in messages."""
 
-TableName = tuple[str, str, str]
-"""Database, schema and name of a table or view."""
-
 
 @dataclass(frozen=True)
 class _RelatedTable:
@@ -35,7 +32,7 @@ class _RelatedTable:
 
     schema: str
     table: str
-    table_name: TableName
+    table_name: attached_databases.Place
     columns: dict[str, tuple[str, str]]
     key: tuple[str, ...]
 
@@ -72,8 +69,7 @@ class RelationProblem:
 
         The columns are one text.
         """
-        location = [self.database, self.schema, self.table, ", ".join(self.columns)]
-        return [*location, str(self.problem), self.statement]
+        return [self.database, self.schema, self.table, ", ".join(self.columns), str(self.problem), self.statement]
 
     @property
     def template_values(self) -> dict[str, object]:
@@ -90,7 +86,7 @@ def relation_problems(call: Call, database: str, only_table: catalog.Source | No
     roles of the keys and values of the keys. `only_table` restricts the rows to those about one table; None: all rows.
     """
     tables = catalog.relations(call.cursor, database)
-    pairs_by_tables: dict[tuple[TableName, TableName], frozenset[tuple[str, str]]] = {}
+    pairs_by_tables: dict[tuple[attached_databases.Place, attached_databases.Place], frozenset[tuple[str, str]]] = {}
     for row in stored_relation.relation_rows(call.cursor, database):
         table_names = ((row.schema, row.table), (row.entity_schema, row.entity))
         if only_table is not None and (
@@ -121,7 +117,7 @@ def relation_problems(call: Call, database: str, only_table: catalog.Source | No
 def _resolve_table(
     call: Call,
     database: str,
-    tables: Sequence[TableName],
+    tables: Sequence[attached_databases.Place],
     row_names: tuple[str, str, tuple[str, ...]],
     problems: list[RelationProblem],
 ) -> _RelatedTable | None:
@@ -180,18 +176,17 @@ def _role_problems(
         if role in ("person", "identifier") or (role is None and not is_child):
             continue
         proposed_role = "person" if len(related_table.key) == 1 and "person" not in roles.values() else "identifier"
-        error = str(errors.RelationKeyNotWithheldError(related_table.table, name, role))
         yield RelationProblem(
             database,
             related_table.schema,
             related_table.table,
             (name,),
-            error,
+            str(errors.RelationKeyNotWithheldError(related_table.table, name, role)),
             _declare_statement(database, related_table, name, role, proposed_role),
         )
 
 
-def _declared_roles(call: Call, database: str, place: TableName) -> dict[str, str]:
+def _declared_roles(call: Call, database: str, place: attached_databases.Place) -> dict[str, str]:
     """Return the roles of a table's columns by lower-case name, as the policy in a database declares them.
 
     Empty without a policy. `place` is database, schema and name of the table.

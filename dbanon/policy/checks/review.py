@@ -7,6 +7,7 @@ The same review is shown before the first release of a name, with the final role
 from __future__ import annotations
 
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,7 +19,7 @@ from dbanon.policy.hierarchies import lookup
 from dbanon.policy.hierarchies.storage import StoredHierarchy
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
 from dbanon.source import catalog, missing_codes, stored_policy
-from dbanon.source.column_types import family, person_value
+from dbanon.source.column_types import CALENDAR_FAMILIES, family, person_value
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows, one_line, qualified, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.table_function import Call, TableFunction
@@ -181,41 +182,25 @@ def _static_findings(call: Call, tables: _PolicyTables, position: int, column: R
     """
     if column.is_unchanged:
         return []
+    findings: list[tuple[str, str, str | None]] = []
     if column.role in TRANSFORM_SETTINGS:
-        return [
-            [
-                TOPICS.index("transformed"),
-                position,
-                "transformed",
-                column.name,
-                _describe_transform(column),
-                _withhold_statement(tables, column),
-            ]
-        ]
-    if column.role != "quasi":
-        return [
-            [
-                TOPICS.index("withheld"),
-                position,
-                "withheld",
-                column.name,
-                column.role or "no role",
-                _publish_statement(tables, column),
-            ]
-        ]
-    generalization, coarser = _describe_generalization(tables, column)
-    rows: list[list[object]] = [
-        [TOPICS.index("generalized"), position, "generalized", column.name, generalization, coarser]
+        findings.append(("transformed", _describe_transform(column), _withhold_statement(tables, column)))
+    elif column.role != "quasi":
+        findings.append(("withheld", column.role or "no role", _publish_statement(tables, column)))
+    else:
+        findings.append(("generalized", *_describe_generalization(tables, column)))
+        name = column.settings.hierarchy
+        n_flat, n_leaves = _count_flat_leaves(call, tables.source, name) if name is not None else (0, 0)
+        if n_leaves > MAX_TRIVIAL_LEAVES and n_flat > 0:
+            finding = (
+                f"{n_flat:,} of {n_leaves:,} values of hierarchy {name} are directly below *: they are published "
+                "unchanged or as *"
+            )
+            findings.append(("flat", finding, None))
+    return [
+        [TOPICS.index(topic), position, topic, column.name, finding, statement]
+        for topic, finding, statement in findings
     ]
-    name = column.settings.hierarchy
-    n_flat, n_leaves = _count_flat_leaves(call, tables.source, name) if name is not None else (0, 0)
-    if name is not None and n_leaves > MAX_TRIVIAL_LEAVES and n_flat > 0:
-        finding = (
-            f"{n_flat:,} of {n_leaves:,} values of hierarchy {name} are directly below *: they are published "
-            "unchanged or as *"
-        )
-        rows.append([TOPICS.index("flat"), position, "flat", column.name, finding, None])
-    return rows
 
 
 def _describe_transform(column: ReviewedColumn) -> str:
@@ -243,7 +228,7 @@ def _describe_generalization(tables: _PolicyTables, column: ReviewedColumn) -> t
         parts += [f"up to level {settings.max_level}"] if settings.max_level is not None else []
         coarser = _update_statement(tables, column, "min_level", min_level + 1) if settings.hierarchy else None
         return ", ".join(parts), coarser
-    if kind in ("date", "timestamp", "nanos"):
+    if kind in CALENDAR_FAMILIES:
         grid = str(settings.coarsen or settings.rounding or DEFAULT_DATE_GRID).lower()
         calendar = ("none", "day", "month", "quarter", "year", "decade", "century")
         next_unit = {"week": "month"} | dict(zip(calendar, (*calendar[1:], None), strict=True))
@@ -329,11 +314,7 @@ def _prefix_hierarchy_statement(tables: _PolicyTables, column: ReviewedColumn) -
 
     They are separated by a semicolon. None if the column is undeclared or `column.alternative` is set.
     """
-    update = (
-        None
-        if column.alternative or column.row is None
-        else _update_statement(tables, column, "hierarchy", column.name)
-    )
+    update = _update_statement(tables, column, "hierarchy", column.name)
     if update is None:
         return None
     arguments = ", ".join(text(part) for part in (column.name, tables.source.shown, column.name))
@@ -368,21 +349,16 @@ def format_review(rows: Iterable[ReviewRow], title: str, width: int = 80, with_s
             findings = "; ".join(one_line(f"{column} ({finding})") for _, column, finding, _ in topic_rows)
             lines += _wrap(topic, findings or "nothing", width)
             continue
-        for finding, rows_of_finding in _by_finding(topic_rows).items():
+        rows_by_finding: dict[str, list[ReviewRow]] = defaultdict(list)
+        for row in topic_rows:
+            rows_by_finding[row[2]].append(row)
+        for finding, rows_of_finding in rows_by_finding.items():
             columns = ", ".join(column for _, column, _, _ in rows_of_finding if column is not None)
             prefix = f"{columns}: " if columns and topic == "flat" else ""
             lines += _wrap(topic, one_line(prefix + finding), width)
             statements = (statement for _, _, _, statement in rows_of_finding if statement is not None)
             lines += [f"    {one_line(statement)}" for statement in statements if with_statements]
     return lines
-
-
-def _by_finding(rows: Iterable[ReviewRow]) -> dict[str, list[ReviewRow]]:
-    """Return rows by their finding, in the order in which findings first occur."""
-    grouped_rows: dict[str, list[ReviewRow]] = {}
-    for row in rows:
-        grouped_rows.setdefault(row[2], []).append(row)
-    return grouped_rows
 
 
 def _wrap(topic: str, finding: str, width: int) -> list[str]:

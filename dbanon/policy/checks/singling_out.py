@@ -1,6 +1,6 @@
 """Find unchanged columns that together single people out, whatever k is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from dbanon import errors
 from dbanon.policy.profiling.repeated_identifiers import (
@@ -23,8 +23,8 @@ MIN_UNIQUE_SHARE = 0.1
 
 def problem_values(
     relation: DeclaredRelation, rows: Iterable[StoredPolicyRow], cursor: Cursor
-) -> dict[str, Sql] | None:
-    """Return template values of policy_problems.sql that count records unique by the unchanged columns of a relation.
+) -> Iterator[dict[str, Sql]]:
+    """Yield template values of policy_problems.sql that count records unique by the unchanged columns of a relation.
 
     The statement withholds the column among them that has most values.
 
@@ -36,21 +36,21 @@ def problem_values(
         rows: The rows of the policy about it.
         cursor: A cursor.
 
-    Returns:
-        The values; None if the relation has no such columns, or if it cannot be read, which other checks report.
+    Yields:
+        The values; none if the relation has no such columns, or if it cannot be read, which other checks report.
     """
     types = {fold_case(name): (name, type_) for name, type_ in relation.columns().items()}
     existing_rows = [row for row in rows if fold_case(row.column) in types]
     unchanged = [row for row in existing_rows if row.role.lower() in ("sensitive", "insensitive")]
     if not unchanged:
-        return None
+        return
     person_names = person_columns((row.column, row.role, dict(row.settings)) for row in existing_rows)
     person_types = [types[fold_case(row.column)] for row in existing_rows if [row.column] == person_names]
     person = next((person_value(identifier(name), type_) for name, type_ in person_types), None)
-    values = []
-    for row in unchanged:
-        name, type_ = types[fold_case(row.column)]
-        values.append(Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name))
+    values = [
+        Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)
+        for name, type_ in (types[fold_case(row.column)] for row in unchanged)
+    ]
     count_sql = Sql(
         fill(
             "policy/checks/unique_values.sql",
@@ -61,9 +61,9 @@ def problem_values(
         )
     )
     if relation.is_visible and not can_plan(cursor, count_sql):
-        return None
+        return
     first, names = unchanged[0], [row.column for row in unchanged]
-    return {
+    yield {
         "database": text(first.database),
         "schema": text(first.schema),
         "table": text(first.table),

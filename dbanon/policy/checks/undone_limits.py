@@ -22,7 +22,7 @@ from dbanon.policy.profiling.repeated_identifiers import (
     withhold_statement,
 )
 from dbanon.source import catalog
-from dbanon.source.column_types import family
+from dbanon.source.column_types import CALENDAR_FAMILIES, family
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql, sql_placeholder
@@ -63,7 +63,6 @@ MIN_REPETITIONS = 5
 N_NEIGHBOURS = 5
 """Number of records with neighbouring values that are compared together if values hardly repeat."""
 
-_CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
 _YEARS_PER_UNIT = {"decade": 10, "century": 100}
 
 FindHierarchy = Callable[[str], Hierarchy | None]
@@ -171,7 +170,7 @@ def _ordered_value(column: LimitedColumn) -> Sql:
         return Sql(f"CASE WHEN isfinite({name}) THEN {name}::DOUBLE END")
     if kind in ("integer", "huge", "decimal"):
         return Sql(f"{name}::DOUBLE")
-    return _finite_timestamp(name, column.type) if kind in _CALENDAR_FAMILIES else name
+    return _finite_timestamp(name, column.type) if kind in CALENDAR_FAMILIES else name
 
 
 def _finite_timestamp(name: Sql, type_: str) -> Sql:
@@ -192,7 +191,7 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy, cursor: ca
     if settings.hierarchy is not None or kind is None:
         return _min_level_node(column, find_hierarchy, cursor) if settings.min_level else None
     value = _ordered_value(column)
-    if kind in _CALENDAR_FAMILIES:
+    if kind in CALENDAR_FAMILIES:
         grid = (settings.rounding or DEFAULT_DATE_GRID).lower()
         cell = _calendar_cell(value, grid) if grid not in ("none", "day") else value
         cell_type = "TIMESTAMP"
@@ -200,11 +199,12 @@ def _limit_cell(column: LimitedColumn, find_hierarchy: FindHierarchy, cursor: ca
         grid, cell, cell_type = "none", value, column.type
     else:
         grid = (settings.rounding or "none").lower()
-        cell = value if grid == "none" else Sql(f"(floor({value} / {grid}::DOUBLE) * {grid}::DOUBLE)")
+        width = f"TRY_CAST({text(grid)} AS DOUBLE)"
+        cell = value if grid == "none" else Sql(f"(floor({value} / {width}) * {width})")
         cell_type = "DOUBLE"
     signed = ((">=", settings.top), ("<=", settings.bottom))
     ends = [(sign, f"TRY_CAST({text(end)} AS {cell_type})") for sign, end in signed if end is not None]
-    if not ends and (grid in ("none", "day") or (kind in _CALENDAR_FAMILIES and settings.rounding is None)):
+    if not ends and (grid in ("none", "day") or (kind in CALENDAR_FAMILIES and settings.rounding is None)):
         return None
     whens = "".join(f" WHEN {value} {sign} {end} THEN {end}" for sign, end in ends)
     return Sql(f"CASE{whens} ELSE {cell} END") if ends else cell

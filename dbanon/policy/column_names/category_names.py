@@ -1,8 +1,8 @@
 """Columns whose names say categories, such as sex: their numbers are codes, their F and T no truth values."""
 
 import re
-from functools import cache
 
+from dbanon.policy.column_names.date_words import word_pattern
 from dbanon.policy.column_names.hints import hints_from_name, split_words
 
 _CATEGORY_WORDS = """
@@ -16,6 +16,8 @@ _CATEGORY_WORDS = """
     """
 """Words for categories without an order; `*` stands for any letters."""
 
+_CATEGORIES = word_pattern(_CATEGORY_WORDS)
+
 _CODE_WORDS = frozenset({"code", "codes", "cd", "kode", "codigo", "codice", "kod", "код"})
 """Words for codes; with them the values of any quasi-identifier are codes."""
 
@@ -24,13 +26,6 @@ _POSTAL_WORDS = re.compile("zip|post|plz|pocztow|^ce?p$|^cap$|pincode|индек
 
 MAX_CODES = 50
 """Maximum distinct values of a column of codes."""
-
-
-@cache
-def _category_pattern() -> re.Pattern[str]:
-    """Return a pattern of the words for categories; cached."""
-    patterns = (re.escape(word).replace(r"\*", ".*") for word in _CATEGORY_WORDS.split())
-    return re.compile("|".join(patterns))
 
 
 def is_category_name(name: str) -> bool:
@@ -42,7 +37,7 @@ def is_category_name(name: str) -> bool:
     words = split_words(name)
     if any(_POSTAL_WORDS.search(word) for word in words):
         return False
-    if any(_category_pattern().fullmatch(word) for word in words):
+    if any(_CATEGORIES.fullmatch(word) for word in words):
         return True
     hints = hints_from_name(name)
     return hints.quasi is not None and hints.event is None and not _CODE_WORDS.isdisjoint(words)

@@ -27,13 +27,13 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts without spaces between words, whose words match wherever they occur."""
 
 
-def _pattern(words: str) -> re.Pattern[str]:
+def word_pattern(words: str) -> re.Pattern[str]:
     """Return a pattern that matches a word of a list; `*` stands for any letters."""
     stems = (f"*{word}*" if _UNSPACED.search(word) else word for word in words.split())
     return re.compile("|".join(re.escape(stem).replace(r"\*", ".*") for stem in stems))
 
 
-_DATES, _NO_DATES, _BIRTHS = map(_pattern, (_DATE_WORDS, _NO_DATE_WORDS, _BIRTH_WORDS))
+_DATES, _NO_DATES, _BIRTHS = map(word_pattern, (_DATE_WORDS, _NO_DATE_WORDS, _BIRTH_WORDS))
 
 
 def is_date_name(name: str) -> bool:

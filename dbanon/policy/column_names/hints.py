@@ -1,11 +1,10 @@
 """Infer from the name of a column which role it may have, by a vocabulary of words in many languages."""
 
-import functools
 import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, reduce
 
 from dbanon.policy.column_names.hint_words import VOCABULARY
 
@@ -247,7 +246,7 @@ def all_matches(word: str) -> tuple[VocabularyMatch, ...]:
     `groesse` is also read as `grosse`. `word` is normalized, as by `split_words`.
     """
     full_words, patterns = _vocabulary()
-    spellings = {word, functools.reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
+    spellings = {word, reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
     found_matches = [match for w in spellings for match in full_words.get(w, ())]
     if any(_stem_pattern().search(w) for w in spellings):
         found_matches += [match for pattern, match in patterns if any(pattern.fullmatch(w) for w in spellings)]

@@ -5,7 +5,7 @@ import io
 import re
 from dataclasses import dataclass
 
-_SEPARATORS = {";": "semicolons", ",": "commas", "\t": "tabs"}
+SEPARATORS = {";": "semicolons", ",": "commas", "\t": "tabs"}
 """The separators of hierarchy files, with their names for messages; that of the ARX format is the first."""
 
 _HEADER_WORD = re.compile(r"(?:value|leaf|leaves|level|lvl|generali[sz]ation)s?[ _.-]*\d*", re.IGNORECASE)
@@ -21,11 +21,6 @@ class HierarchyLine:
 
     number: int
     labels: tuple[str, ...]
-
-
-def separators() -> tuple[str, ...]:
-    """Return the separators that a hierarchy file may have, that of the ARX format first."""
-    return tuple(_SEPARATORS)
 
 
 def read_lines(text: str, separator: str) -> list[HierarchyLine]:
@@ -45,7 +40,7 @@ def read_lines(text: str, separator: str) -> list[HierarchyLine]:
                 lines.append(HierarchyLine(first, tuple(labels)))
             first = reader.line_num + 1
     except csv.Error as error:
-        raise UnreadableLineError(f"line {first} is not CSV separated by {_SEPARATORS[separator]} ({error}).") from None
+        raise UnreadableLineError(f"line {first} is not CSV separated by {SEPARATORS[separator]} ({error}).") from None
     return lines
 
 

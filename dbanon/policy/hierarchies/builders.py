@@ -10,7 +10,7 @@ from dbanon import errors
 from dbanon.errors.example import Example
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.source import missing_codes, stored_policy
-from dbanon.source.column_types import INTEGERS, family, is_zoned, label_text
+from dbanon.source.column_types import CALENDAR_FAMILIES, INTEGERS, NUMERIC_FAMILIES, family, is_zoned, label_text
 from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.templates import fill
@@ -133,7 +133,7 @@ _BUILDERS = (
             example="widths = [5, 10, 20]",
         ),
         _interval_widths,
-        families=("integer", "huge", "decimal", "float"),
+        families=NUMERIC_FAMILIES,
         accepts="a column of numbers",
     ),
     Builder(
@@ -150,7 +150,7 @@ _BUILDERS = (
             ("month", "quarter", "year", "decade"),
         ),
         lambda call: list(call.options.sequence("levels") or ()),
-        families=("date", "timestamp", "nanos"),
+        families=CALENDAR_FAMILIES,
         accepts="a column of dates, timestamps or texts that are dates, such as 1987-05",
     ),
 )

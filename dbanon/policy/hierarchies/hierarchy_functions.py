@@ -72,13 +72,12 @@ def uncovered_sql(call: Call) -> Sql:
         if has_notations(source.columns[column]) and not is_sensitive:
             shapes = leaf_shapes(call.cursor, hierarchy)
     cleaned_source, name = missing_codes.without_codes(source, declared, call.holds), identifier(column)
-    text_label = value_label(name, source.columns[column], shapes)
     return Sql(
         fill(
             "policy/hierarchies/uncovered_values.sql",
             source=cleaned_source.rows,
             column=name,
-            label=text_label,
+            label=value_label(name, source.columns[column], shapes),
             rows=rows,
         )
     )

@@ -36,9 +36,7 @@ def node_lists(hierarchy: InlineHierarchy) -> Sql:
     A node is its path, as `rows` has it. They are in the order of their first appearance, so parents are before their
     children.
     """
-    nodes: dict[tuple[str, ...], None] = {}
-    for path in hierarchy.paths:
-        nodes.update(dict.fromkeys(path[:depth] for depth in range(1, len(path) + 1)))
+    nodes = dict.fromkeys(path[:depth] for path in hierarchy.paths for depth in range(1, len(path) + 1))
     lists = [[_node_text(path), _node_text(path[:-1]) if len(path) > 1 else None, path[-1]] for path in nodes]
     return Sql(f"from_json({as_json(lists)}, '[[\"VARCHAR\"]]')")
 

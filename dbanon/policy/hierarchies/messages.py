@@ -39,8 +39,9 @@ def shared_hierarchy_messages() -> dict[str, Message]:
     table, column, hierarchy, values_call = (
         sql_placeholder(name) for name in ("table_name", "column_name", "hierarchy_name", "values_call")
     )
-    malformed = error_sql(errors.MalformedHierarchyError(hierarchy, sql_placeholder("malformed")))
-    return _messages(table, column, hierarchy, values_call) | {"malformed": malformed}
+    return _messages(table, column, hierarchy, values_call) | {
+        "malformed": error_sql(errors.MalformedHierarchyError(hierarchy, sql_placeholder("malformed")))
+    }
 
 
 def _messages(table: str, column: str, hierarchy: str, values_call: str) -> dict[str, Message]:

@@ -48,7 +48,7 @@ def parse_arx(name: str, text: str) -> InlineHierarchy:
     (('*', 'M'), ('*', 'F'))
     """
     hierarchies, failures = {}, {}
-    for separator in arx_text.separators():
+    for separator in arx_text.SEPARATORS:
         try:
             lines = arx_text.without_header(arx_text.read_lines(text, separator))
             hierarchy = _hierarchy_from_lines(name, lines)
@@ -73,7 +73,7 @@ def parse_arx(name: str, text: str) -> InlineHierarchy:
 def _probable_separator(text: str) -> str:
     """Return the separator that occurs in most lines of a text that is no hierarchy; the semicolon if several do."""
     lines = text.splitlines()
-    return max(arx_text.separators(), key=lambda separator: sum(separator in line for line in lines))
+    return max(arx_text.SEPARATORS, key=lambda separator: sum(separator in line for line in lines))
 
 
 class _MalformedRowsError(ValueError):

@@ -11,16 +11,15 @@ from typing import Any
 
 from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.storage import InlineHierarchy, StoredHierarchy
-from dbanon.source.column_types import family, label_text
+from dbanon.source.column_types import NUMERIC_FAMILIES, family, label_text
 from dbanon.sqltext.quote import Sql, text
 
-_NUMERIC_FAMILIES = ("integer", "huge", "float", "decimal")
 _PLAIN_NUMBER = "-?([0-9]+([.][0-9]+)?|[.][0-9]+)"
 
 
 def has_notations(type_: str) -> bool:
     """Return whether values of a DuckDB type can be written in several ways: numbers and truth values."""
-    return type_ == "BOOLEAN" or family(type_)[0] in _NUMERIC_FAMILIES
+    return type_ == "BOOLEAN" or family(type_)[0] in NUMERIC_FAMILIES
 
 
 def leaf_shapes_sql(hierarchy: StoredHierarchy | InlineHierarchy) -> Sql:

@@ -8,7 +8,7 @@ from dbanon.policy.column_names.category_names import is_category_name
 from dbanon.policy.column_names.hints import split_words
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family
-from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, text
+from dbanon.sqltext.quote import Sql, identifier, literal_rows, text
 
 _BIRTH = re.compile(
     "birth|born|geburts?|naissance|nacimiento|nascimento|nascita|geboorte|urodzeni[ae]|fods?els?|fodelse|syntyma|"
@@ -41,8 +41,10 @@ def problem_rows(source: Source) -> Sql:
 
     `place` is the position of the column in the source, from 0; `repair` is a statement, or NULL without one.
     """
-    rows = [*_birth_parts(source), *_truth_values(source)]
-    return literal_rows({"place": "INTEGER", "problem": "VARCHAR", "repair": "VARCHAR"}, [list(row) for row in rows])
+    return literal_rows(
+        {"place": "INTEGER", "problem": "VARCHAR", "repair": "VARCHAR"},
+        [*_birth_parts(source), *_truth_values(source)],
+    )
 
 
 def _birth_parts(source: Source) -> Iterator[tuple[int, str, str | None]]:
@@ -86,7 +88,7 @@ def _truth_values(source: Source) -> Iterator[tuple[int, str, str | None]]:
     """Yield the problem of columns of truth values whose names say categories, such as sex."""
     for place, (name, type_) in enumerate(source.columns.items()):
         if type_ == "BOOLEAN" and is_category_name(name):
-            types = join_sql([Sql(f"{text(name)}: 'VARCHAR'")])
+            types = f"{text(name)}: 'VARCHAR'"
             yield (
                 place,
                 "truth values, but the name says categories: DuckDB reads F and T in a file as false and true. Hint: "

@@ -26,7 +26,7 @@ from dbanon.policy.column_roles import WITHHELD
 from dbanon.policy.hierarchies import storage
 from dbanon.policy.profiling import named_problems, number_formats, repairs, table_problems, thresholds
 from dbanon.source import catalog, missing_codes, stored_policy
-from dbanon.source.column_types import family, is_category, person_value
+from dbanon.source.column_types import CALENDAR_FAMILIES, NUMERIC_FAMILIES, family, is_category, person_value
 from dbanon.sqltext import resources
 from dbanon.sqltext.column_labels import column_reference
 from dbanon.sqltext.messages import error_sql
@@ -84,7 +84,7 @@ def profile_sql(call: Call) -> Sql:
             named=[c for c in columns if c["is_named"]],
             plain_id=person_spellings.NORMALIZED_VALUE,
             withheld=Sql(WITHHELD),
-            leaves=_leaf_relations(call, hierarchies),
+            leaves=_leaf_relations(hierarchies),
             affinities=_shared_name_words(source, [name for _, name in hierarchies]),
             mend=repairs.repair_values(),
             compared=compared,
@@ -176,9 +176,9 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
         "is_clock": kind == "time",
         "is_measured": any((hints.count, hints.category, hints.quasi)),
         "may_be_integers": kind in ("float", "decimal") and not type_.endswith(",0)"),
-        "is_coded": kind in _CODE_FAMILIES and is_category_name(name),
-        "is_position": hints.coordinate is not None and kind in _CODE_LISTS and kind not in _CALENDAR_FAMILIES,
-        "is_named": any((hints.quasi, hints.sensitive)) and kind not in _CALENDAR_FAMILIES,
+        "is_coded": kind in NUMERIC_FAMILIES and is_category_name(name),
+        "is_position": hints.coordinate is not None and kind in NUMERIC_FAMILIES,
+        "is_named": any((hints.quasi, hints.sensitive)) and kind not in CALENDAR_FAMILIES,
         "coded_as": _CODE_LISTS.get(kind or ""),
         "may_be_person": any((hints.number, hints.subject, hints.key)),
         "may_have_spellings": hints.sensitive is not None or not (hints.quasi or hints.neutral or hints.key),
@@ -187,23 +187,15 @@ def _column_values(position: int, name: str, type_: str) -> dict[str, object]:
     }
 
 
-_CODE_LISTS = dict.fromkeys(("integer", "huge", "decimal", "float"), "number")
-"""List of codes for missing values by family of types."""
-_CODE_LISTS |= dict.fromkeys(("date", "timestamp", "nanos"), "date")
+_CODE_LISTS = dict.fromkeys(NUMERIC_FAMILIES, "number") | dict.fromkeys(CALENDAR_FAMILIES, "date")
 """Which codes for missing values a family of types can have."""
-
-_CODE_FAMILIES = ("integer", "huge", "float", "decimal")
-"""Families whose values can be codes of categories."""
-
-_CALENDAR_FAMILIES = ("date", "timestamp", "nanos")
-"""Families that are published by month unless the policy has another grid."""
 
 
 _NUMERIC_VALUES = {
     **dict.fromkeys(("integer", "huge", "decimal"), Sql("value::DOUBLE")),
     "float": Sql("CASE WHEN isfinite(value) THEN value::DOUBLE END"),
     "time": Sql("epoch(value)"),
-    **dict.fromkeys(_CALENDAR_FAMILIES, Sql("CASE WHEN isfinite(value) THEN epoch(value::TIMESTAMP) END")),
+    **dict.fromkeys(CALENDAR_FAMILIES, Sql("CASE WHEN isfinite(value) THEN epoch(value::TIMESTAMP) END")),
 }
 """SQL that converts a `value` to a DOUBLE, by the family of its type."""
 
@@ -237,7 +229,7 @@ def _available_hierarchies(call: Call, source: catalog.Source) -> list[tuple[str
     return [(database, name) for name, database in databases.items()]
 
 
-def _leaf_relations(call: Call, hierarchies: list[tuple[str | None, str]]) -> list[Sql]:
+def _leaf_relations(hierarchies: list[tuple[str | None, str]]) -> list[Sql]:
     """Return SQL of relations (name, label) of the leaves of hierarchies.
 
     The first relation has those of all hierarchies that come with dbanon, without labels that are also inner nodes. The

@@ -168,23 +168,24 @@ def _number_formats(first_index: int) -> list[TextFormat]:
 
 def _partial_and_compact_dates() -> list[TextFormat]:
     """Return the formats of dates without a day, such as 1987-05-00, and of dates without separators."""
-    partial = TextFormat(
-        "VARCHAR",
-        "partial dates, %Y-%m-%d with 00 for what is unknown",
-        rf"regexp_full_match({_TEXT}, '(18[5-9]|19\d|20\d|21[0-5])\d-(00-00|(0[1-9]|1[0-2])-([0-2]\d|3[01]))')",
-        f"regexp_replace({_TEXT}, '(-00)+$', '')",
-        hint=number_formats.PARTIAL_DATES_HINT,
-        is_partial_date=True,
-    )
-    compact = TextFormat(
-        "DATE",
-        "dates as text, %Y%m%d",
-        rf"CASE WHEN regexp_full_match({_TEXT}, '(18[5-9]|19\d|20\d|21[0-5])\d{{5}}') "
-        f"THEN try_strptime({_TEXT}, '%Y%m%d') IS NOT NULL ELSE false END",
-        f"CAST(strptime({_TEXT}, '%Y%m%d') AS DATE)",
-        is_plain=True,
-    )
-    return [partial, compact]
+    return [
+        TextFormat(
+            "VARCHAR",
+            "partial dates, %Y-%m-%d with 00 for what is unknown",
+            rf"regexp_full_match({_TEXT}, '(18[5-9]|19\d|20\d|21[0-5])\d-(00-00|(0[1-9]|1[0-2])-([0-2]\d|3[01]))')",
+            f"regexp_replace({_TEXT}, '(-00)+$', '')",
+            hint=number_formats.PARTIAL_DATES_HINT,
+            is_partial_date=True,
+        ),
+        TextFormat(
+            "DATE",
+            "dates as text, %Y%m%d",
+            rf"CASE WHEN regexp_full_match({_TEXT}, '(18[5-9]|19\d|20\d|21[0-5])\d{{5}}') "
+            f"THEN try_strptime({_TEXT}, '%Y%m%d') IS NOT NULL ELSE false END",
+            f"CAST(strptime({_TEXT}, '%Y%m%d') AS DATE)",
+            is_plain=True,
+        ),
+    ]
 
 
 def _all_formats() -> tuple[TextFormat, ...]:

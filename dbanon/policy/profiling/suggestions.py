@@ -10,7 +10,7 @@ from typing import Any
 from dbanon.policy.column_names.category_names import MAX_CODES, is_category_name
 from dbanon.policy.profiling import thresholds
 from dbanon.source.catalog import Cursor, Source
-from dbanon.source.column_types import family, person_value
+from dbanon.source.column_types import CALENDAR_FAMILIES, NUMERIC_FAMILIES, family, person_value
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 from dbanon.sqltext.templates import fill
@@ -118,15 +118,13 @@ def suggest_settings(
 
     def query_row(template: str) -> tuple[Any, ...]:
         """Return the first row of the template suggest_NAME.sql, filled with `values`."""
-        first_row: tuple[Any, ...] = cursor.execute(
-            qualify_builtins(fill(f"policy/profiling/suggest_{template}.sql", **values))
-        ).fetchall()[0]
-        return first_row
+        query = qualify_builtins(fill(f"policy/profiling/suggest_{template}.sql", **values))
+        return tuple(cursor.execute(query).fetchall()[0])
 
     if type_ == "VARCHAR":
         prefixes = _suggest_prefixes(*query_row("prefixes"))
         return Suggestions(prefixes or _suggest_calendar_of_texts(*query_row("partial_dates")))
-    if kind in ("integer", "huge", "decimal", "float"):
+    if kind in NUMERIC_FAMILIES:
         minimum, maximum, n_distinct, top = query_row("numbers")
         if 1 < n_distinct <= MAX_CODES and is_category_name(column):
             return Suggestions(SuggestedHierarchy("flat", None, ((n_distinct, "codes"),)))
@@ -140,7 +138,7 @@ def suggest_settings(
             "intervals", _list_argument("widths", widths), tuple(zip(counts, level_names, strict=True))
         )
         return Suggestions(hierarchy, top=None if top is None else f"{top:.0f}")
-    if kind in ("date", "timestamp", "nanos"):
+    if kind in CALENDAR_FAMILIES:
         values["zoned"] = type_ == "TIMESTAMP WITH TIME ZONE"
         n_years, *counts_by_level = query_row("dates")
         if counts_by_level[0] <= MAX_TRIVIAL_VALUES:

@@ -4,6 +4,7 @@ These are dates of mixed precision, spellings of one value in a sensitive column
 whose two-digit years were read as the wrong century. The template is sql/policy/profiling/table_problems.sql.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from dbanon.policy.column_names import date_words
 from dbanon.policy.profiling import thresholds
 from dbanon.policy.profiling.suggestions import CALENDAR_LEVELS, PARTIAL_DATE
 from dbanon.source import catalog
-from dbanon.source.column_types import family
+from dbanon.source.column_types import CALENDAR_FAMILIES, family
 from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal_rows, qualified, text
 
@@ -37,15 +38,13 @@ MAX_TOTAL_DIFFERENCE = 1e-6
 MAX_SPELLED_VALUES = 50_000
 """Maximum distinct values of a column whose spellings profile() compares; policy_problems() compares all."""
 
-_FAMILIES_OF_DATES = ("date", "timestamp", "nanos")
-
 
 def _birth_and_other_dates(source: catalog.Source) -> tuple[list[str], list[str]]:
     """Return the columns of dates and timestamps without a time zone: those whose names say birth, and all others."""
     dates = [
         name
         for name, type_ in source.columns.items()
-        if family(type_)[0] in _FAMILIES_OF_DATES and type_ != "TIMESTAMP WITH TIME ZONE"
+        if family(type_)[0] in CALENDAR_FAMILIES and type_ != "TIMESTAMP WITH TIME ZONE"
     ]
     births = [name for name in dates if date_words.is_birth_name(name)]
     return births, [name for name in dates if name not in births]
@@ -107,9 +106,11 @@ def _calendar_statement(
     source: catalog.Source, column: str, rows: Mapping[str, PolicyRow], hierarchies: frozenset[str]
 ) -> str:
     """Return the statement that stores a calendar of a column; a second one names it in the policy row, if any."""
-    name = next(
-        n for n in (column, f"{source.table} {column}", f"{source.table} {column} dates") if n not in hierarchies
+    longest = f"{source.table} {column} dates"
+    candidates = itertools.chain(
+        (column, f"{source.table} {column}", longest), (f"{longest} {n}" for n in itertools.count(2))
     )
+    name = next(n for n in candidates if n not in hierarchies)
     levels = join_sql(map(text, CALENDAR_LEVELS))
     statement = (
         f"INSERT INTO {qualified(source.home, catalog.SCHEMA, 'hierarchy')} FROM hierarchy_dates({text(name)}, "

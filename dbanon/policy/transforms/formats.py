@@ -14,14 +14,13 @@ class TextEncoding:
     min_length: int
     max_length: int
     default_length: int
-    description: str
 
 
 ENCODINGS = {
-    "hex": TextEncoding(4, 64, 32, "hexadecimal digits in lower case"),
-    "base32": TextEncoding(4, 51, 26, "capital letters and the digits 2 to 7 (RFC 4648)"),
-    "digits": TextEncoding(4, 60, 30, "decimal digits"),
-    "uuid": TextEncoding(36, 36, 36, "a UUID of version 8 (RFC 9562)"),
+    "hex": TextEncoding(4, 64, 32),  # hexadecimal digits in lower case
+    "base32": TextEncoding(4, 51, 26),  # capital letters and the digits 2 to 7 (RFC 4648)
+    "digits": TextEncoding(4, 60, 30),  # decimal digits
+    "uuid": TextEncoding(36, 36, 36),  # a UUID of version 8 (RFC 9562)
 }
 
 _MAX_PREFIX_LENGTH = 32

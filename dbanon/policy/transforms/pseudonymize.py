@@ -9,11 +9,14 @@ import hmac
 import uuid
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from typing import TypeVar
 
 from dbanon.policy.transforms.formats import PseudonymFormat
 from dbanon.runtime.secret_keys import SecretKey
 
 _N_DIGITS = 60
+
+_Result = TypeVar("_Result")
 
 
 def compute_pseudonyms(
@@ -32,13 +35,9 @@ def compute_pseudonyms(
     ['P-1b7fbd7e', None, 'P-1b7fbd7e']
     """
     digest, encode = _keyed_digest(key.derive_scope_key(scope), b"pseudonym\0"), _ENCODERS[pseudonym_format.encoding]
-    pseudonym_of_value: dict[str | None, str | None] = {None: None}
-    result: list[str | None] = []
-    for value in values:
-        if value is not None and value not in pseudonym_of_value:
-            pseudonym_of_value[value] = pseudonym_format.prefix + encode(digest(value))[: pseudonym_format.length]
-        result.append(pseudonym_of_value[value])
-    return result
+    return _map_distinct(
+        values, lambda value: pseudonym_format.prefix + encode(digest(value))[: pseudonym_format.length]
+    )
 
 
 def compute_shifts(persons: Iterable[str | None], key: SecretKey, scope: str, max_days: int) -> list[int | None]:
@@ -47,13 +46,14 @@ def compute_shifts(persons: Iterable[str | None], key: SecretKey, scope: str, ma
     The number is from -max_days to max_days, but not 0, and equal for equal persons in one scope with one key. O(n).
     """
     digest = _keyed_digest(key.derive_scope_key(scope), b"shift\0")
-    days_of_person: dict[str | None, int | None] = {None: None}
-    result: list[int | None] = []
-    for person in persons:
-        if person is not None and person not in days_of_person:
-            days_of_person[person] = _shift_days(digest(person), max_days)
-        result.append(days_of_person[person])
-    return result
+    return _map_distinct(persons, lambda person: _shift_days(digest(person), max_days))
+
+
+def _map_distinct(values: Iterable[str | None], compute: Callable[[str], _Result]) -> list[_Result | None]:
+    """Return the result of `compute` for each value, in their order; None for None. Equal values are computed once."""
+    values = list(values)
+    results = {value: compute(value) for value in set(values) if value is not None}
+    return [None if value is None else results[value] for value in values]
 
 
 def min_unique_length(

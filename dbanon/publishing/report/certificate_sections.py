@@ -52,13 +52,10 @@ def protection_section(lines: Sequence[Line]) -> Section:
 
 def limits_section(lines: Sequence[Line]) -> Section:
     """Return the section about what the release does not protect from, and about its withheld columns."""
-    sentences = [
-        "No release protects from everything. The following limits apply to this one; the numbers show their extent."
-    ]
     return Section(
         "limits",
         "Limits of the protection",
-        sentences,
+        ["No release protects from everything. The following limits apply to this one; the numbers show their extent."],
         [CertificateLines(_lines_of_sections(lines, "not protected", "withheld"))],
     )
 

@@ -80,7 +80,6 @@ def class_size_section(reader: ReleaseReader) -> Section:
         sentences.append(
             f"The table has the {N_SMALLEST_CLASSES} smallest sizes of {format_cell(len(rows))}; the query gives all."
         )
-    head = (f"{unit} in a class", "classes", "records in all")
     return Section(
         "sizes",
         "Class sizes",
@@ -88,7 +87,7 @@ def class_size_section(reader: ReleaseReader) -> Section:
         [
             ResultTable(
                 "The smallest classes",
-                head,
+                (f"{unit} in a class", "classes", "records in all"),
                 rows[:N_SMALLEST_CLASSES],
                 size_query.display_sql,
             ),

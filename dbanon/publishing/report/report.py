@@ -151,9 +151,20 @@ def report_sql(call: Call) -> Sql:
     options = call.options
     handover = Handover(options.text("recipient"), options.text("purpose"), options.text("legal_basis"))
     handover.check(call.function.name)
-    report_options = _Options(bool(options["outgoing"]), options.text("population"), handover)
-    page = _render_report(entry, call.session, call.cursor, call.path, report_options)
-    return literal_rows({"html": "VARCHAR"}, [[page]])
+    return literal_rows(
+        {"html": "VARCHAR"},
+        [
+            [
+                _render_report(
+                    entry,
+                    call.session,
+                    call.cursor,
+                    call.path,
+                    _Options(bool(options["outgoing"]), options.text("population"), handover),
+                )
+            ]
+        ],
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import hashlib
 import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -56,10 +57,9 @@ def count_histogram(points: Sequence[tuple[int, int]], x_label: str, y_label: st
     """
     low, high = points[0][0], points[-1][0]
     width = -(-(high - low + 1) // _MAX_BARS)
-    heights: dict[int, int] = {}
+    heights = Counter[int]()
     for value, count in points:
-        place = (value - low) // width
-        heights[place] = heights.get(place, 0) + count
+        heights[(value - low) // width] += count
 
     def draw(axes: Any) -> None:
         """Draw the bars."""
@@ -227,7 +227,7 @@ def _svg_element(file: bytes) -> str:
             del element.attrib["id"]
         for name, value in element.attrib.items():
             value = f"{digest}-{value}" if name == "id" else _REFERENCE.sub(rf"\g<1>{digest}-", value)
-            element.set(name, _COLOR.sub(_role_reference, value))
+            element.set(name, _COLOR.sub(lambda color: f"var(--{_ROLE_BY_COLOR[color[0]]})", value))
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -239,8 +239,3 @@ _GROUPS = {
 _REFERENCE = re.compile(r"(^#|url\(#)")
 _COLOR = re.compile("|".join(_ROLES.values()))
 _ROLE_BY_COLOR = {color: role for role, color in _ROLES.items()}
-
-
-def _role_reference(match: re.Match[str]) -> str:
-    """Return the CSS variable of the role that a matched colour represents, such as `var(--ink)`."""
-    return f"var(--{_ROLE_BY_COLOR[match.group()]})"

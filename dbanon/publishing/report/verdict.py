@@ -87,8 +87,7 @@ class VerdictWriter:
         if self.has_persons and n_persons != n_records:
             people += f" in {count(n_records or 0, 'record', 'records')}"
         smallest, highest = self.number("achieved", "k") or 0, self.number("risk", "prosecutor, highest") or 1
-        quasi = [column for column, role in self.certificate.roles.items() if role == "quasi"]
-        names = _column_list(quasi)
+        names = _column_list([column for column, role in self.certificate.roles.items() if role == "quasi"])
         others = count(smallest - 1, f"other {self.unit[0]}", "others")
         yield Statement(
             f"{people}. Each shares the published quasi-identifiers ({names}) with at least {others}.",

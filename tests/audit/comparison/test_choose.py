@@ -78,6 +78,18 @@ def test_tradeoffs_frontier_rows_are_not_dominated(people: Any, cost: str, queri
     assert all((r["query_error"] is None) == (queries == 0) for r in actual_rows)
 
 
+@pytest.mark.parametrize("role", ["insensitive", "mask"])
+def test_tradeoffs_attacks_table_with_unchanged_columns(people: Any, role: str) -> None:
+    people.execute("ALTER TABLE people ALTER who TYPE VARCHAR")
+    query = "FROM tradeoffs('people', k := [4], algorithms := ['mdav'], attacks := ['reconstruction'], queries := 0)"
+    declared = {"age": "quasi", "city": "quasi", "disease": "sensitive"}
+    dbanon.declare(people, "people", who="identifier", **declared)
+    expected = rows(people, query)
+    dbanon.declare(people, "people", who=role, **declared)
+    assert rows(people, query) == expected
+    assert expected[0]["reconstruction"] is not None
+
+
 def test_tradeoffs_attacks_equal_attack_summary(people: Any) -> None:
     call = "'people', qi := ['age', 'city'], sensitive := ['disease'], k := 6, queries := 0"
     (row,) = rows(people, f"FROM tradeoffs({call}, attacks := ['prediction', 'reconstruction'])")

@@ -131,6 +131,15 @@ def test_top_with_few_records_above_undone_by_ordered_column(con: Any) -> None:
     assert undone_limits(con) == {("age", "born")}
 
 
+@pytest.mark.parametrize("rounding", ["(SELECT 10)", "10 + 0", "1 OR true"])
+def test_rounding_is_not_run_as_sql(con: Any, rounding: str) -> None:
+    people(con, "age * 10 AS income")
+    dbanon.declare(con, "p", age={"role": "quasi", "rounding": 10}, income="quasi")
+    assert undone_limits(con) == {("age", "income")}
+    con.execute("UPDATE dbanon.policy SET rounding = ? WHERE column_name = 'age'", [rounding])
+    assert undone_limits(con) == set()
+
+
 def test_policy_review_names_limited_and_undoing_column(con: Any) -> None:
     people(con, "2024 - age AS birth_year, (noise % 5)::INTEGER AS ward")
     dbanon.declare(con, "p", age=AGE, birth_year="quasi", ward="insensitive")

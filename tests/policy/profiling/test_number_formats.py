@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import dbanon
 from dbanon.sqltext.quote import identifier, text
 
 HOSTILE = "x'); DROP TABLE t; --\""
@@ -87,6 +88,14 @@ def test_calendar_of_declared_column_named_in_policy(con: Any) -> None:
     [(_, [repair])] = found_problems(con).values()
     con.execute(repair)
     assert con.execute("SELECT hierarchy FROM dbanon.policy").fetchall() == [("born",)]
+
+
+def test_calendar_gets_name_that_no_hierarchy_has(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT 1950 + i % 20 || '-0' || 1 + i % 9 AS born FROM range(900) r (i)")
+    for name in ("born", "t born", "t born dates", "t born dates 2"):
+        dbanon.load_hierarchy(con, name, [["a", "*"], ["b", "*"]])
+    [(repairs,)] = con.execute("SELECT repairs FROM profile('t')").fetchall()
+    assert "hierarchy_dates('t born dates 3', " in repairs[0]
 
 
 def test_hierarchy_dates_accepts_texts_of_any_precision(con: Any) -> None:
