@@ -58,7 +58,7 @@ class NumberColumn(HashedColumn):
         say: The error messages about it, as SQL, by name.
         family: The SQL operations on values of its type.
         value: SQL of its value.
-        type: The type in which values are compared.
+        type: The type in which values are compared, and of which the ledger stores hashes.
         scale: The number of units per 1 of a DECIMAL.
         decimal_type: The widest DECIMAL of the same scale.
         top: The value above which values are coded as one, or None.
@@ -85,11 +85,6 @@ class NumberColumn(HashedColumn):
     is_drawn: bool
 
     is_number: ClassVar[bool] = True
-
-    @property
-    def value_type(self) -> str:
-        """The DuckDB type of the values whose hashes the ledger stores: that in which source values are compared."""
-        return str(self.type)
 
     @property
     def zero(self) -> Sql:

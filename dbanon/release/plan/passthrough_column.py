@@ -24,11 +24,6 @@ class UnchangedColumn(HashedColumn):
     """Whether it is a pseudonym, which identifies the person of a row and reveals nothing else."""
 
     @property
-    def value_type(self) -> str:
-        """The DuckDB type of the values whose hashes the ledger stores."""
-        return self.type
-
-    @property
     def is_zoned(self) -> bool:
         """Whether the column's type is TIMESTAMP WITH TIME ZONE, whose text depends on the time zone of the session."""
         return self.type == "TIMESTAMP WITH TIME ZONE"
