@@ -1,7 +1,7 @@
 """Define quasi-identifiers of numbers, dates and times: how they are read, and the grid of their published bounds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import ClassVar
 
@@ -237,3 +237,26 @@ def _type_limits(attribute: Attribute) -> tuple[Sql, Sql]:
     else:
         limits = "-1.7976931348623157e308", "1.7976931348623157e308"
     return Sql(f"{text(limits[0])}::{type_}"), Sql(f"{text(limits[1])}::{type_}")
+
+
+MAX_JOINED_COLUMNS = 20
+"""With more quasi-identifiers than this, a statement has relations with one row per column in place of joins.
+
+Rows of columns save planning, which grows faster than the number of columns, and cost about 0.7 microseconds more per
+value of the table. For 20 columns the two are equal at 60,000 records.
+"""
+
+
+def number_blocks(columns: Iterable[object]) -> list[list[NumberColumn]]:
+    """Return the numbers among the quasi-identifiers, grouped by equal type and settings, each group in their order."""
+    groups: list[tuple[NumberColumn, list[NumberColumn]]] = []
+    for column in columns:
+        if not isinstance(column, NumberColumn):
+            continue
+        settings = replace(column, i=0, raw_name="", say={}, value=Sql(""))
+        block = next((members for shared, members in groups if shared == settings), None)
+        if block is None:
+            groups.append((settings, [column]))
+        else:
+            block.append(column)
+    return [members for _, members in groups]

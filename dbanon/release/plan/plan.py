@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from dbanon.gate import messages as gate_messages, statement_check
 from dbanon.gate.request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
 from dbanon.gate.rules import GateRules, gate_rules, rule_blocks
-from dbanon.release.plan import column_blocks, input_errors, metrics, template_columns
+from dbanon.release.plan import input_errors, metrics, template_columns
 from dbanon.release.plan.clustering_request import cluster_request_json
 from dbanon.release.plan.named_column import NamedColumn
-from dbanon.release.plan.number_column import NumberColumn
+from dbanon.release.plan.number_column import MAX_JOINED_COLUMNS, NumberColumn, number_blocks
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.plan.template_columns import QuasiColumn, SensitiveColumnView, TreeColumn
 from dbanon.release.spec.published_columns import PublishedPart, PublishedSchema, published_schema
-from dbanon.release.spec.release_spec import ReleaseSpec, VersionConstraints, WholeTable
+from dbanon.release.spec.release_spec import ReleaseSpec, WholeTable
 from dbanon.sqltext import templates
 from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql, identifier, literal, text
@@ -41,23 +41,6 @@ class CodedColumn(NamedColumn):
 
     raw_name: str
     source_value: Sql
-
-
-@dataclass(frozen=True)
-class RecordBounds:
-    """The least and greatest value (SQL) of a quasi-identifier; records with values outside are dropped.
-
-    Attributes:
-        i: The number of the quasi-identifier.
-        column: The quoted name of its values in a statement.
-        low: The least value.
-        high: The greatest value.
-    """
-
-    i: int | Sql
-    column: Sql
-    low: Sql
-    high: Sql
 
 
 @dataclass(frozen=True)
@@ -89,40 +72,6 @@ class SourceView:
     order: tuple[Sql, ...]
     weight: Sql | None
     whole_table: WholeTable | None
-
-
-@dataclass(frozen=True)
-class RecordSelection:
-    """The records that are published.
-
-    Attributes:
-        version_constraints: The constraints that withhold or defer records.
-        kept_members: The membership of records that stay in their classes, or None.
-        bounds: The bounds outside which records are dropped.
-        distinct: Duplicates are dropped.
-        nulls: The treatment of NULL in quasi-identifiers.
-    """
-
-    version_constraints: VersionConstraints
-    kept_members: Sql | None
-    bounds: tuple[RecordBounds, ...]
-    distinct: bool
-    nulls: str
-
-
-@dataclass(frozen=True)
-class PlannedPolicy:
-    """The policy at the time of planning, which the statement compares with the policy when it runs.
-
-    Attributes:
-        bare: The name of the source that a temporary table could shadow, or None.
-        fingerprint_sql: SQL of the fingerprint of the policy.
-        fingerprint: The fingerprint at the time of planning.
-    """
-
-    bare: Sql | None
-    fingerprint_sql: Sql
-    fingerprint: Sql
 
 
 @dataclass(frozen=True)
@@ -204,55 +153,14 @@ class AddedColumnNames:
 
 
 @dataclass(frozen=True)
-class ReleaseOptions:
-    """The options of a release that templates read.
-
-    Attributes:
-        k: The least number of records (persons) of a class.
-        joint: Privacy models must hold within equal values of the other sensitive columns.
-        suppress: The share of records that may be suppressed; None for none.
-        max_suppressed: The greatest number of suppressed records, or None.
-        typed: Intervals are published as bounds or structs, not as text.
-        escape: Labels of leaves are escaped.
-        sub_heights: Losses are relative to the edges below a node.
-        magnitudes: The algorithm reads the values of numbers.
-        widens: Classes are published wider than their records span.
-        maybe: NULL may occur among the values of a class.
-        noise: Noise is published instead of classes.
-        by_column: Noise is drawn by column.
-        request: The first argument of the clustering UDF.
-        version: Always None here.
-        is_wide: Relations have one row per column in place of one join per column (see `column_blocks`).
-    """
-
-    k: int
-    joint: bool
-    suppress: Sql | None
-    max_suppressed: int | None
-    typed: bool
-    escape: bool
-    sub_heights: bool
-    magnitudes: bool
-    widens: bool
-    maybe: bool
-    noise: bool
-    by_column: bool
-    request: Sql
-    version: None = None
-    is_wide: bool = False
-
-
-@dataclass(frozen=True)
 class Plan:
-    """The values of all SQL templates of one release, in parts."""
+    """The values of all SQL templates of one release, in parts; `settings` are those of `_settings`."""
 
     source_view: SourceView
-    selection: RecordSelection
-    policy: PlannedPolicy
     columns: PlannedColumns
     added_names: AddedColumnNames
-    options: ReleaseOptions
     gate_rules: GateRules
+    settings: Mapping[str, object]
     messages: Mapping[str, Sql]
     gate_messages: Mapping[str, Sql]
 
@@ -262,17 +170,9 @@ class Plan:
 
         `say` and `gate_say` are mappings with the SQL of error messages, by name.
         """
-        parts = (
-            self.source_view,
-            self.selection,
-            self.policy,
-            self.columns,
-            self.added_names,
-            self.options,
-            self.gate_rules,
-        )
-        messages: dict[str, object] = {"say": self.messages, "gate_say": self.gate_messages}
-        return messages | {name: value for part in parts for name, value in templates.field_values(part).items()}
+        parts = (self.source_view, self.columns, self.added_names, self.gate_rules)
+        values = {name: value for part in parts for name, value in vars(part).items()}
+        return {"say": self.messages, "gate_say": self.gate_messages, **values, **self.settings}
 
 
 def make_plan(spec: ReleaseSpec) -> Plan:
@@ -289,16 +189,10 @@ def make_plan(spec: ReleaseSpec) -> Plan:
     ]
     return Plan(
         source_view=_source_view(spec, columns),
-        selection=_record_selection(spec, columns),
-        policy=PlannedPolicy(
-            bare=text(spec.source.table.lower()) if spec.source.bare else None,
-            fingerprint_sql=spec.policy.fingerprint_sql,
-            fingerprint=text(spec.policy.fingerprint),
-        ),
         columns=columns,
         added_names=names,
-        options=_release_options(spec),
         gate_rules=gate,
+        settings=_settings(spec, columns),
         messages=input_errors.input_error_messages(spec, columns.unchanged),
         gate_messages=gate_messages.release_refusals(request, gate.rules, models),
     )
@@ -366,13 +260,13 @@ def _wide_values(spec: ReleaseSpec, release_plan: Plan) -> dict[str, object]:
     """Return the template values of a statement with rows of columns; {} if it has one join per column."""
     quasi = release_plan.columns.quasi
     if (
-        len(quasi) <= column_blocks.MAX_JOINED_COLUMNS
+        len(quasi) <= MAX_JOINED_COLUMNS
         or spec.kind not in _WIDE_KINDS
         or spec.run.noise is not None
         or spec.reading.whole_table is not None
     ):
         return {}
-    blocks = column_blocks.number_blocks(quasi)
+    blocks = number_blocks(quasi)
     return {
         "is_wide": True,
         "number_blocks": blocks,
@@ -391,7 +285,7 @@ def _last_select(kind: str, release_plan: Plan) -> str | None:
     if kind == "classes":
         return statement_check.released_classes(
             release_plan.added_names.class_id,
-            release_plan.added_names.names["suppressed"] if release_plan.options.suppress else None,
+            release_plan.added_names.names["suppressed"] if release_plan.settings["suppress"] else None,
         )
     return statement_check.released_metrics() if kind == "metrics" else None
 
@@ -409,9 +303,7 @@ def published_names(spec: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]
 def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
     """Return the names of all columns of a release's rows and classes, as a PublishedSchema."""
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
-    return published_schema(
-        spec.source.columns, quasi, [u.raw_name for u in template_columns.unchanged_columns(spec)], spec.interval_format
-    )
+    return published_schema(spec.source.columns, quasi, spec.unchanged, spec.interval_format)
 
 
 def fill_release_template(
@@ -549,73 +441,92 @@ def is_read_by_gate(spec: ReleaseSpec) -> bool:
     return spec.source.is_table and not spec.version_constraints.has_withheld_records
 
 
-def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelection:
-    """Return the rules by which records are withheld, deferred or dropped."""
-    preprocessing = spec.run.preprocessing
-    return RecordSelection(
-        version_constraints=spec.version_constraints,
-        kept_members=spec.version_constraints.kept_members,
-        bounds=tuple(
-            RecordBounds(q.i, q.column, *preprocessing.bounds[q.raw_name])
+def _settings(spec: ReleaseSpec, columns: PlannedColumns) -> dict[str, object]:
+    """Return the values that only templates read: the selection of the records, the policy and the options.
+
+    The selection:
+        version_constraints: The constraints that withhold or defer records.
+        kept_members: The membership of records that stay in their classes, or None.
+        bounds: The least and greatest value (SQL) of quasi-identifiers; records with values outside are dropped. `i` is
+            the number of the quasi-identifier, `column` the quoted name of its values in a statement.
+        distinct: Duplicates are dropped.
+        nulls: The treatment of NULL in quasi-identifiers.
+
+    The policy at the time of planning, which the statement compares with the policy when it runs:
+        bare: The name of the source that a temporary table could shadow, or None.
+        fingerprint_sql: SQL of the fingerprint of the policy.
+        fingerprint: The fingerprint at the time of planning.
+
+    The options:
+        k: The least number of records (persons) of a class.
+        joint: Privacy models must hold within equal values of the other sensitive columns.
+        suppress: The share of records that may be suppressed; None for none.
+        max_suppressed: The greatest number of suppressed records, or None.
+        typed: Intervals are published as bounds or structs, not as text.
+        escape: Labels of leaves are escaped.
+        sub_heights: Losses are relative to the edges below a node.
+        magnitudes: The algorithm reads the values of numbers.
+        widens: Classes are published wider than their records span.
+        maybe: NULL may occur among the values of a class.
+        noise: Noise is published instead of classes.
+        by_column: Noise is drawn by column.
+        request: The first argument of the clustering UDF.
+        version: Always None here.
+        is_wide: Relations have one row per column in place of one join per column; False here (see `_wide_values`).
+    """
+    preprocessing, noise = spec.run.preprocessing, spec.run.noise
+    return {
+        "version_constraints": spec.version_constraints,
+        "kept_members": spec.version_constraints.kept_members,
+        "bounds": [
+            {"i": q.i, "column": q.column, "low": low, "high": high}
             for q in columns.quasi
             if q.raw_name in preprocessing.bounds
-        ),
-        distinct=preprocessing.distinct,
-        nulls=str(spec.options["nulls"]),
-    )
+            for low, high in [preprocessing.bounds[q.raw_name]]
+        ],
+        "distinct": preprocessing.distinct,
+        "nulls": str(spec.options["nulls"]),
+        "bare": text(spec.source.table.lower()) if spec.source.bare else None,
+        "fingerprint_sql": spec.policy.fingerprint_sql,
+        "fingerprint": text(spec.policy.fingerprint),
+        "k": spec.k,
+        "joint": spec.is_joint,
+        "suppress": Sql(repr(spec.options["suppress"])) if spec.options["suppress"] else None,
+        "max_suppressed": spec.run.max_suppressed,
+        "typed": spec.interval_format != "text",
+        "escape": bool(spec.options["escape_labels"]),
+        "sub_heights": spec.options["loss_height"] == "sub",
+        "magnitudes": spec.run.reads_magnitudes,
+        "widens": spec.run.widens_classes,
+        "maybe": spec.run.maybe_match,
+        "noise": noise is not None,
+        "by_column": noise is not None and noise.by_column,
+        "request": cluster_request_json(spec),
+        "version": None,
+        "is_wide": False,
+    }
 
 
-def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
-    """Return the options of a release spec that templates read."""
-    return ReleaseOptions(
-        k=spec.k,
-        joint=spec.is_joint,
-        suppress=Sql(repr(spec.options["suppress"])) if spec.options["suppress"] else None,
-        max_suppressed=spec.run.max_suppressed,
-        typed=spec.interval_format != "text",
-        escape=bool(spec.options["escape_labels"]),
-        sub_heights=spec.options["loss_height"] == "sub",
-        magnitudes=spec.run.reads_magnitudes,
-        widens=spec.run.widens_classes,
-        maybe=spec.run.maybe_match,
-        noise=spec.run.noise is not None,
-        by_column=spec.run.noise is not None and spec.run.noise.by_column,
-        request=cluster_request_json(spec),
-    )
-
-
-@dataclass(frozen=True)
-class MetricView:
-    """One metric in a statement, as templates read it: SQL of its value, and SQL literals of its texts.
-
-    Attributes:
-        name, better, description: SQL literals of texts; `better` is 'higher' or 'lower'.
-        position: The metric's position in the order of all metrics.
-        is_publishable: SQL literal: whether it follows from published values.
-        value: SQL of the value, from the row `totals` or the rows `column_totals` (see `per`); empty if `sql` is given.
-        sql: A SELECT of (metric, detail, value); empty if `value` is given.
-        per: 'column' or 'number' if `value` is that of each quasi-identifier or number; empty if it is of all.
-        is_optional: `sql` may return no row, and there is no metric then.
-    """
-
-    name: Sql
-    better: Sql
-    description: Sql
-    position: int
-    is_publishable: Sql
-    value: Sql
-    sql: Sql
-    per: str
-    is_optional: bool
-
-
-def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
-    """Return the metrics that apply to a release, in order, with their SQL filled from `values`.
+def _applicable_metrics(
+    release_plan: Plan, values: Mapping[str, object], with_divergence: bool
+) -> list[dict[str, object]]:
+    """Return the metrics that apply to a release, in order, as templates read them.
 
     Args:
         release_plan: The plan of the release.
         values: The values of the templates.
         with_divergence: Also include the expensive KL divergence.
+
+    Returns:
+        For each metric:
+            name, better, description: SQL literals of texts; `better` is 'higher' or 'lower'.
+            position: The metric's position in the order of all metrics.
+            is_publishable: SQL literal: whether it follows from published values.
+            value: SQL of the value, from the row `totals` or the rows `column_totals` (see `per`); empty if `sql` is
+                given.
+            sql: A SELECT of (metric, detail, value); empty if `value` is given.
+            per: 'column' or 'number' if `value` is that of each quasi-identifier or number; empty if it is of all.
+            is_optional: `sql` may return no row, and there is no metric then.
     """
     columns, person = release_plan.columns, release_plan.source_view.person is not None
     requirements_met = {
@@ -630,22 +541,22 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
         "": True,
     }
     parameters = {m.parameter for s in columns.model_columns for m in s.models}
-    kind = "noise" if release_plan.options.noise else "classes"
-    views = [
-        MetricView(
-            name=text(m.name),
-            better=text(m.better),
-            description=text(m.describe(person)),
-            position=position,
-            is_publishable=literal(
+    kind = "noise" if release_plan.settings["noise"] else "classes"
+    views: list[dict[str, object]] = [
+        {
+            "name": text(m.name),
+            "better": text(m.better),
+            "description": text(m.describe(person)),
+            "position": position,
+            "is_publishable": literal(
                 kind not in m.custodian and not (columns.counts_used_leaves and m.name in metrics.LEAF_METRICS)
             ),
-            value=templates.fill_text(m.value, values),
-            sql=Sql(templates.fill_text(m.sql, {**values, "metric": m.name, "metric_name": text(m.name)}).strip()),
-            per=m.per,
-            is_optional=m.is_optional,
-        )
+            "value": templates.fill_text(m.value, values),
+            "sql": Sql(templates.fill_text(m.sql, {**values, "metric": m.name, "metric_name": text(m.name)}).strip()),
+            "per": m.per,
+            "is_optional": m.is_optional,
+        }
         for position, m in enumerate(metrics.all_metrics())
         if requirements_met.get(m.requires, m.requires in parameters) and kind in m.applies_to
     ]
-    return [view for view in views if view.value or view.sql]
+    return [view for view in views if view["value"] or view["sql"]]

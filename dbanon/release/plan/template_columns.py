@@ -1,7 +1,7 @@
 """Define the columns of a release as templates read them: values, names, hierarchies and error messages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dbanon import errors
@@ -62,7 +62,7 @@ class TreeColumn(HashedColumn):
     is_drawn: bool = False
     is_sensitive: bool = False
     leaf_shapes: tuple[str, ...] = ()
-    type: Sql = Sql("VARCHAR")
+    type: Sql = field(default=Sql("VARCHAR"), init=False)
 
     is_number: ClassVar[bool] = False
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dbanon import errors
 from dbanon.gate import related_messages, rules as gate_rules
 from dbanon.release.plan.named_column import NamedColumn
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.plan.plan import Plan, PublishedColumn, gate_request
 from dbanon.release.plan.template_columns import QuasiColumn, TreeColumn
-from dbanon.release.related import error_messages
 from dbanon.release.related.child_features import Feature
 from dbanon.release.related.related_tables import RelatedTable, RelatedTables
 from dbanon.release.spec.published_columns import unused_name
 from dbanon.sqltext.column_labels import derived_reference
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 COMPOSITE_KEY_NAME = "entity_id"
@@ -54,34 +55,6 @@ class SensitiveView(NamedColumn):
 
 
 @dataclass(frozen=True)
-class TableSource:
-    """The relation from which a table is read.
-
-    Attributes:
-        table: The table.
-        origin: The relation that is read: the table, or a copy if it can be read only once.
-        is_read_twice: The table can be read twice.
-        columns: The columns that are read.
-        row_number: The column that numbers the rows.
-    """
-
-    table: Sql
-    origin: Sql
-    is_read_twice: bool
-    columns: Sql
-    row_number: Sql
-
-
-@dataclass(frozen=True)
-class TableOutputNames:
-    """Names of published columns: the pseudonym of the key, the class, and the number of rows in NAME_classes."""
-
-    key: Sql
-    class_id: Sql
-    size: Sql
-
-
-@dataclass(frozen=True)
 class TableGate:
     """The checks of a table by the gate.
 
@@ -110,9 +83,15 @@ class TableView(NamedColumn):
         i: Its number; the parent table has 0.
         raw_name: The number and name, which distinguish the table in the names of relations.
         display_name: The table as messages name it.
-        source: How it is read.
+        source: The relation from which the table is read:
+            table: The table.
+            origin: The relation that is read: the table, or a copy if it can be read only once.
+            is_read_twice: The table can be read twice.
+            columns: The columns that are read.
+            row_number: The column that numbers the rows.
         key: SQL of the key.
-        names: The names of published columns.
+        names: The names of published columns: the pseudonym of the key (`key`), the class (`class_id`), and the number
+            of rows in NAME_classes (`size`).
         quasi: The quasi-identifiers.
         sort_columns: The quasi-identifiers by which the rows of a person are sorted: dates, numbers, categories.
         unchanged: The columns published without generalization.
@@ -127,9 +106,9 @@ class TableView(NamedColumn):
     i: int
     raw_name: str
     display_name: str
-    source: TableSource
+    source: Mapping[str, Sql | bool]
     key: Sql
-    names: TableOutputNames
+    names: Mapping[str, Sql]
     quasi: tuple[QuasiColumn, ...]
     sort_columns: tuple[QuasiColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
@@ -217,15 +196,19 @@ def _table_view(
         i,
         raw_name,
         display_name,
-        source=TableSource(
-            table=source.read,
-            origin=source.read if is_read_twice else derived_reference("as it came", raw_name),
-            is_read_twice=is_read_twice,
-            columns=join_sql(identifier(name) for name in source.columns if name in read_names),
-            row_number=Sql("rowid") if is_read_twice else reserved.row,
-        ),
+        source={
+            "table": source.read,
+            "origin": source.read if is_read_twice else derived_reference("as it came", raw_name),
+            "is_read_twice": is_read_twice,
+            "columns": join_sql(identifier(name) for name in source.columns if name in read_names),
+            "row_number": Sql("rowid") if is_read_twice else reserved.row,
+        },
         key=table.key_values[0] if len(table.key) == 1 else _composite_key(table.key_values),
-        names=TableOutputNames(identifier(key_name), table_plan.added_names.class_id, identifier(features_and_size[1])),
+        names={
+            "key": identifier(key_name),
+            "class_id": table_plan.added_names.class_id,
+            "size": identifier(features_and_size[1]),
+        },
         quasi=table_plan.columns.quasi,
         sort_columns=tuple(sorted(table_plan.columns.quasi, key=_sort_rank)),
         unchanged=table_plan.columns.unchanged,
@@ -241,7 +224,7 @@ def _table_view(
                 table.spec.function, related_messages.TABLE_CHECKS, display_name, raw_name
             ),
         ),
-        say=error_messages.key_error_messages(table, related.entity),
+        say=_key_error_messages(table, related.entity),
     )
 
 
@@ -276,3 +259,20 @@ def _composite_key(keys: Sequence[str]) -> Sql:
 def _gate_key_column(name: str, type_: str) -> Sql:
     """Return SQL of a key column as the gate compares it: VARCHAR gets a binary collation, others are unchanged."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)
+
+
+def _key_error_messages(table: RelatedTable, entity: RelatedTable) -> dict[str, Sql]:
+    """Return the error messages about a related table and its key by name, each as a SQL expression of a text.
+
+    The names are relation_changed, empty, missing, repeated and orphans. Nothing is checked here. `entity` is the
+    parent table (one row per person).
+    """
+    function, row_count = table.spec.function, sql_placeholder("count(*)")
+    error_by_name = {
+        "relation_changed": errors.PolicyChangedError(function, table.display_name),
+        "empty": errors.EmptySourceError(function, table.display_name),
+        "missing": errors.NullKeyError(function, table.display_name, table.key, row_count),
+        "repeated": errors.DuplicateKeyError(function, table.display_name, table.key, row_count),
+        "orphans": errors.OrphanRowsError(function, table.display_name, entity.display_name, table.key, row_count),
+    }
+    return {name: error_sql(error) for name, error in error_by_name.items()}
