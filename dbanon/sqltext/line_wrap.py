@@ -67,9 +67,8 @@ def _wrap_line(line: Sequence[tuple[str, str]], width: int) -> list[str]:
     indent = " " * (len(whole_line) - len(whole_line.lstrip(" ")))
     if whole_line.lstrip().startswith("--"):
         prefix = f"{indent}-- "
-        content = whole_line.strip()[2:].strip()
         return textwrap.wrap(
-            content,
+            whole_line.strip()[2:].strip(),
             width,
             initial_indent=prefix,
             subsequent_indent=prefix,

@@ -225,18 +225,16 @@ def _type_limits(attribute: Attribute) -> tuple[Sql, Sql]:
     type_ = _bound_type(attribute)
     if type_ == "DATE":
         return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")
-    if type_ == "HUGEINT":
-        limits = str(-(2**127)), str(2**127 - 1)
-    elif type_ == "UHUGEINT":
-        limits = "0", str(2**128 - 1)
-    elif type_.startswith("DECIMAL"):
-        digits = "9" * (38 - attribute.scale) + ("." + "9" * attribute.scale if attribute.scale else "")
-        limits = f"-{digits}", digits
-    elif type_ == "FLOAT":
-        limits = "-3.4028234663852886e38", "3.4028234663852886e38"
-    else:
-        limits = "-1.7976931348623157e308", "1.7976931348623157e308"
-    return Sql(f"{text(limits[0])}::{type_}"), Sql(f"{text(limits[1])}::{type_}")
+    digits = "9" * (38 - attribute.scale) + ("." + "9" * attribute.scale if attribute.scale else "")
+    limits_by_type = {
+        "HUGEINT": (str(-(2**127)), str(2**127 - 1)),
+        "UHUGEINT": ("0", str(2**128 - 1)),
+        "DECIMAL": (f"-{digits}", digits),
+        "FLOAT": ("-3.4028234663852886e38", "3.4028234663852886e38"),
+    }
+    double_limits = "-1.7976931348623157e308", "1.7976931348623157e308"
+    least, greatest = limits_by_type.get(type_.partition("(")[0], double_limits)
+    return Sql(f"{text(least)}::{type_}"), Sql(f"{text(greatest)}::{type_}")
 
 
 MAX_JOINED_COLUMNS = 20

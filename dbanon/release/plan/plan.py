@@ -18,7 +18,7 @@ from dbanon.release.plan.number_column import MAX_JOINED_COLUMNS, NumberColumn, 
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.plan.template_columns import QuasiColumn, SensitiveColumnView, TreeColumn
 from dbanon.release.spec.published_columns import PublishedPart, PublishedSchema, published_schema
-from dbanon.release.spec.release_spec import ReleaseSpec, WholeTable
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext import templates
 from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql, identifier, literal, text
@@ -41,37 +41,6 @@ class CodedColumn(NamedColumn):
 
     raw_name: str
     source_value: Sql
-
-
-@dataclass(frozen=True)
-class SourceView:
-    """The source as templates read it.
-
-    Attributes:
-        source: The relation of the records.
-        origin: The relation that is read again later: the source, or a copy of it if it can be read only once.
-        has_rowid: The relation has the pseudo-column rowid, and no column of that name.
-        full_source: The source with the withheld records.
-        person: SQL of the person of a record, or None.
-        person_text: The form of the canonical text of a person, or None.
-        key: SQL of the key of a record if other columns than a person identify persons, or None.
-        coded: The columns with codes for missing values.
-        order: The columns that give the arrival order of a stream.
-        weight: The column with the number of records per row, or None.
-        whole_table: The table that the source is a part of, or None.
-    """
-
-    source: Sql
-    origin: Sql
-    has_rowid: bool
-    full_source: Sql
-    person: Sql | None
-    person_text: Sql | None
-    key: Sql | None
-    coded: tuple[CodedColumn, ...]
-    order: tuple[Sql, ...]
-    weight: Sql | None
-    whole_table: WholeTable | None
 
 
 @dataclass(frozen=True)
@@ -127,38 +96,20 @@ class PlannedColumns:
 
 
 @dataclass(frozen=True)
-class AddedColumnNames:
-    """The names, quoted for SQL, of published columns that are no columns of the source.
+class Plan:
+    """The values of all SQL templates of one release, in parts.
 
     Attributes:
-        class_id: The class.
-        class_id_name: The same name unquoted.
-        names: The columns size, persons, loss and suppressed of NAME_classes, by these words.
-        copies, place, copy: Columns that rows have only within the statement.
+        columns: The columns of the source and of the release.
+        schema: The names of all published columns.
+        gate_rules: The rules by which the gate checks the release.
+        settings: The values that only templates read: those of `_source_values` and `_settings`.
+        messages: The SQL of error messages, by name.
+        gate_messages: The SQL of messages of the gate, by name.
     """
 
-    class_id: Sql
-    class_id_name: str
-    names: Mapping[str, Sql]
-    copies: Sql
-    place: Sql
-    copy: Sql
-
-    @classmethod
-    def from_schema(cls, schema: PublishedSchema) -> AddedColumnNames:
-        """Return the names of a schema of published columns, quoted for templates."""
-        names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
-        row_names = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
-        return cls(identifier(schema.class_id), schema.class_id, names, *row_names)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The values of all SQL templates of one release, in parts; `settings` are those of `_settings`."""
-
-    source_view: SourceView
     columns: PlannedColumns
-    added_names: AddedColumnNames
+    schema: PublishedSchema
     gate_rules: GateRules
     settings: Mapping[str, object]
     messages: Mapping[str, Sql]
@@ -168,11 +119,23 @@ class Plan:
     def template_values(self) -> dict[str, object]:
         """The values of all parts by the names that templates use.
 
-        `say` and `gate_say` are mappings with the SQL of error messages, by name.
+        `say` and `gate_say` are mappings with the SQL of error messages, by name. `class_id`, `copies`, `place` and
+        `copy` are quoted names of published columns that are no columns of the source; `names` are those of the columns
+        size, persons, loss and suppressed of NAME_classes, by these words.
         """
-        parts = (self.source_view, self.columns, self.added_names, self.gate_rules)
-        values = {name: value for part in parts for name, value in vars(part).items()}
-        return {"say": self.messages, "gate_say": self.gate_messages, **values, **self.settings}
+        return {
+            "say": self.messages,
+            "gate_say": self.gate_messages,
+            **vars(self.columns),
+            **{name: self.added_name(name) for name in ("class_id", "copies", "place", "copy")},
+            "names": {name: self.added_name(name) for name in ("size", "persons", "loss", "suppressed")},
+            **vars(self.gate_rules),
+            **self.settings,
+        }
+
+    def added_name(self, column: str) -> Sql:
+        """Return the quoted name of a published column that is no column of the source, such as `class_id`."""
+        return identifier(getattr(self.schema, column))
 
 
 def make_plan(spec: ReleaseSpec) -> Plan:
@@ -181,18 +144,18 @@ def make_plan(spec: ReleaseSpec) -> Plan:
     Raises:
         DbanonError: A person column, a hierarchy or a pseudonym is unsuitable.
     """
-    columns, names = _columns(spec)
+    schema = published_schema_of(spec)
+    columns = _columns(spec, schema)
     request = gate_request(spec)
     gate = gate_rules(request)
     models = [
         CheckedModel(m.number, m.parameter, m.raw_name) for column in columns.model_columns for m in column.models
     ]
     return Plan(
-        source_view=_source_view(spec, columns),
         columns=columns,
-        added_names=names,
+        schema=schema,
         gate_rules=gate,
-        settings=_settings(spec, columns),
+        settings={**_source_values(spec, columns), **_settings(spec, columns)},
         messages=input_errors.input_error_messages(spec, columns.unchanged),
         gate_messages=gate_messages.release_refusals(request, gate.rules, models),
     )
@@ -279,13 +242,11 @@ def _wide_values(spec: ReleaseSpec, release_plan: Plan) -> dict[str, object]:
 def _last_select(kind: str, release_plan: Plan) -> str | None:
     """Return the SELECT that must end a release's statement of this kind: rows, classes or metrics; None for others."""
     if kind == "release":
-        return statement_check.released_rows(
-            release_plan.added_names.copies, release_plan.added_names.place, release_plan.added_names.copy
-        )
+        return statement_check.released_rows(*map(release_plan.added_name, ("copies", "place", "copy")))
     if kind == "classes":
         return statement_check.released_classes(
-            release_plan.added_names.class_id,
-            release_plan.added_names.names["suppressed"] if release_plan.settings["suppress"] else None,
+            release_plan.added_name("class_id"),
+            release_plan.added_name("suppressed") if release_plan.settings["suppress"] else None,
         )
     return statement_check.released_metrics() if kind == "metrics" else None
 
@@ -296,8 +257,9 @@ def published_names(spec: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]
     The last name of the first tuple is that of the column of classes. A quasi-identifier that is published as two
     bounds has two names.
     """
-    columns, names = _columns(spec)
-    return (*(c.raw_name for c in columns.output), names.class_id_name), tuple(c.raw_name for c in columns.quasi_output)
+    schema = published_schema_of(spec)
+    columns = _columns(spec, schema)
+    return (*(c.raw_name for c in columns.output), schema.class_id), tuple(c.raw_name for c in columns.quasi_output)
 
 
 def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
@@ -329,27 +291,27 @@ def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
     It is quasi, sensitive, insensitive, person, pseudonym, mask or shift, or 'withheld' for all other columns. A
     pseudonym that identifies persons is a pseudonym.
     """
-    column_roles = {q.quasi.column: "quasi" for q in spec.attributes}
-    column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(
-        spec.roles.insensitive, "insensitive"
-    )
-    if spec.roles.person is not None:
-        column_roles[spec.roles.person] = "person"
-    column_roles |= spec.roles.transformed
+    persons = [] if spec.roles.person is None else [spec.roles.person]
+    column_roles = {
+        **{q.quasi.column: "quasi" for q in spec.attributes},
+        **dict.fromkeys(spec.roles.sensitive, "sensitive"),
+        **dict.fromkeys(spec.roles.insensitive, "insensitive"),
+        **dict.fromkeys(persons, "person"),
+        **spec.roles.transformed,
+    }
     return {column: column_roles.get(column, "withheld") for column in spec.source.columns}
 
 
-def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
-    """Return the columns of a release as templates read them, and the names of the added columns (such as class_id)."""
+def _columns(spec: ReleaseSpec, schema: PublishedSchema) -> PlannedColumns:
+    """Return the columns of a release as templates read them; `schema` has their names."""
     quasi = tuple(template_columns.quasi_column(spec, i, a) for i, a in enumerate(spec.attributes))
     unchanged = tuple(template_columns.unchanged_columns(spec))
     sensitive = tuple(template_columns.model_columns(spec, unchanged))
     tie_break = template_columns.tie_break_columns(spec, unchanged, sensitive)
-    schema = published_schema_of(spec)
     output_columns = {q.raw_name: _published_parts(schema.quasi[q.raw_name], "r.", q) for q in quasi}
     output_columns |= {u.raw_name: [PublishedColumn(u.raw_name, Sql(f"r.{u.column}"))] for u in unchanged}
     trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in sensitive if s.tree is not None)]
-    columns = PlannedColumns(
+    return PlannedColumns(
         quasi=quasi,
         generalized=tuple(q for q in quasi if not q.is_drawn),
         trees=tuple(trees),
@@ -365,7 +327,6 @@ def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
         n_built=sum(a.is_number for a in spec.attributes) if spec.run.builds_levels else 0,
         counts_used_leaves=spec.options["leaves"] == "used",
     )
-    return columns, AddedColumnNames.from_schema(schema)
 
 
 def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiColumn) -> list[PublishedColumn]:
@@ -385,10 +346,23 @@ def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiCo
     ]
 
 
-def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
+def _source_values(spec: ReleaseSpec, columns: PlannedColumns) -> dict[str, object]:
     """Return the source as templates read it.
 
     If records are withheld or deferred, the source is a query without them.
+
+    Returns:
+        source: The relation of the records.
+        origin: The relation that is read again later: the source, or a copy of it if it can be read only once.
+        has_rowid: The relation has the pseudo-column rowid, and no column of that name.
+        full_source: The source with the withheld records.
+        person: SQL of the person of a record, or None.
+        person_text: The form of the canonical text of a person, or None.
+        key: SQL of the key of a record if other columns than a person identify persons, or None.
+        coded: The columns with codes for missing values.
+        order: The columns that give the arrival order of a stream.
+        weight: The column with the number of records per row, or None.
+        whole_table: The table that the source is a part of, or None.
     """
     person, key, source = (
         template_columns.person_value_sql(spec),
@@ -397,40 +371,36 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
     )
     constraints = spec.version_constraints
     if constraints.has_withheld_records:
-        identity_values = {
-            "person": person,
-            "person_text": template_columns.person_text_sql(spec),
-            "key": key,
-            "quasi": columns.quasi,
-            "unchanged": columns.unchanged,
-        }
         source = Sql(
             templates.fill(
                 "release/plan/withheld_records.sql",
                 held=None,
                 full_source=spec.source.read,
                 version_constraints=constraints,
-                **identity_values,
+                person=person,
+                person_text=template_columns.person_text_sql(spec),
+                key=key,
+                quasi=columns.quasi,
+                unchanged=columns.unchanged,
             )
         )
-    is_read_twice = is_read_by_gate(spec)
-    return SourceView(
-        source=source,
-        origin=source if is_read_twice else Sql("source_copy"),
-        has_rowid=is_read_twice and "rowid" not in map(str.lower, spec.source.columns),
-        full_source=spec.source.read,
-        person=person,
-        person_text=template_columns.person_text_sql(spec),
-        key=key,
-        coded=tuple(
+    return {
+        "source": source,
+        "origin": source if is_read_by_gate(spec) else Sql("source_copy"),
+        "has_rowid": has_rowid(spec),
+        "full_source": spec.source.read,
+        "person": person,
+        "person_text": template_columns.person_text_sql(spec),
+        "key": key,
+        "coded": [
             CodedColumn(name, spec.column_sql(name))
             for name in spec.source.columns
             if spec.reading.missing_codes.get(name)
-        ),
-        order=tuple(identifier(name) for name in spec.reading.order_columns),
-        weight=spec.reading.weight,
-        whole_table=spec.reading.whole_table,
-    )
+        ],
+        "order": [identifier(name) for name in spec.reading.order_columns],
+        "weight": spec.reading.weight,
+        "whole_table": spec.reading.whole_table,
+    }
 
 
 def is_read_by_gate(spec: ReleaseSpec) -> bool:
@@ -439,6 +409,11 @@ def is_read_by_gate(spec: ReleaseSpec) -> bool:
     Otherwise, for a source that may return other rows or if records are withheld, it reads a copy of the first reading.
     """
     return spec.source.is_table and not spec.version_constraints.has_withheld_records
+
+
+def has_rowid(spec: ReleaseSpec) -> bool:
+    """Return whether the source has the pseudo-column rowid, also when it is read again, and no column of that name."""
+    return is_read_by_gate(spec) and "rowid" not in map(str.lower, spec.source.columns)
 
 
 def _settings(spec: ReleaseSpec, columns: PlannedColumns) -> dict[str, object]:
@@ -528,7 +503,7 @@ def _applicable_metrics(
             per: 'column' or 'number' if `value` is that of each quasi-identifier or number; empty if it is of all.
             is_optional: `sql` may return no row, and there is no metric then.
     """
-    columns, person = release_plan.columns, release_plan.source_view.person is not None
+    columns, person = release_plan.columns, values["person"] is not None
     requirements_met = {
         "sensitive": any(u.is_sensitive for u in columns.unchanged),
         "person": person,
@@ -536,12 +511,12 @@ def _applicable_metrics(
         "unchanged": any(not u.is_link for u in columns.unchanged),
         "link": bool(columns.pseudonym_columns),
         "divergence": with_divergence,
-        "missing": bool(release_plan.source_view.coded),
+        "missing": bool(values["coded"]),
         "levels": columns.n_built > 0,
         "": True,
     }
     parameters = {m.parameter for s in columns.model_columns for m in s.models}
-    kind = "noise" if release_plan.settings["noise"] else "classes"
+    kind = "noise" if values["noise"] else "classes"
     views: list[dict[str, object]] = [
         {
             "name": text(m.name),

@@ -62,7 +62,7 @@ class TreeColumn(HashedColumn):
     is_drawn: bool = False
     is_sensitive: bool = False
     leaf_shapes: tuple[str, ...] = ()
-    type: Sql = field(default=Sql("VARCHAR"), init=False)
+    type: Sql = field(default=Sql("VARCHAR"))
 
     is_number: ClassVar[bool] = False
 
@@ -106,15 +106,6 @@ class TreeColumn(HashedColumn):
 
 
 QuasiColumn = NumberColumn | TreeColumn
-
-
-@dataclass(frozen=True)
-class Magnitude:
-    """The family and decimal type of a sensitive column of numbers or times, for distances between its values."""
-
-    family: Family
-    decimal_type: Sql
-    scale: Sql
 
 
 @dataclass(frozen=True)
@@ -179,7 +170,7 @@ class SensitiveColumnView(NamedColumn):
     u: int
     raw_name: str
     tree: TreeColumn | None
-    number: Magnitude | None
+    number: Mapping[str, Family | Sql] | None
     models: tuple[ModelView, ...]
 
     @property
@@ -206,9 +197,12 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
     n_nulls, n_infinite = (
         sql_placeholder(str(derived_reference(problem, counted_name))) for problem in ("nulls", "infinite")
     )
-    is_stream = bool(spec.reading.order_columns)
     messages = {
-        "nulls": error_sql(errors.UnexpectedNullError(function, table_name, column_name, n_nulls, is_stream=is_stream)),
+        "nulls": error_sql(
+            errors.UnexpectedNullError(
+                function, table_name, column_name, n_nulls, is_stream=bool(spec.reading.order_columns)
+            )
+        ),
         "wild": error_sql(errors.NonFiniteValueError(function, table_name, column_name, n_infinite)),
         "no_values": error_sql(errors.ColumnAllNullError(function, table_name, column_name)),
     }
@@ -252,7 +246,6 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
     """
     roles, function, table = spec.roles, spec.function, spec.source.shown
     allowed_rare = {fold_case(n) for n in spec.options.columns("allow_rare")}
-    names = spec.unchanged
     return [
         PassthroughColumn(
             raw_name=name,
@@ -280,7 +273,7 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
                 )
             ),
         )
-        for i, name in enumerate(names)
+        for i, name in enumerate(spec.unchanged)
     ]
 
 
@@ -365,14 +358,15 @@ def _message_names(spec: ReleaseSpec, column: str, hierarchy: str) -> Sql:
     return join_sql(map(text, (table, column, hierarchy, call)))
 
 
-def _magnitude(type_: str) -> Magnitude | None:
-    """Return family and decimal type for distances between values of a type; None if neither numbers nor times."""
-    family_name, scale = family(type_)
-    return (
-        None
-        if family_name is None
-        else Magnitude(FAMILIES[family_name], Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
-    )
+def _magnitude(type_: str) -> dict[str, Family | Sql] | None:
+    """Return how distances between values of a type are measured; None if they are neither numbers nor times.
+
+    That is their family, and for decimals their type (`decimal_type`) and the number of units per 1 (`scale`).
+    """
+    name, scale = family(type_)
+    if name is None:
+        return None
+    return {"family": FAMILIES[name], "decimal_type": Sql(f"DECIMAL(38,{scale})"), "scale": Sql(f"1e{scale}")}
 
 
 def tie_break_columns(

@@ -9,7 +9,7 @@ from dbanon import errors
 from dbanon.gate import related_messages, rules as gate_rules
 from dbanon.release.plan.named_column import NamedColumn
 from dbanon.release.plan.passthrough_column import PassthroughColumn
-from dbanon.release.plan.plan import Plan, PublishedColumn, gate_request
+from dbanon.release.plan.plan import Plan, PublishedColumn, gate_request, has_rowid
 from dbanon.release.plan.template_columns import QuasiColumn, TreeColumn
 from dbanon.release.related.child_features import Feature
 from dbanon.release.related.related_tables import RelatedTable, RelatedTables
@@ -35,23 +35,6 @@ class ReservedNames:
         """Return names that no column of the related tables has, such as "dbanon number", quoted for SQL."""
         used_names = [name for table in related.tables for name in table.spec.source.columns]
         return cls(*(identifier(unused_name(f"dbanon {word}", used_names)) for word in ("number", "person", "place")))
-
-
-@dataclass(frozen=True)
-class SensitiveView(NamedColumn):
-    """A sensitive column of a table.
-
-    Attributes:
-        raw_name: The name of the column.
-        text: SQL of the text by which published values of the column are compared.
-        metric: The name l_diversity:TABLE.COLUMN of its metric, as a SQL text literal.
-        say: The message of the gate that classes are not diverse in the column, as SQL.
-    """
-
-    raw_name: str
-    text: Sql
-    metric: Sql
-    say: Sql
 
 
 @dataclass(frozen=True)
@@ -112,7 +95,7 @@ class TableView(NamedColumn):
     quasi: tuple[QuasiColumn, ...]
     sort_columns: tuple[QuasiColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
-    sensitive: tuple[SensitiveView, ...]
+    sensitive: tuple[Mapping[str, Sql], ...]
     output: tuple[PublishedColumn, ...]
     features: tuple[Feature, ...]
     gate: TableGate
@@ -159,7 +142,7 @@ def table_views(
     """
     parent_names = [q.raw_name for q in plans[0].columns.quasi]
     size_names = ["size", *(f"{table.spec.source.table}_rows" for table in related.tables[1:])]
-    unused_size_names = gate_rules.unused_names([*parent_names, plans[0].added_names.class_id_name], size_names)
+    unused_size_names = gate_rules.unused_names([*parent_names, plans[0].schema.class_id], size_names)
     return tuple(
         _table_view(related, i, plan, reserved, (features[i], size))
         for i, (plan, size) in enumerate(zip(plans, unused_size_names, strict=True))
@@ -184,7 +167,7 @@ def _table_view(
     """
     table = related.tables[i]
     source, display_name = table.spec.source, table.display_name
-    raw_name, is_read_twice = f"{i} {display_name}", table_plan.source_view.has_rowid
+    raw_name, is_read_twice = f"{i} {display_name}", has_rowid(table.spec)
     read_names = (
         [u.raw_name for u in table_plan.columns.unchanged]
         + [q.raw_name for q in table_plan.columns.quasi]
@@ -206,7 +189,7 @@ def _table_view(
         key=table.key_values[0] if len(table.key) == 1 else _composite_key(table.key_values),
         names={
             "key": identifier(key_name),
-            "class_id": table_plan.added_names.class_id,
+            "class_id": table_plan.added_name("class_id"),
             "size": identifier(features_and_size[1]),
         },
         quasi=table_plan.columns.quasi,
@@ -228,19 +211,25 @@ def _table_view(
     )
 
 
-def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
-    """Return a sensitive column as the gate reads it: its text, the name of its metric, and the message about it.
+def _sensitive_view(table: RelatedTable, column: str) -> dict[str, Sql]:
+    """Return a sensitive column of a table as the gate reads it.
 
     Nothing but the name and the type of the column is used, so that the gate does not depend on the plan.
+
+    Returns:
+        name: The quoted name of the column.
+        text: SQL of the text by which published values of the column are compared.
+        metric: The name l_diversity:TABLE.COLUMN of its metric, as a SQL text literal.
+        say: The message of the gate that classes are not diverse in the column, as SQL.
     """
     name, type_ = identifier(column), table.spec.source.columns[column]
     value = f"epoch_us({name})" if type_ == "TIMESTAMP WITH TIME ZONE" else name
-    return SensitiveView(
-        column,
-        text=Sql(f"CAST({value} AS VARCHAR)"),
-        metric=text(f"l_diversity:{table.display_name}.{column}"),
-        say=related_messages.diversity_refusal(table.spec.function, table.display_name, column),
-    )
+    return {
+        "name": name,
+        "text": Sql(f"CAST({value} AS VARCHAR)"),
+        "metric": text(f"l_diversity:{table.display_name}.{column}"),
+        "say": related_messages.diversity_refusal(table.spec.function, table.display_name, column),
+    }
 
 
 def _sort_rank(column: QuasiColumn) -> int:

@@ -173,12 +173,11 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
             why = "a stream cannot guarantee that a record finds a class below a level. Hint: withhold the column."
             raise errors.UnsupportedSettingError(function, "max_level", spec.source.shown, attribute.quasi.column, why)
     algorithm_options = {p.name: options[p.name] for p in algorithm.own}
-    reads_label = _target_column_number(spec, algorithm_options) is not None
     run = replace(
         spec.run,
         options=algorithm_options,
         maybe_match=algorithm.maybe,
-        reads_sensitive=reads_label,
+        reads_sensitive=_target_column_number(spec, algorithm_options) is not None,
     )
     return replace(spec, reading=replace(spec.reading, order_columns=order_columns), run=run)
 
@@ -230,14 +229,19 @@ def fill_stream_template(
     added_names = {name: identifier(column_name) for name, column_name in _added_names(spec).items()}
     continuation = extra_values.get("continuation")
     segment = continuation.segment if isinstance(continuation, StreamContinuation) else None
-    published_names = _published_names(spec)
+    # The names of the published columns with the added ones, as the gate derives them from the policy.
+    release_names = rules.published_column_names(plan.gate_request(spec))
+    published_names = [*release_names, *rules.unused_names(release_names, ADDED_COLUMNS)]
+    models = [
+        CheckedModel(i, d.parameter, spec.roles.sensitive[d.sensitive]) for i, d in enumerate(spec.model_requirements)
+    ]
     values = release_plan.template_values | order_values(spec)
     values |= {
         "stream": _stream_values(release_plan, spec, options, algorithm) | added_names,
         "request": as_json(stream_request(spec, options, algorithm, segment)),
         "published_names": Sql(f"[{join_sql(text(name) for name in published_names)}]"),
         "row_alias": rules.row_alias(published_names),
-        "gate_say": {**release_plan.gate_messages, **_gate_messages(spec)},
+        "gate_say": {**release_plan.gate_messages, **messages.stream_refusals(spec.function, models)},
     }
     statement = fill(template, **values, **extra_values)
     last_select, arrived_at = None, added_names["arrived_at"]
@@ -248,7 +252,7 @@ def fill_stream_template(
     elif template == "release/streams/metrics.sql":
         last_select = statement_check.stream_metrics()
     elif template == "release/streams/release.sql":
-        class_id = release_plan.added_names.class_id
+        class_id = release_plan.added_name("class_id")
         last_select = statement_check.stream_rows(added_names["published_at"], class_id, arrived_at)
     return (
         statement if last_select is None else statement_check.check_last_select(spec.function, statement, last_select)
@@ -285,11 +289,11 @@ def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
 
     The error of a column is SQL of the message that it contains NULL.
     """
-    source = spec.source.shown
     return {
         "read_order": [identifier(name) for name in spec.reading.order_columns],
         "say_order": [
-            error_sql(errors.NullInOrderByError(spec.function, source, name)) for name in spec.reading.order_columns
+            error_sql(errors.NullInOrderByError(spec.function, spec.source.shown, name))
+            for name in spec.reading.order_columns
         ],
     }
 
@@ -306,12 +310,6 @@ def _added_names(spec: ReleaseSpec) -> dict[str, str]:
     return names
 
 
-def _published_names(spec: ReleaseSpec) -> list[str]:
-    """Return the names of the published columns with the added ones, as the gate derives them from the policy."""
-    names = rules.published_column_names(plan.gate_request(spec))
-    return [*names, *rules.unused_names(names, ADDED_COLUMNS)]
-
-
 def stream_request(
     spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm, segment: str | None = None
 ) -> Mapping[str, object]:
@@ -319,19 +317,15 @@ def stream_request(
 
     `segment` is the key of the stored segment (part of a growing stream) that is continued; None for a table.
     """
-    release_request = cluster_request(spec)
-    min_values = [int(d.bound) for d in spec.model_requirements]
-    algorithm_options = {**spec.run.options, "delta": options["delta"]}
-    label = _target_column_number(spec, spec.run.options)
-    stream_values = {"need": min_values, "label": label, "looks_up": algorithm.looks_up, "segment": segment}
-    return {**release_request, "stream": algorithm.name, "options": algorithm_options, **stream_values}
-
-
-def _gate_messages(spec: ReleaseSpec) -> dict[str, Sql]:
-    """Return the gate's messages about a stream that differ from those about a release, as SQL, by check name."""
-    sensitive = spec.roles.sensitive
-    models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(spec.model_requirements)]
-    return messages.stream_refusals(spec.function, models)
+    return {
+        **cluster_request(spec),
+        "stream": algorithm.name,
+        "options": {**spec.run.options, "delta": options["delta"]},
+        "need": [int(d.bound) for d in spec.model_requirements],
+        "label": _target_column_number(spec, spec.run.options),
+        "looks_up": algorithm.looks_up,
+        "segment": segment,
+    }
 
 
 def _stream_metrics(release_plan: plan.Plan, drops: bool) -> list[dict[str, Sql]]:
