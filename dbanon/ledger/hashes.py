@@ -132,8 +132,9 @@ def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
 def _ledger_row(entry: LedgerEntry) -> Sql:
     """Return a relation of the one row of `dbanon.release` for a version."""
     key = join_sql([text(entry.schema), text(entry.name), Sql(str(entry.version))])
-    table = qualified(entry.database, catalog.SCHEMA, "release")
-    return Sql(f"(FROM {table} WHERE (schema_name, name, version) = ({key}))")
+    return Sql(
+        f"(FROM {qualified(entry.database, catalog.SCHEMA, 'release')} WHERE (schema_name, name, version) = ({key}))"
+    )
 
 
 def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:

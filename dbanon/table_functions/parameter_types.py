@@ -308,8 +308,7 @@ class Integers:
     def __str__(self) -> str:
         """Return what is accepted, as the end of a message such as "k must be ..."."""
         order = "descending, such as [4, 3]" if self.descending else "ascending, such as [5, 10]"
-        one = ", or one of them" if self.alone else ""
-        return f"a list of different integers of at least {self.low}, {order}{one}"
+        return f"a list of different integers of at least {self.low}, {order}{', or one of them' if self.alone else ''}"
 
 
 @dataclass(frozen=True)

@@ -316,8 +316,13 @@ def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> ReleaseSu
     columns = [column[0] for column in cursor.description]
     classes = {column[0] for column in cursor.execute(f"FROM {entry.table('_classes')} LIMIT 0").description}
     measures = cursor.execute(f"SELECT metric, value, description FROM {entry.table('_metrics')}").fetchall()
-    quasi = tuple(c for c in columns[:-1] if c in classes and c not in entry.values)
-    return ReleaseSummary(tuple(columns), tuple(rows), records, quasi, tuple(measures))
+    return ReleaseSummary(
+        tuple(columns),
+        tuple(rows),
+        records,
+        quasi_names=tuple(c for c in columns[:-1] if c in classes and c not in entry.values),
+        metrics=tuple(measures),
+    )
 
 
 def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:

@@ -418,8 +418,10 @@ def person_key_sql(spec: ReleaseSpec) -> Sql | None:
     They identify persons without having the role person. The key is the canonical text of one column, or a JSON list of
     the texts of several.
     """
-    names = spec.version_constraints.person_key
-    texts = [canonical_form(spec.source.columns[n]).format(value=identifier(n)) for n in names]
+    texts = [
+        canonical_form(spec.source.columns[name]).format(value=identifier(name))
+        for name in spec.version_constraints.person_key
+    ]
     if len(texts) > 1:
         return Sql(f"to_json([{join_sql(texts)}]::VARCHAR[])::VARCHAR")
     return Sql(texts[0]) if texts else None

@@ -120,8 +120,14 @@ def resolve_related_tables(call: Call) -> RelatedTables:
         raise errors.SensitiveColumnMissingError(
             call.function.name, "l", f"the release of {' and '.join(table.display_name for table in tables)}"
         )
-    cap = int(call.options["max_children"] or DEFAULT_MAX_CHILDREN)
-    return RelatedTables(tuple(tables), table_sqls.index(called_sql), cap, algorithm, tuple(stored), min_diversity)
+    return RelatedTables(
+        tuple(tables),
+        table_sqls.index(called_sql),
+        int(call.options["max_children"] or DEFAULT_MAX_CHILDREN),
+        algorithm,
+        tuple(stored),
+        min_diversity,
+    )
 
 
 def _requested_l(call: Call) -> int | None:
