@@ -75,22 +75,22 @@ class DbanonError(Exception):
     """Base of all errors of this package. Nothing was released and nothing was changed, unless the message says so.
 
     The subclasses are in `dbanon.errors`; the manual has a page about them (`dbanon docs errors`).
+
+    Attributes:
+        outcome: The outcome of the call.
+        message: The template of the message, or "" if the class builds the message itself. Its fields are the arguments
+            of the class in the order in which they first occur; a field may have a notation: `names`, `list`, `and`,
+            `or`, `sql`, or a singular and a plural, `row|rows`.
+        message_pattern: A regular expression that recognizes the message in a text of DuckDB; "" if the template is
+            enough.
+        example: Code that raises the error, or a description of when it is raised; the manual shows it.
     """
 
     outcome: ClassVar[Outcome] = "failed"
 
     message: ClassVar[str] = ""
-    """The template of the message, or "" if the class builds the message itself.
-
-    Its fields are the arguments of the class in the order in which they first occur; a field may have a notation:
-    `names`, `list`, `and`, `or`, `sql`, or a singular and a plural, `row|rows`.
-    """
-
     message_pattern: ClassVar[str] = ""
-    """A regular expression that recognizes the message in a text of DuckDB; "" if the template is enough."""
-
     example: ClassVar[Example | Situation | None] = None
-    """Code that raises the error, or a description of when it is raised; the manual shows it."""
 
     def __init__(self, *values: object) -> None:
         """Fill the template `message` with the values, one for each of its fields.

@@ -32,9 +32,8 @@ def error_outcome(error: BaseException) -> Outcome:
     if not isinstance(error, duckdb.Error):
         return "failed"
     text = str(error).split("\n\nLINE ")[0]
-    if isinstance(error, duckdb.IOException) and _LOCKED.search(text):
-        return "busy"
-    if isinstance(error, duckdb.TransactionException) and _CONFLICT.search(text):
+    is_locked = isinstance(error, duckdb.IOException) and _LOCKED.search(text)
+    if is_locked or (isinstance(error, duckdb.TransactionException) and _CONFLICT.search(text)):
         return "busy"
     recognized = recognized_error(error)
     return "failed" if recognized is None else recognized.outcome

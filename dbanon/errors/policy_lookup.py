@@ -75,7 +75,6 @@ class UnmatchedPolicyError(RefusedError):
 class DatabaseReadAsFileError(RefusedError):
     """A source that reads a DuckDB database as a file, which bypasses its policy."""
 
-    message_pattern = "reads a DuckDB database as a file"
     message = (
         "{function}: {source} reads a DuckDB database as a file ({readers:names}), without its policy. Hint: ATTACH "
         "the database and name its table, so that the policy of the table applies."
@@ -89,7 +88,6 @@ class DatabaseReadAsFileError(RefusedError):
 class RelationOverPolicyError(RefusedError):
     """A relation of DuckDB or ibis, passed as data, that reads a table with a policy."""
 
-    message_pattern = "passed as data, it would be published without its policy"
     message = (
         "{function}: the relation reads {table}, which has a policy; passed as data, it would be published without "
         "its policy. Hint: name the table in a call on its connection, such as FROM kacpc({table:sql}, k = 10), or "

@@ -95,7 +95,6 @@ class AmbiguousDataSubjectError(RefusedError):
 class PseudonymFormatMismatchError(DbanonError):
     """Two pseudonym columns that share key and scope and have different formats."""
 
-    message_pattern = "share a key and a scope but differ in"
     message = (
         "{function}: the pseudonyms {columns:names} of {table} share a key and a scope but differ in format, length "
         "or prefix. Equal values have the same pseudonym there, so its form must be the same. Hint: give them the "
@@ -149,7 +148,6 @@ class TransformedColumnsNotSupportedError(DbanonError):
 class DateShiftOutOfRangeError(DbanonError):
     """A date that cannot be shifted because it is at the end of its type's range."""
 
-    message_pattern = "at the end of its type"
     message = (
         "{function}: {column} has a {type_} at the end of its type's range (less than {days} days from it), which "
         "cannot be shifted. Hint: if it is a code for a missing value, name it in `missing_codes`; otherwise withhold "
@@ -164,7 +162,6 @@ class DateShiftOutOfRangeError(DbanonError):
 class PseudonymCollisionError(RefusedError):
     """A pseudonym length at which two values would have the same pseudonym."""
 
-    message_pattern = "would have a pseudonym that another"
     message = (
         "{function}: {count} {count:value|values} of {column} would have a pseudonym that another value has too, with "
         "length = "

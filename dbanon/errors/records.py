@@ -99,7 +99,6 @@ class TooFewRecordsError(RefusedError):
 class MaxLevelBlockTooSmallError(RefusedError):
     """A max_level that separates groups of records that cannot meet the privacy model."""
 
-    message_pattern = "into groups that cannot meet "
     message = (
         "{function}: max_level of {columns:list} separates {rows} {rows:record|records} into groups that cannot meet "
         "{model}. Hint: raise max_level, weaken the model, or set suppress to at least the share of these records."

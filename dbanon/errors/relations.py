@@ -30,7 +30,6 @@ class NotSupportedForRelatedTablesError(UsageError):
 class RelationKeyMismatchError(UsageError):
     """A key in the call that differs from the one in dbanon.relation."""
 
-    message_pattern = " dbanon.relation has key = "
     message = (
         "{function}: for {table} and {entity}, dbanon.relation has key = {stored}, and the call has another key. "
         "Hint: omit key, or UPDATE dbanon.relation."
@@ -156,7 +155,6 @@ class OtherColumnInChildTableError(RefusedError):
 class NullKeyError(DbanonError):
     """Rows of the table of people whose key is NULL."""
 
-    message_pattern = " without a key"
     message = (
         "{function}: {table} has rows without a key ({key:list} is NULL): {count}. Hint: read a view without them."
     )
@@ -166,7 +164,6 @@ class NullKeyError(DbanonError):
 class DuplicateKeyError(DbanonError):
     """Several rows of one person in the table of people."""
 
-    message_pattern = " has keys that occur in several rows "
     message = (
         "{function}: {table} has keys that occur in several rows ({key:list}): {count}. Hint: this table must have "
         "one row per person; name the table of people as entity and the table with many rows per person in children."
@@ -177,7 +174,6 @@ class DuplicateKeyError(DbanonError):
 class OrphanRowsError(DbanonError):
     """Rows about persons who are not in the table of people."""
 
-    message_pattern = " about no person in "
     message = (
         "{function}: {table} has rows about no person in {entity} ({key:list} is NULL or missing there): {count}. "
         "Hint: read a view without them."

@@ -87,7 +87,6 @@ QUERY_LABEL = "the query"
 class UndeclaredColumnError(RefusedError):
     """A call that publishes a column without a role in the table's policy."""
 
-    message_pattern = "has no role, so it is withheld, but the call asks for"
     message = (
         "{function}: {subject} has no role, so it is withheld, but the call asks for {asked}, which would loosen the "
         "policy. Hint: a call may only tighten the policy; to publish the column, {remedy}."
@@ -115,7 +114,6 @@ class UndeclaredColumnError(RefusedError):
 class ViewOverPolicyError(RefusedError):
     """A view without a policy that reads a table with one."""
 
-    message_pattern = "a call must not publish through a view"
     message = (
         "{function}: {view} has no policy of its own and reads {table}, which has one: a call must not publish "
         "through a view what the policy of {table} withholds. Hint: declare the columns of the view too, INSERT INTO "

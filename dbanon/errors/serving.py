@@ -70,11 +70,10 @@ class ReaderStatementRefusedError(RefusedError):
         """Build the message, and store `subject` as an attribute for the log.
 
         Args:
-            subject: What the reader may not use, such as "The table", without a name.
+            subject: What the reader may not use, such as "The table", without a name, for the log.
             name: The name, for the message only.
         """
         self.subject = subject
-        """What it is, without the name: that is for the log."""
         super().__init__(
             f"{subject} {name}".rstrip()
             + ": readers may run one SELECT over published tables, with functions that compute from their "

@@ -45,7 +45,6 @@ class HierarchyNodeRemovedError(DbanonError):
 class SourceNotAppendOnlyError(RefusedError):
     """A source whose rows were changed or deleted after a stream had read them."""
 
-    message_pattern = "may only be added to it"
     message = (
         "refresh_stream: {source} {why} since {view} read it, but rows may only be added to it: a row that is read "
         "twice would be published twice. Nothing was published. Hint: restore these rows; use allow_deleted_rows = "
@@ -71,7 +70,6 @@ class StreamSourceNotATableError(DbanonError):
 class PrunedWithoutOrderError(RefusedError):
     """A source with deleted rows whose order_by does not identify the new rows."""
 
-    message_pattern = "allow_deleted_rows = true reads the rows that follow"
     message = (
         "refresh_stream: allow_deleted_rows = true reads the rows that follow all others in the order_by of {view} "
         "({order_by:list}), because DuckDB reuses the row ids of deleted rows; but in {source} {why}. Nothing was "
@@ -149,7 +147,6 @@ class UnreadableLinesError(DbanonError):
 class OverlappingStreamError(RefusedError):
     """A release with composition = 'refuse', of people that a streaming view published."""
 
-    message_pattern = "composition = 'refuse', but a stream"
     message = (
         "{name}: composition = 'refuse', but a stream published the same people: {streams:list}. Its classes are not "
         "compared with those of releases. Hint: composition = 'warn' publishes in addition to it."
@@ -164,7 +161,6 @@ class OverlappingStreamError(RefusedError):
 class StreamRefusedError(RefusedError):
     """A streaming view of people in releases that were created with composition = 'refuse'."""
 
-    message_pattern = "with composition = 'refuse', and a stream"
     message = (
         "{name}: {releases:list} published the same people with composition = 'refuse', and a stream is not checked "
         "against releases. Nothing was changed. Hint: use forget_release for versions that no reader has any more, or "

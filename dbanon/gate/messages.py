@@ -62,10 +62,9 @@ def release_refusals(
         f"model{m.number}": (f"classes that do not meet {m.parameter} on {m.column}", f"{_violations(m)}.classes")
         for m in models
     }
-    message_template = "classes with published values of {} that none of their records may have"
     value_checks = {
         f"strange{rule.i}": (
-            message_template.format(rule.raw_name),
+            f"classes with published values of {rule.raw_name} that none of their records may have",
             f"{derived_reference('outside', rule.raw_name)}.classes",
         )
         for rule in rules

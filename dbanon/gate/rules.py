@@ -218,7 +218,10 @@ def gate_rules(request: GateRequest) -> GateRules:
     """
     roles = {name: published_role(request, name) for name in request.columns}
     bound_names = _bound_names(request, roles)
-    column_rules = tuple(_column_rule(request, i, name, bound_names) for i, name in enumerate(request.quasi_columns))
+    column_rules = tuple(
+        _number_rule(request, i, name, bound_names) if _is_number(request, name) else _category_rule(request, i, name)
+        for i, name in enumerate(request.quasi_columns)
+    )
     is_exact = not request.context.has_noise and all(r.is_exact for r in column_rules if isinstance(r, NumberRule))
     unchanged_names = {
         *request.roles.sensitive,
@@ -428,17 +431,6 @@ def _is_number(request: GateRequest, name: str) -> bool:
         or DECIMAL_TYPE.match(type_) is not None
     )
     return is_number_type and _setting(request, name, "hierarchies") is None
-
-
-def _column_rule(request: GateRequest, i: int, name: str, bound_names: Mapping[str, Sequence[str]]) -> QuasiRule:
-    """Return the rule of quasi-identifier number `i`, the column `name`.
-
-    It is a NumberRule if the column is published as intervals, else a CategoryRule. `bound_names` has the two names of
-    each number that is published as two columns.
-    """
-    return (
-        _number_rule(request, i, name, bound_names) if _is_number(request, name) else _category_rule(request, i, name)
-    )
 
 
 def _category_rule(request: GateRequest, i: int, name: str) -> CategoryRule:

@@ -32,9 +32,8 @@ def expected_value(request: GateRequest, name: str) -> Sql:
             f"dbanon_pseudonym_again({value_text(request, name)}, "
             f"{text(json.dumps(_pseudonym_settings(request, name, settings)))})"
         )
-    days = Sql(
-        f"dbanon_shift_again({value_text(request, str(request.roles.person))}, {_shift_settings(request, settings)})"
-    )
+    shift_settings = text(json.dumps(_key_and_scope(request, settings) | {"days": int(settings["days"])}))
+    days = Sql(f"dbanon_shift_again({value_text(request, str(request.roles.person))}, {shift_settings})")
     return _shift_expression(column_value(request, name), request.columns[name], days)
 
 
@@ -161,11 +160,6 @@ def _default_scope(request: GateRequest) -> str:
     options = {name: request.options[name] for name in request.options}
     parts = [json.dumps(part, default=str) for part in (request.algorithm, request.table.lower(), options)]
     return f"call [{', '.join(parts)}]"
-
-
-def _shift_settings(request: GateRequest, settings: Mapping[str, str]) -> Sql:
-    """Return the settings of a date shift (key, scope and days) as a SQL string literal that contains JSON."""
-    return text(json.dumps(_key_and_scope(request, settings) | {"days": int(settings["days"])}))
 
 
 def _mask_expression(value: Sql, settings: Mapping[str, str]) -> Sql:

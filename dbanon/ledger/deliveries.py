@@ -100,14 +100,16 @@ def find_delivered_release(function: str, target_name: str, cursor: Cursor, path
     if place is None:
         return None
     attached_identity = attached_databases.identity(function, cursor, place[0], KIND)
-    rows: list[tuple[str, str, str, str]] = []
-    for home in _delivery_databases(cursor, path.database):
-        rows += cursor.execute(
+    rows = [
+        row
+        for home in _delivery_databases(cursor, path.database)
+        for row in cursor.execute(
             f"SELECT ?, schema_name, name, identity FROM {_table(home)} "
             "WHERE (system.main.lower(target_schema), system.main.lower(target_name)) = "
             "(system.main.lower(?), system.main.lower(?)) ORDER BY ALL ASC",
             [home, *place[1:]],
         ).fetchall()
+    ]
     for database, schema, name, identity in rows:
         if identity == attached_identity:
             return database, schema, name

@@ -34,12 +34,12 @@ def hash_tables(cursor: Any, entry: NamedRelease, table_suffixes: Sequence[str] 
         table_suffixes: The endings of the names of the tables to hash, which follow the release's name: "" (the
             released rows), "_classes" or "_metrics", or those of related tables.
     """
-    hash_by_ending = {}
+    places = {ending: (entry.database, entry.schema, entry.name + ending) for ending in table_suffixes}
     with _fixed_time_settings(cursor):
-        for ending in table_suffixes:
-            columns = catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
-            hash_by_ending[ending] = _hash_relation(cursor, entry.table(ending), columns)
-    return hash_by_ending
+        return {
+            ending: _hash_relation(cursor, qualified(*place), catalog.columns_of(cursor, place))
+            for ending, place in places.items()
+        }
 
 
 def hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
@@ -132,8 +132,9 @@ def _stored_hashes(cursor: Any, entry: LedgerEntry) -> dict[str, str] | None:
 def _ledger_row(entry: LedgerEntry) -> Sql:
     """Return a relation of the one row of `dbanon.release` for a version."""
     key = join_sql([text(entry.schema), text(entry.name), Sql(str(entry.version))])
-    table = qualified(entry.database, catalog.SCHEMA, "release")
-    return Sql(f"(FROM {table} WHERE (schema_name, name, version) = ({key}))")
+    return Sql(
+        f"(FROM {qualified(entry.database, catalog.SCHEMA, 'release')} WHERE (schema_name, name, version) = ({key}))"
+    )
 
 
 def _hash_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:

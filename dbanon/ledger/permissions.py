@@ -73,26 +73,40 @@ class Permission:
     @property
     def row(self) -> tuple[Any, ...]:
         """The permission as a tuple in the order of COLUMNS; the parameters are sorted JSON."""
-        parameters = json.dumps(self.parameters, sort_keys=True)
-        return self.source, list(self.algorithms), self.k, parameters, self.reader, self.max_requests
+        return (
+            self.source,
+            list(self.algorithms),
+            self.k,
+            json.dumps(self.parameters, sort_keys=True),
+            self.reader,
+            self.max_requests,
+        )
 
     def covers(self, reader: str, algorithm: str, source: str) -> bool:
         """Return whether the permission is for this reader (or any), this algorithm and this source.
 
         The source is compared as written, without regard to case. Parameters are not considered.
         """
-        is_same_call = self.source.casefold() == source.casefold() and algorithm in self.algorithms
-        return is_same_call and self.reader in (ANY_READER, reader)
+        return (
+            self.source.casefold() == source.casefold()
+            and algorithm in self.algorithms
+            and self.reader in (ANY_READER, reader)
+        )
 
 
 @dataclass(frozen=True)
 class ReleaseRequest:
-    """A release that a reader requests: algorithm, source and parameters of the call, with k among the parameters."""
+    """A release that a reader requests.
+
+    Attributes:
+        algorithm: The algorithm of the call.
+        source: Its source.
+        parameters: Its parameters, k among them, as sorted JSON, so that equal requests have equal texts.
+    """
 
     algorithm: str
     source: str
     parameters: str
-    """The parameters as sorted JSON, so that equal requests have equal texts."""
 
     @classmethod
     def from_call(cls, algorithm: str, source: str, parameters: Mapping[str, Any]) -> ReleaseRequest:

@@ -166,8 +166,7 @@ def published_files(call: Call) -> Sql:
     columns = {**_RELEASE_COLUMNS, **_FILE_COLUMNS}
     if not databases:
         return literal_rows({"database_name": "VARCHAR", **columns}, [])
-    names = join_sql(columns)
-    queries = (f"SELECT {text(d)} AS database_name, {names} FROM {_table(d)}" for d in databases)
+    queries = (f"SELECT {text(d)} AS database_name, {join_sql(columns)} FROM {_table(d)}" for d in databases)
     return Sql(
         f"FROM ({' UNION ALL '.join(queries)}) ORDER BY published_at ASC, database_name ASC, schema_name ASC, "
         "name ASC, version ASC, file ASC, recipient ASC NULLS FIRST"

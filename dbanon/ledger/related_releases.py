@@ -53,7 +53,6 @@ class RelatedRelease(NamedRelease):
     person_bases: tuple[str, ...]
     hashes: Mapping[str, str]
     columns: tuple[tuple[str, ...], ...] = ()
-    """The columns of each of its sources."""
 
     @property
     def endings(self) -> tuple[str, ...]:
@@ -78,8 +77,9 @@ def entries(
 
     Dropped ones are included. `condition` is SQL that restricts the rows, `values` are those of its placeholders.
     """
-    order = "schema_name ASC, name ASC"
-    rows = earlier_schema.current_rows(cursor, database, "related_release", condition, values, order)
+    rows = earlier_schema.current_rows(
+        cursor, database, "related_release", condition, values, "schema_name ASC, name ASC"
+    )
     return [_entry(database, row) for row in rows]
 
 

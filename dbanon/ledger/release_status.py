@@ -69,7 +69,6 @@ def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None =
     `spec` is the release spec for the present source. `members` is SQL of the records of the version that are compared
     (default: all).
     """
-    has_deferred = members is None and entry.n_deferred > 0
     return Sql(
         plan.fill_release_template(
             "ledger/source_changes.sql",
@@ -77,7 +76,7 @@ def _source_changes(entry: LedgerEntry, spec: ReleaseSpec, members: Sql | None =
             members=members or entry.members,
             settled_members=entry.settled_members,
             retained_members=entry.retained_members,
-            deferred_members=entry.deferred_members if has_deferred else None,
+            deferred_members=entry.deferred_members if members is None and entry.n_deferred > 0 else None,
         )
     )
 
@@ -130,8 +129,8 @@ def withheld_records(entry: LedgerEntry, cursor: Cursor) -> Sql | None:
     release_condition = f"(schema_name, release) = ({text(entry.schema)}, {text(entry.name)})"
     if entry.bases is None:
         return None
-    same_record = "person_key IS NOT DISTINCT FROM w.person_key AND "
-    same_record += "value_hash = w.value_hash" if entry.person_key else "row_hash = w.row_hash"
+    compared_hash = "value_hash" if entry.person_key else "row_hash"
+    same_record = f"person_key IS NOT DISTINCT FROM w.person_key AND {compared_hash} = w.{compared_hash}"
     relation = Sql(
         f"(SELECT person_key, row_hash, value_hash, records FROM {entry.membership} AS w "
         f"WHERE {release_condition} AND version = {entry.version} AND held AND EXISTS "

@@ -28,7 +28,32 @@ TABLES = ("", "_classes", "_metrics")
 
 @dataclass(frozen=True)
 class LedgerEntry(related_releases.NamedRelease):
-    """One version of a release, as its row in `dbanon.release` describes it."""
+    """One version of a release, as its row in `dbanon.release` describes it.
+
+    Attributes:
+        version: Its number.
+        status: `published`, `replaced` or `dropped`.
+        call: Its call: function, source, schema of the source, and parameters.
+        statement: The call as a SQL statement.
+        policy_fingerprint: A fingerprint of the policy with which it was created.
+        hierarchy_fingerprint: A fingerprint of the hierarchies with which it was created.
+        person_key: The columns that identify people; None without any.
+        k: The k of its call.
+        roles: The role of each column of the source.
+        refresh_mode: How it was created: first, keep, hold or recluster.
+        bases: Tables and files behind its source; None if it was created before they were stored.
+        options: All parameters of its call, including those that were not given.
+        n_deferred: Number of new records that the last refresh deferred.
+        keys: What the values of each transformed column are derived from: the id of a key, and the scope of its
+            pseudonyms.
+        hash_format: The format of the hashes in the membership, see `dbanon.source.canonical_text`; 1 depends on the
+            version of DuckDB.
+        disjoint_from: Releases and sources that are declared to be about other people.
+        composition_rule: The requested reaction to other releases that narrow its people: warn or refuse.
+        same_people: A table (their_key, person_key) of people who have other keys in the version with which this one is
+            compared.
+        same_values: A table (their_value, value_hash) of values with other spellings in that version.
+    """
 
     version: int
     status: str
@@ -40,26 +65,15 @@ class LedgerEntry(related_releases.NamedRelease):
     k: int
     roles: Mapping[str, str]
     refresh_mode: str = "first"
-    """How it was created: first, keep, hold or recluster."""
     bases: tuple[str, ...] | None = None
-    """Tables and files behind its source; None if it was created before they were stored."""
     options: Mapping[str, object] = field(default_factory=dict)
-    """All parameters of its call, including those that were not given."""
     n_deferred: int = 0
-    """Number of new records that the last refresh deferred."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """What the values of each transformed column are derived from: the id of a key, and the scope of its pseudonyms."""
     hash_format: int = 1
-    """The format of the hashes in the membership, see `dbanon.source.canonical_text`; 1 depends on the version of
-    DuckDB."""
     disjoint_from: tuple[str, ...] = ()
-    """Releases and sources that are declared to be about other people."""
     composition_rule: str = "warn"
-    """The requested reaction to other releases that narrow its people: warn or refuse."""
     same_people: Sql | None = None
-    """A table (their_key, person_key) of people who have other keys in the version with which this one is compared."""
     same_values: Sql | None = None
-    """A table (their_value, value_hash) of values with other spellings in that version."""
 
     @property
     def keeps_classes(self) -> bool:
@@ -332,12 +346,15 @@ def changed_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> list[
     A difference counts only if the earlier or the present role is in COMPARED_ROLES. A column without a role is
     described as `not there`.
     """
-    changes = []
-    for column in {**entry.roles, **current_roles}:
-        old_role, new_role = (roles.get(column, "not there") for roles in (entry.roles, current_roles))
-        if old_role != new_role and (old_role in COMPARED_ROLES or new_role in COMPARED_ROLES):
-            changes.append(f"{column} was {old_role} and is {new_role}")
-    return changes
+    roles = (
+        (column, entry.roles.get(column, "not there"), current_roles.get(column, "not there"))
+        for column in {**entry.roles, **current_roles}
+    )
+    return [
+        f"{column} was {old_role} and is {new_role}"
+        for column, old_role, new_role in roles
+        if old_role != new_role and (old_role in COMPARED_ROLES or new_role in COMPARED_ROLES)
+    ]
 
 
 def same_roles(entry: LedgerEntry, current_roles: Mapping[str, str]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.ledger import releases, streams
 from dbanon.ledger.people.same_content import same_content
+from dbanon.ledger.related_releases import RelatedRelease
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.ledger.streams import StreamEntry
 from dbanon.source import attached_databases
@@ -99,17 +100,17 @@ def ledgers(table: str, cursor: Any) -> list[str]:
     return [str(database) for (database,) in rows]
 
 
-def comparable_bases(entry: LedgerEntry | StreamEntry) -> set[Base]:
-    """Return the tables and files behind a version or stream as comparable (database, schema, table) in lower case.
+def comparable_bases(entry: LedgerEntry | StreamEntry | RelatedRelease) -> set[Base]:
+    """Return the tables and files behind a release or stream as comparable (database, schema, table) in lower case.
 
-    A table in another database is included by its attached name as well. Undetermined reads are omitted. If no base was
-    stored, the source itself is the base.
+    A file is ("", "", path or content hash). A table in another database is included by its attached name as well.
+    Undetermined reads are omitted. If no base was stored, the source itself is the base.
     """
-    source = str(entry.call["source"])
-    return parse_bases(entry.bases or (source,), entry.database) | attached_bases([source])
+    sources = list(entry.tables.values()) if isinstance(entry, RelatedRelease) else [str(entry.call["source"])]
+    return parse_bases(entry.bases or sources, entry.database) | _attached_bases(sources)
 
 
-def attached_bases(sources: Iterable[str]) -> set[Base]:
+def _attached_bases(sources: Iterable[str]) -> set[Base]:
     """Return (database, schema, table) in lower case of those sources whose names include a database.
 
     Other names and files are ignored.

@@ -88,7 +88,7 @@ class ArrivalOrder:
         if mark.columns != tuple(self.types):
             return False
         values = join_sql(f"TRY({self._value(c, v)}) IS NOT NULL" for c, v in zip(self.types, mark.values, strict=True))
-        return all(cursor.execute(qualify_builtins(f"SELECT {values}")).fetchall()[0])
+        return all(_rows(cursor, f"SELECT {values}")[0])
 
     def is_at(self, mark: Mark) -> Sql:
         """Return the SQL condition for rows whose `order_by` values equal those of the mark."""
@@ -98,10 +98,11 @@ class ArrivalOrder:
     def is_before(self, mark: Mark) -> Sql:
         """Return the SQL condition for rows whose `order_by` values come before those of the mark."""
         pairs = [(identifier(c), self._value(c, v)) for c, v in zip(self.types, mark.values, strict=True)]
-        cases = []
-        for number, (column, value) in enumerate(pairs):
-            equal = [f"{c} = {v}" for c, v in pairs[:number]]
-            cases.append(f"({join_sql([*equal, f'{column} < {value}'], ' AND ')})")
+        equal = [f"{column} = {value}" for column, value in pairs]
+        cases = [
+            f"({join_sql([*equal[:number], f'{column} < {value}'], ' AND ')})"
+            for number, (column, value) in enumerate(pairs)
+        ]
         return Sql(f"({join_sql(cases, ' OR ')})")
 
     def is_after(self, mark: Mark) -> Sql:
@@ -140,10 +141,8 @@ def _is_zoned(type_: str) -> bool:
 
 def row_hash(source: Source) -> str:
     """Return SQL of an MD5 hash of all columns of a row; equal in every time zone and version of DuckDB."""
-    cells = []
-    for name, type_ in source.columns.items():
-        value = f"epoch_us({identifier(name)})" if _is_zoned(type_) else identifier(name)
-        cells.append(f"coalesce(md5(({value})::VARCHAR), '-')")
+    values = (f"epoch_us({identifier(n)})" if _is_zoned(t) else identifier(n) for n, t in source.columns.items())
+    cells = (f"coalesce(md5(({value})::VARCHAR), '-')" for value in values)
     return f"md5({join_sql(cells, ' || ')})"
 
 
@@ -152,10 +151,12 @@ def tail_hash(cursor: Any, source: Source, last: int) -> str:
 
     The text begins with `tail 1000: `, which distinguishes it from hashes of earlier versions. O(TAIL_ROWS).
     """
-    rows = f"SELECT rowid AS number, {row_hash(source)} AS hash FROM {source.sql} "
-    rows += f"WHERE rowid > {last - TAIL_ROWS} AND rowid <= {last}"
+    rows = (
+        f"SELECT rowid AS number, {row_hash(source)} AS hash FROM {source.sql} "
+        f"WHERE rowid > {last - TAIL_ROWS} AND rowid <= {last}"
+    )
     query = f"SELECT coalesce(md5(string_agg(hash, '' ORDER BY number ASC)), '-') FROM ({rows})"
-    return _TAIL + str(cursor.execute(qualify_builtins(query)).fetchall()[0][0])
+    return _TAIL + str(_rows(cursor, query)[0][0])
 
 
 def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None) -> bool:
@@ -172,9 +173,7 @@ def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None
 def _last_row_hash(cursor: Any, source: Source, last: int) -> str | None:
     """Return a hash of the row with id `last` as earlier versions computed it; None if there is no such row."""
     values = join_sql(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
-    hashes = cursor.execute(
-        qualify_builtins(f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}")
-    ).fetchall()
+    hashes = _rows(cursor, f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}")
     return hashes[0][0] if hashes else None
 
 
@@ -210,9 +209,8 @@ def check_pruned(
         raise refusal(f"{mark.n_late:,} {was_added} whose order_by precedes that of a record read earlier")
     if mark.rows is None:
         raise refusal(f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read")
-    n_known = cursor.execute(
-        qualify_builtins(f"SELECT count(*) FROM {source.sql} WHERE {order.is_before(mark)} OR {order.is_at(mark)}")
-    ).fetchall()[0][0]
+    is_known = f"{order.is_before(mark)} OR {order.is_at(mark)}"
+    n_known = _rows(cursor, f"SELECT count(*) FROM {source.sql} WHERE {is_known}")[0][0]
     added = Counter(_rows_at(cursor, source, order, mark)) - Counter(mark.rows)
     n_late = max(added.total(), n_known - source_rows)
     if n_late > 0:
@@ -227,15 +225,13 @@ def mark_of_row(cursor: Any, source: Source, order: ArrivalOrder, row: int) -> M
     None if there is no such row, a value is NULL or not comparable, or the rows up to this row id are not exactly the
     rows up to the mark. `order` has the columns of `order_by`.
     """
-    query = f"SELECT {join_sql(order.texts)} FROM {source.sql} WHERE rowid = {row}"
-    values = cursor.execute(qualify_builtins(query)).fetchall()
+    values = _rows(cursor, f"SELECT {join_sql(order.texts)} FROM {source.sql} WHERE rowid = {row}")
     if not values or None in values[0]:
         return None
     mark = Mark(tuple(order.types), tuple(values[0]), ())
     if not order.is_valid(mark, cursor):
         return None
-    query = f"SELECT count(*) FROM {source.sql} WHERE (rowid <= {row}) = ({order.is_after(mark)})"
-    if cursor.execute(qualify_builtins(query)).fetchall()[0][0]:
+    if _rows(cursor, f"SELECT count(*) FROM {source.sql} WHERE (rowid <= {row}) = ({order.is_after(mark)})")[0][0]:
         return None
     return Mark(mark.columns, mark.values, _stored_row_hashes(_rows_at(cursor, source, order, mark)))
 
@@ -258,11 +254,9 @@ def next_mark(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | Non
     """
     total_late = n_late + (0 if mark is None else mark.n_late)
     newer = "true" if mark is None else order.is_after(mark)
-    last_values = cursor.execute(
-        qualify_builtins(
-            f"SELECT {join_sql(order.texts)} FROM {source.sql} WHERE {newer} ORDER BY {order.descending} LIMIT 1"
-        )
-    ).fetchall()
+    last_values = _rows(
+        cursor, f"SELECT {join_sql(order.texts)} FROM {source.sql} WHERE {newer} ORDER BY {order.descending} LIMIT 1"
+    )
     if not last_values:
         if mark is None or mark.rows is None:
             return mark
@@ -288,8 +282,7 @@ def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | No
     """
     if mark is None or not order.is_valid(mark, cursor):
         return 0
-    query = f"SELECT count(*) FROM {source.sql} WHERE {is_new} AND {order.is_before(mark)}"
-    return int(cursor.execute(qualify_builtins(query)).fetchall()[0][0])
+    return int(_rows(cursor, f"SELECT count(*) FROM {source.sql} WHERE {is_new} AND {order.is_before(mark)}")[0][0])
 
 
 def _rows_at(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark) -> list[str]:
@@ -298,7 +291,12 @@ def _rows_at(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark) -> li
     They are at most MAX_ROWS_AT_MARK + 1 hashes, one more than may be stored.
     """
     query = f"SELECT {row_hash(source)} FROM {source.sql} WHERE {order.is_at(mark)} LIMIT {MAX_ROWS_AT_MARK + 1}"
-    return [row[0] for row in cursor.execute(qualify_builtins(query)).fetchall()]
+    return [row[0] for row in _rows(cursor, query)]
+
+
+def _rows(cursor: Any, query: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query, which runs DuckDB's own functions."""
+    return list(cursor.execute(qualify_builtins(query)).fetchall())
 
 
 def _stored_row_hashes(rows: list[str]) -> tuple[str, ...] | None:

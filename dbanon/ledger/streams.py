@@ -8,6 +8,7 @@ from typing import Any
 from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.ledger import earlier_names
+from dbanon.ledger.related_releases import NamedRelease
 from dbanon.ledger.stream_marks import Mark
 from dbanon.source import catalog, earlier_schema
 from dbanon.source.catalog import SCHEMA, Cursor
@@ -30,12 +31,9 @@ _EARLIER_DEFAULTS: Mapping[str, Callable[[int], Mapping[str, object]]] = {
 
 
 @dataclass(frozen=True)
-class StreamEntry:
+class StreamEntry(NamedRelease):
     """A streaming view as its row in `dbanon.stream` describes it, with the database of the ledger."""
 
-    database: str
-    schema_name: str
-    name: str
     status: str
     source: str
     system: str
@@ -70,18 +68,9 @@ class StreamEntry:
         return parameters | {name: value for name, value in earlier.items() if name not in names}
 
     @property
-    def display_name(self) -> str:
-        """The view's name as messages show it: with its schema, unless that is `main`."""
-        return self.name if self.schema_name == "main" else f"{self.schema_name}.{self.name}"
-
-    def table(self, table_suffix: str = "") -> Sql:
-        """Return the SQL name of the view's table with the name of the view and `table_suffix` ("", "_classes")."""
-        return qualified(self.database, self.schema_name, self.name + table_suffix)
-
-    @property
     def pending_table(self) -> Sql:
         """The SQL name of the table of records that were read and are not published yet, as they were read."""
-        return qualified(self.database, SCHEMA, f"waiting {self.schema_name}.{self.name}")
+        return qualified(self.database, SCHEMA, f"waiting {self.schema}.{self.name}")
 
     @property
     def ledger(self) -> Sql:
@@ -91,10 +80,11 @@ class StreamEntry:
     @property
     def row(self) -> Sql:
         """The SQL condition for the view's row in the ledger table, if the view is active (not dropped)."""
-        return Sql(f"(schema_name, name, status) = ({text(self.schema_name)}, {text(self.name)}, 'active')")
+        return Sql(f"(schema_name, name, status) = ({text(self.schema)}, {text(self.name)}, 'active')")
 
 
-_STORED_COLUMNS = tuple(f.name for f in fields(StreamEntry) if f.name not in ("database", "bases"))
+_OWN_COLUMNS = tuple(f.name for f in fields(StreamEntry)[len(fields(NamedRelease)) :] if f.name != "bases")
+_STORED_COLUMNS = ("schema_name", "name", *_OWN_COLUMNS)
 
 
 def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequence[object] = ()) -> list[StreamEntry]:
@@ -106,16 +96,14 @@ def entries(cursor: Cursor, database: str, condition: str = "true", values: Sequ
     result, order = [], "schema_name, name, status, began_at"
     for cells in earlier_schema.current_rows(cursor, database, "stream", condition, values, order):
         call = json.loads(cells["call"])
-        values_by_column = {name: value for name, value in cells.items() if name in _STORED_COLUMNS}
-        values_by_column |= {
+        own_values = {name: value for name, value in cells.items() if name in _OWN_COLUMNS} | {
             "call": earlier_names.current_call(call),
             "statement": earlier_names.current_statement(cells["statement"], call["function"], call["parameters"]),
             "roles": earlier_names.current_roles(json.loads(cells["roles"])),
             "bases": tuple(cells["source_tables"]),
+            "mark": Mark.from_json(cells.get("mark")),
         }
-        result.append(
-            StreamEntry(database, **(values_by_column | {"mark": Mark.from_json(values_by_column.get("mark"))}))
-        )
+        result.append(StreamEntry(database, cells["schema_name"], cells["name"], **own_values))
     return result
 
 
@@ -152,7 +140,8 @@ def active_stream(cursor: Cursor, place: tuple[str, str, str]) -> StreamEntry | 
 
 def insert_stream(cursor: Cursor, entry: StreamEntry) -> None:
     """Insert the ledger row of a new streaming view, with the present time as beginning and as last refresh."""
-    values = {name: getattr(entry, name) for name in _STORED_COLUMNS} | {
+    values = {"schema_name": entry.schema, "name": entry.name} | {n: getattr(entry, n) for n in _OWN_COLUMNS}
+    values |= {
         "call": json.dumps(entry.call, ensure_ascii=False),
         "roles": json.dumps(entry.roles, ensure_ascii=False),
         "source_tables": list(entry.bases),

@@ -83,17 +83,13 @@ def is_unchanged(
     False if records of `old` are deferred or withheld, or if its tables are not those that were created.
     """
     stored = hashes.stored_hash(cursor, old, STATE)
-    if stored is None or old.n_deferred or _has_withheld_records(cursor, old):
+    withheld_records = f"SELECT 1 FROM {old.membership} WHERE {old.row} AND held LIMIT 1"
+    if stored is None or old.n_deferred or cursor.execute(withheld_records).fetchall():
         return False
     try:
         return state_hash(cursor, entry, software, source_state(cursor, spec)) == stored
     except duckdb.Error:  # a table is missing, or the source cannot be read: creating a version reports it
         return False
-
-
-def _has_withheld_records(cursor: Any, old: LedgerEntry) -> bool:
-    """Return whether a version withholds records because of an erasure."""
-    return bool(cursor.execute(f"SELECT 1 FROM {old.membership} WHERE {old.row} AND held LIMIT 1").fetchall())
 
 
 def _sum_of_hashes(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> Sequence[str]:

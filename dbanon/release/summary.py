@@ -57,7 +57,11 @@ class ReleaseSummary:
         k  1  Size
         """
         blocks, omitted_names = self._blocks(width)
-        lines = [line.rstrip() for block in blocks for line in self._block_lines(block)]
+        lines = [
+            "  ".join(cells).rstrip()
+            for block in blocks
+            for cells in zip(*(self._column_lines(name) for name in block), strict=True)
+        ]
         row_text = f"{self.n_rows:,} row{'' if self.n_rows == 1 else 's'}"
         if len(self.rows) < self.n_rows:
             row_text += f", {len(self.rows)} shown"
@@ -82,9 +86,8 @@ class ReleaseSummary:
         rows = [[format_value(row[i]) for i in positions] for row in self.rows]
         numeric = [column for column, i in enumerate(positions) if all(_is_number(row[i]) for row in self.rows)]
         row_text = f"{self.n_rows:,} row{'' if self.n_rows == 1 else 's'}"
-        metric_rows = [[n, v, description] for n, v, description in self._key_metrics()]
         release_table = _html_table(order, rows, numeric)
-        metrics_table = _html_table(("metric", "value", ""), metric_rows, [1])
+        metrics_table = _html_table(("metric", "value", ""), self._key_metrics(), [1])
         return f'<div class="{NO_MATH_CLASSES}">{release_table}<p>{row_text}</p>{metrics_table}</div>'
 
     def _key_metrics(self) -> list[tuple[str, str, str]]:
@@ -133,10 +136,6 @@ class ReleaseSummary:
                 blocks[-1].append(name)
                 remaining_width -= column_width
         return blocks, omitted_names
-
-    def _block_lines(self, block: Sequence[str]) -> list[str]:
-        """Return the lines of a group of columns next to each other: the header, then one line per row."""
-        return ["  ".join(cells) for cells in zip(*(self._column_lines(name) for name in block), strict=True)]
 
 
 def format_value(value: object) -> str:

@@ -39,7 +39,7 @@ def _names_of_with(tokens: Sequence[Token], index: int) -> Iterator[CteName]:
     while index < len(tokens) and tokens[index].kind in ("word", "quoted"):
         name, index = tokens[index].name, index + 1
         while index < len(tokens) and tokens[index].upper in ("(", "USING", "KEY"):  # columns
-            index = _after_brackets(tokens, index) if tokens[index].text == "(" else index + 1
+            index = after_brackets(tokens, index) if tokens[index].text == "(" else index + 1
         if index >= len(tokens) or tokens[index].upper != "AS":
             return
         index += 1
@@ -47,14 +47,14 @@ def _names_of_with(tokens: Sequence[Token], index: int) -> Iterator[CteName]:
             index += 1
         if index >= len(tokens) or tokens[index].text != "(":
             return
-        begin, index = tokens[index].start, _after_brackets(tokens, index)
+        begin, index = tokens[index].start, after_brackets(tokens, index)
         yield CteName(name, begin if is_recursive else tokens[index - 1].end, end)
         if index >= len(tokens) or tokens[index].text != ",":
             return
         index += 1
 
 
-def _after_brackets(tokens: Sequence[Token], index: int) -> int:
+def after_brackets(tokens: Sequence[Token], index: int) -> int:
     """Return the index after the bracket that closes the one at `index`; the number of tokens if none does."""
     depth = 0
     for position in range(index, len(tokens)):

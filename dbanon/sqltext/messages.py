@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from dbanon.sqltext.quote import Fragment, text
 
@@ -108,8 +107,15 @@ class StatementMessages:
         self._messages_by_name.setdefault(name, message)
         return Fragment(f"{{'name': {text(name)}, 'values': [{', '.join(map(_text_value, message.expressions))}]}}")
 
-    def take_texts(self) -> MessageTexts:
-        """Return the texts of the named messages, and forget them."""
+    def take_texts(self) -> dict[str, object]:
+        """Return SQL of the texts of the named messages, and forget them.
+
+        Returns:
+            rows: For each message its name and the part of its text that differs from those of others, as a row of
+                VALUES.
+            whole_text: SQL of the whole text, from the second column `col1` of a row.
+            mark: The mark, as a literal, of the places in texts where values are inserted.
+        """
         pieces_by_name = {name: message.pieces for name, message in self._messages_by_name.items()}
         self._messages_by_name.clear()
         mark = _unused_mark([piece for pieces in pieces_by_name.values() for piece in pieces])
@@ -120,21 +126,8 @@ class StatementMessages:
             for name, message in zip(pieces_by_name, texts, strict=True)
         ]
         ends = [text(prefix)] * bool(prefix), [text(suffix)] * bool(suffix)
-        return MessageTexts(rows, Fragment(" || ".join([*ends[0], "col1", *ends[1]])), Fragment(text(mark)))
-
-
-class MessageTexts(NamedTuple):
-    """SQL of the texts of messages.
-
-    Attributes:
-        rows: For each message its name and the part of its text that differs from those of others, as a row of VALUES.
-        whole_text: SQL of the whole text, from the second column `col1` of a row.
-        mark: The mark, as a literal, of the places in texts where values are inserted.
-    """
-
-    rows: list[Fragment]
-    whole_text: Fragment
-    mark: Fragment
+        whole_text = Fragment(" || ".join([*ends[0], "col1", *ends[1]]))
+        return {"rows": rows, "whole_text": whole_text, "mark": Fragment(text(mark))}
 
 
 _MIN_SHARED = 3

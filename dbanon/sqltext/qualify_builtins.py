@@ -89,7 +89,8 @@ def qualify_builtins(query: str) -> Sql:
     >>> print(qualify_builtins("SELECT sum(a + 1) / 2, b[1] FROM t"))
     SELECT system.main."/"(system.main.sum(system.main."+"(a, 1)), 2), system.main.array_extract(b, 1) FROM t
     """
-    return Sql(_BuiltinQualifier(query).qualified_query())
+    qualifier = _BuiltinQualifier(query)
+    return Sql(qualifier.expressions(0, len(qualifier.words)))
 
 
 def strip_blank_lines(query: str) -> str:
@@ -109,20 +110,14 @@ def _align_comments(blank: str) -> str:
     return "".join((first.rstrip(), *comments, "\n", lines[-1]))
 
 
-def _without_comments(blank: str) -> str:
-    """Reduce the space and comments between two tokens to one line break and the indentation of the second token."""
-    return "\n" + blank.rpartition("\n")[2]
-
-
 def _timestamp_in_utc(value: str) -> str:
     """Return SQL that converts the TIMESTAMPTZ expression `value` to a TIMESTAMP in UTC; infinite values stay infinite.
 
     DuckDB's timezone() is not used: it would count years by the calendar of the session.
     """
-    infinities = ("infinity", "-infinity")
     infinite_cases = [
         f" WHEN {value} = CAST('{infinity}' AS TIMESTAMPTZ) THEN CAST('{infinity}' AS TIMESTAMP)"
-        for infinity in infinities
+        for infinity in ("infinity", "-infinity")
     ]
     return f"(CASE{''.join(infinite_cases)} ELSE {SYSTEM_SCHEMA}make_timestamp({SYSTEM_SCHEMA}epoch_us({value})) END)"
 
@@ -137,7 +132,8 @@ class _BuiltinQualifier:
     def __init__(self, query: str) -> None:
         """Split the query into tokens and find the closing token of each bracket and of each CASE."""
         spaced = spaced_words(query)
-        self.blanks = [_without_comments(blank) if "\n" in blank else blank for blank, _ in spaced]
+        # Space and comments become one line break and the indentation of the next token.
+        self.blanks = ["\n" + blank.rpartition("\n")[2] if "\n" in blank else blank for blank, _ in spaced]
         self.words = [word for _, word in spaced]
         self.tokens = [blank + word for blank, (_, word) in zip(self.blanks, spaced, strict=True)]
         self.lower_words = [word.lower() for word in self.words]
@@ -149,13 +145,6 @@ class _BuiltinQualifier:
             elif open_brackets and word == _CLOSING[self.lower_words[open_brackets[-1]]]:
                 self.closing[open_brackets.pop()] = i
         self.values_depth = 0
-
-    def qualified_query(self) -> str:
-        """Return the query with each function call and arithmetic operator as a call of a function in `system.main`.
-
-        DuckDB's macros are replaced by their bodies, and comments and blank lines are removed; see `qualify_builtins`.
-        """
-        return self.expressions(0, len(self.words))
 
     def source_text(self, pos: int, end: int) -> str:
         """Return the tokens from `pos` to before `end` unchanged, each with the space before it."""
@@ -254,11 +243,7 @@ class _BuiltinQualifier:
         """
         blank = self.blanks[pos]
         result, pos = self.signed(pos, end)
-        while (
-            pos < end
-            and _PRECEDENCE.get(self.words[pos], -1) >= max(min_precedence, 0)
-            and self.words[pos] in _PRECEDENCE
-        ):
+        while pos < end and _PRECEDENCE.get(self.words[pos], -1) >= min_precedence:
             operator = self.words[pos]
             right_operand, pos = self.operand(pos + 1, end, _PRECEDENCE[operator] + 1)
             result = f'{SYSTEM_SCHEMA}"{operator}"({result}, {right_operand.strip()})'

@@ -146,7 +146,8 @@ def literal_rows(columns: Mapping[str, object], rows: Sequence[Sequence[object]]
 def _json_lines(rows: Sequence[Mapping[str, object]]) -> str:
     """Return rows as a JSON array with one row per line; a row too long for a line has one value per line."""
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    for i, line in enumerate(lines):
-        if len(line) > _MAX_JSON_LINE:
-            lines[i] = json.dumps(rows[i], ensure_ascii=False, indent=1)
+    lines = [
+        line if len(line) <= _MAX_JSON_LINE else json.dumps(row, ensure_ascii=False, indent=1)
+        for line, row in zip(lines, rows, strict=True)
+    ]
     return f"[{lines[0]}]" if len(lines) == 1 else "[\n{}\n]".format(",\n".join(lines)) if lines else "[]"

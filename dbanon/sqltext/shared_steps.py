@@ -152,8 +152,7 @@ def _common_steps(split_statements: Sequence[StatementSteps]) -> tuple[CteStep, 
 
 def _references(sql: str, names: Mapping[str, int]) -> set[int]:
     """Return the places of the steps (`names`: place by name) whose names occur in SQL text, also as other names."""
-    words = {word for _, word in spaced_words(sql)}
-    unquoted = {word[1:-1].replace('""', '"') if word.startswith('"') else word for word in words}
+    unquoted = {word[1:-1].replace('""', '"') if word.startswith('"') else word for _, word in spaced_words(sql)}
     return {place for name, place in names.items() if name in unquoted}
 
 

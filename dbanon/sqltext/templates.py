@@ -13,9 +13,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 
@@ -23,9 +23,6 @@ from dbanon.sqltext import resources
 from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.messages import StatementMessages
 from dbanon.sqltext.quote import Fragment, Sql, identifier, one_line
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 
 def _printable(value: object) -> object:
@@ -199,8 +196,3 @@ class _TemplateView:
         value = _make_printable(getattr(self._instance, name))
         self.__dict__[name] = value
         return value
-
-
-def field_values(instance: DataclassInstance) -> dict[str, object]:
-    """Return the fields of a dataclass instance by name, for filling a template; nested values are not copied."""
-    return {f.name: getattr(instance, f.name) for f in fields(instance)}

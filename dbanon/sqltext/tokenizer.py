@@ -76,7 +76,6 @@ class Token(NamedTuple):
     text: str
     start: int
     is_unfinished: bool = False
-    """Whether the text ends before the closing quote, or before the end of a comment."""
 
     @property
     def end(self) -> int:

@@ -6,13 +6,15 @@ the ValueError has no text.
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from dbanon.sqltext.names import fold_case
+
+_Number = TypeVar("_Number", int, float)
 
 
 class ParameterType(Protocol):
@@ -270,6 +272,18 @@ class Columns(_ConstantDescription):
         return tuple(names)
 
 
+def _ordered_numbers(
+    values: object, check: Callable[[object], _Number], descending: bool = False
+) -> tuple[_Number, ...]:
+    """Return different numbers in order, each as `check` returns it; raise ValueError if they are none, or no list."""
+    if not isinstance(values, (list, tuple)) or not values:
+        raise ValueError
+    numbers = tuple(check(value) for value in values)
+    if list(numbers) != sorted(set(numbers), reverse=descending):
+        raise ValueError
+    return numbers
+
+
 @dataclass(frozen=True)
 class Integers:
     """A list of different integers from `low` to `high`, ascending, or descending if `descending`.
@@ -289,18 +303,12 @@ class Integers:
         """
         if self.alone and isinstance(value, int):
             value = [value]
-        if not isinstance(value, (list, tuple)) or not value:
-            raise ValueError
-        numbers = tuple(Integer(self.low, self.high).check(element) for element in value)
-        if list(numbers) != sorted(set(numbers), reverse=self.descending):
-            raise ValueError
-        return numbers
+        return _ordered_numbers(value, Integer(self.low, self.high).check, self.descending)
 
     def __str__(self) -> str:
         """Return what is accepted, as the end of a message such as "k must be ..."."""
         order = "descending, such as [4, 3]" if self.descending else "ascending, such as [5, 10]"
-        one = ", or one of them" if self.alone else ""
-        return f"a list of different integers of at least {self.low}, {order}{one}"
+        return f"a list of different integers of at least {self.low}, {order}{', or one of them' if self.alone else ''}"
 
 
 @dataclass(frozen=True)
@@ -316,12 +324,7 @@ class Floats:
         At least one is needed; they must be in the range, different and ascending.
         """
         values = [value] if isinstance(value, (int, float)) else value
-        if not isinstance(values, (list, tuple)) or not values:
-            raise ValueError
-        numbers = tuple(Float(self.low, self.high).check(element) for element in values)
-        if list(numbers) != sorted(set(numbers)):
-            raise ValueError
-        return numbers
+        return _ordered_numbers(values, Float(self.low, self.high).check)
 
     def __str__(self) -> str:
         """Return what is accepted, as the end of a message such as "k must be ..."."""

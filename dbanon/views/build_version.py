@@ -29,7 +29,7 @@ from dbanon.runtime.version import __version__
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, qualified, text
-from dbanon.views import compare_version, deferred_records, erasure, step_tables, warnings
+from dbanon.views import compare_version, deferred_records, step_tables, warnings
 from dbanon.views.compare_version import OLD_SUFFIX, VersionComparison, VersionOptions
 
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
@@ -270,7 +270,7 @@ def _write_tables(
         return metrics
     _check_unchanged_source(cursor, entry, spec, metrics)
     if spec.version_constraints.withheld_members is not None:
-        _insert_members(cursor, entry, erasure.withheld_members_sql(spec))
+        _insert_members(cursor, entry, plan.fill_release_template("views/withheld.sql", spec))
     return metrics
 
 
@@ -316,8 +316,13 @@ def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> ReleaseSu
     columns = [column[0] for column in cursor.description]
     classes = {column[0] for column in cursor.execute(f"FROM {entry.table('_classes')} LIMIT 0").description}
     measures = cursor.execute(f"SELECT metric, value, description FROM {entry.table('_metrics')}").fetchall()
-    quasi = tuple(c for c in columns[:-1] if c in classes and c not in entry.values)
-    return ReleaseSummary(tuple(columns), tuple(rows), records, quasi, tuple(measures))
+    return ReleaseSummary(
+        tuple(columns),
+        tuple(rows),
+        records,
+        quasi_names=tuple(c for c in columns[:-1] if c in classes and c not in entry.values),
+        metrics=tuple(measures),
+    )
 
 
 def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:

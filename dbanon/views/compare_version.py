@@ -13,7 +13,7 @@ from dbanon.ledger.people import recognized_people
 from dbanon.ledger.releases import LedgerEntry
 from dbanon.release.plan import plan
 from dbanon.release.spec.release_spec import ReleaseSpec
-from dbanon.sqltext.quote import Sql, identifier, qualified
+from dbanon.sqltext.quote import Sql, identifier
 from dbanon.views import deferred_records, erasure
 
 OLD_SUFFIX = " before refresh"
@@ -234,7 +234,8 @@ def warn_of_disclosure(
             entry.display_name,
             count_withheld(cursor, entry),
             _exposed_people(None, comparison.differences),
-            is_smaller=old is not None and _count_rows(cursor, old, OLD_SUFFIX) > _count_rows(cursor, entry),
+            is_smaller=old is not None
+            and _count_rows(cursor, old.table(OLD_SUFFIX)) > _count_rows(cursor, entry.table()),
         ):
             _warn(message)
     if entry.refresh_mode == "recluster" and old is not None:
@@ -270,7 +271,6 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, s
         old: The version that it replaces, whose tables have been renamed with OLD_SUFFIX.
         spec: The release spec of the new version.
     """
-    old_table = qualified(old.database, old.schema, old.name + OLD_SUFFIX)
     # Versions that show other columns are compared by those that both show, record by record.
     have_same_roles = releases.same_roles(old, entry.roles)
     by_person = have_same_roles and spec.roles.person is not None and old.person_key == entry.person_key
@@ -286,7 +286,7 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, s
     compared_columns = None if have_same_roles and common_columns == column_types.keys() else common_columns
     relations = {
         "version": entry.table(),
-        "other": old_table,
+        "other": old.table(OLD_SUFFIX),
         "members": entry.members,
         "other_members": old.members,
         "class_id": identifier(list(column_types)[-1]),
@@ -309,10 +309,11 @@ def count_small_differences(cursor: Any, entry: LedgerEntry, old: LedgerEntry, s
     if entry.keeps_classes:
         cursor.execute(fill("changed_members.sql", table=_CHANGED_MEMBERS, **relations))
     reverse = dict(zip(relations, [relations[name] for name in _REVERSE_RELATIONS], strict=True))
-    total = 0
-    for is_new, directed in ((True, relations), (False, reverse)):
-        query = fill("small_differences.sql", is_new=is_new, **directed)
-        total += cursor.execute(query).fetchall()[0][0]
+    queries = [
+        fill("small_differences.sql", is_new=is_new, **directed)
+        for is_new, directed in ((True, relations), (False, reverse))
+    ]
+    total: int = sum(cursor.execute(query).fetchall()[0][0] for query in queries)
     for table in (_CHANGED_ROWS, _CHANGED_MEMBERS):
         cursor.execute(f"DROP TABLE IF EXISTS {table}")
     return total
@@ -327,16 +328,17 @@ def _count_exposed_people(cursor: Any, entry: LedgerEntry, others: Sequence[Ledg
     if entry.person_key is None:
         return None
     same_clusters = version_differences.versions_with_kept_clusters(entry, others)
-    people_by_version = {}
-    for other in others:
-        if version_differences.are_comparable(entry, other):
-            query = "SELECT NULL AS person_key WHERE false"
-            if other not in same_clusters:
-                query = composition_function.composition_sql("composition", entry, other)
-            people_by_version[other.version_name] = cursor.execute(
-                f"SELECT count(DISTINCT person_key) FROM ({query})"
-            ).fetchall()[0][0]
-    return people_by_version
+
+    def count_people(other: LedgerEntry) -> int:
+        """Return the number of people with too few candidates over the new version and another one."""
+        query = composition_function.composition_sql("composition", entry, other)
+        return int(cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0])
+
+    return {
+        other.version_name: 0 if other in same_clusters else count_people(other)
+        for other in others
+        if version_differences.are_comparable(entry, other)
+    }
 
 
 def _exposed_people(
@@ -367,9 +369,8 @@ def count_withheld(cursor: Any, entry: LedgerEntry) -> int:
     return int(cursor.execute(query).fetchall()[0][0])
 
 
-def _count_rows(cursor: Any, entry: LedgerEntry, suffix: str = "") -> int:
-    """Return the number of records that a version publishes; `suffix` is that of the name of its table."""
-    table = qualified(entry.database, entry.schema, entry.name + suffix)
+def _count_rows(cursor: Any, table: Sql) -> int:
+    """Return the number of rows of a table."""
     return int(cursor.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
 

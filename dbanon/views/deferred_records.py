@@ -57,8 +57,8 @@ def _insert_deferred(cursor: Any, entry: LedgerEntry, spec: ReleaseSpec, members
         group: "back" (only records that an earlier version published), "new" (only others), "everybody", or "barred"
             (only records that cannot be clustered or have values too rare to publish).
     """
-    same_record = "person_key IS NOT DISTINCT FROM t.person_key AND "
-    same_record += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
+    compared_hash = "value_hash" if entry.person_key else "row_hash"
+    same_record = f"person_key IS NOT DISTINCT FROM t.person_key AND {compared_hash} = t.{compared_hash}"
     was_published = Sql(
         f"EXISTS (SELECT 1 FROM {entry.membership} WHERE (schema_name, release) = ({text(entry.schema)}, "
         f"{text(entry.name)}) AND class_id IS NOT NULL AND {same_record})"

@@ -128,16 +128,11 @@ def _reported_problems(raw: Any, database: str) -> Iterator[Problem]:
         "FROM release_status() WHERE database_name = ? AND status = 'stale'",
         [database],
     ).fetchall():
-        counts = {"added": n_added, "removed": n_removed, "changed": n_changed}
+        counts = (("added", n_added), ("removed", n_removed), ("changed", n_changed))
         changes = [
-            f"{count} {plural_form(count, 'record', 'records')} {description}"
-            for description, count in counts.items()
-            if count
-        ]
-        changes += [
-            description
-            for description, is_so in (("policy changed", policy), ("hierarchy changed", hierarchy))
-            if is_so
+            *(f"{count} {plural_form(count, 'record', 'records')} {change}" for change, count in counts if count),
+            *["policy changed"] * bool(policy),
+            *["hierarchy changed"] * bool(hierarchy),
         ]
         yield Problem("release", names.display_name(schema, name), f"stale: {problem or ', '.join(changes)}")
     for schema, table, column, problem in raw.execute(

@@ -1,5 +1,6 @@
 """Releases are dropped and forgotten: their tables are deleted, and then their versions in the ledger."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,6 @@ from dbanon import errors
 from dbanon.ledger import deliveries, publishing_lock, related_releases, releases, transactions
 from dbanon.ledger.releases import TABLES
 from dbanon.publishing import postgres_delivery
-from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext.quote import qualified
 from dbanon.views import related_release, target as release_target
@@ -38,17 +38,15 @@ def drop_release(connection: Any, name: str, *, if_exists: bool = False) -> None
         [('safe', 'dropped')]
     """
     transactions.check_no_transaction("drop_release", connection)
-    current_session = session.find_session(session.plain_connection(connection))
-    with current_session.cursor() as cursor:
-        location = release_target.current_location(connection)
-        try:
-            with publishing_lock.publishing_turn(
-                current_session, "drop_release", name, _release_database("drop_release", name, cursor, location)
-            ):
-                _drop(cursor, name, location)
-        except errors.UnknownReleaseError:
-            if not if_exists:
-                raise
+    ignored_errors = (errors.UnknownReleaseError,) if if_exists else ()
+    with (
+        release_target.open_session(connection) as (current_session, cursor, location),
+        contextlib.suppress(*ignored_errors),
+        publishing_lock.publishing_turn(
+            current_session, "drop_release", name, _release_database("drop_release", name, cursor, location)
+        ),
+    ):
+        _drop(cursor, name, location)
 
 
 def _release_database(function: str, name: str, cursor: Any, location: Sequence[str]) -> str:
@@ -121,16 +119,13 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
         1
     """
     transactions.check_no_transaction("forget_release", connection)
-    current_session = session.find_session(session.plain_connection(connection))
-    with current_session.cursor() as cursor:
-        path = catalog.SearchPath.from_setting(*release_target.current_location(connection))
-        with publishing_lock.publishing_turn(
-            current_session,
-            "forget_release",
-            name,
-            _release_database("forget_release", name, cursor, release_target.current_location(connection)),
-        ):
-            return _forget(cursor, name, version, path)
+    with (
+        release_target.open_session(connection) as (current_session, cursor, location),
+        publishing_lock.publishing_turn(
+            current_session, "forget_release", name, _release_database("forget_release", name, cursor, location)
+        ),
+    ):
+        return _forget(cursor, name, version, catalog.SearchPath.from_setting(*location))
 
 
 def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPath) -> int:
@@ -157,11 +152,10 @@ def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPat
     release_target.check_writable(cursor, "forget_release", last.database)
     with transactions.transaction(cursor, "forget_release", name):
         for entry in forgotten:
-            key = [entry.schema, entry.name, entry.version]
             for table, column in (("release", "name"), ("membership", "release")):
                 cursor.execute(
                     f"DELETE FROM {qualified(entry.database, catalog.SCHEMA, table)} "
                     f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
-                    key,
+                    [entry.schema, entry.name, entry.version],
                 )
     return len(forgotten)

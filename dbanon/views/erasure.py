@@ -44,14 +44,6 @@ def without_erased(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any) -> Releas
     )
 
 
-def withheld_members_sql(spec: ReleaseSpec) -> str:
-    """Return a query for records of the source that `spec` withholds after an erasure, as rows of dbanon.membership.
-
-    The rows have no class, and `held` is true.
-    """
-    return plan.fill_release_template("views/withheld.sql", spec)
-
-
 def residual_disclosures(
     name: str, n_withheld: int, people: Mapping[str, int], *, is_smaller: bool = True
 ) -> Iterable[str]:

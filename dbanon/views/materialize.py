@@ -35,7 +35,7 @@ from dbanon.runtime import session
 from dbanon.runtime.progress import report_progress
 from dbanon.source import catalog
 from dbanon.source.canonical_text import FORMAT
-from dbanon.sqltext.quote import argument, identifier, qualified, text
+from dbanon.sqltext.quote import identifier
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import check_algorithm
 from dbanon.views import (
@@ -136,10 +136,10 @@ def create_release(
         )
     call_parameters = json.loads(json.dumps(parameters, default=str))
     with (
-        _release_session("create_release", connection) as (current_session, cursor, delivery),
+        release_target.open_session(connection) as (current_session, cursor, location),
+        postgres_delivery.deliver_afterwards("create_release", current_session, cursor) as delivery,
         report_progress(current_session, progress),
     ):
-        location = release_target.current_location(connection)
         name, delivery_place = deliveries.local_name_and_target(name, cursor, location[0])
         limited_parameters = search_budget.replace_time_limit("create_release", call_parameters)
         call = make_call(current_session, cursor, algorithm, {"tbl": source}, limited_parameters, location)
@@ -241,10 +241,9 @@ def _created_entry(
     """
     version = max((e.version for e in earlier_versions), default=0) + 1
     is_published = any(e.status == "published" for e in earlier_versions)
-    entry = _entry(target, definition, spec, person_key, version, "recluster" if is_published else "first", cursor)
-    return replace_(
-        entry, disjoint_from=disjoint_sources.disjoint_names(cursor, entry, disjoint_from, earlier_versions)
-    )
+    disjoint_names = disjoint_sources.disjoint_names(cursor, target[0], disjoint_from, earlier_versions)
+    refresh_mode = "recluster" if is_published else "first"
+    return _entry(cursor, target, definition, spec, person_key, version, refresh_mode, disjoint_names)
 
 
 def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
@@ -261,11 +260,12 @@ def _check_keepable(cursor: Any, spec: ReleaseSpec, database: str) -> None:
 
 def _definition(algorithm: str, spec: ReleaseSpec, source: str, call_parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the call of a release as the ledger stores it: function, source, schema of the source, and parameters."""
-    stored_name, schema = (
-        release_target.stored_source_name(spec.source, source),
-        release_target.source_schema(spec.source),
-    )
-    return {"function": algorithm, "source": stored_name, "schema": schema, "parameters": call_parameters}
+    return {
+        "function": algorithm,
+        "source": release_target.stored_source_name(spec.source, source),
+        "schema": release_target.source_schema(spec.source),
+        "parameters": call_parameters,
+    }
 
 
 @renamed_names.with_renamed_options("allow_delta", "refresh")
@@ -328,8 +328,10 @@ def refresh_release(
     transactions.check_no_transaction("refresh_release", connection)
     release_target.check_choice("refresh_release", "mode", mode, REFRESH_MODES)
     release_target.check_choice("refresh_release", "composition", composition, ("warn", "refuse"))
-    with _release_session("refresh_release", connection) as (current_session, cursor, delivery):
-        location = release_target.current_location(connection)
+    with (
+        release_target.open_session(connection) as (current_session, cursor, location),
+        postgres_delivery.deliver_afterwards("refresh_release", current_session, cursor) as delivery,
+    ):
         path = catalog.SearchPath.from_setting(*location)
         database = releases.find_published("refresh_release", name, cursor, path).database
         with publishing_lock.publishing_turn(current_session, "refresh_release", name, database):
@@ -342,7 +344,8 @@ def refresh_release(
             spec = releases.current_spec(old, current_session, cursor)
             if if_stale and release_status.is_fresh(old, spec, cursor):
                 return current_release(cursor, old, with_deferred=mode == "hold")
-            entry = _next_entry(cursor, old, spec, mode)
+            target, version = (old.database, old.schema, old.name), old.version + 1
+            entry = _entry(cursor, target, old.call, spec, old.person_key, version, mode, old.disjoint_from)
             is_recognizable = if_stale is None and entry.keeps_classes and composition == "warn" and not erase
             if is_recognizable and version_state.is_unchanged(cursor, old, entry, spec, library_versions()):
                 return current_release(cursor, old, with_deferred=mode == "hold")
@@ -361,16 +364,6 @@ def refresh_release(
                     delivery_target=delivery_target,
                 ),
             )
-
-
-def _next_entry(cursor: Any, old: LedgerEntry, spec: ReleaseSpec, refresh_mode: str) -> LedgerEntry:
-    """Return the ledger entry of the version that replaces the published one (`old`); nothing is written.
-
-    `spec` is its release spec, and `refresh_mode` is "keep", "hold" or "recluster" (see `refresh_release`).
-    """
-    target = (old.database, old.schema, old.name)
-    entry = _entry(target, old.call, spec, old.person_key, old.version + 1, refresh_mode, cursor)
-    return replace_(entry, disjoint_from=old.disjoint_from)
 
 
 def _refresh(
@@ -407,22 +400,6 @@ def _refresh(
     return _create_next(
         cursor, entry, spec, old, replace_(version_options, deferred_group=deferred_records.DEFERRED_GROUPS[-1])
     )
-
-
-@contextlib.contextmanager
-def _release_session(
-    function: str, connection: Any
-) -> Iterator[tuple[session.Session, Any, postgres_delivery.PendingDelivery]]:
-    """Yield the session of a connection, a cursor, and the PendingDelivery that notes a release to copy to PostgreSQL.
-
-    The noted release is copied when the block ends without an error.
-    """
-    current_session = session.find_session(session.plain_connection(connection))
-    with (
-        current_session.cursor() as cursor,
-        postgres_delivery.deliver_afterwards(function, current_session, cursor) as delivery,
-    ):
-        yield current_session, cursor, delivery
 
 
 def _create_first(
@@ -510,14 +487,15 @@ def _create_next(
                 )
         with _pending_differences_checked(cursor, entry, old, spec, version_options) as (count, statements):
             for ending in TABLES:
-                new_name = identifier(old.name + ending + OLD_SUFFIX)
-                cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {new_name}")
+                cursor.execute(
+                    f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD_SUFFIX)}"
+                )
             releases.set_status(cursor, old, "replaced")
             with _refused_as_cannot_keep(entry, old):
                 result = create_version(cursor, entry, spec, version_options, count, statements)
         deferred_records.delete_deferred(cursor, old)
         for ending in TABLES:
-            cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + OLD_SUFFIX)}")
+            cursor.execute(f"DROP TABLE {old.table(ending + OLD_SUFFIX)}")
         return result
 
 
@@ -572,35 +550,36 @@ def _refused_as_cannot_keep(entry: LedgerEntry, old: LedgerEntry) -> Iterator[No
 
 
 def _entry(
+    cursor: Any,
     target: tuple[str, str, str],
     call: Mapping[str, Any],
     spec: ReleaseSpec,
     key: tuple[str, ...] | None,
     version: int,
     refresh_mode: str,
-    cursor: Any,
+    disjoint_from: tuple[str, ...],
 ) -> LedgerEntry:
     """Return the ledger entry of a version with the status "published"; the ledger row is not written yet.
 
     For a source in another system, the identity of that system's database is stored.
 
     Args:
+        cursor: A cursor.
         target: Database, schema and name of the release.
         call: Its call (see `_definition`).
         spec: Its release spec.
         key: The columns that identify people, if no column has the role person.
         version: The number of the version.
         refresh_mode: "first", "keep", "hold" or "recluster".
-        cursor: A cursor.
+        disjoint_from: The releases and sources that are declared to be about other people.
     """
     release_target.remember_database(cursor, spec.source)
-    arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
     return LedgerEntry(
         *target,
         version=version,
         status="published",
         call=call,
-        statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
+        statement=release_target.call_statement(call["function"], call["source"], call["parameters"]),
         policy_fingerprint=spec.policy.stored_fingerprint,
         hierarchy_fingerprint=resolve.hierarchy_fingerprint(spec, cursor),
         person_key=key,
@@ -611,6 +590,7 @@ def _entry(
         options=spec.options,
         keys=transformed_columns.transform_descriptions(spec.transformed),
         hash_format=FORMAT,
+        disjoint_from=disjoint_from,
     )
 
 

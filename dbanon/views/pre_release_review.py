@@ -14,6 +14,7 @@ from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.runtime import session
 from dbanon.source import stored_policy
+from dbanon.sqltext.names import display_name
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import one_line, text
 from dbanon.table_functions.dispatch import make_call
@@ -53,10 +54,8 @@ def review_rows(call: Call, spec: ReleaseSpec) -> list[review.ReviewRow]:
                 WITHHOLD_IN_CALL if is_calls else "",
             )
         )
-    rows: list[review.ReviewRow] = call.cursor.execute(
-        qualify_builtins(review.review_sql(call, spec.cleaned_source, columns))
-    ).fetchall()
-    return rows
+    query = qualify_builtins(review.review_sql(call, spec.cleaned_source, columns))
+    return list(call.cursor.execute(query).fetchall())
 
 
 def planned_rows(connection: Any, algorithm: str, source: str, parameters: Mapping[str, Any]) -> list[review.ReviewRow]:
@@ -89,8 +88,8 @@ def review_lines(call: Call, spec: ReleaseSpec, target: tuple[str, str, str]) ->
     `target` is the database, schema and name of the release.
     """
     source_name = spec.source.shown
-    name = target[2] if target[1] == "main" else f"{target[1]}.{target[2]}"
-    lines = review.format_review(review_rows(call, spec), f"First release of {source_name} as {name}")
+    title = f"First release of {source_name} as {display_name(target[1], target[2])}"
+    lines = review.format_review(review_rows(call, spec), title)
     return [
         *lines,
         one_line(f"  FROM policy_review({text(source_name)}) lists the statements that change these findings."),

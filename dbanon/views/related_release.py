@@ -15,9 +15,8 @@ from dbanon.release.related import statement
 from dbanon.release.related.related_tables import RelatedTables, resolve_related_tables
 from dbanon.release.related.template_tables import ReservedNames
 from dbanon.release.spec import resolve
-from dbanon.runtime import session
 from dbanon.source import catalog
-from dbanon.sqltext.quote import Sql, argument, identifier, join_sql, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.parameters import format_value
 from dbanon.views import target as release_target, warnings
@@ -67,17 +66,14 @@ def create_related_release(
             _FUNCTION, "allow_small_differences", "a release of related tables has one version"
         )
     parameters = json.loads(json.dumps(call_arguments, default=str))
-    current_session = session.find_session(session.plain_connection(connection))
-    with current_session.cursor() as cursor:
-        location = release_target.current_location(connection)
+    with release_target.open_session(connection) as (current_session, cursor, location):
         name, delivery_place = deliveries.local_name_and_target(name, cursor, location[0])
         if delivery_place is not None:
-            why, hint = (
+            raise errors.NotSupportedForRelatedTablesError(
+                _FUNCTION,
+                "a release that is copied to PostgreSQL",
                 "a copy in another system is possible for one table only",
                 "CREATE TABLE there AS FROM each table of a release",
-            )
-            raise errors.NotSupportedForRelatedTablesError(
-                _FUNCTION, "a release that is copied to PostgreSQL", why, hint
             )
         target = _target(
             name,
@@ -196,11 +192,7 @@ def _check_free(cursor: Any, name: str, release: RelatedRelease) -> None:
     Raises:
         ReleaseExistsError: A published release, table or view has such a name.
     """
-    old = find_related_release(
-        cursor,
-        str(qualified(release.database, release.schema, release.name)),
-        catalog.SearchPath(release.database, release.schema),
-    )
+    old = find_related_release(cursor, str(release.table()), catalog.SearchPath(release.database, release.schema))
     place = (release.database, release.schema, release.name)
     if old is not None and old.status == "published":
         raise errors.ReleaseExistsError(
@@ -268,7 +260,6 @@ def _insert_ledger_row(
     publications = {table.spec.source.shown: table.spec for table in related_tables.tables}
     for spec in publications.values():
         release_target.remember_database(cursor, spec.source)
-    arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in release.call["parameters"].items())
     roles = {name: plan.role_by_column(spec) for name, spec in publications.items()}
     options = {**related_tables.entity.spec.options, "l": related_tables.min_diversity}
     hierarchies = {name: text(resolve.hierarchy_fingerprint(p, cursor)) for name, p in publications.items()}
@@ -281,7 +272,9 @@ def _insert_ledger_row(
             {release.name + ending: text(source) for ending, source in release.tables.items()}, "VARCHAR"
         ),
         "algorithm": text(related_tables.algorithm.name),
-        "statement": text(f"SELECT * FROM {identifier(release.call['function'])}({text(release.source)}{arguments})"),
+        "statement": text(
+            release_target.call_statement(release.call["function"], release.source, release.call["parameters"])
+        ),
         "call": text(_json(release.call)),
         "parameters": text(_json(options)),
         "roles": text(_json(roles)),
@@ -297,8 +290,8 @@ def _insert_ledger_row(
         "person_tables": list_literal(release.person_bases),
         "hashes": map_literal({n: text(v) for n, v in release.hashes.items()}, "VARCHAR"),
     }
-    columns: Sequence[str] = [identifier(name) for name in row]
-    cursor.execute(f"INSERT INTO {release.ledger} ({join_sql(columns)}) SELECT {join_sql(row.values())}")
+    columns = join_sql(map(identifier, row))
+    cursor.execute(f"INSERT INTO {release.ledger} ({columns}) SELECT {join_sql(row.values())}")
 
 
 def _json(value: object) -> str:

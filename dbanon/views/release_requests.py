@@ -175,9 +175,13 @@ def _create_release(
         request: The request (not the reader's name).
     """
     cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {qualified(database, REQUESTED_SCHEMA)}")
-    name = str(qualified(database, *release))
     materialize.create_release(
-        connection, name, request.algorithm, request.source, composition="refuse", **request.call_parameters
+        connection,
+        str(qualified(database, *release)),
+        request.algorithm,
+        request.source,
+        composition="refuse",
+        **request.call_parameters,
     )
 
 

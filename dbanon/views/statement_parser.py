@@ -8,6 +8,7 @@ import duckdb
 
 from dbanon import errors
 from dbanon.errors import renamed_names
+from dbanon.sqltext.cte_names import after_brackets
 from dbanon.sqltext.tokenizer import Token, code_tokens
 from dbanon.table_functions.registry import table_functions
 
@@ -71,7 +72,6 @@ class ViewStatement:
     key: tuple[str, ...] | None = None
     replace: bool = False
     exists: bool = False
-    """IF EXISTS or IF NOT EXISTS."""
     query: str = ""
     path: str = ""
 
@@ -292,7 +292,7 @@ class _StatementParser:
         accepted_options = _OPTIONS[self.statement]
         parsed: dict[str, str | bool | tuple[str, ...]] = {}
         self.expect("(")
-        while True:
+        while not parsed or self.accept(","):
             if self.tokens[self.position].kind not in ("word", "quoted"):
                 raise self.syntax_error("an option: " + " or ".join(accepted_options))
             name = self.tokens[self.position].name.lower()
@@ -306,8 +306,6 @@ class _StatementParser:
             self.expect("=")
             if name in _LISTS:
                 parsed[name] = self.parse_texts()
-                if not self.accept(","):
-                    break
                 continue
             value = self.tokens[self.position]
             if not (value.kind in ("word", "number") or value.text.startswith("'")):
@@ -321,8 +319,6 @@ class _StatementParser:
                 raise errors.InvalidArgumentError(
                     self.statement, name, "true or false" if name in _FLAGS else "a text", value.text
                 )
-            if not self.accept(","):
-                break
         self.expect(")")
         return parsed
 
@@ -364,16 +360,6 @@ def check_single_call(statement: str, words: Sequence[Token]) -> None:
         if function is not None and function.algorithm and function.kind in ("classes", "metrics"):
             raise call_error(f"{name} is created with it, as a separate table")
         raise call_error(f"this one calls {name}.{errors.did_you_mean(name, publishing)}".rstrip("."))
-    remaining_words = words[name_index + 1 :][_closing_bracket(words[name_index + 1 :]) + 1 :]
+    remaining_words = words[after_brackets(words, name_index + 1) :]
     if remaining_words:
         raise call_error(f"this one continues after the call: {remaining_words[0].text}")
-
-
-def _closing_bracket(words: Sequence[Token]) -> int:
-    """Return the index of the bracket that closes the one at index 0; the number of tokens if none does."""
-    depth = 0
-    for i, token in enumerate(words):
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
-        if depth == 0:
-            return i
-    return len(words)

@@ -189,8 +189,10 @@ def _release_row(release: materialize.Release) -> Sql:
 
 def _stream_row(result: streaming.StreamRefreshResult) -> Sql:
     """Return a query for one row with the name and the counts of a refresh of a streaming view."""
-    counts = ("read", "published", "suppressed", "waiting", "classes")
-    columns = join_sql(f"{literal(getattr(result, name))}::BIGINT AS {name}" for name in counts)
+    columns = join_sql(
+        f"{literal(getattr(result, name))}::BIGINT AS {name}"
+        for name in ("read", "published", "suppressed", "waiting", "classes")
+    )
     return Sql(f"SELECT {literal(result.name)} AS name, {columns}")
 
 

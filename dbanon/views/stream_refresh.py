@@ -185,26 +185,21 @@ def read_new_rows(
     _update_ledger(
         cursor, entry, spec, statement, reading, result, segment.to_bytes(dict(cursor.execute(ids).fetchall()))
     )
-    step = _refresh_records(statement, reading, options)
-    order = ArrivalOrder.from_source(spec.source, spec.reading.order_columns)
-    before = replace(entry, last_row=unread.last_row, mark=unread.mark)
-    stream_check.check_refresh(cursor, before, step, last, spec.source.sql, order, is_kept)
-    cursor.execute(f"DROP TABLE {_STEP}")
-    return result
-
-
-def _refresh_records(statement: AppendStatement, reading: _RowsToRead, options: Options) -> stream_check.RefreshRecords:
-    """Return the records of this refresh in the form in which `stream_check` compares them with the written tables."""
-    return stream_check.RefreshRecords(
+    step = stream_check.RefreshRecords(
         table=_STEP,
         values=statement.column_names,
         suppressed=identifier(statement.added_names["suppressed"]),
-        class_id=identifier(statement.class_id),
+        class_id=class_id,
         size=identifier(_size_column_name(statement)),
         cluster=reading.cluster,
         place=reading.place,
         drops_suppressed=options["suppress"] == "drop",
     )
+    order = ArrivalOrder.from_source(spec.source, spec.reading.order_columns)
+    before = replace(entry, last_row=unread.last_row, mark=unread.mark)
+    stream_check.check_refresh(cursor, before, step, last, spec.source.sql, order, is_kept)
+    cursor.execute(f"DROP TABLE {_STEP}")
+    return result
 
 
 def unread_rows(cursor: Any, entry: StreamEntry, spec: ReleaseSpec, *, allow_deleted_rows: bool = False) -> UnreadRows:

@@ -22,10 +22,8 @@ from dbanon.release.plan import plan
 from dbanon.release.spec import resolve
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams import plan as streams_plan
-from dbanon.runtime import session
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.names import fold_case
-from dbanon.sqltext.quote import argument, identifier, text
 from dbanon.table_functions.dispatch import make_call
 from dbanon.table_functions.registry import table_functions
 from dbanon.views import stream_refresh, target
@@ -72,9 +70,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
     known_systems = sorted({f.stream_algorithm for f in table_functions().values() if f.stream_algorithm})
     if system not in known_systems:
         raise errors.UnknownAlgorithmError(system, known_systems)
-    current_session = session.find_session(session.plain_connection(connection))
-    with current_session.cursor() as cursor:
-        location = target.current_location(connection)
+    with target.open_session(connection) as (current_session, cursor, location):
         call = make_call(current_session, cursor, system, {"tbl": source}, call_parameters, location)
         place = target.release_place("create_stream", name, call.source(), location, cursor)
         # Before planning: a table of the policy that is new is a change.
@@ -86,14 +82,13 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
                 raise errors.ReleaseExistsError("create_stream", name, [f"the streaming view {name}"], False, True)
             if existing_names := target.existing_tables(cursor, place, TABLES):
                 raise errors.ReleaseExistsError("create_stream", name, existing_names, False)
-            arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call_parameters.items())
             stored_name = target.stored_source_name(spec.source, source)
             stream_entry = StreamEntry(
                 *place,
                 status="active",
                 source=stored_name,
                 system=system,
-                statement=f"SELECT * FROM {identifier(system)}({text(stored_name)}{arguments})",
+                statement=target.call_statement(system, stored_name, call_parameters),
                 call={
                     "function": system,
                     "source": stored_name,
@@ -178,9 +173,8 @@ def _refresh(
         is_kept: Whether rows that were read are still in the source. If not, all rows of the source are new.
     """
     transactions.check_no_transaction("refresh_stream", connection)
-    current = session.find_session(session.plain_connection(connection))
-    with current.cursor() as cursor:
-        path = SearchPath.from_setting(*target.current_location(connection))
+    with target.open_session(connection) as (current, cursor, location):
+        path = SearchPath.from_setting(*location)
         entry = stream_ledger.find_active_stream("refresh_stream", name, cursor, path)
         target.check_writable(cursor, "refresh_stream", entry.database)
         with (
@@ -241,36 +235,26 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
         [('visits',)]
     """
     transactions.check_no_transaction("drop_stream", connection)
-    current = session.find_session(session.plain_connection(connection))
-    with current.cursor() as cursor:
-        path = SearchPath.from_setting(*target.current_location(connection))
-        try:
-            with publishing_lock.publishing_turn(
-                current,
-                "drop_stream",
-                name,
-                stream_ledger.find_active_stream("drop_stream", name, cursor, path).database,
-            ):
-                stream_entry = stream_ledger.find_active_stream("drop_stream", name, cursor, path)
-                target.check_writable(cursor, "drop_stream", stream_entry.database)
-                with transactions.transaction(cursor, "drop_stream", name):
-                    for table in (*(stream_entry.table(ending) for ending in TABLES), stream_entry.pending_table):
-                        cursor.execute(f"DROP TABLE IF EXISTS {table}")
-                    stream_ledger.update_stream(cursor, stream_entry, {"state": None, "status": "dropped"})
-        except errors.UnknownStreamError:
-            if not if_exists:
-                raise
+    ignored_errors = (errors.UnknownStreamError,) if if_exists else ()
+    with (
+        target.open_session(connection) as (current, cursor, location),
+        contextlib.suppress(*ignored_errors),
+    ):
+        path = SearchPath.from_setting(*location)
+        database = stream_ledger.find_active_stream("drop_stream", name, cursor, path).database
+        with publishing_lock.publishing_turn(current, "drop_stream", name, database):
+            stream_entry = stream_ledger.find_active_stream("drop_stream", name, cursor, path)
+            target.check_writable(cursor, "drop_stream", stream_entry.database)
+            with transactions.transaction(cursor, "drop_stream", name):
+                for table in (*(stream_entry.table(ending) for ending in TABLES), stream_entry.pending_table):
+                    cursor.execute(f"DROP TABLE IF EXISTS {table}")
+                stream_ledger.update_stream(cursor, stream_entry, {"state": None, "status": "dropped"})
 
 
 def exists(connection: Any, name: str) -> bool:
     """Return whether a database on the search path has a streaming view of this name that was not dropped."""
-    current = session.find_session(session.plain_connection(connection))
-    with current.cursor() as cursor, contextlib.suppress(errors.UnknownStreamError):
-        stream_ledger.find_active_stream(
-            "create_stream", name, cursor, SearchPath.from_setting(*target.current_location(connection))
-        )
-        return True
-    return False
+    with target.open_session(connection) as (_, cursor, location):
+        return stream_ledger.lookup_active_stream(cursor, name, SearchPath.from_setting(*location)) is not None
 
 
 def _check_source(name: str, spec: ReleaseSpec) -> None:

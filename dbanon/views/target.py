@@ -1,12 +1,22 @@
 """Choose where a new release is stored: in the database of its source, under an unused name."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dbanon import errors
+from dbanon.runtime import session
 from dbanon.source import attached_databases, catalog
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import identifier, qualified
+from dbanon.sqltext.quote import argument, identifier, qualified, text
+
+
+@contextlib.contextmanager
+def open_session(connection: Any) -> Iterator[tuple[session.Session, Any, tuple[str, str, str]]]:
+    """Yield the session of a connection, a cursor, and the connection's location (see `current_location`)."""
+    current_session = session.find_session(session.plain_connection(connection))
+    with current_session.cursor() as cursor:
+        yield current_session, cursor, current_location(connection)
 
 
 def current_location(connection: Any) -> tuple[str, str, str]:
@@ -76,6 +86,12 @@ def source_schema(source: catalog.Source) -> str:
     It is `main` for a source in another system.
     """
     return source.schema if source.foreign is None else "main"
+
+
+def call_statement(function: str, source: str, parameters: Mapping[str, Any]) -> str:
+    """Return the SELECT statement of a call of a table function, as the ledger stores it."""
+    arguments = "".join(f", {identifier(name)} := {argument(value)}" for name, value in parameters.items())
+    return f"SELECT * FROM {identifier(function)}({text(source)}{arguments})"
 
 
 def existing_tables(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from support import broken_template
 
 import dbanon
-from dbanon.release.plan import column_blocks
+from dbanon.release.plan import plan
 
 N_ROWS = 240
 
@@ -70,13 +70,13 @@ def wide() -> Any:
 @pytest.fixture(autouse=True)
 def few_columns_are_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use rows of columns for 13 quasi-identifiers and more."""
-    monkeypatch.setattr(column_blocks, "MAX_JOINED_COLUMNS", 12)
+    monkeypatch.setattr(plan, "MAX_JOINED_COLUMNS", 12)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_wide_statement_gives_rows_of_joins(wide: Any, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of_rows = wide.execute(call).fetchall()
-    monkeypatch.setattr(column_blocks, "MAX_JOINED_COLUMNS", 1_000)
+    monkeypatch.setattr(plan, "MAX_JOINED_COLUMNS", 1_000)
     dbanon.clear_cache(wide)
     assert of_rows
     assert of_rows == wide.execute(call).fetchall()

@@ -117,7 +117,7 @@ def _missed_models(
         inherited.spec,
         versions=[{"i": i, "members": v.members} for i, v in enumerate([*linked_versions, entry])],
         last=len(linked_versions),
-        known=version_differences.live_tables(cursor, entry, linked_versions, old_suffix),
+        known=version_differences.live_tables(cursor, entry, linked_versions, entry.values, old_suffix),
         rare=rare,
         k=max(entry.k, *(o.k for o in linked_versions)),
         person=Sql("person"),

@@ -69,9 +69,7 @@ def _related_bases(cursor: Any, release: related_releases.RelatedRelease) -> set
     a database are added as written.
     """
     people = same_source.parse_bases(release.person_bases, release.database)
-    bases = same_source.parse_bases(release.bases, release.database) | same_source.attached_bases(
-        release.tables.values()
-    )
+    bases = same_source.comparable_bases(release)
     for child, entity in _relations(cursor, release.database):
         if _bases(cursor, release.database, entity) & people:
             bases |= _bases(cursor, release.database, child)

@@ -294,9 +294,8 @@ def same_values(entry: LedgerEntry, other: LedgerEntry) -> bool:
 
     If so, hashes of the values can be compared. Generalized columns and pseudonyms are not considered.
     """
-    same_format = other.hash_format == entry.hash_format or not entry.values
     return (
-        same_format
+        (other.hash_format == entry.hash_format or not entry.values)
         and other.values == entry.values
         and all(entry.has_comparable_values(other, c) for c in entry.values)
     )
@@ -364,7 +363,7 @@ def _find_small_differences(
             chunks=[_chunk(start, min(start + _BITS, last)) for start in range(0, last, _BITS)],
             refined=by_class,
             exact=group.is_exact,
-            known=_live_tables(cursor, entry, group, old_suffix),
+            known=live_tables(cursor, entry, others, group.columns, old_suffix),
             k=max(entry.k, *(o.k for o in others)),
             person=Sql("person") if spec.roles.person is not None and group.is_matchable else None,
             side=None if side is None else Sql(side),
@@ -402,8 +401,10 @@ def _parameters(components: Sequence[Mapping[int, int]]) -> dict[str, list[int]]
 
     N is the index in `components` (component number by class). Empty if `components` is empty.
     """
-    classes = {f"classes{i}": list(numbers) for i, numbers in enumerate(components)}
-    return classes | {f"numbers{i}": list(numbers.values()) for i, numbers in enumerate(components)}
+    return {
+        **{f"classes{i}": list(numbers) for i, numbers in enumerate(components)},
+        **{f"numbers{i}": list(numbers.values()) for i, numbers in enumerate(components)},
+    }
 
 
 def _presence_condition(version_indexes: Sequence[int]) -> Sql:
@@ -467,34 +468,28 @@ def _lineages(entry: LedgerEntry, others: Sequence[LedgerEntry]) -> dict[tuple[s
     return lineages
 
 
-def live_tables(cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry], old_suffix: str) -> list[Sql]:
-    """Return the SQL names of the tables of `entry` and of those `others` whose table still exists.
+def live_tables(
+    cursor: Any, entry: LedgerEntry, others: Sequence[LedgerEntry], columns: Sequence[str], old_suffix: str
+) -> list[Sql]:
+    """Return SQL of the tables that still have some columns in their present types, the table of `entry` first.
 
-    All versions must publish the same columns. `old_suffix` is appended to the names of earlier versions under the name
-    of `entry`. A table is also omitted if the type of a published column has changed.
-    """
-    return _live_tables(cursor, entry, _Group(Sql("person_key"), entry.values, tuple(others), True, True), old_suffix)
-
-
-def _live_tables(cursor: Any, entry: LedgerEntry, group: _Group, old_suffix: str) -> list[Sql]:
-    """Return SQL of the tables that still have the group's columns in their present types, the table of `entry` first.
-
-    The tables have the values of which the ledger has hashes. If the group has no columns, the result is one subquery
-    with as many rows as the table of `entry`.
+    The tables have the values of which the ledger has hashes. Without columns, the result is one subquery with as many
+    rows as the table of `entry`.
 
     Args:
         cursor: A cursor.
         entry: The new version.
-        group: The earlier versions and the columns. Tables of dropped versions are omitted.
+        others: The earlier versions. Tables of dropped versions are omitted.
+        columns: The columns, which all versions must publish.
         old_suffix: Appended to the names of earlier versions under the name of `entry`.
     """
-    if not group.columns:
+    if not columns:
         return [Sql(f"(SELECT 1 FROM {entry.table()})")]
     entry_types = releases.table_columns(entry, "", cursor)
     tables = [entry.table()]
-    for other in group.others:
+    for other in others:
         ending = old_suffix if other.place[:3] == entry.place[:3] else ""
         other_types = {fold_case(n): t for n, t in releases.table_columns(other, ending, cursor).items()}
-        if other.status != "dropped" and all(other_types.get(fold_case(c)) == entry_types[c] for c in group.columns):
+        if other.status != "dropped" and all(other_types.get(fold_case(c)) == entry_types[c] for c in columns):
             tables.append(other.table(ending))
     return list(dict.fromkeys(tables))

@@ -11,13 +11,13 @@ from dbanon.sqltext import names
 
 
 def disjoint_names(
-    cursor: Any, entry: LedgerEntry, names_given: str | Sequence[str], earlier: Sequence[LedgerEntry]
+    cursor: Any, database: str, names_given: str | Sequence[str], earlier: Sequence[LedgerEntry]
 ) -> tuple[str, ...]:
     """Return the names of releases and sources that a new version is declared to be disjoint from (about other people).
 
     Args:
         cursor: A cursor.
-        entry: The new version.
+        database: The database of the new version.
         names_given: The names in the call, one or several; empty if none is given.
         earlier: The earlier versions of the release, the latest last.
 
@@ -25,14 +25,13 @@ def disjoint_names(
         The names in the call as given; if none is given, those of the previous version; empty without one.
 
     Raises:
-        InvalidArgumentError: A name is neither that of a release nor that of a table or view of the database of
-            `entry`.
+        InvalidArgumentError: A name is neither that of a release nor that of a table or view of `database`.
     """
     if not names_given:
         return earlier[-1].disjoint_from if earlier else ()
     names_given = [names_given] if isinstance(names_given, str) else names_given
-    existing = {names.fold_case(e.name) for e in releases.entries(cursor, entry.database)}
-    existing |= {names.fold_case(place[2]) for place in catalog.relations(cursor, entry.database)}
+    existing = {names.fold_case(e.name) for e in releases.entries(cursor, database)}
+    existing |= {names.fold_case(place[2]) for place in catalog.relations(cursor, database)}
     for name in names_given:
         if names.fold_case((names.table_parts(name) or (name,))[-1]) not in existing:
             raise errors.InvalidArgumentError(

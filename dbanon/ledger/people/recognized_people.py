@@ -95,12 +95,15 @@ def _with_respelled_values(cursor: Any, entry: LedgerEntry, recognized: Recogniz
         return recognized
     cursor.execute(
         templates.fill(
-            "ledger/people/same_values.sql", same=_same_values_table(i), mine=entry.members, theirs=other.members
+            "ledger/people/same_values.sql",
+            same=_temporary_table("same values", i),
+            mine=entry.members,
+            theirs=other.members,
         )
     )
-    if not cursor.execute(f"SELECT 1 FROM {_same_values_table(i)} LIMIT 1").fetchall():
+    if not cursor.execute(f"SELECT 1 FROM {_temporary_table('same values', i)} LIMIT 1").fetchall():
         return recognized
-    return replace(recognized, respelled=replace(other, same_values=_same_values_table(i)))
+    return replace(recognized, respelled=replace(other, same_values=_temporary_table("same values", i)))
 
 
 def is_same_release(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> bool:
@@ -113,9 +116,8 @@ def is_same_release(cursor: Any, entry: LedgerEntry, other: LedgerEntry) -> bool
         entry.hash_format != other.hash_format
         or not version_differences.same_values(entry, other)
         or entry.quasi != other.quasi
+        or _sum_of_rows(cursor, entry) != _sum_of_rows(cursor, other)
     ):
-        return False
-    if _sum_of_rows(cursor, entry) != _sum_of_rows(cursor, other):
         return False
     query = templates.fill("ledger/people/same_release.sql", mine=entry.members, theirs=other.members)
     return bool(cursor.execute(query).fetchall()[0][0] == 0)
@@ -134,23 +136,19 @@ def _sum_of_rows(cursor: Any, version: LedgerEntry) -> Sequence[object]:
 def drop_temporary_tables(cursor: Any, n_versions: int) -> None:
     """Drop the temporary tables that `recognize` created for the first `n_versions` versions, if they exist."""
     for i in range(n_versions):
-        for name in (_unrecognized_table(i), _same_people_table(i), _same_values_table(i)):
-            cursor.execute(f"DROP TABLE IF EXISTS {name}")
+        for content in ("unrecognized", "same people", "same values"):
+            cursor.execute(f"DROP TABLE IF EXISTS {_temporary_table(content, i)}")
 
 
-def _unrecognized_table(i: int) -> Sql:
-    """Return the name of the temporary table of records of unrecognized people, for the other version number `i`."""
-    return Sql(f"temp.main.{identifier(f'dbanon unrecognized {i}')}")
+def _temporary_table(content: str, i: int) -> Sql:
+    """Return the name of the temporary table for the other version number `i` with a content.
 
-
-def _same_people_table(i: int) -> Sql:
-    """Return the name of the temporary table (their_key, person_key) of matched people, for other version `i`."""
-    return Sql(f"temp.main.{identifier(f'dbanon same people {i}')}")
-
-
-def _same_values_table(i: int) -> Sql:
-    """Return the name of the temporary table (their_value, value_hash) of respelled values, for other version `i`."""
-    return Sql(f"temp.main.{identifier(f'dbanon same values {i}')}")
+    Args:
+        content: `unrecognized`: the records of unrecognized people. `same people`: (their_key, person_key) of matched
+            people. `same values`: (their_value, value_hash) of respelled values.
+        i: The number of the other version.
+    """
+    return Sql(f"temp.main.{identifier(f'dbanon {content} {i}')}")
 
 
 def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> Recognized:
@@ -180,7 +178,7 @@ def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> R
     cursor.execute(
         templates.fill(
             "ledger/people/unrecognized_people.sql",
-            table=_unrecognized_table(i),
+            table=_temporary_table("unrecognized", i),
             mine=entry.members,
             theirs=other.members,
             who=identity,
@@ -199,19 +197,18 @@ def _recognize(cursor: Any, entry: LedgerEntry, other: LedgerEntry, i: int) -> R
     total = by_key + by_spelling + (by_records or 0)
     if not has_keys and by_records is not None:  # all records were compared
         by_key, total = 0, by_records
-    n_unmatched = (mine - total, theirs - total)
     recognized = replace(
         recognized,
         by_key=by_key,
         by_spelling=by_spelling,
         by_records=by_records,
-        unmatched=n_unmatched,
+        unmatched=(mine - total, theirs - total),
         columns=agreeing,
     )
     if is_chance and not has_keys:
         return replace(recognized, by_key=0, are_others=True)
     if has_keys and (by_spelling or by_records):
-        recognized = replace(recognized, other=replace(other, same_people=_same_people_table(i)))
+        recognized = replace(recognized, other=replace(other, same_people=_temporary_table("same people", i)))
     return recognized
 
 
@@ -264,11 +261,14 @@ def _match_by_spelling(cursor: Any, i: int) -> int:
     is not matched.
     """
     query = templates.fill(
-        "ledger/people/same_spelling.sql", units=_unrecognized_table(i), same=_same_people_table(i), plain=_PLAIN_KEY
+        "ledger/people/same_spelling.sql",
+        units=_temporary_table("unrecognized", i),
+        same=_temporary_table("same people", i),
+        plain=_PLAIN_KEY,
     )
     for statement in query.split(";\n"):
         cursor.execute(statement)
-    return int(cursor.execute(f"SELECT count(*) FROM {_same_people_table(i)}").fetchall()[0][0])
+    return int(cursor.execute(f"SELECT count(*) FROM {_temporary_table('same people', i)}").fetchall()[0][0])
 
 
 def _match_by_records(
@@ -282,15 +282,16 @@ def _match_by_records(
     Returns:
         The number of people matched by this.
     """
-    n_before = cursor.execute(f"SELECT count(*) FROM {_same_people_table(i)}").fetchall()[0][0]
-    query = templates.fill(
-        "ledger/people/same_records.sql",
-        units=_unrecognized_table(i),
-        same=_same_people_table(i),
-        columns=[columns[n].column for n in agreement.column_indexes],
+    n_before = cursor.execute(f"SELECT count(*) FROM {_temporary_table('same people', i)}").fetchall()[0][0]
+    cursor.execute(
+        templates.fill(
+            "ledger/people/same_records.sql",
+            units=_temporary_table("unrecognized", i),
+            same=_temporary_table("same people", i),
+            columns=[columns[n].column for n in agreement.column_indexes],
+        )
     )
-    cursor.execute(query)
-    return int(cursor.execute(f"SELECT count(*) FROM {_same_people_table(i)}").fetchall()[0][0] - n_before)
+    return int(cursor.execute(f"SELECT count(*) FROM {_temporary_table('same people', i)}").fetchall()[0][0] - n_before)
 
 
 def _best_agreement(
@@ -314,8 +315,8 @@ def _best_agreement(
         """Return the agreement of the unmatched people in the columns with the indexes `places`, from one query."""
         query = templates.fill(
             "ledger/people/agreement.sql",
-            units=_unrecognized_table(i),
-            same=_same_people_table(i),
+            units=_temporary_table("unrecognized", i),
+            same=_temporary_table("same people", i),
             columns=[columns[n].column for n in places],
             has_keys=has_keys,
         )
@@ -341,7 +342,7 @@ def _rank_respelled(cursor: Any, i: int, columns: Sequence[_CommonColumn], has_k
     for n, column in enumerate(columns):
         query = templates.fill(
             "ledger/people/ranked_values.sql",
-            units=_unrecognized_table(i),
+            units=_temporary_table("unrecognized", i),
             column=column.column,
             has_keys=has_keys,
         )

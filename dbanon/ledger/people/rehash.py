@@ -24,28 +24,20 @@ def rehash(current: Session, cursor: Any, database: str) -> None:
     for entry in releases.entries(cursor, database, "hash_format IS NULL"):
         cursor.execute("BEGIN")
         try:
-            _rehash(current, cursor, entry)
+            cursor.execute(
+                f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET hash_format = ? "
+                "WHERE (schema_name, name, version) = (?, ?, ?)",
+                [
+                    FORMAT if _replace_hashes(current, cursor, entry) else _NOT_COMPARABLE,
+                    entry.schema,
+                    entry.name,
+                    entry.version,
+                ],
+            )
             cursor.execute("COMMIT")
         except BaseException:
             cursor.execute("ROLLBACK")
             raise
-
-
-def _rehash(current: Session, cursor: Any, entry: releases.LedgerEntry) -> None:
-    """Replace the hashes of one version, and set `hash_format` in its ledger row to the present format.
-
-    The format is set to "not comparable" (1) if no hash could be replaced.
-    """
-    cursor.execute(
-        f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET hash_format = ? "
-        "WHERE (schema_name, name, version) = (?, ?, ?)",
-        [
-            FORMAT if _replace_hashes(current, cursor, entry) else _NOT_COMPARABLE,
-            entry.schema,
-            entry.name,
-            entry.version,
-        ],
-    )
 
 
 def _replace_hashes(current: Session, cursor: Any, entry: releases.LedgerEntry) -> int:

@@ -43,16 +43,17 @@ def unknown_relations(
     Raises:
         UnknownRelationError: There are some, and `composition_rule` is `refuse`.
     """
-    places, columns = _bases(new), frozenset[str]().union(*_source_columns(new))
+    places, columns = same_source.comparable_bases(new), frozenset[str]().union(*_source_columns(new))
     unknown_bases = _unknown_bases(new)
     compared_places = {entry.place for entry in compared}
     existing: set[Base] | None = None
     reasons: dict[str, str] = {}
     for other in _all_published(cursor):
+        other_bases = same_source.comparable_bases(other)
         is_compared = isinstance(other, LedgerEntry) and (
             other.place in compared_places or (isinstance(new, LedgerEntry) and not without_disjoint(new, [other]))
         )
-        if other.display_name in reasons or is_compared or places & _bases(other):
+        if other.display_name in reasons or is_compared or places & other_bases:
             continue
         if base_reasons := unknown_bases or _unknown_bases(other):
             reasons[other.display_name] = f"a source reads {', '.join(base_reasons)}"
@@ -60,7 +61,7 @@ def unknown_relations(
             2 * len(columns & older) > len(older) for older in _source_columns(other)
         ):  # more than half are in both
             existing = _existing_relations(cursor) if existing is None else existing
-            if missing := [place for place in sorted(_bases(other)) if not _exists(place, existing)]:
+            if missing := [place for place in sorted(other_bases) if not _exists(place, existing)]:
                 reasons[other.display_name] = (
                     f"{'.'.join(filter(None, missing[0]))} does not exist any more under this name"
                 )
@@ -89,18 +90,6 @@ def _all_published(cursor: Any) -> Iterator[Published]:
         yield from streams.entries(cursor, database)
     for database in same_source.ledgers("related_release", cursor):
         yield from related_releases.entries(cursor, database)
-
-
-def _bases(release: Published) -> set[Base]:
-    """Return the tables and files behind a release or stream, as comparable (database, schema, table) in lower case.
-
-    A file is ("", "", path or content hash).
-    """
-    if isinstance(release, related_releases.RelatedRelease):
-        return same_source.parse_bases(release.bases, release.database) | same_source.attached_bases(
-            release.tables.values()
-        )
-    return same_source.comparable_bases(release)
 
 
 def _unknown_bases(release: Published) -> list[str]:

@@ -29,17 +29,14 @@ class NamedColumn:
 
 
 class HashedColumn(NamedColumn):
-    """A column for whose values the ledger stores hashes."""
+    """A column for whose values the ledger stores hashes; `type` is the DuckDB type in which they are compared."""
 
-    @property
-    def value_type(self) -> str:
-        """The DuckDB type of the hashed values; subclasses define it."""
-        raise NotImplementedError
+    type: str
 
     @property
     def canonical(self) -> Sql:
         """SQL of a value's canonical text (equal values have equal texts), with the placeholder `{value}`."""
-        return canonical_form(self.value_type)
+        return canonical_form(self.type)
 
     @property
     def hashed(self) -> Sql:
@@ -47,12 +44,12 @@ class HashedColumn(NamedColumn):
 
         Texts have their length before them; NULL is a dash.
         """
-        return hashed_form(self.value_type)
+        return hashed_form(self.type)
 
     @property
     def is_hashed_by_value(self) -> bool:
         """Whether each distinct value is hashed once: texts, integers, dates and booleans, which repeat often."""
-        return bool(_REPEATED_TYPE.match(self.value_type))
+        return bool(_REPEATED_TYPE.match(self.type))
 
 
 _REPEATED_TYPE = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|DATE|BOOLEAN|ENUM\(.*)$", re.DOTALL)

@@ -16,17 +16,17 @@ _ZONED_TIME = "TIME WITH TIME ZONE"
 
 @dataclass(frozen=True)
 class UnchangedColumn(HashedColumn):
-    """A column published without generalization, by the properties on which the hashes of its values depend."""
+    """A column published without generalization, by the properties on which the hashes of its values depend.
+
+    Attributes:
+        raw_name: Its name.
+        type: Its DuckDB type.
+        is_link: It is a pseudonym, which identifies the person of a row and reveals nothing else.
+    """
 
     raw_name: str
     type: str
     is_link: bool = field(default=False, kw_only=True)
-    """Whether it is a pseudonym, which identifies the person of a row and reveals nothing else."""
-
-    @property
-    def value_type(self) -> str:
-        """The DuckDB type of the values whose hashes the ledger stores."""
-        return self.type
 
     @property
     def is_zoned(self) -> bool:

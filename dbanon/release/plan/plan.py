@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from dbanon.gate import messages as gate_messages, statement_check
 from dbanon.gate.request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
 from dbanon.gate.rules import GateRules, gate_rules, rule_blocks
-from dbanon.release.plan import column_blocks, input_errors, metrics, template_columns
+from dbanon.release.plan import input_errors, metrics, template_columns
 from dbanon.release.plan.clustering_request import cluster_request_json
 from dbanon.release.plan.named_column import NamedColumn
-from dbanon.release.plan.number_column import NumberColumn
+from dbanon.release.plan.number_column import MAX_JOINED_COLUMNS, NumberColumn, number_blocks
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.plan.template_columns import QuasiColumn, SensitiveColumnView, TreeColumn
 from dbanon.release.spec.published_columns import PublishedPart, PublishedSchema, published_schema
-from dbanon.release.spec.release_spec import ReleaseSpec, VersionConstraints, WholeTable
+from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.sqltext import templates
 from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.quote import Sql, identifier, literal, text
@@ -41,88 +41,6 @@ class CodedColumn(NamedColumn):
 
     raw_name: str
     source_value: Sql
-
-
-@dataclass(frozen=True)
-class RecordBounds:
-    """The least and greatest value (SQL) of a quasi-identifier; records with values outside are dropped.
-
-    Attributes:
-        i: The number of the quasi-identifier.
-        column: The quoted name of its values in a statement.
-        low: The least value.
-        high: The greatest value.
-    """
-
-    i: int | Sql
-    column: Sql
-    low: Sql
-    high: Sql
-
-
-@dataclass(frozen=True)
-class SourceView:
-    """The source as templates read it.
-
-    Attributes:
-        source: The relation of the records.
-        origin: The relation that is read again later: the source, or a copy of it if it can be read only once.
-        has_rowid: The relation has the pseudo-column rowid, and no column of that name.
-        full_source: The source with the withheld records.
-        person: SQL of the person of a record, or None.
-        person_text: The form of the canonical text of a person, or None.
-        key: SQL of the key of a record if other columns than a person identify persons, or None.
-        coded: The columns with codes for missing values.
-        order: The columns that give the arrival order of a stream.
-        weight: The column with the number of records per row, or None.
-        whole_table: The table that the source is a part of, or None.
-    """
-
-    source: Sql
-    origin: Sql
-    has_rowid: bool
-    full_source: Sql
-    person: Sql | None
-    person_text: Sql | None
-    key: Sql | None
-    coded: tuple[CodedColumn, ...]
-    order: tuple[Sql, ...]
-    weight: Sql | None
-    whole_table: WholeTable | None
-
-
-@dataclass(frozen=True)
-class RecordSelection:
-    """The records that are published.
-
-    Attributes:
-        version_constraints: The constraints that withhold or defer records.
-        kept_members: The membership of records that stay in their classes, or None.
-        bounds: The bounds outside which records are dropped.
-        distinct: Duplicates are dropped.
-        nulls: The treatment of NULL in quasi-identifiers.
-    """
-
-    version_constraints: VersionConstraints
-    kept_members: Sql | None
-    bounds: tuple[RecordBounds, ...]
-    distinct: bool
-    nulls: str
-
-
-@dataclass(frozen=True)
-class PlannedPolicy:
-    """The policy at the time of planning, which the statement compares with the policy when it runs.
-
-    Attributes:
-        bare: The name of the source that a temporary table could shadow, or None.
-        fingerprint_sql: SQL of the fingerprint of the policy.
-        fingerprint: The fingerprint at the time of planning.
-    """
-
-    bare: Sql | None
-    fingerprint_sql: Sql
-    fingerprint: Sql
 
 
 @dataclass(frozen=True)
@@ -178,81 +96,22 @@ class PlannedColumns:
 
 
 @dataclass(frozen=True)
-class AddedColumnNames:
-    """The names, quoted for SQL, of published columns that are no columns of the source.
-
-    Attributes:
-        class_id: The class.
-        class_id_name: The same name unquoted.
-        names: The columns size, persons, loss and suppressed of NAME_classes, by these words.
-        copies, place, copy: Columns that rows have only within the statement.
-    """
-
-    class_id: Sql
-    class_id_name: str
-    names: Mapping[str, Sql]
-    copies: Sql
-    place: Sql
-    copy: Sql
-
-    @classmethod
-    def from_schema(cls, schema: PublishedSchema) -> AddedColumnNames:
-        """Return the names of a schema of published columns, quoted for templates."""
-        names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
-        row_names = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
-        return cls(identifier(schema.class_id), schema.class_id, names, *row_names)
-
-
-@dataclass(frozen=True)
-class ReleaseOptions:
-    """The options of a release that templates read.
-
-    Attributes:
-        k: The least number of records (persons) of a class.
-        joint: Privacy models must hold within equal values of the other sensitive columns.
-        suppress: The share of records that may be suppressed; None for none.
-        max_suppressed: The greatest number of suppressed records, or None.
-        typed: Intervals are published as bounds or structs, not as text.
-        escape: Labels of leaves are escaped.
-        sub_heights: Losses are relative to the edges below a node.
-        magnitudes: The algorithm reads the values of numbers.
-        widens: Classes are published wider than their records span.
-        maybe: NULL may occur among the values of a class.
-        noise: Noise is published instead of classes.
-        by_column: Noise is drawn by column.
-        request: The first argument of the clustering UDF.
-        version: Always None here.
-        is_wide: Relations have one row per column in place of one join per column (see `column_blocks`).
-    """
-
-    k: int
-    joint: bool
-    suppress: Sql | None
-    max_suppressed: int | None
-    typed: bool
-    escape: bool
-    sub_heights: bool
-    magnitudes: bool
-    widens: bool
-    maybe: bool
-    noise: bool
-    by_column: bool
-    request: Sql
-    version: None = None
-    is_wide: bool = False
-
-
-@dataclass(frozen=True)
 class Plan:
-    """The values of all SQL templates of one release, in parts."""
+    """The values of all SQL templates of one release, in parts.
 
-    source_view: SourceView
-    selection: RecordSelection
-    policy: PlannedPolicy
+    Attributes:
+        columns: The columns of the source and of the release.
+        schema: The names of all published columns.
+        gate_rules: The rules by which the gate checks the release.
+        settings: The values that only templates read: those of `_source_values` and `_settings`.
+        messages: The SQL of error messages, by name.
+        gate_messages: The SQL of messages of the gate, by name.
+    """
+
     columns: PlannedColumns
-    added_names: AddedColumnNames
-    options: ReleaseOptions
+    schema: PublishedSchema
     gate_rules: GateRules
+    settings: Mapping[str, object]
     messages: Mapping[str, Sql]
     gate_messages: Mapping[str, Sql]
 
@@ -260,19 +119,23 @@ class Plan:
     def template_values(self) -> dict[str, object]:
         """The values of all parts by the names that templates use.
 
-        `say` and `gate_say` are mappings with the SQL of error messages, by name.
+        `say` and `gate_say` are mappings with the SQL of error messages, by name. `class_id`, `copies`, `place` and
+        `copy` are quoted names of published columns that are no columns of the source; `names` are those of the columns
+        size, persons, loss and suppressed of NAME_classes, by these words.
         """
-        parts = (
-            self.source_view,
-            self.selection,
-            self.policy,
-            self.columns,
-            self.added_names,
-            self.options,
-            self.gate_rules,
-        )
-        messages: dict[str, object] = {"say": self.messages, "gate_say": self.gate_messages}
-        return messages | {name: value for part in parts for name, value in templates.field_values(part).items()}
+        return {
+            "say": self.messages,
+            "gate_say": self.gate_messages,
+            **vars(self.columns),
+            **{name: self.added_name(name) for name in ("class_id", "copies", "place", "copy")},
+            "names": {name: self.added_name(name) for name in ("size", "persons", "loss", "suppressed")},
+            **vars(self.gate_rules),
+            **self.settings,
+        }
+
+    def added_name(self, column: str) -> Sql:
+        """Return the quoted name of a published column that is no column of the source, such as `class_id`."""
+        return identifier(getattr(self.schema, column))
 
 
 def make_plan(spec: ReleaseSpec) -> Plan:
@@ -281,24 +144,18 @@ def make_plan(spec: ReleaseSpec) -> Plan:
     Raises:
         DbanonError: A person column, a hierarchy or a pseudonym is unsuitable.
     """
-    columns, names = _columns(spec)
+    schema = published_schema_of(spec)
+    columns = _columns(spec, schema)
     request = gate_request(spec)
     gate = gate_rules(request)
     models = [
         CheckedModel(m.number, m.parameter, m.raw_name) for column in columns.model_columns for m in column.models
     ]
     return Plan(
-        source_view=_source_view(spec, columns),
-        selection=_record_selection(spec, columns),
-        policy=PlannedPolicy(
-            bare=text(spec.source.table.lower()) if spec.source.bare else None,
-            fingerprint_sql=spec.policy.fingerprint_sql,
-            fingerprint=text(spec.policy.fingerprint),
-        ),
         columns=columns,
-        added_names=names,
-        options=_release_options(spec),
+        schema=schema,
         gate_rules=gate,
+        settings={**_source_values(spec, columns), **_settings(spec, columns)},
         messages=input_errors.input_error_messages(spec, columns.unchanged),
         gate_messages=gate_messages.release_refusals(request, gate.rules, models),
     )
@@ -366,13 +223,13 @@ def _wide_values(spec: ReleaseSpec, release_plan: Plan) -> dict[str, object]:
     """Return the template values of a statement with rows of columns; {} if it has one join per column."""
     quasi = release_plan.columns.quasi
     if (
-        len(quasi) <= column_blocks.MAX_JOINED_COLUMNS
+        len(quasi) <= MAX_JOINED_COLUMNS
         or spec.kind not in _WIDE_KINDS
         or spec.run.noise is not None
         or spec.reading.whole_table is not None
     ):
         return {}
-    blocks = column_blocks.number_blocks(quasi)
+    blocks = number_blocks(quasi)
     return {
         "is_wide": True,
         "number_blocks": blocks,
@@ -385,13 +242,11 @@ def _wide_values(spec: ReleaseSpec, release_plan: Plan) -> dict[str, object]:
 def _last_select(kind: str, release_plan: Plan) -> str | None:
     """Return the SELECT that must end a release's statement of this kind: rows, classes or metrics; None for others."""
     if kind == "release":
-        return statement_check.released_rows(
-            release_plan.added_names.copies, release_plan.added_names.place, release_plan.added_names.copy
-        )
+        return statement_check.released_rows(*map(release_plan.added_name, ("copies", "place", "copy")))
     if kind == "classes":
         return statement_check.released_classes(
-            release_plan.added_names.class_id,
-            release_plan.added_names.names["suppressed"] if release_plan.options.suppress else None,
+            release_plan.added_name("class_id"),
+            release_plan.added_name("suppressed") if release_plan.settings["suppress"] else None,
         )
     return statement_check.released_metrics() if kind == "metrics" else None
 
@@ -402,16 +257,15 @@ def published_names(spec: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]
     The last name of the first tuple is that of the column of classes. A quasi-identifier that is published as two
     bounds has two names.
     """
-    columns, names = _columns(spec)
-    return (*(c.raw_name for c in columns.output), names.class_id_name), tuple(c.raw_name for c in columns.quasi_output)
+    schema = published_schema_of(spec)
+    columns = _columns(spec, schema)
+    return (*(c.raw_name for c in columns.output), schema.class_id), tuple(c.raw_name for c in columns.quasi_output)
 
 
 def published_schema_of(spec: ReleaseSpec) -> PublishedSchema:
     """Return the names of all columns of a release's rows and classes, as a PublishedSchema."""
     quasi = {a.quasi.column: a.is_number for a in spec.attributes}
-    return published_schema(
-        spec.source.columns, quasi, [u.raw_name for u in template_columns.unchanged_columns(spec)], spec.interval_format
-    )
+    return published_schema(spec.source.columns, quasi, spec.unchanged, spec.interval_format)
 
 
 def fill_release_template(
@@ -437,27 +291,27 @@ def role_by_column(spec: ReleaseSpec) -> dict[str, str]:
     It is quasi, sensitive, insensitive, person, pseudonym, mask or shift, or 'withheld' for all other columns. A
     pseudonym that identifies persons is a pseudonym.
     """
-    column_roles = {q.quasi.column: "quasi" for q in spec.attributes}
-    column_roles |= dict.fromkeys(spec.roles.sensitive, "sensitive") | dict.fromkeys(
-        spec.roles.insensitive, "insensitive"
-    )
-    if spec.roles.person is not None:
-        column_roles[spec.roles.person] = "person"
-    column_roles |= spec.roles.transformed
+    persons = [] if spec.roles.person is None else [spec.roles.person]
+    column_roles = {
+        **{q.quasi.column: "quasi" for q in spec.attributes},
+        **dict.fromkeys(spec.roles.sensitive, "sensitive"),
+        **dict.fromkeys(spec.roles.insensitive, "insensitive"),
+        **dict.fromkeys(persons, "person"),
+        **spec.roles.transformed,
+    }
     return {column: column_roles.get(column, "withheld") for column in spec.source.columns}
 
 
-def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
-    """Return the columns of a release as templates read them, and the names of the added columns (such as class_id)."""
+def _columns(spec: ReleaseSpec, schema: PublishedSchema) -> PlannedColumns:
+    """Return the columns of a release as templates read them; `schema` has their names."""
     quasi = tuple(template_columns.quasi_column(spec, i, a) for i, a in enumerate(spec.attributes))
     unchanged = tuple(template_columns.unchanged_columns(spec))
     sensitive = tuple(template_columns.model_columns(spec, unchanged))
     tie_break = template_columns.tie_break_columns(spec, unchanged, sensitive)
-    schema = published_schema_of(spec)
     output_columns = {q.raw_name: _published_parts(schema.quasi[q.raw_name], "r.", q) for q in quasi}
     output_columns |= {u.raw_name: [PublishedColumn(u.raw_name, Sql(f"r.{u.column}"))] for u in unchanged}
     trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in sensitive if s.tree is not None)]
-    columns = PlannedColumns(
+    return PlannedColumns(
         quasi=quasi,
         generalized=tuple(q for q in quasi if not q.is_drawn),
         trees=tuple(trees),
@@ -473,7 +327,6 @@ def _columns(spec: ReleaseSpec) -> tuple[PlannedColumns, AddedColumnNames]:
         n_built=sum(a.is_number for a in spec.attributes) if spec.run.builds_levels else 0,
         counts_used_leaves=spec.options["leaves"] == "used",
     )
-    return columns, AddedColumnNames.from_schema(schema)
 
 
 def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiColumn) -> list[PublishedColumn]:
@@ -493,10 +346,23 @@ def _published_parts(parts: Sequence[PublishedPart], prefix: str, quasi: QuasiCo
     ]
 
 
-def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
+def _source_values(spec: ReleaseSpec, columns: PlannedColumns) -> dict[str, object]:
     """Return the source as templates read it.
 
     If records are withheld or deferred, the source is a query without them.
+
+    Returns:
+        source: The relation of the records.
+        origin: The relation that is read again later: the source, or a copy of it if it can be read only once.
+        has_rowid: The relation has the pseudo-column rowid, and no column of that name.
+        full_source: The source with the withheld records.
+        person: SQL of the person of a record, or None.
+        person_text: The form of the canonical text of a person, or None.
+        key: SQL of the key of a record if other columns than a person identify persons, or None.
+        coded: The columns with codes for missing values.
+        order: The columns that give the arrival order of a stream.
+        weight: The column with the number of records per row, or None.
+        whole_table: The table that the source is a part of, or None.
     """
     person, key, source = (
         template_columns.person_value_sql(spec),
@@ -505,40 +371,36 @@ def _source_view(spec: ReleaseSpec, columns: PlannedColumns) -> SourceView:
     )
     constraints = spec.version_constraints
     if constraints.has_withheld_records:
-        identity_values = {
-            "person": person,
-            "person_text": template_columns.person_text_sql(spec),
-            "key": key,
-            "quasi": columns.quasi,
-            "unchanged": columns.unchanged,
-        }
         source = Sql(
             templates.fill(
                 "release/plan/withheld_records.sql",
                 held=None,
                 full_source=spec.source.read,
                 version_constraints=constraints,
-                **identity_values,
+                person=person,
+                person_text=template_columns.person_text_sql(spec),
+                key=key,
+                quasi=columns.quasi,
+                unchanged=columns.unchanged,
             )
         )
-    is_read_twice = is_read_by_gate(spec)
-    return SourceView(
-        source=source,
-        origin=source if is_read_twice else Sql("source_copy"),
-        has_rowid=is_read_twice and "rowid" not in map(str.lower, spec.source.columns),
-        full_source=spec.source.read,
-        person=person,
-        person_text=template_columns.person_text_sql(spec),
-        key=key,
-        coded=tuple(
+    return {
+        "source": source,
+        "origin": source if is_read_by_gate(spec) else Sql("source_copy"),
+        "has_rowid": has_rowid(spec),
+        "full_source": spec.source.read,
+        "person": person,
+        "person_text": template_columns.person_text_sql(spec),
+        "key": key,
+        "coded": [
             CodedColumn(name, spec.column_sql(name))
             for name in spec.source.columns
             if spec.reading.missing_codes.get(name)
-        ),
-        order=tuple(identifier(name) for name in spec.reading.order_columns),
-        weight=spec.reading.weight,
-        whole_table=spec.reading.whole_table,
-    )
+        ],
+        "order": [identifier(name) for name in spec.reading.order_columns],
+        "weight": spec.reading.weight,
+        "whole_table": spec.reading.whole_table,
+    }
 
 
 def is_read_by_gate(spec: ReleaseSpec) -> bool:
@@ -549,75 +411,99 @@ def is_read_by_gate(spec: ReleaseSpec) -> bool:
     return spec.source.is_table and not spec.version_constraints.has_withheld_records
 
 
-def _record_selection(spec: ReleaseSpec, columns: PlannedColumns) -> RecordSelection:
-    """Return the rules by which records are withheld, deferred or dropped."""
-    preprocessing = spec.run.preprocessing
-    return RecordSelection(
-        version_constraints=spec.version_constraints,
-        kept_members=spec.version_constraints.kept_members,
-        bounds=tuple(
-            RecordBounds(q.i, q.column, *preprocessing.bounds[q.raw_name])
+def has_rowid(spec: ReleaseSpec) -> bool:
+    """Return whether the source has the pseudo-column rowid, also when it is read again, and no column of that name."""
+    return is_read_by_gate(spec) and "rowid" not in map(str.lower, spec.source.columns)
+
+
+def _settings(spec: ReleaseSpec, columns: PlannedColumns) -> dict[str, object]:
+    """Return the values that only templates read: the selection of the records, the policy and the options.
+
+    The selection:
+        version_constraints: The constraints that withhold or defer records.
+        kept_members: The membership of records that stay in their classes, or None.
+        bounds: The least and greatest value (SQL) of quasi-identifiers; records with values outside are dropped. `i` is
+            the number of the quasi-identifier, `column` the quoted name of its values in a statement.
+        distinct: Duplicates are dropped.
+        nulls: The treatment of NULL in quasi-identifiers.
+
+    The policy at the time of planning, which the statement compares with the policy when it runs:
+        bare: The name of the source that a temporary table could shadow, or None.
+        fingerprint_sql: SQL of the fingerprint of the policy.
+        fingerprint: The fingerprint at the time of planning.
+
+    The options:
+        k: The least number of records (persons) of a class.
+        joint: Privacy models must hold within equal values of the other sensitive columns.
+        suppress: The share of records that may be suppressed; None for none.
+        max_suppressed: The greatest number of suppressed records, or None.
+        typed: Intervals are published as bounds or structs, not as text.
+        escape: Labels of leaves are escaped.
+        sub_heights: Losses are relative to the edges below a node.
+        magnitudes: The algorithm reads the values of numbers.
+        widens: Classes are published wider than their records span.
+        maybe: NULL may occur among the values of a class.
+        noise: Noise is published instead of classes.
+        by_column: Noise is drawn by column.
+        request: The first argument of the clustering UDF.
+        version: Always None here.
+        is_wide: Relations have one row per column in place of one join per column; False here (see `_wide_values`).
+    """
+    preprocessing, noise = spec.run.preprocessing, spec.run.noise
+    return {
+        "version_constraints": spec.version_constraints,
+        "kept_members": spec.version_constraints.kept_members,
+        "bounds": [
+            {"i": q.i, "column": q.column, "low": low, "high": high}
             for q in columns.quasi
             if q.raw_name in preprocessing.bounds
-        ),
-        distinct=preprocessing.distinct,
-        nulls=str(spec.options["nulls"]),
-    )
+            for low, high in [preprocessing.bounds[q.raw_name]]
+        ],
+        "distinct": preprocessing.distinct,
+        "nulls": str(spec.options["nulls"]),
+        "bare": text(spec.source.table.lower()) if spec.source.bare else None,
+        "fingerprint_sql": spec.policy.fingerprint_sql,
+        "fingerprint": text(spec.policy.fingerprint),
+        "k": spec.k,
+        "joint": spec.is_joint,
+        "suppress": Sql(repr(spec.options["suppress"])) if spec.options["suppress"] else None,
+        "max_suppressed": spec.run.max_suppressed,
+        "typed": spec.interval_format != "text",
+        "escape": bool(spec.options["escape_labels"]),
+        "sub_heights": spec.options["loss_height"] == "sub",
+        "magnitudes": spec.run.reads_magnitudes,
+        "widens": spec.run.widens_classes,
+        "maybe": spec.run.maybe_match,
+        "noise": noise is not None,
+        "by_column": noise is not None and noise.by_column,
+        "request": cluster_request_json(spec),
+        "version": None,
+        "is_wide": False,
+    }
 
 
-def _release_options(spec: ReleaseSpec) -> ReleaseOptions:
-    """Return the options of a release spec that templates read."""
-    return ReleaseOptions(
-        k=spec.k,
-        joint=spec.is_joint,
-        suppress=Sql(repr(spec.options["suppress"])) if spec.options["suppress"] else None,
-        max_suppressed=spec.run.max_suppressed,
-        typed=spec.interval_format != "text",
-        escape=bool(spec.options["escape_labels"]),
-        sub_heights=spec.options["loss_height"] == "sub",
-        magnitudes=spec.run.reads_magnitudes,
-        widens=spec.run.widens_classes,
-        maybe=spec.run.maybe_match,
-        noise=spec.run.noise is not None,
-        by_column=spec.run.noise is not None and spec.run.noise.by_column,
-        request=cluster_request_json(spec),
-    )
-
-
-@dataclass(frozen=True)
-class MetricView:
-    """One metric in a statement, as templates read it: SQL of its value, and SQL literals of its texts.
-
-    Attributes:
-        name, better, description: SQL literals of texts; `better` is 'higher' or 'lower'.
-        position: The metric's position in the order of all metrics.
-        is_publishable: SQL literal: whether it follows from published values.
-        value: SQL of the value, from the row `totals` or the rows `column_totals` (see `per`); empty if `sql` is given.
-        sql: A SELECT of (metric, detail, value); empty if `value` is given.
-        per: 'column' or 'number' if `value` is that of each quasi-identifier or number; empty if it is of all.
-        is_optional: `sql` may return no row, and there is no metric then.
-    """
-
-    name: Sql
-    better: Sql
-    description: Sql
-    position: int
-    is_publishable: Sql
-    value: Sql
-    sql: Sql
-    per: str
-    is_optional: bool
-
-
-def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_divergence: bool) -> list[MetricView]:
-    """Return the metrics that apply to a release, in order, with their SQL filled from `values`.
+def _applicable_metrics(
+    release_plan: Plan, values: Mapping[str, object], with_divergence: bool
+) -> list[dict[str, object]]:
+    """Return the metrics that apply to a release, in order, as templates read them.
 
     Args:
         release_plan: The plan of the release.
         values: The values of the templates.
         with_divergence: Also include the expensive KL divergence.
+
+    Returns:
+        For each metric:
+            name, better, description: SQL literals of texts; `better` is 'higher' or 'lower'.
+            position: The metric's position in the order of all metrics.
+            is_publishable: SQL literal: whether it follows from published values.
+            value: SQL of the value, from the row `totals` or the rows `column_totals` (see `per`); empty if `sql` is
+                given.
+            sql: A SELECT of (metric, detail, value); empty if `value` is given.
+            per: 'column' or 'number' if `value` is that of each quasi-identifier or number; empty if it is of all.
+            is_optional: `sql` may return no row, and there is no metric then.
     """
-    columns, person = release_plan.columns, release_plan.source_view.person is not None
+    columns, person = release_plan.columns, values["person"] is not None
     requirements_met = {
         "sensitive": any(u.is_sensitive for u in columns.unchanged),
         "person": person,
@@ -625,27 +511,27 @@ def _applicable_metrics(release_plan: Plan, values: Mapping[str, object], with_d
         "unchanged": any(not u.is_link for u in columns.unchanged),
         "link": bool(columns.pseudonym_columns),
         "divergence": with_divergence,
-        "missing": bool(release_plan.source_view.coded),
+        "missing": bool(values["coded"]),
         "levels": columns.n_built > 0,
         "": True,
     }
     parameters = {m.parameter for s in columns.model_columns for m in s.models}
-    kind = "noise" if release_plan.options.noise else "classes"
-    views = [
-        MetricView(
-            name=text(m.name),
-            better=text(m.better),
-            description=text(m.describe(person)),
-            position=position,
-            is_publishable=literal(
+    kind = "noise" if values["noise"] else "classes"
+    views: list[dict[str, object]] = [
+        {
+            "name": text(m.name),
+            "better": text(m.better),
+            "description": text(m.describe(person)),
+            "position": position,
+            "is_publishable": literal(
                 kind not in m.custodian and not (columns.counts_used_leaves and m.name in metrics.LEAF_METRICS)
             ),
-            value=templates.fill_text(m.value, values),
-            sql=Sql(templates.fill_text(m.sql, {**values, "metric": m.name, "metric_name": text(m.name)}).strip()),
-            per=m.per,
-            is_optional=m.is_optional,
-        )
+            "value": templates.fill_text(m.value, values),
+            "sql": Sql(templates.fill_text(m.sql, {**values, "metric": m.name, "metric_name": text(m.name)}).strip()),
+            "per": m.per,
+            "is_optional": m.is_optional,
+        }
         for position, m in enumerate(metrics.all_metrics())
         if requirements_met.get(m.requires, m.requires in parameters) and kind in m.applies_to
     ]
-    return [view for view in views if view.value or view.sql]
+    return [view for view in views if view["value"] or view["sql"]]

@@ -1,7 +1,7 @@
 """Define the columns of a release as templates read them: values, names, hierarchies and error messages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dbanon import errors
@@ -11,7 +11,7 @@ from dbanon.policy.hierarchies import hierarchy_sql
 from dbanon.policy.hierarchies.storage import Hierarchy, InlineHierarchy, StoredHierarchy
 from dbanon.policy.hierarchies.value_labels import value_label
 from dbanon.privacy_models.model_request import ModelRequirement
-from dbanon.release.plan.named_column import HashedColumn
+from dbanon.release.plan.named_column import HashedColumn, NamedColumn
 from dbanon.release.plan.number_column import NumberColumn, number_column
 from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.spec import transformed_columns
@@ -45,6 +45,7 @@ class TreeColumn(HashedColumn):
         is_drawn: Its values are published with noise.
         is_sensitive: It is a sensitive column.
         leaf_shapes: How the hierarchy of a quasi-identifier writes numbers and truth values; empty: as DuckDB does.
+        type: The DuckDB type in which values are compared: VARCHAR.
     """
 
     i: int
@@ -61,6 +62,7 @@ class TreeColumn(HashedColumn):
     is_drawn: bool = False
     is_sensitive: bool = False
     leaf_shapes: tuple[str, ...] = ()
+    type: Sql = field(default=Sql("VARCHAR"))
 
     is_number: ClassVar[bool] = False
 
@@ -102,27 +104,8 @@ class TreeColumn(HashedColumn):
         """Whether the column's values are instants (TIMESTAMP WITH TIME ZONE), whose labels are texts in UTC."""
         return is_zoned(self.source_type)
 
-    @property
-    def type(self) -> Sql:
-        """The DuckDB type in which values are compared: VARCHAR."""
-        return Sql("VARCHAR")
-
-    @property
-    def value_type(self) -> str:
-        """The DuckDB type of the values whose hashes the ledger stores: VARCHAR."""
-        return "VARCHAR"
-
 
 QuasiColumn = NumberColumn | TreeColumn
-
-
-@dataclass(frozen=True)
-class Magnitude:
-    """The family and decimal type of a sensitive column of numbers or times, for distances between its values."""
-
-    family: Family
-    decimal_type: Sql
-    scale: Sql
 
 
 @dataclass(frozen=True)
@@ -131,76 +114,38 @@ class ModelView:
 
     Attributes:
         number: Its number among all privacy models of the release.
-        requirement: The requested privacy model.
         raw_name: The sensitive column.
+        column: The name of the sensitive column, as a SQL string literal.
         label: What distinguishes it from other models of the column: the parameter that requests it and, if it is
             requested in several forms (by versions that are compared), its number.
+        parameter: The parameter of the call that requests the privacy model, such as l or t.
+        file: The name of the file with the SQL of the privacy model's measure.
+        form: The variant of the privacy model, such as distinct or entropy.
+        settings: The settings of the privacy model's form by name, as SQL literals.
+        bound: The requested value of the privacy model, a minimum or maximum for every class, as a SQL literal.
+        higher: Higher values of the model protect better, so that the bound is a minimum.
+        strict: A class whose value equals the bound violates the privacy model.
+        compares: A class is compared with the distribution of values in the whole table.
+        order: The structure of sensitive values that the model's form uses: '' (none), 'order' or 'hierarchy'.
+        places: The names of the SQL columns with the order or hierarchy of the sensitive values; [] if none is used.
+        metric: The name of the metric that states the value of the model that a release achieves.
     """
 
     number: int
-    requirement: ModelRequirement
     raw_name: str
+    column: Sql
     label: str
-
-    @property
-    def column(self) -> Sql:
-        """The name of the sensitive column, as a SQL string literal."""
-        return text(self.raw_name)
-
-    @property
-    def parameter(self) -> str:
-        """The parameter of the call that requests the privacy model, such as l or t."""
-        return self.requirement.parameter
-
-    @property
-    def file(self) -> str:
-        """The name of the file with the SQL of the privacy model's measure."""
-        return self.requirement.privacy_model.sql_file
-
-    @property
-    def form(self) -> str:
-        """The variant of the privacy model, such as distinct or entropy."""
-        return self.requirement.form
-
-    @property
-    def settings(self) -> dict[str, Sql]:
-        """The settings of the privacy model's form by name, as SQL literals."""
-        return {name: Sql(repr(value)) for name, value in self.requirement.settings.items()}
-
-    @property
-    def bound(self) -> Sql:
-        """The requested value of the privacy model, a minimum or maximum for every class, as a SQL literal."""
-        return Sql(repr(self.requirement.bound))
-
-    @property
-    def higher(self) -> bool:
-        """Whether higher values of the model protect better, so that the bound is a minimum."""
-        return self.requirement.form_definition.is_higher
-
-    @property
-    def strict(self) -> bool:
-        """Whether a class whose value equals the bound violates the privacy model."""
-        return self.requirement.form_definition.bound.strict
-
-    @property
-    def compares(self) -> bool:
-        """Whether a class is compared with the distribution of values in the whole table."""
-        return self.requirement.form_definition.uses_overall
-
-    @property
-    def order(self) -> str:
-        """The structure of sensitive values that the model's form uses: '' (none), 'order' or 'hierarchy'."""
-        return self.requirement.form_definition.value_order
-
-    @property
-    def places(self) -> list[Sql]:
-        """The names of the SQL columns with the order or hierarchy of the sensitive values; [] if none is used."""
-        return [Sql(column) for column in self.requirement.form_definition.order_columns]
-
-    @property
-    def metric(self) -> str:
-        """The name of the metric that states the value of the model that a release achieves."""
-        return self.requirement.form_definition.metric.name
+    parameter: str
+    file: str
+    form: str
+    settings: Mapping[str, Sql]
+    bound: Sql
+    higher: bool
+    strict: bool
+    compares: bool
+    order: str
+    places: list[Sql]
+    metric: str
 
     @property
     def metric_label(self) -> Sql:
@@ -209,7 +154,7 @@ class ModelView:
 
 
 @dataclass(frozen=True)
-class SensitiveColumnView:
+class SensitiveColumnView(NamedColumn):
     """A sensitive column that a privacy model or the algorithm reads.
 
     Attributes:
@@ -225,13 +170,8 @@ class SensitiveColumnView:
     u: int
     raw_name: str
     tree: TreeColumn | None
-    number: Magnitude | None
+    number: Mapping[str, Family | Sql] | None
     models: tuple[ModelView, ...]
-
-    @property
-    def column(self) -> Sql:
-        """The quoted name of its values in a statement."""
-        return column_reference(self.raw_name)
 
     @property
     def different_label(self) -> Sql:
@@ -257,9 +197,12 @@ def quasi_column(spec: ReleaseSpec, i: int, attribute: Attribute, statement_name
     n_nulls, n_infinite = (
         sql_placeholder(str(derived_reference(problem, counted_name))) for problem in ("nulls", "infinite")
     )
-    is_stream = bool(spec.reading.order_columns)
     messages = {
-        "nulls": error_sql(errors.UnexpectedNullError(function, table_name, column_name, n_nulls, is_stream=is_stream)),
+        "nulls": error_sql(
+            errors.UnexpectedNullError(
+                function, table_name, column_name, n_nulls, is_stream=bool(spec.reading.order_columns)
+            )
+        ),
         "wild": error_sql(errors.NonFiniteValueError(function, table_name, column_name, n_infinite)),
         "no_values": error_sql(errors.ColumnAllNullError(function, table_name, column_name)),
     }
@@ -303,7 +246,6 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
     """
     roles, function, table = spec.roles, spec.function, spec.source.shown
     allowed_rare = {fold_case(n) for n in spec.options.columns("allow_rare")}
-    names = spec.unchanged
     return [
         PassthroughColumn(
             raw_name=name,
@@ -331,7 +273,7 @@ def unchanged_columns(spec: ReleaseSpec) -> list[PassthroughColumn]:
                 )
             ),
         )
-        for i, name in enumerate(names)
+        for i, name in enumerate(spec.unchanged)
     ]
 
 
@@ -380,7 +322,23 @@ def _model_views(requirements: Sequence[ModelRequirement], i: int, name: str) ->
     """Return the privacy models of sensitive column number `i`, the column `name`, as templates read them."""
     parameters = [r.parameter for r in requirements if r.sensitive == i]
     return tuple(
-        ModelView(n, r, name, r.parameter if parameters.count(r.parameter) == 1 else f"{r.parameter} {n}")
+        ModelView(
+            n,
+            name,
+            column=text(name),
+            label=r.parameter if parameters.count(r.parameter) == 1 else f"{r.parameter} {n}",
+            parameter=r.parameter,
+            file=r.privacy_model.sql_file,
+            form=r.form,
+            settings={setting: Sql(repr(value)) for setting, value in r.settings.items()},
+            bound=Sql(repr(r.bound)),
+            higher=r.form_definition.is_higher,
+            strict=r.form_definition.bound.strict,
+            compares=r.form_definition.uses_overall,
+            order=r.form_definition.value_order,
+            places=[Sql(column) for column in r.form_definition.order_columns],
+            metric=r.form_definition.metric.name,
+        )
         for n, r in enumerate(requirements)
         if r.sensitive == i
     )
@@ -400,14 +358,15 @@ def _message_names(spec: ReleaseSpec, column: str, hierarchy: str) -> Sql:
     return join_sql(map(text, (table, column, hierarchy, call)))
 
 
-def _magnitude(type_: str) -> Magnitude | None:
-    """Return family and decimal type for distances between values of a type; None if neither numbers nor times."""
-    family_name, scale = family(type_)
-    return (
-        None
-        if family_name is None
-        else Magnitude(FAMILIES[family_name], Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
-    )
+def _magnitude(type_: str) -> dict[str, Family | Sql] | None:
+    """Return how distances between values of a type are measured; None if they are neither numbers nor times.
+
+    That is their family, and for decimals their type (`decimal_type`) and the number of units per 1 (`scale`).
+    """
+    name, scale = family(type_)
+    if name is None:
+        return None
+    return {"family": FAMILIES[name], "decimal_type": Sql(f"DECIMAL(38,{scale})"), "scale": Sql(f"1e{scale}")}
 
 
 def tie_break_columns(
@@ -459,8 +418,10 @@ def person_key_sql(spec: ReleaseSpec) -> Sql | None:
     They identify persons without having the role person. The key is the canonical text of one column, or a JSON list of
     the texts of several.
     """
-    names = spec.version_constraints.person_key
-    texts = [canonical_form(spec.source.columns[n]).format(value=identifier(n)) for n in names]
+    texts = [
+        canonical_form(spec.source.columns[name]).format(value=identifier(name))
+        for name in spec.version_constraints.person_key
+    ]
     if len(texts) > 1:
         return Sql(f"to_json([{join_sql(texts)}]::VARCHAR[])::VARCHAR")
     return Sql(texts[0]) if texts else None

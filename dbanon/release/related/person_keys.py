@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.source import stored_relation
 from dbanon.source.catalog import Source
 from dbanon.source.stored_relation import ColumnPairs, StoredKeys
 from dbanon.sqltext.names import fold_case
@@ -120,14 +119,6 @@ def _as_parameter(pairs: ColumnPairs) -> str | list[str] | dict[str, str]:
     if any(child_name != entity_name for child_name, entity_name in pairs):
         return dict(pairs)
     return pairs[0][0] if len(pairs) == 1 else [child_name for child_name, _ in pairs]
-
-
-def stored_keys_by_child(call: Call, sources: Sequence[Source]) -> list[StoredKeys]:
-    """Return the keys that dbanon.relation stores for each child table, `sources[1:]`.
-
-    They are keys between the child and the parent table, `sources[0]`.
-    """
-    return [stored_relation.stored_keys(call.cursor, child, sources[0]) for child in sources[1:]]
 
 
 def _foreign_keys(call: Call, entity: Source, child: Source) -> list[ColumnPairs]:

@@ -10,7 +10,7 @@ from dbanon.release.spec import resolve
 from dbanon.release.spec.related_parameters import DEFAULT_MAX_CHILDREN, POLICY_REASON, RELATED_PARAMETERS
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.source.column_types import are_comparable_keys, person_value
-from dbanon.source.stored_relation import StoredKeys
+from dbanon.source.stored_relation import StoredKeys, stored_keys
 from dbanon.sqltext.quote import Sql, text
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
@@ -111,7 +111,7 @@ def resolve_related_tables(call: Call) -> RelatedTables:
         accepts += "" if called_sql in table_sqls else f", {called_table} among them"
         raise errors.InvalidArgumentError(call.function.name, "children" if children else "entity", accepts, names[1:])
     sources = [spec.source for spec in specs]
-    stored = person_keys.stored_keys_by_child(call, sources)
+    stored = [stored_keys(call.cursor, child, sources[0]) for child in sources[1:]]
     keys = person_keys.table_keys(call, sources, stored)
     tables = [_related_table(call, spec, keys[i], i) for i, spec in enumerate(specs)]
     for child in tables[1:]:
@@ -120,8 +120,14 @@ def resolve_related_tables(call: Call) -> RelatedTables:
         raise errors.SensitiveColumnMissingError(
             call.function.name, "l", f"the release of {' and '.join(table.display_name for table in tables)}"
         )
-    cap = int(call.options["max_children"] or DEFAULT_MAX_CHILDREN)
-    return RelatedTables(tuple(tables), table_sqls.index(called_sql), cap, algorithm, tuple(stored), min_diversity)
+    return RelatedTables(
+        tuple(tables),
+        table_sqls.index(called_sql),
+        int(call.options["max_children"] or DEFAULT_MAX_CHILDREN),
+        algorithm,
+        tuple(stored),
+        min_diversity,
+    )
 
 
 def _requested_l(call: Call) -> int | None:

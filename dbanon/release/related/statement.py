@@ -1,11 +1,12 @@
 """Write the statement that publishes one of several related tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dbanon.gate import related_messages, statement_check
 from dbanon.release.plan import plan
 from dbanon.release.plan.clustering_request import cluster_request, cluster_request_json
+from dbanon.release.plan.passthrough_column import PassthroughColumn
 from dbanon.release.plan.template_columns import TreeColumn
 from dbanon.release.related import child_features, template_tables
 from dbanon.release.related.related_tables import RelatedTables, resolve_related_tables
@@ -50,7 +51,7 @@ def fill_related_template(related: RelatedTables, kind: str) -> Sql:
         "place": reserved.place,
         "cap": related.max_children,
         "l": related.min_diversity,
-        "holdings": _sensitive_columns(tables),
+        "holdings": [{"table": table, "column": column.column} for table, column in _sensitive_columns(tables)],
         "relations": [
             {
                 "sql": stored_keys.fingerprint_sql,
@@ -108,20 +109,9 @@ def _with_statements(view: TableView, table_plan: plan.Plan, reserved: ReservedN
     return replace(view, clusters_sql=Sql(clusters_sql), gate=replace(view.gate, measures_sql=Sql(measures_sql)))
 
 
-@dataclass(frozen=True)
-class _SensitiveColumn:
-    """A sensitive column of a related table; `column` is the quoted name of its values in a statement."""
-
-    table: TableView
-    name: str
-    column: Sql
-
-
-def _sensitive_columns(tables: Sequence[TableView]) -> list[_SensitiveColumn]:
-    """Return the sensitive columns of all tables, in the order of the tables."""
-    return [
-        _SensitiveColumn(table, u.raw_name, u.column) for table in tables for u in table.unchanged if u.is_sensitive
-    ]
+def _sensitive_columns(tables: Sequence[TableView]) -> list[tuple[TableView, PassthroughColumn]]:
+    """Return the sensitive columns of all tables, each with its table, in the order of the tables."""
+    return [(table, column) for table in tables for column in table.unchanged if column.is_sensitive]
 
 
 def _clustering_sql(
@@ -150,6 +140,10 @@ def _clustering_sql(
     )
     trees = tuple(q for q in quasi if isinstance(q, TreeColumn))
     unchanged = tuple(replace(u, source_value=u.column) for u in run_plan.columns.unchanged)
+    merged_columns = [
+        {"name": f"{table.display_name}.{column.raw_name}", "table": table.i}
+        for table, column in _sensitive_columns(tables)
+    ]
     columns = replace(run_plan.columns, quasi=quasi, generalized=quasi, trees=trees, unchanged=unchanged)
     values = {
         "origin": Sql("persons"),
@@ -160,16 +154,8 @@ def _clustering_sql(
         "l": related.min_diversity,
         "cap": related.max_children,
         "children": tables[1:],
-        "diversify": as_json(cluster_request(run_spec) | {"l": related.min_diversity, "held": _merge_columns(tables)}),
+        "diversify": as_json(cluster_request(run_spec) | {"l": related.min_diversity, "held": merged_columns}),
     }
     return Sql(
         fill("release/related/clustered_people.sql", **(replace(run_plan, columns=columns).template_values | values))
     )
-
-
-def _merge_columns(tables: Sequence[TableView]) -> list[dict[str, object]]:
-    """Return {name, table number} of each sensitive column, for the argument `held` of the UDF that merges clusters."""
-    return [
-        {"name": f"{column.table.display_name}.{column.name}", "table": column.table.i}
-        for column in _sensitive_columns(tables)
-    ]

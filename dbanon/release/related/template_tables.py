@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dbanon import errors
 from dbanon.gate import related_messages, rules as gate_rules
 from dbanon.release.plan.named_column import NamedColumn
 from dbanon.release.plan.passthrough_column import PassthroughColumn
-from dbanon.release.plan.plan import Plan, PublishedColumn, gate_request
+from dbanon.release.plan.plan import Plan, PublishedColumn, gate_request, has_rowid
 from dbanon.release.plan.template_columns import QuasiColumn, TreeColumn
-from dbanon.release.related import error_messages
 from dbanon.release.related.child_features import Feature
 from dbanon.release.related.related_tables import RelatedTable, RelatedTables
 from dbanon.release.spec.published_columns import unused_name
 from dbanon.sqltext.column_labels import derived_reference
+from dbanon.sqltext.messages import error_sql, sql_placeholder
 from dbanon.sqltext.quote import Sql, identifier, join_sql, text
 
 COMPOSITE_KEY_NAME = "entity_id"
@@ -34,51 +35,6 @@ class ReservedNames:
         """Return names that no column of the related tables has, such as "dbanon number", quoted for SQL."""
         used_names = [name for table in related.tables for name in table.spec.source.columns]
         return cls(*(identifier(unused_name(f"dbanon {word}", used_names)) for word in ("number", "person", "place")))
-
-
-@dataclass(frozen=True)
-class SensitiveView(NamedColumn):
-    """A sensitive column of a table.
-
-    Attributes:
-        raw_name: The name of the column.
-        text: SQL of the text by which published values of the column are compared.
-        metric: The name l_diversity:TABLE.COLUMN of its metric, as a SQL text literal.
-        say: The message of the gate that classes are not diverse in the column, as SQL.
-    """
-
-    raw_name: str
-    text: Sql
-    metric: Sql
-    say: Sql
-
-
-@dataclass(frozen=True)
-class TableSource:
-    """The relation from which a table is read.
-
-    Attributes:
-        table: The table.
-        origin: The relation that is read: the table, or a copy if it can be read only once.
-        is_read_twice: The table can be read twice.
-        columns: The columns that are read.
-        row_number: The column that numbers the rows.
-    """
-
-    table: Sql
-    origin: Sql
-    is_read_twice: bool
-    columns: Sql
-    row_number: Sql
-
-
-@dataclass(frozen=True)
-class TableOutputNames:
-    """Names of published columns: the pseudonym of the key, the class, and the number of rows in NAME_classes."""
-
-    key: Sql
-    class_id: Sql
-    size: Sql
 
 
 @dataclass(frozen=True)
@@ -110,9 +66,15 @@ class TableView(NamedColumn):
         i: Its number; the parent table has 0.
         raw_name: The number and name, which distinguish the table in the names of relations.
         display_name: The table as messages name it.
-        source: How it is read.
+        source: The relation from which the table is read:
+            table: The table.
+            origin: The relation that is read: the table, or a copy if it can be read only once.
+            is_read_twice: The table can be read twice.
+            columns: The columns that are read.
+            row_number: The column that numbers the rows.
         key: SQL of the key.
-        names: The names of published columns.
+        names: The names of published columns: the pseudonym of the key (`key`), the class (`class_id`), and the number
+            of rows in NAME_classes (`size`).
         quasi: The quasi-identifiers.
         sort_columns: The quasi-identifiers by which the rows of a person are sorted: dates, numbers, categories.
         unchanged: The columns published without generalization.
@@ -127,13 +89,13 @@ class TableView(NamedColumn):
     i: int
     raw_name: str
     display_name: str
-    source: TableSource
+    source: Mapping[str, Sql | bool]
     key: Sql
-    names: TableOutputNames
+    names: Mapping[str, Sql]
     quasi: tuple[QuasiColumn, ...]
     sort_columns: tuple[QuasiColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
-    sensitive: tuple[SensitiveView, ...]
+    sensitive: tuple[Mapping[str, Sql], ...]
     output: tuple[PublishedColumn, ...]
     features: tuple[Feature, ...]
     gate: TableGate
@@ -180,7 +142,7 @@ def table_views(
     """
     parent_names = [q.raw_name for q in plans[0].columns.quasi]
     size_names = ["size", *(f"{table.spec.source.table}_rows" for table in related.tables[1:])]
-    unused_size_names = gate_rules.unused_names([*parent_names, plans[0].added_names.class_id_name], size_names)
+    unused_size_names = gate_rules.unused_names([*parent_names, plans[0].schema.class_id], size_names)
     return tuple(
         _table_view(related, i, plan, reserved, (features[i], size))
         for i, (plan, size) in enumerate(zip(plans, unused_size_names, strict=True))
@@ -205,7 +167,7 @@ def _table_view(
     """
     table = related.tables[i]
     source, display_name = table.spec.source, table.display_name
-    raw_name, is_read_twice = f"{i} {display_name}", table_plan.source_view.has_rowid
+    raw_name, is_read_twice = f"{i} {display_name}", has_rowid(table.spec)
     read_names = (
         [u.raw_name for u in table_plan.columns.unchanged]
         + [q.raw_name for q in table_plan.columns.quasi]
@@ -217,15 +179,19 @@ def _table_view(
         i,
         raw_name,
         display_name,
-        source=TableSource(
-            table=source.read,
-            origin=source.read if is_read_twice else derived_reference("as it came", raw_name),
-            is_read_twice=is_read_twice,
-            columns=join_sql(identifier(name) for name in source.columns if name in read_names),
-            row_number=Sql("rowid") if is_read_twice else reserved.row,
-        ),
+        source={
+            "table": source.read,
+            "origin": source.read if is_read_twice else derived_reference("as it came", raw_name),
+            "is_read_twice": is_read_twice,
+            "columns": join_sql(identifier(name) for name in source.columns if name in read_names),
+            "row_number": Sql("rowid") if is_read_twice else reserved.row,
+        },
         key=table.key_values[0] if len(table.key) == 1 else _composite_key(table.key_values),
-        names=TableOutputNames(identifier(key_name), table_plan.added_names.class_id, identifier(features_and_size[1])),
+        names={
+            "key": identifier(key_name),
+            "class_id": table_plan.added_name("class_id"),
+            "size": identifier(features_and_size[1]),
+        },
         quasi=table_plan.columns.quasi,
         sort_columns=tuple(sorted(table_plan.columns.quasi, key=_sort_rank)),
         unchanged=table_plan.columns.unchanged,
@@ -241,23 +207,29 @@ def _table_view(
                 table.spec.function, related_messages.TABLE_CHECKS, display_name, raw_name
             ),
         ),
-        say=error_messages.key_error_messages(table, related.entity),
+        say=_key_error_messages(table, related.entity),
     )
 
 
-def _sensitive_view(table: RelatedTable, column: str) -> SensitiveView:
-    """Return a sensitive column as the gate reads it: its text, the name of its metric, and the message about it.
+def _sensitive_view(table: RelatedTable, column: str) -> dict[str, Sql]:
+    """Return a sensitive column of a table as the gate reads it.
 
     Nothing but the name and the type of the column is used, so that the gate does not depend on the plan.
+
+    Returns:
+        name: The quoted name of the column.
+        text: SQL of the text by which published values of the column are compared.
+        metric: The name l_diversity:TABLE.COLUMN of its metric, as a SQL text literal.
+        say: The message of the gate that classes are not diverse in the column, as SQL.
     """
     name, type_ = identifier(column), table.spec.source.columns[column]
     value = f"epoch_us({name})" if type_ == "TIMESTAMP WITH TIME ZONE" else name
-    return SensitiveView(
-        column,
-        text=Sql(f"CAST({value} AS VARCHAR)"),
-        metric=text(f"l_diversity:{table.display_name}.{column}"),
-        say=related_messages.diversity_refusal(table.spec.function, table.display_name, column),
-    )
+    return {
+        "name": name,
+        "text": Sql(f"CAST({value} AS VARCHAR)"),
+        "metric": text(f"l_diversity:{table.display_name}.{column}"),
+        "say": related_messages.diversity_refusal(table.spec.function, table.display_name, column),
+    }
 
 
 def _sort_rank(column: QuasiColumn) -> int:
@@ -276,3 +248,20 @@ def _composite_key(keys: Sequence[str]) -> Sql:
 def _gate_key_column(name: str, type_: str) -> Sql:
     """Return SQL of a key column as the gate compares it: VARCHAR gets a binary collation, others are unchanged."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)
+
+
+def _key_error_messages(table: RelatedTable, entity: RelatedTable) -> dict[str, Sql]:
+    """Return the error messages about a related table and its key by name, each as a SQL expression of a text.
+
+    The names are relation_changed, empty, missing, repeated and orphans. Nothing is checked here. `entity` is the
+    parent table (one row per person).
+    """
+    function, row_count = table.spec.function, sql_placeholder("count(*)")
+    error_by_name = {
+        "relation_changed": errors.PolicyChangedError(function, table.display_name),
+        "empty": errors.EmptySourceError(function, table.display_name),
+        "missing": errors.NullKeyError(function, table.display_name, table.key, row_count),
+        "repeated": errors.DuplicateKeyError(function, table.display_name, table.key, row_count),
+        "orphans": errors.OrphanRowsError(function, table.display_name, entity.display_name, table.key, row_count),
+    }
+    return {name: error_sql(error) for name, error in error_by_name.items()}

@@ -132,18 +132,18 @@ def _check_objective(spec: ReleaseSpec, algorithm: algorithms.Algorithm) -> None
     """
     options = spec.options
     if options["objective"] != "precision" and options["improve"] is None and algorithm.ability(OwnSearch) is None:
-        name = spec.algorithm
-        why = f"{name} does not search without improve, such as improve = 20000 (best always does)"
+        why = f"{spec.algorithm} does not search without improve, such as improve = 20000 (best always does)"
         raise errors.UnusedArgumentError(spec.function, "objective", why)
     if options["objective"] == "sse":
         for quasi in spec.attributes:
             if not quasi.is_number:
-                function, table, column = spec.function, spec.source.shown, quasi.quasi.column
                 why = (
                     "it is a category, which has no squared distance. Omit it from qi, or use objective 'precision' "
                     "or 'ncp'."
                 )
-                raise errors.UnsupportedSettingError(function, "objective = 'sse'", table, column, why)
+                raise errors.UnsupportedSettingError(
+                    spec.function, "objective = 'sse'", spec.source.shown, quasi.quasi.column, why
+                )
 
 
 def _record_bounds(
@@ -166,8 +166,9 @@ def _record_bounds(
     for name, ends in bound_texts.items():
         quasi = attributes.get(fold_case(name))
         if quasi is None:
-            quasi_names = [a.quasi.column for a in spec.attributes]
-            raise errors.UnknownColumnError(spec.function, spec.source.shown, name, "bounds", quasi_names)
+            raise errors.UnknownColumnError(
+                spec.function, spec.source.shown, name, "bounds", [a.quasi.column for a in spec.attributes]
+            )
         if not quasi.is_number:
             why = "it is a category, not a number or a date."
             raise errors.UnsupportedSettingError(spec.function, "bounds", spec.source.shown, quasi.quasi.column, why)
@@ -193,17 +194,20 @@ def requested_noise(function: TableFunction, options: Mapping[str, object]) -> a
             if options[name] is not None:
                 raise errors.UnusedArgumentError(function.name, name, reason)
         return None
-    if function.kind == "inference":
-        name = noise.asked.split(" = ")[0]
-        raise errors.UnusedArgumentError(function.name, name, "it is about published classes, and noise has none")
-    if options["intervals"] != "text":
-        raise errors.UnusedArgumentError(
-            function.name, "intervals", f"with {noise.asked} numbers are published, not ranges"
-        )
-    if options.get("with_kl_divergence"):
-        raise errors.UnusedArgumentError(
-            function.name, "with_kl_divergence", f"with {noise.asked} no classes are published"
-        )
+    unused_arguments = {
+        noise.asked.split(" = ")[0]: (
+            function.kind == "inference",
+            "it is about published classes, and noise has none",
+        ),
+        "intervals": (options["intervals"] != "text", f"with {noise.asked} numbers are published, not ranges"),
+        "with_kl_divergence": (
+            bool(options.get("with_kl_divergence")),
+            f"with {noise.asked} no classes are published",
+        ),
+    }
+    for name, (is_unused, reason) in unused_arguments.items():
+        if is_unused:
+            raise errors.UnusedArgumentError(function.name, name, reason)
     return noise
 
 
@@ -255,15 +259,13 @@ def resolve_base_spec(
     name = call.function.name
     source = call.source()
     policy = applicable_policy(name, source, call.cursor, call.path, call.session)
-    is_less_strict = partial(attribute.is_less_strict, holds=call.holds)
-    is_off_grid = partial(attribute.bound_off_grid, holds=call.holds)
     roles = column_roles.resolve_roles(
         name,
         source,
         policy.declared,
         options,
-        is_less_strict,
-        is_off_grid,
+        partial(attribute.is_less_strict, holds=call.holds),
+        partial(attribute.bound_off_grid, holds=call.holds),
         partial(missing_codes.is_possible_code, call.holds),
         value_hierarchies=ontology,
         needs_quasi=is_single_table,
@@ -271,8 +273,12 @@ def resolve_base_spec(
     collations.refuse_equating(
         name, source, [column for column in (roles.person, *roles.sensitive, *roles.transformed) if column], call.cursor
     )
-    transformed = (m for m in roles.transformed if m != roles.person)
-    read_columns = [*(q.column for q in roles.quasi), *roles.sensitive, *roles.insensitive, *transformed]
+    read_columns = [
+        *(q.column for q in roles.quasi),
+        *roles.sensitive,
+        *roles.insensitive,
+        *(name for name in roles.transformed if name != roles.person),
+    ]
     missing = missing_codes.resolve_codes(
         name, source, policy.declared, options, read_columns, roles.person, call.holds
     )
@@ -421,5 +427,5 @@ def fingerprint_hierarchies(hierarchies: Mapping[str, Hierarchy], cursor: Any) -
         f"SELECT {rows_hash} FROM ({hierarchy_sql.rows(hierarchy)}) AS r"
         for _, hierarchy in sorted(hierarchies.items())
     ]
-    pieces = [cursor.execute(query).fetchall()[0][0] for query in queries]
-    return hashlib.md5("".join(pieces).encode(), usedforsecurity=False).hexdigest()
+    hashes = "".join(cursor.execute(query).fetchall()[0][0] for query in queries)
+    return hashlib.md5(hashes.encode(), usedforsecurity=False).hexdigest()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dbanon.sqltext.quote import Sql, literal, text
+from dbanon.sqltext.quote import Sql
 
 
 @dataclass(frozen=True)
@@ -12,7 +12,7 @@ class StreamMetric:
     Attributes:
         name: Its name.
         direction: 'higher' or 'lower', whichever is better.
-        description_text: What it measures.
+        description: What it measures.
         sql: SQL of its value.
         is_publishable: It follows from the released rows alone.
         sql_where_dropped: SQL of its value if suppressed records have no rows (suppress = 'drop'); None if `sql`
@@ -21,30 +21,10 @@ class StreamMetric:
 
     name: str
     direction: str
-    description_text: str
+    description: str
     sql: Sql
     is_publishable: bool = True
     sql_where_dropped: Sql | None = None
-
-    @property
-    def label(self) -> Sql:
-        """The metric's name as a SQL string literal."""
-        return text(self.name)
-
-    @property
-    def better(self) -> Sql:
-        """The better direction of the metric, 'higher' or 'lower', as a SQL string literal."""
-        return text(self.direction)
-
-    @property
-    def description(self) -> Sql:
-        """The metric's description as a SQL string literal."""
-        return text(self.description_text)
-
-    @property
-    def is_publishable_literal(self) -> Sql:
-        """The SQL literal true if the metric can be computed from the released rows alone, else false."""
-        return literal(self.is_publishable)
 
 
 STREAM_METRICS = (

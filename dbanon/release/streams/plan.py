@@ -1,6 +1,6 @@
 """Plan the release of a stream, and continue a stream whose state is stored."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbanon import errors
@@ -12,13 +12,13 @@ from dbanon.gate.request import CheckedModel
 from dbanon.release.plan import plan
 from dbanon.release.plan.clustering_request import cluster_request
 from dbanon.release.spec import resolve
-from dbanon.release.spec.published_columns import published_schema, unused_name
+from dbanon.release.spec.published_columns import unused_name
 from dbanon.release.spec.release_spec import ReleaseSpec
 from dbanon.release.streams.metrics import STREAM_METRICS, StreamMetric
 from dbanon.sqltext.column_labels import derived_reference
 from dbanon.sqltext.messages import error_sql
 from dbanon.sqltext.names import fold_case
-from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, text
+from dbanon.sqltext.quote import Sql, as_json, identifier, join_sql, literal, text
 from dbanon.sqltext.templates import fill
 from dbanon.table_functions.options import Options
 from dbanon.table_functions.table_function import Call
@@ -65,32 +65,6 @@ class StreamContinuation:
             i: Sql(f"[{join_sql(text(name[1:]) for name in names if name)}]::VARCHAR[]")
             for i, names in self.nodes.items()
         }
-
-
-@dataclass(frozen=True)
-class StreamView:
-    """The values of stream templates, in addition to those of a release.
-
-    Attributes:
-        arrived_at, published_at, delay, suppressed, reused: Names of added columns.
-        delta: The number of arrivals, the record itself counted, at which a record may not be pending any more; if
-            `limits_pending`, the number of records that may not be pending at the same time.
-        limits_pending: `delta` limits the number of pending records, not their delay.
-        drops_suppressed: Suppressed records have no rows.
-        maybe_match: NULL may occur among the values of a class.
-        metrics: The metrics.
-    """
-
-    arrived_at: Sql
-    published_at: Sql
-    delay: Sql
-    suppressed: Sql
-    reused: Sql
-    delta: int
-    limits_pending: bool
-    drops_suppressed: bool
-    maybe_match: bool
-    metrics: tuple[StreamMetric, ...]
 
 
 def stream_sql(algorithm: StreamAlgorithm, kind: str, call: Call) -> Sql:
@@ -199,12 +173,11 @@ def with_run_settings(spec: ReleaseSpec, algorithm: StreamAlgorithm, options: Op
             why = "a stream cannot guarantee that a record finds a class below a level. Hint: withhold the column."
             raise errors.UnsupportedSettingError(function, "max_level", spec.source.shown, attribute.quasi.column, why)
     algorithm_options = {p.name: options[p.name] for p in algorithm.own}
-    reads_label = _target_column_number(spec, algorithm_options) is not None
     run = replace(
         spec.run,
         options=algorithm_options,
         maybe_match=algorithm.maybe,
-        reads_sensitive=reads_label,
+        reads_sensitive=_target_column_number(spec, algorithm_options) is not None,
     )
     return replace(spec, reading=replace(spec.reading, order_columns=order_columns), run=run)
 
@@ -253,40 +226,62 @@ def fill_stream_template(
             expects.
     """
     release_plan = plan.make_plan(spec)
-    names = _added_names(spec)
-    view = StreamView(
-        **{name: identifier(column_name) for name, column_name in names.items()},
-        delta=int(options["delta"]),
-        limits_pending=algorithm.limits_pending(spec.run.options),
-        drops_suppressed=options["suppress"] == "drop",
-        maybe_match=algorithm.maybe,
-        metrics=tuple(_stream_metrics(release_plan, options["suppress"] == "drop")),
-    )
-    values = release_plan.template_values
+    added_names = {name: identifier(column_name) for name, column_name in _added_names(spec).items()}
     continuation = extra_values.get("continuation")
-    values["request"] = as_json(
-        stream_request(
-            spec, options, algorithm, continuation.segment if isinstance(continuation, StreamContinuation) else None
-        )
-    )
-    published_names = _published_names(spec)
-    values["published_names"] = Sql(f"[{join_sql(text(name) for name in published_names)}]")
-    values["row_alias"] = rules.row_alias(published_names)
-    values["gate_say"] = {**release_plan.gate_messages, **_gate_messages(spec)}
-    values |= order_values(spec)
-    statement = fill(template, stream=view, **values, **extra_values)
-    last_select = None
+    segment = continuation.segment if isinstance(continuation, StreamContinuation) else None
+    # The names of the published columns with the added ones, as the gate derives them from the policy.
+    release_names = rules.published_column_names(plan.gate_request(spec))
+    published_names = [*release_names, *rules.unused_names(release_names, ADDED_COLUMNS)]
+    models = [
+        CheckedModel(i, d.parameter, spec.roles.sensitive[d.sensitive]) for i, d in enumerate(spec.model_requirements)
+    ]
+    values = release_plan.template_values | order_values(spec)
+    values |= {
+        "stream": _stream_values(release_plan, spec, options, algorithm) | added_names,
+        "request": as_json(stream_request(spec, options, algorithm, segment)),
+        "published_names": Sql(f"[{join_sql(text(name) for name in published_names)}]"),
+        "row_alias": rules.row_alias(published_names),
+        "gate_say": {**release_plan.gate_messages, **messages.stream_refusals(spec.function, models)},
+    }
+    statement = fill(template, **values, **extra_values)
+    last_select, arrived_at = None, added_names["arrived_at"]
     if isinstance(continuation, StreamContinuation):
         last_select = statement_check.stream_step(
-            continuation.cluster, continuation.place, continuation.row, view.arrived_at
+            continuation.cluster, continuation.place, continuation.row, arrived_at
         )
     elif template == "release/streams/metrics.sql":
         last_select = statement_check.stream_metrics()
     elif template == "release/streams/release.sql":
-        last_select = statement_check.stream_rows(view.published_at, release_plan.added_names.class_id, view.arrived_at)
+        class_id = release_plan.added_name("class_id")
+        last_select = statement_check.stream_rows(added_names["published_at"], class_id, arrived_at)
     return (
         statement if last_select is None else statement_check.check_last_select(spec.function, statement, last_select)
     )
+
+
+def _stream_values(
+    release_plan: plan.Plan, spec: ReleaseSpec, options: Options, algorithm: StreamAlgorithm
+) -> dict[str, object]:
+    """Return the values of stream templates, in addition to those of a release and the names of added columns.
+
+    The arguments are those of `fill_stream_template`; `release_plan` is the plan of the release.
+
+    Returns:
+        delta: The number of arrivals, the record itself counted, at which a record may not be pending any more; if
+            `limits_pending`, the number of records that may not be pending at the same time.
+        limits_pending: `delta` limits the number of pending records, not their delay.
+        drops_suppressed: Suppressed records have no rows.
+        maybe_match: NULL may occur among the values of a class.
+        metrics: The metrics.
+    """
+    drops_suppressed = options["suppress"] == "drop"
+    return {
+        "delta": int(options["delta"]),
+        "limits_pending": algorithm.limits_pending(spec.run.options),
+        "drops_suppressed": drops_suppressed,
+        "maybe_match": algorithm.maybe,
+        "metrics": _stream_metrics(release_plan, drops_suppressed),
+    }
 
 
 def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
@@ -294,11 +289,11 @@ def order_values(spec: ReleaseSpec) -> dict[str, list[Sql]]:
 
     The error of a column is SQL of the message that it contains NULL.
     """
-    source = spec.source.shown
     return {
         "read_order": [identifier(name) for name in spec.reading.order_columns],
         "say_order": [
-            error_sql(errors.NullInOrderByError(spec.function, source, name)) for name in spec.reading.order_columns
+            error_sql(errors.NullInOrderByError(spec.function, spec.source.shown, name))
+            for name in spec.reading.order_columns
         ],
     }
 
@@ -308,19 +303,11 @@ def _added_names(spec: ReleaseSpec) -> dict[str, str]:
 
     A name gets underscores at its end if a published or another added column has it.
     """
-    quasi = {a.quasi.column: a.is_number for a in spec.attributes}
-    unchanged = [*spec.roles.sensitive, *spec.roles.insensitive]
-    schema = published_schema(spec.source.columns, quasi, unchanged, spec.interval_format)
+    schema = plan.published_schema_of(spec)
     names: dict[str, str] = {}
     for name in (*ADDED_COLUMNS, "reused"):
         names[name] = unused_name(name, [*schema.row_columns, schema.class_id, *names.values()])
     return names
-
-
-def _published_names(spec: ReleaseSpec) -> list[str]:
-    """Return the names of the published columns with the added ones, as the gate derives them from the policy."""
-    names = rules.published_column_names(plan.gate_request(spec))
-    return [*names, *rules.unused_names(names, ADDED_COLUMNS)]
 
 
 def stream_request(
@@ -330,28 +317,27 @@ def stream_request(
 
     `segment` is the key of the stored segment (part of a growing stream) that is continued; None for a table.
     """
-    release_request = cluster_request(spec)
-    min_values = [int(d.bound) for d in spec.model_requirements]
-    algorithm_options = {**spec.run.options, "delta": options["delta"]}
-    label = _target_column_number(spec, spec.run.options)
-    stream_values = {"need": min_values, "label": label, "looks_up": algorithm.looks_up, "segment": segment}
-    return {**release_request, "stream": algorithm.name, "options": algorithm_options, **stream_values}
+    return {
+        **cluster_request(spec),
+        "stream": algorithm.name,
+        "options": {**spec.run.options, "delta": options["delta"]},
+        "need": [int(d.bound) for d in spec.model_requirements],
+        "label": _target_column_number(spec, spec.run.options),
+        "looks_up": algorithm.looks_up,
+        "segment": segment,
+    }
 
 
-def _gate_messages(spec: ReleaseSpec) -> dict[str, Sql]:
-    """Return the gate's messages about a stream that differ from those about a release, as SQL, by check name."""
-    sensitive = spec.roles.sensitive
-    models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(spec.model_requirements)]
-    return messages.stream_refusals(spec.function, models)
-
-
-def _stream_metrics(release_plan: plan.Plan, drops: bool) -> Iterator[StreamMetric]:
-    """Yield the metrics of a stream: STREAM_METRICS, then `l:COLUMN` for each sensitive column with a privacy model.
+def _stream_metrics(release_plan: plan.Plan, drops: bool) -> list[dict[str, Sql]]:
+    """Return the metrics of a stream: STREAM_METRICS, then `l:COLUMN` for each sensitive column with a privacy model.
 
     `drops` is whether suppressed records have no rows; some metrics then have other SQL.
+
+    Returns:
+        For each metric SQL of its value (`sql`), and its name (`label`), better direction, description and
+        `is_publishable` as SQL literals.
     """
-    yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in STREAM_METRICS)
-    yield from (
+    distinct_values = [
         StreamMetric(
             f"l:{sensitive.raw_name}",
             "higher",
@@ -360,4 +346,14 @@ def _stream_metrics(release_plan: plan.Plan, drops: bool) -> Iterator[StreamMetr
         )
         for sensitive in release_plan.columns.model_columns
         if sensitive.models
-    )
+    ]
+    return [
+        {
+            "label": text(m.name),
+            "better": text(m.direction),
+            "description": text(m.description),
+            "is_publishable": literal(m.is_publishable),
+            "sql": m.sql_where_dropped if drops and m.sql_where_dropped else m.sql,
+        }
+        for m in (*STREAM_METRICS, *distinct_values)
+    ]

@@ -12,7 +12,7 @@ metric_rows AS MATERIALIZED (
         {% for m in stream.metrics %}
         {'position': {{ loop.index }}, 'metric': {{ m.label }}, 'value': ({{ m.sql }})::DOUBLE, \
             'better': {{ m.better }}, 'description': {{ m.description }}, \
-            'is_publishable': {{ m.is_publishable_literal }}}{% if not loop.last %},{% endif +%}
+            'is_publishable': {{ m.is_publishable }}}{% if not loop.last %},{% endif +%}
         {% endfor %}
     ], max_depth := 2)
     FROM
