@@ -161,9 +161,14 @@ def test_first_groups_estimate_steps_consistently(name: str, monkeypatch: pytest
     assert remaining[0].steps / 5 < message[0] < remaining[0].steps * 5
 
 
-def test_work_sample_extrapolates_to_whole() -> None:
-    assert progress.WorkSample(0.01, 500, 0.2).extrapolate() == pytest.approx((50_000, 20))
-    assert progress.WorkSample(0.01, 500, 0.2).extrapolate(2) == pytest.approx((100_000, 40))
+def test_progress_check_extrapolates_part_to_whole() -> None:
+    estimates: list[tuple[float, float]] = []
+    progress_check = ProgressCheck(
+        lambda: None, lambda _: None, on_estimate=lambda steps, seconds: estimates.append((steps, seconds))
+    )
+    progress_check.extrapolate(0.01, 500, 0.2)
+    progress_check.extrapolate(0.01, 500, 0.2, 2)
+    assert estimates == [pytest.approx((50_000, 20)), pytest.approx((100_000, 40))]
     assert progress.cost_factor(10, 1000, 5) == 5 > 1 > progress.cost_factor(900, 1000, 5)
 
 

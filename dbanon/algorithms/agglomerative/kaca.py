@@ -129,11 +129,7 @@ class ClassMerger:
             progress_check.advance(state[N_MERGES] / n_small)
             if not is_done and state[N_MERGES] < rebuild:
                 estimate.report_return(
-                    progress.WorkSample(
-                        (state[N_MERGES] - n_merged) / n_small,
-                        STEPS_PER_CALL * BOX_COST,
-                        progress.thread_seconds() - clock,
-                    )
+                    (state[N_MERGES] - n_merged) / n_small, STEPS_PER_CALL * BOX_COST, progress.thread_seconds() - clock
                 )
 
     def assignment(self) -> RunLengthLabels:

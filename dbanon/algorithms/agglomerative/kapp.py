@@ -226,10 +226,8 @@ class SpreadClasses:
             n_classes += 1
             progress_check.advance(1 - n_remaining / self.space.rows)
             if n_classes == MIN_BATCH + SAMPLE_GROUPS:
-                share = SAMPLE_GROUPS * self.k / self.space.rows
-                progress_check.on_estimate(
-                    *progress.WorkSample(share, self.steps - steps, progress.thread_seconds() - clock).extrapolate()
-                )
+                fraction = SAMPLE_GROUPS * self.k / self.space.rows
+                progress_check.extrapolate(fraction, self.steps - steps, progress.thread_seconds() - clock)
         rest = np.flatnonzero(labels < 0)
         if len(rest):
             groups = RunLengthLabels.from_labels(self.space, labels)
@@ -401,11 +399,7 @@ def _merge_deviating(
             merges += 1
             if merges == SAMPLE_GROUPS:
                 steps = SAMPLE_GROUPS * len(rows) * len(space.attributes)
-                progress_check.on_estimate(
-                    *progress.WorkSample(
-                        SAMPLE_GROUPS / len(rows), steps, progress.thread_seconds() - clock
-                    ).extrapolate(0.5)
-                )
+                progress_check.extrapolate(SAMPLE_GROUPS / len(rows), steps, progress.thread_seconds() - clock, 0.5)
         progress_check.advance((c + 1) / len(rows))
     while (merged_into[merged_into] != merged_into).any():
         merged_into = merged_into[merged_into]

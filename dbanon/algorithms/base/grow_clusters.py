@@ -194,15 +194,11 @@ class _GrowthEstimate:
             return min(MIN_BATCH + SAMPLE_GROUPS - n_groups, MIN_BATCH)
         self._is_estimated = True
         fraction = max(records - rules.n_remaining, 1) / self._space.rows
-        sample = progress.WorkSample(fraction, steps, progress.thread_seconds() - clock)
         steps_per_query = steps / (max(n_groups - first, 1) * rules.n_queries)
-        self._work.on_estimate(
-            *sample.extrapolate(
-                progress.cost_factor(
-                    steps_per_query, len(self._space.counts), rules.sparse_cost_factor, rules.dense_cost_factor
-                )
-            )
+        cost_factor = progress.cost_factor(
+            steps_per_query, len(self._space.counts), rules.sparse_cost_factor, rules.dense_cost_factor
         )
+        self._work.extrapolate(fraction, steps, progress.thread_seconds() - clock, cost_factor)
         return batch
 
 

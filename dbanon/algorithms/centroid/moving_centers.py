@@ -128,9 +128,7 @@ class MovingCenters:
             fraction: Fraction of all tuples or records that the kernel assigned.
             seconds: Seconds that it took.
         """
-        self.estimate.report_return(
-            progress.WorkSample(fraction, STEPS_PER_CALL * SEARCH_STEP_COST, seconds), self.rounds
-        )
+        self.estimate.report_return(fraction, STEPS_PER_CALL * SEARCH_STEP_COST, seconds, self.rounds)
 
     def build_tree(self, centers: Ints) -> None:
         """Build the search tree of the centers with the given numbers.

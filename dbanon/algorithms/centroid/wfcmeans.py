@@ -110,9 +110,7 @@ class _WeightedMeans:
             begin = kernels.assign_nearest_squared(begin, search.STEPS_PER_CALL, points, tree, self.nearest)
             if begin < len(points):
                 share, seconds = (begin - previous) / len(points), progress.thread_seconds() - clock
-                self.estimate.report_return(
-                    progress.WorkSample(share, search.STEPS_PER_CALL * SEARCH_STEP_COST, seconds), rounds
-                )
+                self.estimate.report_return(share, search.STEPS_PER_CALL * SEARCH_STEP_COST, seconds, rounds)
 
     def recenter(self) -> None:
         """Move each center, in place, to the mean of its records, rounded to whole positions.

@@ -84,8 +84,8 @@ def rows_by_similarity(space: EncodedTable, unit: Floats, rank: str, check: Chec
         kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:1])  # compiles
         clock = progress.thread_seconds()
         kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:SAMPLE_RECORDS])
-        sample = progress.WorkSample(SAMPLE_RECORDS / space.rows, steps, progress.thread_seconds() - clock)
-        progress.as_progress_check(check).on_estimate(steps, sample.extrapolate()[1])
+        seconds = (progress.thread_seconds() - clock) / (SAMPLE_RECORDS / space.rows)
+        progress.as_progress_check(check).on_estimate(steps, seconds)
     kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples)
     rows = np.empty(space.rows, np.int64)
     rows[np.argsort(tuples, kind="stable")] = np.arange(space.rows)  # the records of a tuple in canonical order

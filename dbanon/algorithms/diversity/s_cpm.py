@@ -29,9 +29,6 @@ STEPS_PER_CALL = 2**22
 STEP_COST = 0.5
 """Cost of examining a cluster, or a distance to a center, in steps of dbanon.algorithms.base.progress."""
 
-SECONDS_PER_STEP = 3e-8
-"""Approximate time of a step."""
-
 DistancesFrom = Callable[[int], Ints]
 """Function of a tuple that returns the distances of all tuples to it."""
 
@@ -75,7 +72,7 @@ def s_cpm(space: EncodedTable, constraint: Constraint, options: Options, check: 
 
 def _report_estimate(progress_check: progress.ProgressCheck, n_steps: float) -> None:
     """Report the estimated time of `n_steps` steps of this algorithm, computed from constants, not measured."""
-    progress_check.on_estimate(n_steps * STEP_COST, n_steps * STEP_COST * SECONDS_PER_STEP)
+    progress_check.on_estimate(n_steps * STEP_COST, n_steps * STEP_COST * progress.SECONDS_PER_STEP)
 
 
 class _ClusterMerger:

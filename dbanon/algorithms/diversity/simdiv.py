@@ -125,8 +125,9 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
         )
         progress_check.advance(n_full / clusters)
         if not is_estimated and previous > 0:  # the kernel may be compiled for the first
-            sample = progress.WorkSample((n_full - previous) / clusters, steps, progress.thread_seconds() - clock)
-            progress_check.on_estimate(steps, sample.extrapolate(progress.DENSE_COST_FACTOR)[1])
+            fraction = (n_full - previous) / clusters
+            seconds = (progress.thread_seconds() - clock) / fraction * progress.DENSE_COST_FACTOR
+            progress_check.on_estimate(steps, seconds)
             is_estimated = True
     _assign_residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _max_cluster_size(k, settings["cap"]))
     return labels

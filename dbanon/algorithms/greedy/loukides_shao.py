@@ -138,11 +138,8 @@ class _ThresholdGrowth:
             fraction = 1 - int(self.n_remaining.sum()) / self.rows
             if not is_estimated:
                 is_estimated = True
-                progress_check.on_estimate(
-                    *progress.WorkSample(fraction, steps * ITEM_COST, progress.thread_seconds() - clock).extrapolate(
-                        progress.DENSE_COST_FACTOR
-                    )
-                )
+                seconds = progress.thread_seconds() - clock
+                progress_check.extrapolate(fraction, steps * ITEM_COST, seconds, progress.DENSE_COST_FACTOR)
             progress_check.advance(fraction)
         return self.cluster_of
 

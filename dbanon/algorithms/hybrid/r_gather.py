@@ -271,7 +271,7 @@ class LimitSearch:
         if begin < position < end:
             steps = float(self.counters[N_VISITED] - steps_before) * BOX_COST
             self.estimate.report_return(
-                progress.WorkSample((position - begin) / end * work_fraction, steps, progress.thread_seconds() - clock)
+                (position - begin) / end * work_fraction, steps, progress.thread_seconds() - clock
             )
         return position
 

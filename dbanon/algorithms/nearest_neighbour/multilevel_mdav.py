@@ -121,11 +121,7 @@ def _split_groups(
         n_done += part.rows
         progress_check.advance(n_done / table.rows)
         if number == 1:  # kernels may be compiled for the first
-            progress_check.on_estimate(
-                *progress.WorkSample(
-                    part.rows / table.rows, rules.steps, progress.thread_seconds() - clock
-                ).extrapolate()
-            )
+            progress_check.extrapolate(part.rows / table.rows, rules.steps, progress.thread_seconds() - clock)
     return RunLengthLabels.concatenate(parts)
 
 

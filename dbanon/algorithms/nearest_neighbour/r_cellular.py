@@ -63,10 +63,8 @@ class SmallestBalls:
         for t in range(len(self.space.counts)):
             progress_check()
             if t == SAMPLE_QUERIES:
-                sample = progress.WorkSample(
-                    t / len(self.space.counts), self.index.steps, progress.thread_seconds() - clock
-                )
-                progress_check.on_estimate(*sample.extrapolate(2))
+                seconds = progress.thread_seconds() - clock
+                progress_check.extrapolate(t / len(self.space.counts), self.index.steps, seconds, 2)
             queue.append((self.ball(t)[0], t))
             progress_check.advance(0.5 * t / len(self.space.counts))
         heapq.heapify(queue)

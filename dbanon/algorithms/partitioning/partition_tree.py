@@ -116,12 +116,10 @@ def split_by_level(
             n_examined, n_cuts = n_examined + len(part.tuples), n_cuts + 1
             fraction = 1 - entropy / initial_entropy if initial_entropy > 0 else 1.0
             if n_cuts == SAMPLE_PARTS and fraction > 0:
-                sample = progress.WorkSample(
-                    fraction, n_examined * step_cost, progress.thread_seconds() - clock
-                ).extrapolate()
-                parts = space.rows / min_records
+                part_steps = STEPS_PER_PART * (space.rows / min_records)
                 progress_check.on_estimate(
-                    sample[0] + STEPS_PER_PART * parts, sample[1] + STEPS_PER_PART * parts * progress.SECONDS_PER_STEP
+                    n_examined * step_cost / fraction + part_steps,
+                    (progress.thread_seconds() - clock) / fraction + part_steps * progress.SECONDS_PER_STEP,
                 )
             progress_check.advance(fraction)
         level = next_level

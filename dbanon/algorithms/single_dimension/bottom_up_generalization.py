@@ -46,7 +46,7 @@ def bottom_up_generalization(space: EncodedTable, constraint: Constraint, option
         progress_check.advance(min(n_steps / n_inner, 1))
         if n_steps == SAMPLE_STEPS:
             steps, seconds = SAMPLE_STEPS * space.codes.size / 8, progress.thread_seconds() - clock
-            progress_check.on_estimate(*progress.WorkSample(min(n_steps / n_inner, 1), steps, seconds).extrapolate())
+            progress_check.extrapolate(min(n_steps / n_inner, 1), steps, seconds)
     return RunLengthLabels.from_tuple_clusters(space, siblings.classes_of(siblings.nodes)[0])
 
 

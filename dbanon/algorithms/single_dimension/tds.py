@@ -110,10 +110,7 @@ class Specialization(Recoding):
             progress_check.advance(min(n_steps / n_inner, 1))
             if n_steps == SAMPLE_STEPS:
                 steps = SAMPLE_STEPS * len(self.space.counts) * len(self.trees) ** 2
-                seconds = progress.thread_seconds() - clock
-                progress_check.on_estimate(
-                    *progress.WorkSample(min(n_steps / n_inner, 1), steps, seconds).extrapolate()
-                )
+                progress_check.extrapolate(min(n_steps / n_inner, 1), steps, progress.thread_seconds() - clock)
 
     def _meets_after(self, node: int, j: int, nodes_before: Ints) -> bool:
         """Return whether the classes of the tuples that had `node` on attribute `j` before meet the constraint."""
