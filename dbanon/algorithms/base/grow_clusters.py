@@ -53,6 +53,7 @@ class GrowthRules(ABC):
     Attributes:
         index: Counts the remaining records, and the records examined so far.
         log: The groups formed so far.
+        k: Least number of records of a group.
         n_queries: Queries per group, each of which may examine all tuples.
         sparse_cost_factor: Measured cost of the queries of all groups as a multiple of that of the first groups, if
             those examine few tuples: groups that begin far from the others take the outlying records first.
@@ -61,6 +62,7 @@ class GrowthRules(ABC):
 
     index: Any
     log: AssignmentLog
+    k: int
     n_queries, sparse_cost_factor, dense_cost_factor = 1, 1.0, progress.DENSE_COST_FACTOR
 
     @property
@@ -73,9 +75,9 @@ class GrowthRules(ABC):
         """Number of records examined so far."""
         return int(self.index.steps)
 
-    @abstractmethod
     def can_form_group(self) -> bool:
-        """Return whether the remaining records may be enough for one more group (cluster)."""
+        """Return whether the remaining records may be enough for one more group (cluster): at least k records."""
+        return self.n_remaining >= self.k
 
     @abstractmethod
     def form_groups(self, first_number: int, max_groups: int) -> int:

@@ -52,7 +52,7 @@ class DiverseLeastLoss(LeastLossGroups):
             self.index.arrays,
             self.terms,
             self.query,
-            self.min_records,
+            self.k,
             self.required_values,
             self.reference,
             first_number == 0,

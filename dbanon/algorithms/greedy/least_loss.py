@@ -84,8 +84,8 @@ class LeastLossGroups(GrowthRules):
             preassigned: Records in no group: in a cluster already, or -1 to be assigned at the end. None if there are
                 none.
         """
-        self.space, self.min_records, self.loss, self.seeding = space, constraint.min_records, loss, seeding
-        self.reference, self.n_queries = seeding.reference, self.min_records
+        self.space, self.k, self.loss, self.seeding = space, constraint.min_records, loss, seeding
+        self.reference, self.n_queries = seeding.reference, self.k
         self.sparse_cost_factor = 5.0 if seeding.rule == FARTHEST_SEED else 1.0
         self.index = TupleIndex(space, loss.pair_tables(space))
         self.log = AssignmentLog()
@@ -108,18 +108,14 @@ class LeastLossGroups(GrowthRules):
         np.add.at(self.n_set_aside, preassigned.tuples[is_unassigned], preassigned.counts[is_unassigned])
         self.n_preassigned = preassigned.next_cluster_number
 
-    def can_form_group(self) -> bool:
-        """Return whether at least `min_records` records remain."""
-        return self.n_remaining >= self.min_records
-
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, log them after the preassigned clusters, and return how many were formed."""
         from dbanon.kernels.greedy import greedy_steps
 
-        groups = limit_batch(max_groups, self.min_records)
-        members = np.empty((groups * (self.min_records + 1), 2), np.int64)
+        groups = limit_batch(max_groups, self.k)
+        members = np.empty((groups * (self.k + 1), 2), np.int64)
         used, self.reference = greedy_steps(
-            self.index.arrays, self.terms, self.query, self.min_records, self.seeding.rule, self.reference,
+            self.index.arrays, self.terms, self.query, self.k, self.seeding.rule, self.reference,
             self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
         self.index.recount_records()

@@ -61,36 +61,24 @@ class _CappedGroups(KernelCountedRules):
         for s, sensitive in enumerate(space.sensitive):
             self.codes[s, self.codes[s] == sensitive.values] = -1
         groups = SensitiveGroups.from_codes(space, self.codes)
-        self.ordered_items = groups.in_record_order()
-        self.values = np.ascontiguousarray(groups.values[:, self.ordered_items.groups])
-        self.order = np.lexsort(
-            tuple(space.codes[self.ordered_items.tuples, j] for j in reversed(attributes_by_loss_width(space)))
-        )
-        self.counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
+        items = groups.in_record_order()
+        self.order = np.lexsort(tuple(space.codes[items.tuples, j] for j in reversed(attributes_by_loss_width(space))))
+        self.pools = CappedPools(items.tuples, items.ends, items.rows, items.n_remaining)
+        counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
+        values = np.ascontiguousarray(groups.values[:, items.groups])
+        self.caps = ValueCaps(values, self.min_values, counts, np.zeros(len(self.min_values), np.int64))
 
     def can_form_group(self) -> bool:
         """Return whether at least k records and a seed remain, and no cluster has failed so far."""
-        return self.n_remaining >= self.k and self.state[NEXT_SEED] < len(self.order) and not self.state[HAS_FAILED]
+        has_seed = self.state[NEXT_SEED] < len(self.order) and not self.state[HAS_FAILED]
+        return super().can_form_group() and bool(has_seed)
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` clusters, numbered from `first_number`, and return how many were formed."""
         from dbanon.kernels.value_caps import grow_capped_clusters
 
-        ordered = self.ordered_items
-        arrays = CappedPools(ordered.tuples, ordered.ends, ordered.rows, ordered.n_remaining)
-        caps = ValueCaps(self.values, self.min_values, self.counts, np.zeros(len(self.min_values), np.int64))
-        n_formed, n_examined = grow_capped_clusters(
-            self.state,
-            max_groups,
-            first_number,
-            self.k,
-            self.order,
-            arrays,
-            caps,
-            self.kernel_inputs.loss_arrays,
-            self.code_offsets,
-            self.labels,
-        )
+        inputs = (self.order, self.pools, self.caps, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels)
+        n_formed, n_examined = grow_capped_clusters(self.state, max_groups, first_number, self.k, *inputs)
         self.n_examined += int(n_examined)
         return int(n_formed)
 
@@ -109,16 +97,14 @@ class _CappedGroups(KernelCountedRules):
         min_loss_assignment.add_labelled_tuples(
             tuple_of, self.labels, self.kernel_inputs.loss_arrays, spans, sizes, losses
         )
-        clusters, members = (
-            LossClusters(spans, sizes, losses),
-            ClusterMembers(*_member_chains(self.labels), self.labels),
-        )
+        members = ClusterMembers(*_member_chains(self.labels), self.labels)
+        clusters = (self.kernel_inputs.loss_arrays, LossClusters(spans, sizes, losses))
+        inputs = (self.min_values, tuple_of, self.codes, members, *clusters)
         rows, begin, max_suppressed = np.flatnonzero(self.labels < 0), 0, self.max_suppressed
         while begin < len(rows):
             check()
-            fixed_inputs = (self.min_values, tuple_of, self.codes, members, self.kernel_inputs.loss_arrays, clusters)
             begin, max_suppressed, _ = value_caps.join_capped_clusters(
-                begin, STEPS_PER_CALL, rows, max_suppressed, *fixed_inputs
+                begin, STEPS_PER_CALL, rows, max_suppressed, *inputs
             )
 
 

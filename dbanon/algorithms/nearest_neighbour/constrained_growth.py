@@ -47,9 +47,8 @@ class ConstrainedGroups(NearestGroups):
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, label their records from `first_number` on, and return how many."""
-        min_records, first_seed = self.constraint.min_records, self.first_seed()
         seeds, self.is_stuck = self.gathering.gather_constrained_clusters(
-            min_records, first_seed, self.chains, self.model_inputs, self.labels, first_number, max_groups
+            self.k, self.first_seed(), self.chains, self.model_inputs, self.labels, first_number, max_groups
         )
         self.seeds += seeds.tolist()
         return len(seeds)

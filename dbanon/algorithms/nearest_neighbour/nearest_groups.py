@@ -104,10 +104,8 @@ class NearestGroups(grow_clusters.GrowthRules):
             leftovers: Chooses the groups of the last records; None: the group with the nearest seed.
         """
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
-        self.leftovers, self.dense_cost_factor = (
-            leftovers,
-            FARTHEST_COST_FACTOR if seeding.sign < 0 else progress.DENSE_COST_FACTOR,
-        )
+        self.k, self.leftovers = constraint.min_records, leftovers
+        self.dense_cost_factor = FARTHEST_COST_FACTOR if seeding.sign < 0 else progress.DENSE_COST_FACTOR
         self.sums = index.distance_sum_query()
         self.seeds: list[int] = []
 
@@ -115,10 +113,6 @@ class NearestGroups(grow_clusters.GrowthRules):
     def steps(self) -> int:
         """Number of values and nodes that searches have visited, weighted if seeds have the greatest sum."""
         return super().steps * (FARTHEST_STEP_COST if self.seeding.sign < 0 else 1)
-
-    def can_form_group(self) -> bool:
-        """Return whether at least as many records remain as the constraint's lower bound."""
-        return self.n_remaining >= self.constraint.min_records
 
     def next_seed(self) -> int:
         """Return the tuple of the next seed, as the seeding rule chooses it."""
@@ -164,8 +158,8 @@ class FixedSize(NearestGroups):
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups of k records, log them from `first_number` on, and return how many."""
-        k = self.constraint.min_records
-        members, seeds = self.gathering.gather_clusters(k, self.first_seed(), grow_clusters.limit_batch(max_groups, k))
+        n_groups = grow_clusters.limit_batch(max_groups, self.k)
+        members, seeds = self.gathering.gather_clusters(self.k, self.first_seed(), n_groups)
         self.seeds += seeds.tolist()
         return self.log.add_groups(members, first_number)
 
@@ -185,7 +179,7 @@ class FixedSizeWithSeeds(FixedSize):
         """Form up to `max_groups` groups one by one, log them from `first_number` on, and return how many."""
         n_groups = 0
         while n_groups < max_groups and self.can_form_group():
-            members, seeds = self.gathering.gather_clusters(self.constraint.min_records, self.next_seed(), 1)
+            members, seeds = self.gathering.gather_clusters(self.k, self.next_seed(), 1)
             self.seeds += seeds.tolist()
             n_groups += self.log.add_groups(members, first_number + n_groups)
         return n_groups
@@ -225,8 +219,8 @@ class GrowUntilMet(NearestGroups):
         """Assign the remaining records to the groups that `leftovers` chooses, or to those with the nearest seeds."""
         rows = np.flatnonzero(self.labels < 0)
         if self.leftovers is not None:
-            groups_made = RunLengthLabels.from_labels(self.space, self.labels)
-            self.labels[rows] = self.leftovers(groups_made, self.space.tuple_of[rows])
+            groups = RunLengthLabels.from_labels(self.space, self.labels)
+            self.labels[rows] = self.leftovers(groups, self.space.tuple_of[rows])
         else:
             tuples, tuple_index = np.unique(self.space.tuple_of[rows], return_inverse=True)
             self.labels[rows] = self.nearest_seeds(tuples, check)[tuple_index]
@@ -244,7 +238,7 @@ class GrowUntilMet(NearestGroups):
         index = self.index
         seed_rows = self.take_seed(seed)
         distances = index.distance_query(self.space.codes[seed])
-        n_nearest = self.constraint.min_records - 1
+        n_nearest = self.k - 1
         while True:
             tuples, counts = index.nearest(distances, n_nearest)
             rows = np.concatenate((seed_rows, next_rows(index, tuples, counts)))
@@ -255,8 +249,7 @@ class GrowUntilMet(NearestGroups):
         if n_needed is None:
             self.return_seed(seed)
             return None
-        n_before = np.cumsum(counts) - counts
-        index.remove_records(tuples, np.clip(n_needed - 1 - n_before, 0, counts))
+        index.remove_records(tuples, np.clip(n_needed - 1 - (np.cumsum(counts) - counts), 0, counts))
         return rows[:n_needed]
 
     def take_seed(self, seed: int) -> Ints:
