@@ -39,8 +39,7 @@ def hierarchy_costs(space: EncodedTable, beta: float) -> list[HierarchyCosts]:
     weighs 1 / j^beta. Costs are rounded once to a multiple of 2^-s, with s the largest for which the costs of all
     records together stay below 2^62. O(values * levels) for a category, O(values) for a number.
     """
-    total = space.total * sum(a.weight for a in space.attributes)
-    scale = 2.0 ** (62 - math.frexp(total)[1])
+    scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
     return [_attribute_costs(a, beta, a.weight * scale) for a in space.attributes]
 
 

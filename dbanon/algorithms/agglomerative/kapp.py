@@ -133,8 +133,7 @@ class ClusterPool:
             tables: The distances of each attribute.
         """
         self.rows, self.first, self.next_first, self.n_taken = rows, first, 0, 0
-        tuple_of = np.searchsorted(space.starts, rows, side="right") - 1
-        self.tuples, counts = np.unique(tuple_of, return_counts=True)
+        self.tuples, counts = np.unique(np.searchsorted(space.starts, rows, side="right") - 1, return_counts=True)
         self.space = EncodedTable(space.attributes, space.codes[self.tuples], counts, None, space.total)
         self.index = TupleIndex(self.space, tables)
         self.next_place = self.space.starts.copy()

@@ -224,8 +224,7 @@ def _model_arrays(space: EncodedTable, constraint: Constraint, mode: int, item_o
         item_of: (n,) item (set of records that no model distinguishes) of every row.
         items: Number of items.
     """
-    model_table = space if constraint.models else replace(space, sensitive=())
-    rules = model_rules(model_table, constraint.models)
+    rules = model_rules(space if constraint.models else replace(space, sensitive=()), constraint.models)
     if mode == 2:
         ids = _person_ids(space, constraint)
         return None, PersonModel(constraint.k, rules, *ids, *_growth_scratch(rules, ids))

@@ -151,8 +151,7 @@ def _loss_term(attribute: Attribute, scale: float, heights: Heights) -> LossTerm
     nothing = np.zeros(0, np.int64)
     if isinstance(attribute, NumericAttribute):
         return LossTerm(attribute, round(unit), rounded_positions(attribute, unit), nothing, nothing)
-    share = height_shares(attribute, heights)[attribute.published_node]
-    height = np.rint(share * unit).astype(np.int64)
+    height = np.rint(height_shares(attribute, heights)[attribute.published_node] * unit).astype(np.int64)
     return LossTerm(attribute, round(unit), nothing, height, subtree_end_codes(attribute))
 
 

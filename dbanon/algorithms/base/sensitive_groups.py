@@ -51,7 +51,6 @@ class SensitiveGroups:
         item_of = np.empty(len(rows), np.int64)
         item_of[rows] = np.cumsum(np.append(True, is_first)) - 1
         kinds = group_of[rows[starts]]
-        begins = np.searchsorted(kinds, np.arange(values.shape[1] + 1))
         return cls(
             group_of,
             np.asarray(values, np.int64),
@@ -60,7 +59,7 @@ class SensitiveGroups:
             np.append(starts, len(rows)),
             tuple_of[rows[starts]],
             kinds,
-            begins,
+            np.searchsorted(kinds, np.arange(values.shape[1] + 1)),
         )
 
     @property

@@ -34,8 +34,7 @@ def axes_and_points(space: EncodedTable) -> tuple[CenterAxes, Ints]:
         The axes; and (tuples, axes) coordinates: rounded positions of numbers (NULL_POSITION for NULL) or nodes of
         categories.
     """
-    total = space.total * sum(a.weight for a in space.attributes)
-    scale = 2.0 ** (62 - math.frexp(total)[1])
+    scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
     order = sorted(range(len(space.attributes)), key=lambda j: isinstance(space.attributes[j], NumericAttribute))
     attributes, codes = [space.attributes[j] for j in order], space.codes[:, order]
     sizes = [len(a.parent) + 1 if isinstance(a, CategoricalAttribute) else 0 for a in attributes]

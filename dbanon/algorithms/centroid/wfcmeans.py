@@ -201,8 +201,7 @@ def _cluster_sums(labels: Ints, amounts: Ints, clusters: int) -> Ints:
     """Return the exact sum of integer amounts by cluster; labels are from 0 to `clusters` - 1."""
     order = np.argsort(labels, kind="stable")
     cumulative = np.append(0, np.cumsum(amounts[order]))
-    ends = np.searchsorted(labels[order], np.arange(clusters + 1))
-    return np.diff(cumulative[ends])
+    return np.diff(cumulative[np.searchsorted(labels[order], np.arange(clusters + 1))])
 
 
 register(

@@ -101,8 +101,7 @@ class _ValueBuckets(KernelCountedRules):
         A part has the records that k-means put together; it has at least one cluster. `n_groups` is not read.
         """
         tuple_of = self.space.tuple_of
-        order = np.argsort(self.parts, kind="stable")
-        for rows in np.split(order, np.cumsum(np.bincount(self.parts))[:-1]):
+        for rows in np.split(np.argsort(self.parts, kind="stable"), np.cumsum(np.bincount(self.parts))[:-1]):
             labels = self.labels[rows]
             first = int(labels[labels >= 0].min())
             labels = np.where(labels < 0, -1, labels - first)

@@ -108,14 +108,13 @@ class _ClusterMerger:
         alive, sizes, losses, head, tail, following = np.empty((6, number), np.int64)
         marks = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
         spans = np.empty((number, self.columns, 3), np.int64)
-        clusters = MergedClusters(alive, spans, sizes, losses, head, tail, following, marks)
         fixed_inputs = (
             self.k,
             self.penalty,
             self.tuple_of[rows],
             self.codes[:, rows],
             self.kernel_inputs.loss_arrays,
-            clusters,
+            MergedClusters(alive, spans, sizes, losses, head, tail, following, marks),
         )
         is_done = False
         while not is_done:
@@ -147,8 +146,7 @@ def _medoid_parts(space: EncodedTable, k: int, options: Options, check: Check) -
     n_parts = min(int(str(options["parts"])), space.rows)
     _report_estimate(progress.as_progress_check(check), float(n_parts) * len(space.counts) * MAX_ROUNDS)
     if options["mode"] == "deterministic":
-        records = np.arange(n_parts) * space.rows // n_parts
-        medoids = np.unique(np.searchsorted(space.starts, records, side="right") - 1)
+        medoids = np.unique(np.searchsorted(space.starts, np.arange(n_parts) * space.rows // n_parts, side="right") - 1)
     else:
         medoids = _kmeanspp_medoids(space, n_parts, generator(options), distances_from, check)
     nearest = _nearest_medoids(medoids, distances_from, check)

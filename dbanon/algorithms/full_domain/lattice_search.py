@@ -74,8 +74,7 @@ def search_full_domain(
         passing = {
             subset: search.passing_nodes(subset, search.candidate_nodes(subset, passing), part) for subset in subsets
         }
-    all_attributes = tuple(range(len(raisable)))
-    return search.best_labels(search.candidate_nodes(all_attributes, passing), constraint)
+    return search.best_labels(search.candidate_nodes(tuple(range(len(raisable))), passing), constraint)
 
 
 def union_closed_constraint(space: EncodedTable, constraint: Constraint, *, counts_only: bool = False) -> Constraint:
@@ -241,8 +240,7 @@ class LatticeSearch:
         """
         group, groups = self.base.groups_above(self.levels, node)
         is_failing = self.failing_groups(group, groups, constraint)
-        total = self._total_loss(loss, group, groups, is_failing)
-        return np.where(is_failing[group], -1, group), total
+        return np.where(is_failing[group], -1, group), self._total_loss(loss, group, groups, is_failing)
 
     def failing_groups(self, group: Ints, n_groups: int, constraint: Constraint) -> Bools:
         """Return, for each group of tuples, whether it violates the constraint.

@@ -55,8 +55,7 @@ def loukides_shao(space: EncodedTable, constraint: Constraint, options: Options,
         return RunLengthLabels.single_cluster(space)
     kernel_inputs, tuple_of = build_kernel_inputs(space, Constraint(1), "edges"), space.tuple_of
     if not space.sensitive:  # as if all records had one value
-        one = SensitiveColumn(np.zeros(space.rows, np.int32), np.array([space.rows, 0]))
-        space = replace(space, sensitive=(one,))
+        space = replace(space, sensitive=(SensitiveColumn(np.zeros(space.rows, np.int32), np.array([space.rows, 0])),))
     labels = _ThresholdGrowth(space, kernel_inputs.loss_arrays, options).labels(check)
     sizes = np.bincount(labels)
     is_small = sizes < constraint.min_records

@@ -127,8 +127,7 @@ def _annealed_labels(
         np.zeros(kernel_inputs.max_class_size, np.int32),
     )
     cut_scratch = _cut_scratch(max_groups_per_cut * kernel_inputs.max_class_size, max_groups_per_cut, points.shape[1])
-    draws = np.random.Generator(np.random.PCG64(local_search.seed))
-    state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
+    state = np.random.Generator(np.random.PCG64(local_search.seed)).integers(1, 2**63, 1, np.int64).astype(np.uint64)
     n_exchanges = max(MIN_EXCHANGES, kernel_inputs.min_records)
 
     def search(groups: GroupArrays, number: int, heat: float) -> float:

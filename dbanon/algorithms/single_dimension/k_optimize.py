@@ -110,8 +110,7 @@ class CutSearch:
 
     def _intervals(self, is_cut: Bools, j: int) -> Ints:
         """Return the number of the interval of each tuple on attribute `j`."""
-        attribute_cuts = is_cut[self.first_cut[j] : self.first_cut[j + 1]]
-        return np.cumsum(np.append(0, attribute_cuts))[self.ranks[j]]
+        return np.cumsum(np.append(0, is_cut[self.first_cut[j] : self.first_cut[j + 1]]))[self.ranks[j]]
 
     def costs(self, sizes: Ints) -> Ints:
         """Return the cost of classes of these sizes; one of fewer than k records is suppressed."""
