@@ -6,8 +6,8 @@ rules:
 
 nearest_groups      seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k
                     records, or any model; leftovers: nearest seed
-constrained_growth  equal to nearest_groups, except joins: nearest with which the models can still be met; leftovers:
-                    nearest group that meets them then
+ConstrainedGroups   (in nearest_groups) as above, except joins: nearest with which the models can still be met;
+                    leftovers: nearest group that meets them then
 mdav                seed: farthest from the average, then from that seed; joins: nearest to the seed; enough: k records;
                     leftovers: a group of their own
 least_loss          seed: farthest from the seed before, a random record, or the first; joins: least loss; enough: k

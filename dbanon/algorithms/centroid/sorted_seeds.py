@@ -1,15 +1,13 @@
 """Clusters from seeds: record after record joins the cluster whose whole loss grows least."""
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
 from dbanon.algorithms.base.random_seeds import generator
-from dbanon.algorithms.base.registry import AlgorithmFunction, Assignment, Check, Options
+from dbanon.algorithms.base.registry import Check, Options
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
@@ -97,23 +95,6 @@ class SeededClusters:
             labels,
         )
         return int(position)
-
-
-SeededMethod = Callable[[EncodedTable, int, Options, Check], Ints]
-"""Function of encoded table, least number of records, own options and check that returns the cluster of every record.
-"""
-
-
-def as_algorithm(method: SeededMethod) -> AlgorithmFunction:
-    """Wrap a method that takes k as an algorithm; fewer than 2k records are a single cluster."""
-
-    @functools.wraps(method)
-    def run(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-        """Return a single cluster for fewer than 2k records; otherwise run the method."""
-        k = constraint.min_records
-        return RunLengthLabels.single_cluster(space) if space.rows < 2 * k else method(space, k, options, check)
-
-    return run
 
 
 def every_kth_record(space: EncodedTable, k: int, options: Options) -> Ints:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
+from dbanon.algorithms.nearest_neighbour.nearest_groups import form_nearest_groups
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.encoding.tuple_index import TupleIndex

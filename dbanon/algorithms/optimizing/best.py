@@ -15,7 +15,7 @@ from dbanon.algorithms.base.loss import Heights
 from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.algorithms.base.registry import SEED, Check, Options, OwnSearch, register
 from dbanon.algorithms.microaggregation import annealing_schedule
-from dbanon.algorithms.microaggregation.initial_clusters import initial_mdav_clusters
+from dbanon.algorithms.nearest_neighbour.mdav import initial_mdav_clusters
 from dbanon.algorithms.optimizing.generalization_covers import try_covers
 from dbanon.algorithms.optimizing.orderings import BestOrder, Line, items_along
 from dbanon.algorithms.optimizing.seeded_starts import MAX_FAST_TUPLES, MIN_TUPLES, try_grown_clusters
