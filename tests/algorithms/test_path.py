@@ -19,7 +19,7 @@ from oracle import reference
 from support import model_tables
 from support.model_tables import MODELS, constraint, model_requirement, random_case
 
-from dbanon.algorithms.base import kernel_inputs as layouts
+from dbanon.algorithms.base import kernel_inputs as layouts, loss as loss_terms
 from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
 from dbanon.encoding import encoded_table
@@ -210,7 +210,7 @@ def test_cut_has_minimal_loss_of_all_cuts(
     """Numbers, grids, bare NULLs, hierarchies by table of pairs and climbed, weights; any order of the rows."""
     rng = random.Random(f"{seed} {heights}")
     if climbed:
-        monkeypatch.setattr(layouts, "MAX_TABLE_VALUES", -1)
+        monkeypatch.setattr(loss_terms, "MAX_TABLE_VALUES", -1)
     if seed % 3:
         monkeypatch.setattr(optimal_cut, "MIN_JOINED_RUN", 2)  # a run of one record is not joined of two
     n, k = rng.randint(1, 40 if seed % 4 == 0 else 14), rng.choice([1, 2, 2, 3, 4])
@@ -284,7 +284,7 @@ def test_large_hierarchy_climbed_without_table() -> None:
     parent = np.array([-1, *(n for i in range(20) for n in (0, *[1 + 16 * i] * 15))], np.int32)
     node = np.array([n for n in range(len(parent)) if parent[n] > 0], np.int32)
     tree = encoded_table.CategoricalAttribute(parent, node)
-    assert tree.values == 300 > layouts.MAX_TABLE_VALUES
+    assert tree.values == 300 > loss_terms.MAX_TABLE_VALUES
     rng = random.Random(3)
     codes = np.array(sorted(rng.choices(range(300), k=40)), np.int32)
     built, _ = encoded_table.encode_table([tree], [codes], np.zeros(40, np.uint64), None)

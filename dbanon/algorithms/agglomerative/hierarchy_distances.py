@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dbanon.algorithms.base.assignments import inverse_permutation
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints, NumericAttribute
 
 
@@ -89,16 +90,13 @@ def _number_hierarchy(number: NumericAttribute) -> tuple[Ints, Ints, Ints, Ints]
     starts = [np.arange(0, values, 1 << level) for level in range(number.height + 1)]
     level = np.repeat(np.arange(len(starts)), [len(s) for s in starts])
     first = np.concatenate(starts)
-    order = np.lexsort((-level, first))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    place = inverse_permutation(np.lexsort((-level, first)))
     begins = np.cumsum([0, *(len(s) for s in starts)])
     above = np.where(level < number.height, begins[np.minimum(level + 1, number.height)] + (first >> (level + 1)), 0)
-    parent, last = np.full(len(order), -1, np.int64), np.empty(len(order), np.int64)
+    parent, last = np.full(len(place), -1, np.int64), np.empty(len(place), np.int64)
     lower = level < number.height
     parent[place[lower]] = place[above[lower]]
-    end = np.minimum(first + (1 << level), values) - 1  # the last value below, whose own block comes last
-    last[place] = place[end]
-    depth = np.empty(len(order), np.int64)
+    last[place] = place[np.minimum(first + (1 << level), values) - 1]  # the own block of the last value below
+    depth = np.empty(len(place), np.int64)
     depth[place] = number.height - level
     return parent, last, depth, place[: number.values]

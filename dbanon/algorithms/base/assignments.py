@@ -186,6 +186,13 @@ def chain_heads(next_entry: Ints) -> Ints:
     return head
 
 
+def inverse_permutation(order: Ints) -> Ints:
+    """Return the place of each number in an order of the numbers from 0 to n - 1. O(n)."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
+
+
 def _run_starts(changes: Bools, length: int) -> Ints:
     """Return the index at which each run of equal entries begins.
 

@@ -16,9 +16,6 @@ from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Codes, 
 from dbanon.kernels.arrays import LossArrays, ModelRules, ModelScratch, PersonModel, RecordModel
 from dbanon.privacy_models.constraint import Constraint
 
-MAX_TABLE_VALUES = 256
-"""A hierarchy of at most so many values has a table of the losses of all pairs."""
-
 MAX_SIZE_FACTOR = 8
 """If models other than k must be checked, classes of up to so many times the least size are tried."""
 
@@ -202,12 +199,11 @@ def _loss_term_arrays(term: LossTerm) -> tuple[list[Ints], int, int]:
                 for end in (attribute.ends.lower_position, attribute.ends.upper_position)
             )
         return [below, above], 0, term.unit if attribute.with_bare_null else 0
-    if attribute.values <= MAX_TABLE_VALUES:
-        codes = np.arange(attribute.values + 1)
-        low, high = (m.ravel() for m in np.meshgrid(codes, codes, indexing="ij"))
-        return [term.losses(np.minimum(low, high), np.maximum(low, high))], 1, 0
-    nodes = np.arange(len(attribute.parent))
-    climbed = np.column_stack((attribute.parent, np.searchsorted(attribute.node, nodes), term.last, term.height))
+    table = term.pair_losses()
+    if table is not None:
+        return [table.ravel()], 1, 0
+    first = np.searchsorted(attribute.node, np.arange(len(attribute.parent)))
+    climbed = np.column_stack((attribute.parent, first, term.last, term.height))
     return [np.asarray(attribute.node, np.int64), climbed.astype(np.int64).ravel()], 2, 0
 
 

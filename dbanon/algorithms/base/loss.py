@@ -8,6 +8,8 @@ weighted mean of several. A cluster that mixes NULL and values loses all of an a
 term is rounded once to a multiple of 2^-s, so that equal losses are equal.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -28,6 +30,9 @@ from dbanon.encoding.encoded_table import (
 Heights = str | tuple[tuple[str, float], ...]
 """How the height of a hierarchy node is measured: "edges", "leaves", "used" or "top", or several of them with weights
 that sum to 1."""
+
+MAX_TABLE_VALUES = 256
+"""A hierarchy of at most so many values has a table of the losses of all pairs."""
 
 
 def leaf_heights(leaves: str) -> str:
@@ -67,6 +72,16 @@ class LossTerm:
             positions = np.append(self.places, 0)
             losses = positions[high] - positions[low]
         return np.where(none, 0, np.where(mixed, self.unit, losses))
+
+    def pair_losses(self) -> Ints | None:
+        """Return a (values + 1, values + 1) table of the losses of clusters of two codes, NULL last.
+
+        It is None if there are more than MAX_TABLE_VALUES values.
+        """
+        if self.attribute.values > MAX_TABLE_VALUES:
+            return None
+        low, high = np.meshgrid(*[np.arange(self.attribute.values + 1)] * 2, indexing="ij")
+        return self.losses(np.minimum(low, high).ravel(), np.maximum(low, high).ravel()).reshape(low.shape)
 
 
 class Loss:

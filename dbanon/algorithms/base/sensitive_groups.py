@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dbanon.algorithms.base.assignments import inverse_permutation
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
@@ -78,11 +79,9 @@ class SensitiveGroups:
         An item is the records of one tuple with equal sensitive values.
         """
         order = np.argsort(self.first_records)
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
         return OrderedItems(
             self.rows,
-            rank[self.item_of],
+            inverse_permutation(order)[self.item_of],
             self.item_starts[1:][order],
             self.sizes[order],
             self.tuples[order],
