@@ -133,7 +133,8 @@ def run_algorithm(
     rest = _rest_of_table(space, constraint, tuples)
     limits = limits.reduced_by(int(space.counts[failing].sum()))
     clusters = run.clusters(rest, [np.searchsorted(tuples, block) for block in blocks], limits)
-    return RunLengthLabels.concatenate([(tuples, clusters), (failing, _suppressed_records(space, failing))])
+    suppressed = RunLengthLabels.suppressed(space.counts[failing])
+    return RunLengthLabels.concatenate([(tuples, clusters), (failing, suppressed)])
 
 
 @dataclass(frozen=True)
@@ -296,11 +297,6 @@ def _rest_of_table(space: EncodedTable, constraint: Constraint, tuples: Ints) ->
     return rest if constraint.counts_only_records(rest) else rest.with_reference_rows(np.arange(rest.rows))
 
 
-def _suppressed_records(space: EncodedTable, tuples: Ints) -> RunLengthLabels:
-    """Return labels that suppress all records of some tuples."""
-    return RunLengthLabels.from_runs(np.arange(len(tuples)), np.full(len(tuples), -1), space.counts[tuples])
-
-
 def _check_assignment(
     algorithm: Algorithm, space: EncodedTable, assignment: RunLengthLabels | Ints, max_suppressed: int
 ) -> RunLengthLabels:
@@ -346,7 +342,7 @@ class _ProgressSplit:
             rows: Number of records.
         """
         moves = budget.moves if budget.seconds is None else int(budget.seconds * MOVES_PER_SECOND)
-        self._on_progress, self._n_records = progress, rows
+        self._on_progress, self._n_records = progress or (lambda fraction_done, loss_removed: None), rows
         self._clustering_fraction = rows / max(moves + rows, 1)
         self._has_reported = False
 
@@ -371,14 +367,12 @@ class _ProgressSplit:
     def _report_clustering(self, share: float) -> None:
         """Report the overall progress during clustering, and remember that the algorithm reports any."""
         self._has_reported = True
-        if self._on_progress is not None:
-            self._on_progress(share, 0.0)
+        self._on_progress(share, 0.0)
 
     def report_search(self, fraction_done: float, loss_removed: float) -> None:
         """Report the fraction of the search that is done, and the fraction of the loss that has been removed."""
-        if self._on_progress is not None:
-            clustering_fraction = self._clustering_fraction if self._has_reported else 0.0
-            self._on_progress(clustering_fraction + (1 - clustering_fraction) * fraction_done, loss_removed)
+        clustering_fraction = self._clustering_fraction if self._has_reported else 0.0
+        self._on_progress(clustering_fraction + (1 - clustering_fraction) * fraction_done, loss_removed)
 
 
 def _refuse_if_too_large(
@@ -417,8 +411,7 @@ def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageN
     """
     if not constraint.models:
         return
-    all_rows = np.arange(space.rows)
-    worst = [(model, constraint.worst_measure(space, all_rows, model)) for model in constraint.models]
+    worst = [(model, constraint.worst_measure(space, np.arange(space.rows), model)) for model in constraint.models]
     for model, measure in worst:
         if not model.is_satisfied(measure):
             same_model = [(w, m) for m, w in worst if (m.model, m.form) == (model.model, model.form)]

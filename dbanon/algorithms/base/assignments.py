@@ -86,6 +86,11 @@ class RunLengthLabels:
         return cls.from_tuple_clusters(space, np.zeros(len(space.counts), np.int32))
 
     @classmethod
+    def suppressed(cls, counts: Numbers) -> RunLengthLabels:
+        """Return labels that suppress all records; `counts` is the number of records of each tuple."""
+        return cls.from_runs(np.arange(len(counts)), np.full(len(counts), -1), counts)
+
+    @classmethod
     def from_labels(cls, space: EncodedTable, labels: Numbers) -> RunLengthLabels:
         """Return the runs, given the cluster numbers of all records in canonical order (-1 for suppressed)."""
         changes = labels[1:] != labels[:-1]

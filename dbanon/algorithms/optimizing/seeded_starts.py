@@ -137,8 +137,7 @@ def _run_in_cells(
             runs = RunLengthLabels.from_labels(part, merge_failing_clusters(part, constraint, runs.labels(), check))
         parts.append((piece, runs))
     rest = np.setdiff1d(np.arange(len(space.counts)), np.concatenate(pieces), assume_unique=True)
-    suppressed = RunLengthLabels.from_runs(np.arange(len(rest)), np.full(len(rest), -1), space.counts[rest])
-    return RunLengthLabels.concatenate([*parts, (rest, suppressed)])
+    return RunLengthLabels.concatenate([*parts, (rest, RunLengthLabels.suppressed(space.counts[rest]))])
 
 
 def _tuple_losses(kernel_inputs: KernelInputs, runs: RunLengthLabels) -> Ints:

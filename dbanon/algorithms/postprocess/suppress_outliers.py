@@ -57,8 +57,10 @@ class OutlierSearch:
         results = [(_mean_loss(space, repaired), _n_suppressed(repaired), repaired)]
         if results[0][0] == 0 or results[0][1] >= self.max_records:
             return repaired
-        for runs in self._with_suppressed_clusters(clusters, repaired):
-            results.append((self._loss_if_met(runs), _n_suppressed(runs), runs))
+        results += [
+            (self._loss_if_met(runs), _n_suppressed(runs), runs)
+            for runs in self._with_suppressed_clusters(clusters, repaired)
+        ]
         tuples, estimated_loss = isolated_tuples(space, repaired, self.constraint.min_records, self.max_records)
         if len(tuples) and (estimated_loss, int(space.counts[tuples].sum())) < min(results, key=_rank)[:2]:
             remaining = self._without_tuples(tuples)
@@ -87,8 +89,7 @@ class OutlierSearch:
         rest = self.cluster_rest(tuples) if len(tuples) else None
         if rest is None:
             return None
-        counts = self.space.counts[suppressed_tuples]
-        suppressed = RunLengthLabels.from_runs(np.arange(len(counts)), np.full(len(counts), -1), counts)
+        suppressed = RunLengthLabels.suppressed(self.space.counts[suppressed_tuples])
         return RunLengthLabels.concatenate([(tuples, rest), (suppressed_tuples, suppressed)])
 
     def _loss_if_met(self, runs: RunLengthLabels) -> float:
