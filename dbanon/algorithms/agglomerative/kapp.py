@@ -325,10 +325,11 @@ class ClassDeviations:
         """Return the earth mover's distances of class `c` from the whole table, summed over sensitive columns."""
         if self.needs_records:
             return sum(float(self.constraint.worst_measure(self.space, self.rows[c], m)) for m in self.models)
-        total, size = 0.0, np.array([len(self.rows[c])])
-        for model, counts in zip(self.models, self.counts, strict=True):
-            total += float(model.measure(self.space.sensitive[model.sensitive], counts[c][None, :], size)[0])
-        return total
+        size = np.array([len(self.rows[c])])
+        return sum(
+            float(model.measure(self.space.sensitive[model.sensitive], counts[[c]], size)[0])
+            for model, counts in zip(self.models, self.counts, strict=True)
+        )
 
     def union_deviations(self, c: int, others: Ints) -> Floats:
         """Return the deviation of the union of class `c` with each of the classes `others`."""
@@ -337,10 +338,12 @@ class ClassDeviations:
             return np.array(
                 [sum(float(self.constraint.worst_measure(self.space, u, m)) for m in self.models) for u in unions]
             )
-        total, sizes = np.zeros(len(others)), np.array([len(self.rows[c]) + len(self.rows[o]) for o in others.tolist()])
-        for model, counts in zip(self.models, self.counts, strict=True):
-            total += model.measure(self.space.sensitive[model.sensitive], counts[others] + counts[c], sizes)
-        return total
+        sizes = np.array([len(self.rows[c]) + len(self.rows[o]) for o in others.tolist()])
+        model_deviations = (
+            model.measure(self.space.sensitive[model.sensitive], counts[others] + counts[c], sizes)
+            for model, counts in zip(self.models, self.counts, strict=True)
+        )
+        return sum(model_deviations, np.zeros(len(others)))
 
     def merge(self, keep: int, absorbed: int) -> None:
         """Merge class `absorbed` into class `keep`: add its rows and its counts of sensitive values."""

@@ -172,7 +172,8 @@ class _WeightedMeans:
 
         `column_factors` is the factor of each column.
         """
-        axes = self.axes._replace(null_distances=_column_ranges(column_factors))
+        weighted_ranges = np.rint(RANGE_STEPS * column_factors).astype(np.int64)
+        axes = self.axes._replace(null_distances=weighted_ranges)  # a NULL is as far from a value
         return CenterTree(
             _scale_positions(self.centers, column_factors), axes, self.boxes, 128 * (len(column_factors) + 1)
         )
@@ -190,11 +191,6 @@ class _WeightedMeans:
 def _scale_positions(positions: Ints, column_factors: Floats) -> Ints:
     """Return the positions multiplied by the factor of their column and rounded; NULL_POSITION stays."""
     return np.where(positions == NULL_POSITION, NULL_POSITION, np.rint(positions * column_factors).astype(np.int64))
-
-
-def _column_ranges(column_factors: Floats) -> Ints:
-    """Return the weighted range of each column, which is also the distance of a NULL to a value."""
-    return np.rint(RANGE_STEPS * column_factors).astype(np.int64)
 
 
 def _cluster_sums(labels: Ints, amounts: Ints, clusters: int) -> Ints:

@@ -229,14 +229,6 @@ def widen_by_needs(space: EncodedTable, labels: Ints, constraint: Constraint, op
     )
 
 
-def _bounds(options: Options) -> Mapping[str, tuple[str, str]]:
-    """Return the option `bounds`: by column, the two ends beyond which values are outliers.
-
-    It is empty if the option is not given.
-    """
-    return cast("Mapping[str, tuple[str, str]]", options["bounds"] or {})
-
-
 register(
     simdiv,
     title="SimDiv: similarity- and diversity-based clustering with influence",
@@ -340,7 +332,10 @@ register(
     ),
     reads=("sensitive", "magnitudes"),
     abilities=(
-        Exclusion(_bounds, lambda options: bool(options["drop_duplicates"])),
+        Exclusion(
+            bounds=lambda options: cast("Mapping[str, tuple[str, str]]", options["bounds"] or {}),
+            duplicates=lambda options: bool(options["drop_duplicates"]),
+        ),
         InfluenceWeighting(lambda options: options["influence"] != "weights"),
         Widening(widen_by_needs),
     ),

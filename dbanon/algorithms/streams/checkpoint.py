@@ -181,10 +181,7 @@ class StreamSegment:
 
         The list is empty for a number or a new stream.
         """
-        stored_names = (
-            [] if self.checkpoint is None else self.checkpoint.get(f"{_NODES}{attribute}", np.empty(0)).tolist()
-        )
-        return [str(name) for name in stored_names]
+        return [str(name) for name in (self.checkpoint or {}).get(f"{_NODES}{attribute}", ())]
 
     def scale(
         self,
