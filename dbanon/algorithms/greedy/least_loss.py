@@ -12,7 +12,7 @@ from dbanon.algorithms.base.assignment_log import AssignmentLog
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.class_bounds import ClassBounds
 from dbanon.algorithms.base.grow_clusters import GrowthRules, grow_groups, limit_batch
-from dbanon.algorithms.base.loss import Loss, LossTerm
+from dbanon.algorithms.base.loss import Heights, Loss, LossTerm
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import Assignment, Check, Options
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
@@ -70,7 +70,7 @@ class LeastLossGroups(GrowthRules):
         self,
         space: EncodedTable,
         constraint: Constraint,
-        loss: Loss,
+        heights: Heights,
         seeding: GreedySeeding,
         preassigned: RunLengthLabels | None = None,
     ) -> None:
@@ -79,20 +79,21 @@ class LeastLossGroups(GrowthRules):
         Args:
             space: The encoded table.
             constraint: The constraint; a group has its lower bound of records.
-            loss: The loss that is kept low.
+            heights: The kind of loss that is kept low, see `Loss`.
             seeding: The choice of the groups' first records.
             preassigned: Records in no group: in a cluster already, or -1 to be assigned at the end. None if there are
                 none.
         """
-        self.space, self.k, self.loss, self.seeding = space, constraint.min_records, loss, seeding
+        self.space, self.k, self.seeding = space, constraint.min_records, seeding
+        self.loss = Loss(space, constraint.min_records, heights)
         self.reference, self.n_queries = seeding.reference, self.k
         self.sparse_cost_factor = 5.0 if seeding.rule == FARTHEST_SEED else 1.0
-        self.index = TupleIndex(space, loss.pair_tables(space))
+        self.index = TupleIndex(space, self.loss.pair_tables(space))
         self.log = AssignmentLog()
         self.n_preassigned, self.n_set_aside = 0, np.zeros(len(space.counts), np.int64)
         if preassigned is not None:
             self._exclude_preassigned(preassigned)
-        self.terms = growth_terms([loss.terms[j] for j in self.index.tabular])
+        self.terms = growth_terms([self.loss.terms[j] for j in self.index.tabular])
         self.query = self.index.zero_query()
 
     def _exclude_preassigned(self, preassigned: RunLengthLabels) -> None:
@@ -142,10 +143,8 @@ def grow_least_loss_groups(
         rule: FARTHEST_SEED, RANDOM_SEED or FIRST_SEED.
         heights: The kind of loss, see `Loss`.
     """
-    loss = Loss(space, constraint.min_records, heights)
-    return grow_groups(
-        space, LeastLossGroups(space, constraint, loss, GreedySeeding.from_options(space, rule, options)), check
-    )
+    seeding = GreedySeeding.from_options(space, rule, options)
+    return grow_groups(space, LeastLossGroups(space, constraint, heights, seeding), check)
 
 
 def assign_by_least_growth(

@@ -9,7 +9,6 @@ import numpy as np
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.distance_sums import distance_sums_to_all
 from dbanon.algorithms.base.grow_clusters import grow_groups
-from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, NumericAttribute
@@ -35,14 +34,8 @@ def wkmca(space: EncodedTable, constraint: Constraint, options: Options, check: 
     outliers = _outliers(weighted, math.ceil(float(str(options["outliers"])) * space.rows))
     if space.rows - outliers.n_records < constraint.min_records:
         return RunLengthLabels.single_cluster(space)
-    loss = Loss(weighted, constraint.min_records, "edges")
-    return grow_groups(
-        weighted,
-        LeastLossGroups(
-            weighted, constraint, loss, GreedySeeding.from_options(space, FARTHEST_SEED, options), outliers
-        ),
-        check,
-    )
+    seeding = GreedySeeding.from_options(space, FARTHEST_SEED, options)
+    return grow_groups(weighted, LeastLossGroups(weighted, constraint, "edges", seeding, outliers), check)
 
 
 def reweighted(space: EncodedTable, variations: Sequence[float]) -> EncodedTable:
