@@ -68,8 +68,8 @@ def _run_once(
         options: The algorithm's own parameters.
         objective: The metric that the search lowers.
     """
-    budget = SearchBudget(1) if algorithm.ability(OwnSearch) else None
-    run_algorithm(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
+    refinement = Refinement(budget=SearchBudget(1) if algorithm.ability(OwnSearch) else None, objective=objective)
+    run_algorithm(algorithm, table, limits, options, refinement=refinement)
 
 
 def _least_squares_steps(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:

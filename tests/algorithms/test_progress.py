@@ -16,7 +16,6 @@ from dbanon.algorithms.base import grow_clusters, progress
 from dbanon.algorithms.base.progress import MIN_REPORTED_FRACTION, ProgressCheck, as_progress_check
 from dbanon.algorithms.centroid import moving_centers
 from dbanon.algorithms.diversity import simdiv
-from dbanon.algorithms.greedy import loukides_shao
 from dbanon.algorithms.hybrid import ga_clustering, r_gather
 from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute, encode_table
 from dbanon.privacy_models.constraint import Constraint
@@ -95,7 +94,7 @@ def patch_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(r_gather, "STEPS_PER_CALL", 100)
     monkeypatch.setattr(ga_clustering, "STEPS_PER_CALL", 100)
     monkeypatch.setattr(simdiv, "SAMPLE_GROUPS", 100)
-    monkeypatch.setattr(loukides_shao, "STEPS_PER_CALL", 100)
+    monkeypatch.setattr(progress, "STEPS_PER_CALL", 100)
 
 
 def test_large_lists_all_superlinear_algorithms() -> None:

@@ -52,10 +52,8 @@ def level_distances(n_levels: int, beta: float) -> Floats:
     >>> (1 - level_distances(6, 1)).round(4).tolist()
     [1.0, 0.562, 0.3431, 0.1971, 0.0876, 0.0]
     """
-    to_root = [0.0]
-    for j in range(1, n_levels):
-        to_root.append(to_root[-1] + 1 / float(j) ** beta)
-    return np.array(to_root) / (to_root[-1] or 1.0)
+    to_root = np.cumsum([0.0, *(1 / float(j) ** beta for j in range(1, n_levels))])
+    return to_root / (to_root[-1] or 1.0)
 
 
 def _attribute_costs(attribute: Attribute, beta: float, unit: float) -> HierarchyCosts:

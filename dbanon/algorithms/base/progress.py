@@ -18,6 +18,9 @@ MIN_REPORTED_FRACTION = 0.005
 MAX_STEPS = 4 * 10**9
 """Number of steps beyond which a run must be allowed explicitly: one or two minutes."""
 
+STEPS_PER_CALL = 2**22
+"""Number of clusters or items that a kernel examines between two checks for interrupts, unless they cost much."""
+
 DENSE_SHARE = 0.25
 """Share of all tuples from which on a query is said to examine most of them."""
 

@@ -225,10 +225,8 @@ def as_algorithm(method: Callable[[MovingCenters], Ints]) -> AlgorithmFunction:
         """Run the method with floor(n / k) first centers from the options, and return the cluster of every record."""
         seeds, order = spread_rows(space, space.rows // constraint.min_records, options)
         rounds = cast(int, options.get("rounds", 1))
-        work = MovingCenters(
-            space, constraint.min_records, seeds, order, options.get("centroid_cat") != "lca", rounds, check
-        )
-        return method(work)
+        with_modes = options.get("centroid_cat") != "lca"
+        return method(MovingCenters(space, constraint.min_records, seeds, order, with_modes, rounds, check))
 
     return run
 

@@ -13,9 +13,6 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-STEPS_PER_CALL = 2**22
-"""Number of clusters examined between two checks for interrupts."""
-
 CLUSTER_COST = 0.5
 """Cost of examining a cluster, in steps of dbanon.algorithms.base.progress: most are rejected at the first attribute.
 """
@@ -66,7 +63,7 @@ class SeededClusters:
                 self.check()
                 begin = self._assign_steps(begin, row_tuples, cap, labels)
                 if expected:
-                    seconds = (progress.thread_seconds() - clock) * expected / (STEPS_PER_CALL * CLUSTER_COST)
+                    seconds = (progress.thread_seconds() - clock) * expected / (progress.STEPS_PER_CALL * CLUSTER_COST)
                     progress_check.on_estimate(expected, seconds)
                     expected = 0
                 progress_check.advance(begin / len(rows))
@@ -85,7 +82,7 @@ class SeededClusters:
 
         position, _ = min_loss_assignment.assign_tuples(
             begin,
-            STEPS_PER_CALL,
+            progress.STEPS_PER_CALL,
             row_tuples,
             cap,
             self.kernel_inputs.loss_arrays,

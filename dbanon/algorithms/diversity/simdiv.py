@@ -158,8 +158,8 @@ def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[ValueGrou
     rows, sorted_keys = rows[order], key[order]
     begin = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1])) if len(rows) else np.empty(0, np.int64)
     members = rows[begin]
-    n_remaining = np.diff(np.append(begin, len(rows)))
-    groups = ValueGroups(tuple_of[members], rows, begin, np.zeros(len(begin), np.int64), n_remaining)
+    n_taken, n_remaining = np.zeros(len(begin), np.int64), np.diff(np.append(begin, len(rows)))
+    groups = ValueGroups(tuple_of[members], rows, begin, n_taken, n_remaining)
     return groups, np.ascontiguousarray(codes[:, members].T)
 
 

@@ -26,9 +26,6 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
-STEPS_PER_CALL = 2**22
-"""Number of items examined between two checks for interrupts."""
-
 ITEM_COST = 0.5
 """Cost of examining an item, in steps of dbanon.algorithms.base.progress."""
 
@@ -133,7 +130,7 @@ class _ThresholdGrowth:
         )
         while self.n_remaining.any() or self.state[LAST_SIZE] > 0:
             check()
-            steps += int(threshold_steps(self.state, STEPS_PER_CALL, *self.kernel_inputs))
+            steps += int(threshold_steps(self.state, progress.STEPS_PER_CALL, *self.kernel_inputs))
             fraction = 1 - int(self.n_remaining.sum()) / self.rows
             if not is_estimated:
                 is_estimated = True

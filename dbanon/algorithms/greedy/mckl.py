@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MAX_SUPPRESSED, Assignment, Check, Options, Suppression, register
@@ -9,9 +10,6 @@ from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_c
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import HAS_FAILED, NEXT_SEED, CappedPools, ClusterMembers, LossClusters, ValueCaps
 from dbanon.privacy_models.constraint import Constraint
-
-STEPS_PER_CALL = 2**22
-"""Number of clusters examined between two checks for interrupts."""
 
 
 def mckl(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -104,7 +102,7 @@ class _CappedGroups(KernelCountedRules):
         while begin < len(rows):
             check()
             begin, max_suppressed, _ = value_caps.join_capped_clusters(
-                begin, STEPS_PER_CALL, rows, max_suppressed, *inputs
+                begin, progress.STEPS_PER_CALL, rows, max_suppressed, *inputs
             )
 
 

@@ -39,11 +39,7 @@ def modal_codes(space: EncodedTable) -> list[int]:
 
     Ties go to the least code: the smallest number or the first leaf, NULL last.
     """
-    codes = []
-    for j, attribute in enumerate(space.attributes):
-        records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)
-        codes.append(int(np.argmax(records)))
-    return codes
+    return [int(np.argmax(np.bincount(codes, weights=space.counts))) for codes in space.codes.T]
 
 
 def kacpc(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
