@@ -115,15 +115,14 @@ def _sample_table(with_many_values: bool, with_persons: bool) -> EncodedTable:
         (row * 11 % values[1]).astype(np.int32),
         (row % 4).astype(np.int32),
     ]
-    table, _ = encoded_table.encode_table(
+    return encoded_table.encode_table(
         [*numbers, tree],
         columns,
         row.astype(np.uint64),
         (row // 3) if with_persons else None,
         None,
         [((row // 2 % 4).astype(np.int32), 4, tree)],
-    )
-    return table
+    )[0]
 
 
 def _many_categories_table() -> EncodedTable:
@@ -133,7 +132,6 @@ def _many_categories_table() -> EncodedTable:
     """
     row, values = np.arange(ROWS), math.isqrt(MAX_TABLE_ENTRIES) + 1
     tree = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
-    table, _ = encoded_table.encode_table(
+    return encoded_table.encode_table(
         [tree], [(row * 7).astype(np.int32)], row.astype(np.uint64), None, None, [((row % 4).astype(np.int32), 4, None)]
-    )
-    return table
+    )[0]

@@ -287,8 +287,8 @@ def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Ch
     if options["optimizer"] == "vultures":
         centers = vulture_centers(points, counts, n_clusters, seed, rounds, check)
     else:
-        random = options["mode"] != "deterministic"
-        draws = np.random.PCG64(seed).random_raw(n_clusters) if random else None  # its stream is promised not to change
+        stream = np.random.PCG64(seed)  # promised not to change
+        draws = None if options["mode"] == "deterministic" else stream.random_raw(n_clusters)
         centers = fuzzy_centers(points, counts, n_clusters, draws, rounds, check)
     cluster, distances = nearest_centers(points, centers)
     rank = np.unique(distances, return_inverse=True)[1]
@@ -384,8 +384,7 @@ def _merge_deviating(
     for c in range(len(rows)):
         while is_alive[c] and deviation.deviation(c) > max_deviation + SLACK:
             progress_check()
-            others = np.flatnonzero(is_alive)
-            others = others[others != c]
+            others = np.flatnonzero(is_alive & (np.arange(len(rows)) != c))
             if len(others) == 0:
                 break
             deviations = deviation.union_deviations(c, others)

@@ -7,7 +7,7 @@ from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.centroid.sorted_seeds import CLUSTER_COST, LOSS_HEIGHTS, every_kth_record
+from dbanon.algorithms.centroid.sorted_seeds import CLUSTER_COST, every_kth_record
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import NEXT_SEED
@@ -67,7 +67,7 @@ class SeededGroups(KernelCountedRules):
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
         """Assign each remaining record, in canonical order, to the group whose whole loss grows least."""
-        loss = Loss(self.space, 1, LOSS_HEIGHTS)
+        loss = Loss(self.space, 1, "edges")
         self.log.assign_remaining(
             self.n_remaining_of, lambda groups, tuples: assign_by_least_growth(self.space, loss, groups, tuples, check)
         )

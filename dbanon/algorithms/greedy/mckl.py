@@ -6,7 +6,8 @@ from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MAX_SUPPRESSED, Assignment, Check, Options, Suppression, register
-from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_codes
+from dbanon.algorithms.base.sensitive_groups import SensitiveGroups
+from dbanon.algorithms.greedy.eld import required_values
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import HAS_FAILED, NEXT_SEED, CappedPools, ClusterMembers, LossClusters, ValueCaps
 from dbanon.privacy_models.constraint import Constraint
@@ -51,13 +52,9 @@ class _CappedGroups(KernelCountedRules):
         """
         super().__init__(space, constraint.min_records, np.array([0, space.rows, 0], np.int64))
         self.max_suppressed = max_suppressed
-        self.codes = sensitive_codes(space) if space.sensitive else np.zeros((1, space.rows), np.int64)
-        self.min_values = np.ones(len(self.codes), np.int64)
-        for model in constraint.models:
-            if model.form_definition.is_distinct_count:
-                self.min_values[model.sensitive] = max(self.min_values[model.sensitive], int(model.bound))
-        for s, sensitive in enumerate(space.sensitive):
-            self.codes[s, self.codes[s] == sensitive.values] = -1
+        required = required_values(space, constraint)
+        self.codes = required.codes if space.sensitive else np.zeros_like(required.codes)
+        self.min_values = np.maximum(required.min_values, 1)
         groups = SensitiveGroups.from_codes(space, self.codes)
         items = groups.in_record_order()
         self.order = np.lexsort(tuple(space.codes[items.tuples, j] for j in reversed(attributes_by_loss_width(space))))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dbanon.algorithms.base.class_bounds import code_ranges
 from dbanon.algorithms.base.kernel_inputs import KernelInputs
 from dbanon.algorithms.base.loss import Heights, Loss
 from dbanon.algorithms.base.registry import Check
@@ -233,14 +234,12 @@ class CoverLattice:
             present = np.flatnonzero(levels.steps[0] >= 0)
             for level, blocks in enumerate(levels.n_blocks):
                 block = levels.blocks_above(0, level)[levels.steps[0][present]]
-                low, high = np.full(blocks, attribute.values), np.zeros(blocks, np.int64)
-                np.minimum.at(low, block, present)
-                np.maximum.at(high, block, present)
+                block_losses = term.losses(*code_ranges(block, present, blocks))
                 keys[j].append(_by_code(attribute.values, present, _block_hashes(block, j, level)))
-                losses[j].append(_by_code(attribute.values, present, term.losses(low, high)[block]))
-        min_records = kernel_inputs.min_records
+                losses[j].append(_by_code(attribute.values, present, block_losses[block]))
         max_loss = sum(int(attribute_losses[-1].max(initial=0)) for attribute_losses in losses)
-        return cls(columns, keys, losses, kernel_inputs.sizes, min_records, max_loss, max_looks, check)
+        sizes, min_records = kernel_inputs.sizes, kernel_inputs.min_records
+        return cls(columns, keys, losses, sizes, min_records, max_loss, max_looks, check)
 
     @property
     def top(self) -> Node:
