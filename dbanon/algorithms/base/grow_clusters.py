@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignment_log import AssignmentLog
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.encoding.encoded_table import EncodedTable

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.base.assignment_log import AssignmentLog
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.class_bounds import ClassBounds
 from dbanon.algorithms.base.grow_clusters import GrowthRules, grow_groups, limit_batch
 from dbanon.algorithms.base.loss import Heights, Loss, LossTerm

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignment_log import AssignmentLog
+from dbanon.algorithms.base.assignments import AssignmentLog
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, scaled_positions
 from dbanon.encoding.encoded_table import Bools, EncodedTable, Ints, NumericAttribute

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from dbanon.algorithms.base.assignment_log import AssignmentLog
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.grow_clusters import GrowthRules, grow_groups, limit_batch
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.encoding.coarse_partitions import coarse_partitions

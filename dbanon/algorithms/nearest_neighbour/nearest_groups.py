@@ -10,12 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from dbanon.algorithms.base import grow_clusters, progress
-from dbanon.algorithms.base.assignment_log import AssignmentLog, next_rows
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.model_arrays import model_rules, model_scratch
 from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.encoding import distance
-from dbanon.encoding.encoded_table import EncodedTable, Ints
+from dbanon.encoding.encoded_table import EncodedTable, Ints, concatenated_ranges
 from dbanon.encoding.nearest_queries import ClusterGatherer, RecordLists
 from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.kernels.index_arrays import SumQuery
@@ -270,6 +269,17 @@ class GrowUntilMet(NearestGroups):
         Called if no group was found for the seed.
         """
         self.index.restore_records(np.array([seed]), np.ones(1, np.int64))
+
+
+def next_rows(index: TupleIndex, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
+    """Return the next counts[i] rows of each tuple tuples[i] that are still in the index, in canonical order.
+
+    The index removes the records of a tuple from the first on.
+    """
+    space, tuple_numbers = index.space, np.asarray(tuples)
+    return concatenated_ranges(
+        space.starts[tuple_numbers] + space.counts[tuple_numbers] - index.remaining[tuple_numbers], np.asarray(counts)
+    )
 
 
 class ConstrainedGroups(NearestGroups):

@@ -6,8 +6,7 @@ import numpy as np
 
 from dbanon.algorithms.agglomerative.kapp import TupleDistances
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignment_log import AssignmentLog
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register, single_cluster_below_2k
 from dbanon.encoding import distance
