@@ -152,10 +152,7 @@ def kmeanspp_seeds(space: EncodedTable, n_seeds: int, options: Options, check: C
     return seeds
 
 
-NumberAxis = tuple[Ints, Ints, int]
-
-
-def _distances(axes: list[NumberAxis], seed: int) -> Ints:
+def _distances(axes: list[tuple[Ints, Ints, int]], seed: int) -> Ints:
     """Return the summed distance of every tuple to the tuple `seed`.
 
     Each axis has the positions of the tuples, whether they are NULL, and the distance of NULL to a value.

@@ -32,12 +32,6 @@ MIN_EXCHANGES = 16
 MAX_NEIGHBOURS = 30
 """Greatest number of neighbours of a record; three times the least number of records if that is less."""
 
-AnnealingMoves = Callable[[GroupArrays, int, float], float]
-"""Function of groups, a number of moves and a heat that makes the moves and returns their gain."""
-
-GroupsFromLabels = Callable[[Ints], GroupArrays]
-"""Function of labels that returns the groups as arrays."""
-
 
 def anneal_clusters(
     space: EncodedTable,
@@ -152,7 +146,12 @@ def _annealed_labels(
 
 
 def _anneal(
-    search: AnnealingMoves, start: GroupsFromLabels, labels: Ints, budget: SearchBudget, start_sse: float, check: Check
+    search: Callable[[GroupArrays, int, float], float],
+    start: Callable[[Ints], GroupArrays],
+    labels: Ints,
+    budget: SearchBudget,
+    start_sse: float,
+    check: Check,
 ) -> Ints:
     """Make batches of moves until the budget is used up; return the groups of the best state after a batch.
 
@@ -160,7 +159,7 @@ def _anneal(
     dbanon.algorithms.microaggregation.annealing_schedule).
 
     Args:
-        search: Makes moves, see `AnnealingMoves`.
+        search: Makes a number of moves on groups at a heat, and returns their gain.
         start: Makes group arrays of labels.
         labels: The labels at the beginning, -1 for records that stay in their clusters.
         budget: The limit of moves or seconds; its count of moves and its progress are updated.

@@ -23,9 +23,6 @@ from dbanon.algorithms.optimizing.orderings import items_along
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.kernels.arrays import LevelChange
 
-TryOrder = Callable[[Codes], int]
-"""Cuts the records in an order of the items into classes and returns the least loss."""
-
 WORTH_SHARES = (0.5, 0.3, 0.23, 0.17, 0.13, 0.1, 0.08, 0.06, 0.05, 0.04)
 """The initial worth of a covered record, as shares of the greatest loss."""
 
@@ -81,7 +78,12 @@ FIRST_COVER = CoverSettings(WORTH_SHARES.index(0.1), WORTH_FACTORS.index(1.15), 
 
 
 def try_covers(
-    try_order: TryOrder, space: EncodedTable, kernel_inputs: KernelInputs, effort: str, heights: Heights, check: Check
+    try_order: Callable[[Codes], int],
+    space: EncodedTable,
+    kernel_inputs: KernelInputs,
+    effort: str,
+    heights: Heights,
+    check: Check,
 ) -> None:
     """Try orders of the items (records that no model distinguishes) in which the groups of a cover are contiguous.
 
@@ -92,7 +94,7 @@ def try_covers(
     MODEL_SIZE_FACTORS, the others with the size that loses less. O(looks) time, O(items) memory.
 
     Args:
-        try_order: Returns the loss of the best cut of an order.
+        try_order: Cuts the records in an order of the items into classes and returns the least loss.
         space: The encoded table.
         kernel_inputs: The arrays of the table and the constraint.
         effort: 'fast', 'normal' or 'high'; limits the number of covers and of evaluations.

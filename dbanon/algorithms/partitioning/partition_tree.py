@@ -73,12 +73,12 @@ def parts_to_labels(parts: Sequence[TablePart]) -> RunLengthLabels:
     return RunLengthLabels.from_runs(tuples[order], np.repeat(np.arange(len(parts)), sizes)[order], counts[order])
 
 
-CutFunction = Callable[[TablePart], Sequence[TablePart]]
-"""Function of a part that returns its sides; none if it is a class."""
-
-
 def split_by_level(
-    space: EncodedTable, min_records: int, cut_part: CutFunction, check: Check, step_cost: float = 1.0
+    space: EncodedTable,
+    min_records: int,
+    cut_part: Callable[[TablePart], Sequence[TablePart]],
+    check: Check,
+    step_cost: float = 1.0,
 ) -> list[tuple[TablePart, int]]:
     """Cut the table level by level with `cut_part` until no part can be cut; return the classes.
 
