@@ -238,10 +238,11 @@ class _Run:
         """
         clusters, repair = self._cluster_pieces(space, blocks, limits.by_rule or 0, part_check)
         max_outliers = 0 if limits.is_rule_final else limits.max_records
-        if limits.by_rule is not None:
-            repaired = repair_after_suppression(space, self.constraint, clusters, repair)
-        else:
-            repaired = repair(space, clusters)
+        repaired = (
+            repair(space, clusters)
+            if limits.by_rule is None
+            else repair_after_suppression(space, self.constraint, clusters, repair)
+        )
         if not max_outliers:
             return repaired
 
@@ -254,11 +255,9 @@ class _Run:
             rest_clusters, rest_repair = self._cluster_pieces(rest, rest_blocks, 0, lambda part, first: self.check)
             return rest_repair(rest, rest_clusters)
 
-        if limits.by_rule is not None:  # clusters with suppressed records may have been dissolved
-            clusters = repaired
-        return OutlierSearch(space, self.constraint, max_outliers, repair, cluster_rest).best_clusters(
-            clusters, repaired
-        )
+        search = OutlierSearch(space, self.constraint, max_outliers, repair, cluster_rest)
+        # A repair after suppression may have dissolved clusters with suppressed records.
+        return search.best_clusters(clusters if limits.by_rule is None else repaired, repaired)
 
     def _cluster_pieces(
         self, space: EncodedTable, blocks: Sequence[Ints], max_suppressed: int, part_check: _PartCheck

@@ -92,11 +92,9 @@ def _option_sets(algorithm: Algorithm, all_choices: bool) -> Iterator[Mapping[st
     """
     default = {p.name: p.default for p in algorithm.own}
     yield default
-    for parameter in algorithm.own if all_choices else ():
-        if isinstance(parameter.kind, Choice):
-            for choice in parameter.kind.words:
-                if choice != parameter.default:
-                    yield {**default, parameter.name: choice}
+    if all_choices:
+        choices = ((p, choice) for p in algorithm.own if isinstance(p.kind, Choice) for choice in p.kind.words)
+        yield from ({**default, p.name: choice} for p, choice in choices if choice != p.default)
 
 
 def _sample_table(with_many_values: bool, with_persons: bool) -> EncodedTable:

@@ -114,8 +114,7 @@ class _ColumnDomain:
     @classmethod
     def from_column(cls, space: EncodedTable, j: int, places: Floats) -> _ColumnDomain:
         """Return the values of attribute `j` that occur, with counts; `places` has the position of each code."""
-        records = np.zeros(len(places) + 1, np.int64)
-        np.add.at(records, space.codes[:, j], space.counts)
+        records = np.bincount(space.codes[:, j], space.counts, minlength=len(places) + 1).astype(np.int64)
         occupied = np.flatnonzero(records[:-1])
         counts = records[occupied]
         return cls(places[occupied], np.cumsum(counts) - counts, int(counts.sum()))

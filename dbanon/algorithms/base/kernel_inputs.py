@@ -306,8 +306,7 @@ def _rank_orders(space: EncodedTable) -> tuple[Any, ...]:
     Returns:
         (N_ORDERS, all values) rank of each value, and (attributes,) the column of each attribute's first value.
     """
-    sizes = [a.values if isinstance(a, CategoricalAttribute) else 0 for a in space.attributes]
-    starts = np.cumsum([0, *sizes])
+    starts = np.cumsum([0, *(a.values if isinstance(a, CategoricalAttribute) else 0 for a in space.attributes)])
     ranks = np.zeros((N_ORDERS, max(int(starts[-1]), 1)), np.int32)
     draws = np.random.Generator(np.random.PCG64(0))
     for j, attribute in enumerate(space.attributes):
@@ -328,8 +327,7 @@ def _leaf_ranks(tree: CategoricalAttribute, draws: Any) -> Ints:
     ranks[0] = np.arange(tree.values)
     # A node comes after its parent and the subtrees of the siblings before it.
     nodes = len(tree.parent)
-    families = np.argsort(tree.parent, kind="stable")
-    parent, size = tree.parent[families], tree.last - np.arange(nodes) + 1
+    parent, size = np.sort(tree.parent), tree.last - np.arange(nodes) + 1
     eldest = np.searchsorted(parent, parent)
     step, place = np.empty(nodes, np.int64), np.zeros(nodes, np.int64)
     for rank, draw in zip(ranks[1:], draws[1:], strict=True):

@@ -8,8 +8,6 @@ weighted mean of several. A cluster that mixes NULL and values loses all of an a
 term is rounded once to a multiple of 2^-s, so that equal losses are equal.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -118,12 +116,11 @@ class Loss:
         A numeric attribute without NULL gives distances along an axis; others give tables, since what a cluster of NULL
         and values loses is no distance to an interval.
         """
-        has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
         return [
             NumericDistances(term.places, term.unit)
-            if isinstance(term.attribute, NumericAttribute) and not null
+            if isinstance(term.attribute, NumericAttribute) and (codes < term.attribute.values).all()
             else PairLosses(term)
-            for term, null in zip(self.terms, has_null, strict=True)
+            for term, codes in zip(self.terms, space.codes.T, strict=True)
         ]
 
 

@@ -155,16 +155,11 @@ class PublishedClusters:
     @cached_property
     def class_of(self) -> Ints:
         """The equivalence class of each cluster, (clusters,): clusters that publish the same values are one class."""
-        numbers = iter(self.intervals)
         low, high = self.bounds.low.copy(), self.bounds.high.copy()
-        for j, attribute in enumerate(self.space.attributes):
-            if isinstance(attribute, NumericAttribute):
-                interval = next(numbers)
-                is_number = high[:, j] < attribute.values
-                low[is_number, j], high[is_number, j] = (
-                    interval.low_rank[low[is_number, j]],
-                    interval.high_rank[high[is_number, j]],
-                )
+        for j, (interval, attribute) in self.published_numbers.items():
+            is_number = high[:, j] < attribute.values
+            low[is_number, j] = interval.low_rank[low[is_number, j]]
+            high[is_number, j] = interval.high_rank[high[is_number, j]]
         return class_numbers(self.space, low, high, are_ends=True, raised_nodes=self.raised_nodes)
 
     @cached_property

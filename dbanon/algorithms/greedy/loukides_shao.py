@@ -80,7 +80,7 @@ class _ThresholdGrowth:
             options: The options of the algorithm.
         """
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
-        self.rows, n_remaining = space.rows, groups.sizes
+        self.rows, self.n_remaining = space.rows, groups.sizes
         total_loss = float(loss_arrays.terms[:, 2].sum())
         weight, threshold = float(str(options["diversity_weight"])), float(str(options["threshold"])) * total_loss
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
@@ -98,14 +98,14 @@ class _ThresholdGrowth:
             groups.item_groups,
             groups.values,
             groups.group_starts,
-            n_remaining,
+            self.n_remaining,
             number_of,
         )
         growth = ThresholdGrowth(
             np.zeros((len(space.attributes), 4), np.int64),
             np.zeros((len(space.sensitive), values), np.int64),
             np.zeros((len(space.sensitive), 1)),
-            np.zeros(len(n_remaining), np.int64),
+            np.zeros(len(self.n_remaining), np.int64),
             np.full(groups.values.shape[1], -1, np.int64),
         )
         self.kernel_inputs = (
@@ -116,7 +116,6 @@ class _ThresholdGrowth:
             growth,
             self.cluster_of,
         )
-        self.n_remaining = n_remaining
 
     def labels(self, check: Check) -> Ints:
         """Form all clusters and return the cluster of every record; clusters may have any size."""

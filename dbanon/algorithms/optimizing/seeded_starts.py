@@ -61,10 +61,9 @@ def try_grown_clusters(
         check: Called from time to time; raises if the run was interrupted.
     """
     effort = str(options["effort"])
-    has_high_effort = effort == "high"
-    if not has_high_effort and (len(space.counts) < MIN_TUPLES or space.rows >= ALONE_RATIO * len(space.counts)):
-        return start
-    if effort == "fast" and len(space.counts) > MAX_FAST_TUPLES:
+    has_high_effort, n_tuples = effort == "high", len(space.counts)
+    is_too_large = effort == "fast" and n_tuples > MAX_FAST_TUPLES
+    if is_too_large or (not has_high_effort and (n_tuples < MIN_TUPLES or space.rows >= ALONE_RATIO * n_tuples)):
         return start
     run_options = {"seed": options.get("seed", 0), "mode": "deterministic", "allow_slow": True, "prune_unused": True}
     sample = () if has_high_effort else _sample_cells(_cells(space, constraint, SAMPLE_CELLS[1]))

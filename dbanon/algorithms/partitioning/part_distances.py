@@ -1,7 +1,5 @@
 """Distances of the records of a part to points: to a record or to an average."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dbanon.algorithms.base.loss import Heights, Loss, LossTerm, PairLosses
