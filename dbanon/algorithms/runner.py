@@ -317,10 +317,10 @@ def _check_assignment(
     records = np.bincount(assignment.tuples, weights=assignment.counts, minlength=len(space.counts))
     if not np.array_equal(records, space.counts):
         raise ValueError(f"{algorithm.name} returned runs of {assignment.n_records} records for {space.rows}")
-    n_suppressed = int(assignment.counts[assignment.clusters < 0].sum())
-    if n_suppressed > max_suppressed:
+    if assignment.n_suppressed > max_suppressed:
         raise ValueError(
-            f"{algorithm.name} gave no cluster to {n_suppressed} of {space.rows} records, more than {max_suppressed}"
+            f"{algorithm.name} gave no cluster to {assignment.n_suppressed} of {space.rows} records, "
+            f"more than {max_suppressed}"
         )
     return assignment
 

@@ -115,6 +115,11 @@ class RunLengthLabels:
         return int(self.counts.sum(dtype=np.int64))
 
     @property
+    def n_suppressed(self) -> int:
+        """Number of suppressed records."""
+        return int(self.counts[self.clusters < 0].sum())
+
+    @property
     def next_cluster_number(self) -> int:
         """One more than the greatest cluster number; 0 if all records are suppressed."""
         return int(self.clusters.max(initial=-1)) + 1

@@ -46,12 +46,11 @@ class SmallestBalls:
         """Build the index of the records."""
         self.space, self.k = space, k
         tables = Loss(space, k, "edges").pair_tables(space)
-        self.index, self.distances = TupleIndex(space, tables), TupleDistances(tables, space.codes[0])
-        self.tables = tables
+        self.tables, self.index, self.distances = tables, TupleIndex(space, tables), TupleDistances(tables)
 
     def ball(self, t: int) -> tuple[int, Ints, Ints]:
         """Return radius, tuples and numbers of records of the smallest ball of k remaining records around tuple `t`."""
-        query = self.distances.set_origin(self.space.codes[t]).index_query(self.index)
+        query = self.distances.index_query(self.index, self.space.codes[t].tolist())
         tuples, counts = self.index.nearest(query, self.k)
         radius = distance.distances_to_tuples(self.tables, self.space.codes[t], self.space.codes[tuples[-1:]])
         return int(radius[0]), tuples, counts
