@@ -72,6 +72,13 @@ def cost(group: Sequence[int], loss: Loss, meets: Meets, penalty: float | None) 
 # --- the kernel ------------------------------------------------------------------------------------------------------
 
 
+def items_by_row(problem: KernelInputs) -> encoded_table.Ints:
+    """Return the item of every canonical row; items are tuples if rows have none of their own."""
+    return (
+        np.repeat(np.arange(len(problem.sizes)), problem.sizes) if problem.item_by_row is None else problem.item_by_row
+    )
+
+
 @dataclass(frozen=True)
 class CutResult:
     """Loss (inf: there is no cut) and groups of rows, in the unit of an attribute of weight 1."""
@@ -82,7 +89,7 @@ class CutResult:
 
 def cut_rows(problem: KernelInputs, rows: Sequence[int], max_size: int, penalty: int, unit: float) -> CutResult:
     """Return the kernel's cut of the rows."""
-    array = problem.item_of[np.array(rows)].astype(np.int32)
+    array = items_by_row(problem)[np.array(rows)].astype(np.int32)
     m, d = len(array), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
     room = PathArrays(*allocate_spans(problem.min_records, d), total, back)
@@ -385,7 +392,7 @@ def test_cut_all_records_labels_equal_cut_groups() -> None:
     for seed in range(40):
         _, built, _, problem = table_of("l", 61_000 + seed)
         rows = list(range(built.rows))
-        array = problem.item_of.astype(np.int32)
+        array = items_by_row(problem).astype(np.int32)
         labels, penalty = np.full(len(rows), -7, np.int32), int(problem.terms[:, 2].sum())
         values = (
             problem.min_records,
@@ -421,7 +428,7 @@ def test_kernel_group_check_agrees_with_constraint(model: str) -> None:
             size = rng.randint(1, min(built.rows, rng.choice([6, 12, 60])))
             first = rng.randrange(built.rows - size + 1)
             rows = list(range(first, first + size)) if turn % 2 else rng.sample(range(built.rows), size)
-            array = problem.item_of[rows].astype(np.int32)
+            array = items_by_row(problem)[rows].astype(np.int32)
             # Where only the number of records counts, the callers check it.
             stored_is_true = bool(is_valid_group(array, 0, size, *problem.model, *scratch)) and (
                 problem.mode > 0 or size >= problem.min_records
@@ -447,7 +454,7 @@ def test_incremental_group_check_equals_full_check(model: str, tallies: int, mon
     rng = random.Random(model)
     for seed in range(8):
         code_table, built, _, problem = table_of(model, 64_000 + seed)
-        array = problem.item_of[rng.sample(range(built.rows), built.rows)].astype(np.int32)
+        array = items_by_row(problem)[rng.sample(range(built.rows), built.rows)].astype(np.int32)
         counts, extra = problem.scratch
         first = end = rng.randrange(built.rows)
         begin_group(*problem.model, counts)
@@ -501,7 +508,9 @@ def test_group_check_independent_of_position() -> None:
         rng = random.Random(seed)
         rows = rng.sample(range(built.rows), rng.randint(1, built.rows))
         others = [rng.randrange(built.rows) for _ in range(3)]
-        array = problem.item_of[rows].astype(np.int32)
-        extra_array = np.concatenate((problem.item_of[others], array[::-1], problem.item_of[others])).astype(np.int32)
+        array = items_by_row(problem)[rows].astype(np.int32)
+        extra_array = np.concatenate(
+            (items_by_row(problem)[others], array[::-1], items_by_row(problem)[others])
+        ).astype(np.int32)
         args: tuple[Any, ...] = (*problem.model, *problem.scratch)
         assert is_valid_group(array, 0, len(rows), *args) == is_valid_group(extra_array, 3, 3 + len(rows), *args)

@@ -56,14 +56,6 @@ class KernelInputs:
     item_by_row: Ints | None
     min_records: int
 
-    @property
-    def item_of(self) -> Ints:
-        """The item (records that no model distinguishes, such as a tuple) of every canonical row, (n,).
-
-        Computed again on each use if items are tuples.
-        """
-        return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.item_by_row is None else self.item_by_row
-
     def cluster_items(self, runs: RunLengthLabels) -> tuple[AnyInts, AnyInts, AnyInts]:
         """Return item, cluster and number of records, as three arrays, without suppressed records.
 

@@ -32,8 +32,6 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
-DEFAULT_ROUNDS = 100
-
 SAMPLE_SEEDS = 32
 """Seeds from which the time of all seeds is estimated."""
 
@@ -207,7 +205,7 @@ register(
             "rounds",
             Integer(1),
             "Greatest number of rounds; centers that still move then stay where they are.",
-            DEFAULT_ROUNDS,
+            100,
         ),
         LARGE,
     ),
