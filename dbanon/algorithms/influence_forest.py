@@ -164,8 +164,7 @@ def influence_key(space: EncodedTable, sensitive: SensitiveColumn, settings: For
     That is the distinct records with their counts, the settings, and the numbers of the sensitive column.
     """
     rows, y, counts = _distinct_records(space, sensitive)
-    sizes = [a.values for a in space.attributes]
-    header = json.dumps(["influence", asdict(settings), sizes], sort_keys=True)
+    header = json.dumps(["influence", asdict(settings), [a.values for a in space.attributes]], sort_keys=True)
     content = hashlib.blake2b(header.encode(), digest_size=16)
     arrays = [rows, y, counts, *([sensitive.positions] if sensitive.positions is not None else [])]
     for array in arrays:

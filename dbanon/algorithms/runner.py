@@ -133,7 +133,8 @@ def run_algorithm(
     rest = _rest_of_table(space, constraint, tuples)
     limits = limits.reduced_by(int(space.counts[failing].sum()))
     clusters = run.clusters(rest, [np.searchsorted(tuples, block) for block in blocks], limits)
-    return RunLengthLabels.concatenate([(tuples, clusters), (failing, _suppressed_records(space, failing))])
+    suppressed = RunLengthLabels.suppressed(space.counts[failing])
+    return RunLengthLabels.concatenate([(tuples, clusters), (failing, suppressed)])
 
 
 @dataclass(frozen=True)
@@ -237,10 +238,11 @@ class _Run:
         """
         clusters, repair = self._cluster_pieces(space, blocks, limits.by_rule or 0, part_check)
         max_outliers = 0 if limits.is_rule_final else limits.max_records
-        if limits.by_rule is not None:
-            repaired = repair_after_suppression(space, self.constraint, clusters, repair)
-        else:
-            repaired = repair(space, clusters)
+        repaired = (
+            repair(space, clusters)
+            if limits.by_rule is None
+            else repair_after_suppression(space, self.constraint, clusters, repair)
+        )
         if not max_outliers:
             return repaired
 
@@ -253,11 +255,9 @@ class _Run:
             rest_clusters, rest_repair = self._cluster_pieces(rest, rest_blocks, 0, lambda part, first: self.check)
             return rest_repair(rest, rest_clusters)
 
-        if limits.by_rule is not None:  # clusters with suppressed records may have been dissolved
-            clusters = repaired
-        return OutlierSearch(space, self.constraint, max_outliers, repair, cluster_rest).best_clusters(
-            clusters, repaired
-        )
+        search = OutlierSearch(space, self.constraint, max_outliers, repair, cluster_rest)
+        # A repair after suppression may have dissolved clusters with suppressed records.
+        return search.best_clusters(clusters if limits.by_rule is None else repaired, repaired)
 
     def _cluster_pieces(
         self, space: EncodedTable, blocks: Sequence[Ints], max_suppressed: int, part_check: _PartCheck
@@ -296,11 +296,6 @@ def _rest_of_table(space: EncodedTable, constraint: Constraint, tuples: Ints) ->
     return rest if constraint.counts_only_records(rest) else rest.with_reference_rows(np.arange(rest.rows))
 
 
-def _suppressed_records(space: EncodedTable, tuples: Ints) -> RunLengthLabels:
-    """Return labels that suppress all records of some tuples."""
-    return RunLengthLabels.from_runs(np.arange(len(tuples)), np.full(len(tuples), -1), space.counts[tuples])
-
-
 def _check_assignment(
     algorithm: Algorithm, space: EncodedTable, assignment: RunLengthLabels | Ints, max_suppressed: int
 ) -> RunLengthLabels:
@@ -322,10 +317,10 @@ def _check_assignment(
     records = np.bincount(assignment.tuples, weights=assignment.counts, minlength=len(space.counts))
     if not np.array_equal(records, space.counts):
         raise ValueError(f"{algorithm.name} returned runs of {assignment.n_records} records for {space.rows}")
-    n_suppressed = int(assignment.counts[assignment.clusters < 0].sum())
-    if n_suppressed > max_suppressed:
+    if assignment.n_suppressed > max_suppressed:
         raise ValueError(
-            f"{algorithm.name} gave no cluster to {n_suppressed} of {space.rows} records, more than {max_suppressed}"
+            f"{algorithm.name} gave no cluster to {assignment.n_suppressed} of {space.rows} records, "
+            f"more than {max_suppressed}"
         )
     return assignment
 
@@ -346,7 +341,7 @@ class _ProgressSplit:
             rows: Number of records.
         """
         moves = budget.moves if budget.seconds is None else int(budget.seconds * MOVES_PER_SECOND)
-        self._on_progress, self._n_records = progress, rows
+        self._on_progress, self._n_records = progress or (lambda fraction_done, loss_removed: None), rows
         self._clustering_fraction = rows / max(moves + rows, 1)
         self._has_reported = False
 
@@ -371,14 +366,12 @@ class _ProgressSplit:
     def _report_clustering(self, share: float) -> None:
         """Report the overall progress during clustering, and remember that the algorithm reports any."""
         self._has_reported = True
-        if self._on_progress is not None:
-            self._on_progress(share, 0.0)
+        self._on_progress(share, 0.0)
 
     def report_search(self, fraction_done: float, loss_removed: float) -> None:
         """Report the fraction of the search that is done, and the fraction of the loss that has been removed."""
-        if self._on_progress is not None:
-            clustering_fraction = self._clustering_fraction if self._has_reported else 0.0
-            self._on_progress(clustering_fraction + (1 - clustering_fraction) * fraction_done, loss_removed)
+        clustering_fraction = self._clustering_fraction if self._has_reported else 0.0
+        self._on_progress(clustering_fraction + (1 - clustering_fraction) * fraction_done, loss_removed)
 
 
 def _refuse_if_too_large(
@@ -417,8 +410,7 @@ def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageN
     """
     if not constraint.models:
         return
-    all_rows = np.arange(space.rows)
-    worst = [(model, constraint.worst_measure(space, all_rows, model)) for model in constraint.models]
+    worst = [(model, constraint.worst_measure(space, np.arange(space.rows), model)) for model in constraint.models]
     for model, measure in worst:
         if not model.is_satisfied(measure):
             same_model = [(w, m) for m, w in worst if (m.model, m.form) == (model.model, model.form)]

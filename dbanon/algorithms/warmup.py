@@ -68,8 +68,8 @@ def _run_once(
         options: The algorithm's own parameters.
         objective: The metric that the search lowers.
     """
-    budget = SearchBudget(1) if algorithm.ability(OwnSearch) else None
-    run_algorithm(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
+    refinement = Refinement(budget=SearchBudget(1) if algorithm.ability(OwnSearch) else None, objective=objective)
+    run_algorithm(algorithm, table, limits, options, refinement=refinement)
 
 
 def _least_squares_steps(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -92,11 +92,9 @@ def _option_sets(algorithm: Algorithm, all_choices: bool) -> Iterator[Mapping[st
     """
     default = {p.name: p.default for p in algorithm.own}
     yield default
-    for parameter in algorithm.own if all_choices else ():
-        if isinstance(parameter.kind, Choice):
-            for choice in parameter.kind.words:
-                if choice != parameter.default:
-                    yield {**default, parameter.name: choice}
+    if all_choices:
+        choices = ((p, choice) for p in algorithm.own if isinstance(p.kind, Choice) for choice in p.kind.words)
+        yield from ({**default, p.name: choice} for p, choice in choices if choice != p.default)
 
 
 def _sample_table(with_many_values: bool, with_persons: bool) -> EncodedTable:
@@ -115,16 +113,14 @@ def _sample_table(with_many_values: bool, with_persons: bool) -> EncodedTable:
         (row * 11 % values[1]).astype(np.int32),
         (row % 4).astype(np.int32),
     ]
-    sensitive = (row // 2 % 4).astype(np.int32)
-    table, _ = encoded_table.encode_table(
+    return encoded_table.encode_table(
         [*numbers, tree],
         columns,
         row.astype(np.uint64),
         (row // 3) if with_persons else None,
         None,
-        [(sensitive, 4, tree)],
-    )
-    return table
+        [((row // 2 % 4).astype(np.int32), 4, tree)],
+    )[0]
 
 
 def _many_categories_table() -> EncodedTable:
@@ -134,8 +130,6 @@ def _many_categories_table() -> EncodedTable:
     """
     row, values = np.arange(ROWS), math.isqrt(MAX_TABLE_ENTRIES) + 1
     tree = CategoricalAttribute(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
-    sensitive = [((row % 4).astype(np.int32), 4, None)]
-    table, _ = encoded_table.encode_table(
-        [tree], [(row * 7).astype(np.int32)], row.astype(np.uint64), None, None, sensitive
-    )
-    return table
+    return encoded_table.encode_table(
+        [tree], [(row * 7).astype(np.int32)], row.astype(np.uint64), None, None, [((row % 4).astype(np.int32), 4, None)]
+    )[0]

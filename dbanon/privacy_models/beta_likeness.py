@@ -26,8 +26,7 @@ def _max_gain(settings: ModelSettings, sensitive: SensitiveColumn, counts: Float
 
     `counts` has the (classes, values + 1) records with each value, NULL last. A loss counts as 0.
     """
-    gains, _ = _relative_gains(sensitive, counts)
-    return np.asarray(gains.max(axis=1))
+    return np.asarray(_relative_gains(sensitive, counts)[0].max(axis=1))
 
 
 def _max_enhanced_gain(settings: ModelSettings, sensitive: SensitiveColumn, counts: Floats, sizes: Floats) -> Floats:

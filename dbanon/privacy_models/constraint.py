@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dbanon.encoding.encoded_table import AnyInts, Bools, EncodedTable, Ints
+from dbanon.encoding.encoded_table import AnyInts, Bools, EncodedTable, Ints, SensitiveColumn
 from dbanon.privacy_models.model_request import ModelRequirement
 
 MAX_VALUE_COUNTS = 2**20
@@ -96,13 +96,10 @@ class Constraint:
         is_met = sizes >= self.k
         for model in self.models:
             sensitive = space.sensitive[model.sensitive]
-            values = sensitive.values + 1
-            step = max(MAX_VALUE_COUNTS // values, 1)
+            step = max(MAX_VALUE_COUNTS // (sensitive.values + 1), 1)
             for first in range(0, len(clusters), step):
                 batch = slice(first, first + step)
-                cluster_of = np.repeat(np.arange(len(sizes[batch])), sizes[batch])
-                cells = cluster_of * values + sensitive.codes[np.concatenate(clusters[batch])]
-                counts = np.bincount(cells, minlength=len(sizes[batch]) * values).reshape(-1, values)
+                counts = _cluster_value_counts(sensitive, clusters[batch])
                 is_met[batch] &= model.is_satisfied(model.measure(sensitive, counts, sizes[batch]))
         return np.flatnonzero(~is_met)
 
@@ -214,6 +211,17 @@ def value_counts(space: EncodedTable, rows: Ints, sensitive: int) -> tuple[Ints,
     return np.bincount(pairs % values, minlength=values), len(np.unique(pairs // values))
 
 
+def _cluster_value_counts(sensitive: SensitiveColumn, clusters: list[Ints]) -> Ints:
+    """Return the (clusters, values + 1) number of records of each cluster by value of a sensitive column, NULL last.
+
+    `clusters` has the canonical row numbers of each cluster. Persons are not counted.
+    """
+    values = sensitive.values + 1
+    cluster_of = np.repeat(np.arange(len(clusters)), [len(rows) for rows in clusters])
+    cells = cluster_of * values + sensitive.codes[np.concatenate(clusters)]
+    return np.bincount(cells, minlength=len(clusters) * values).reshape(-1, values)
+
+
 class _ClusterRecords:
     """Mergeable clusters that are kept as the canonical row numbers of each cluster."""
 
@@ -253,12 +261,8 @@ class _ClusterValueCounts:
         """
         self.constraint, self.space = constraint, space
         self.sizes = np.array([len(r) for r in rows], np.int64)
-        cluster_of, all_rows = np.repeat(np.arange(len(rows)), self.sizes), np.concatenate(rows)
-        self.counts = {}
-        for column in {m.sensitive for m in constraint.models}:
-            values = space.sensitive[column].values + 1
-            cells = cluster_of * values + space.sensitive[column].codes[all_rows]
-            self.counts[column] = np.bincount(cells, minlength=len(rows) * values).reshape(-1, values)
+        columns = {m.sensitive for m in constraint.models}
+        self.counts = {column: _cluster_value_counts(space.sensitive[column], rows) for column in columns}
 
     def unions_satisfy(self, cluster: int, others: Ints) -> Bools:
         """Return, for each of `others`, whether its union with `cluster` meets the constraint."""

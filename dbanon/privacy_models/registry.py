@@ -13,8 +13,7 @@ def models() -> tuple[PrivacyModel, ...]:
     """Return all privacy models of sensitive columns, ordered by their positions; k is not one of them."""
     package = importlib.import_module(__package__)
     modules = (importlib.import_module(f"{__package__}.{m.name}") for m in pkgutil.iter_modules(package.__path__))
-    candidates = (getattr(module, "MODEL", None) for module in modules)
-    return tuple(sorted((m for m in candidates if isinstance(m, PrivacyModel)), key=lambda m: m.position))
+    return tuple(sorted((m.MODEL for m in modules if hasattr(m, "MODEL")), key=lambda model: model.position))
 
 
 @cache

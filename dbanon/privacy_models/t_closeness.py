@@ -37,8 +37,7 @@ def _ordered_distance(settings: ModelSettings, sensitive: SensitiveColumn, count
     the (classes, values + 1) records with each value.
     """
     occurs = sensitive.share > 0  # values that are not released have no rank: readers do not see them
-    differences = shares(counts) - sensitive.share
-    between = np.abs(np.cumsum(differences[:, occurs], axis=1))
+    between = np.abs(np.cumsum((shares(counts) - sensitive.share)[:, occurs], axis=1))
     return np.asarray(between.sum(axis=1) / max(int(occurs.sum()) - 1, 1))
 
 

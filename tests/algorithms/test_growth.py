@@ -12,8 +12,9 @@ from support import by_row
 
 from dbanon import algorithms, errors
 from dbanon.algorithms.base import grow_clusters
-from dbanon.algorithms.base.assignment_log import AssignmentLog, next_rows
+from dbanon.algorithms.base.assignments import AssignmentLog
 from dbanon.algorithms.base.grow_clusters import grow_groups
+from dbanon.algorithms.nearest_neighbour.nearest_groups import next_rows
 from dbanon.encoding.distance import NumericDistances
 from dbanon.encoding.encoded_table import EncodedTable, Ints, NumericAttribute
 from dbanon.encoding.tuple_index import TupleIndex

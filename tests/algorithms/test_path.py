@@ -19,7 +19,7 @@ from oracle import reference
 from support import model_tables
 from support.model_tables import MODELS, constraint, model_requirement, random_case
 
-from dbanon.algorithms.base import kernel_inputs as layouts
+from dbanon.algorithms.base import kernel_inputs as layouts, loss as loss_terms
 from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
 from dbanon.encoding import encoded_table
@@ -71,6 +71,13 @@ def cost(group: Sequence[int], loss: Loss, meets: Meets, penalty: float | None) 
 # --- the kernel ------------------------------------------------------------------------------------------------------
 
 
+def items_by_row(problem: KernelInputs) -> encoded_table.Ints:
+    """Return the item of every canonical row; items are tuples if rows have none of their own."""
+    return (
+        np.repeat(np.arange(len(problem.sizes)), problem.sizes) if problem.item_by_row is None else problem.item_by_row
+    )
+
+
 @dataclass(frozen=True)
 class CutResult:
     """Loss (inf: there is no cut) and groups of rows, in the unit of an attribute of weight 1."""
@@ -81,7 +88,7 @@ class CutResult:
 
 def cut_rows(problem: KernelInputs, rows: Sequence[int], max_size: int, penalty: int, unit: float) -> CutResult:
     """Return the kernel's cut of the rows."""
-    array = problem.item_of[np.array(rows)].astype(np.int32)
+    array = items_by_row(problem)[np.array(rows)].astype(np.int32)
     m, d = len(array), problem.codes.shape[1]
     room = allocate_path(problem.min_records, d, m)
     sequence = cut_sequence(
@@ -208,7 +215,7 @@ def test_cut_has_minimal_loss_of_all_cuts(
     """Numbers, grids, bare NULLs, hierarchies by table of pairs and climbed, weights; any order of the rows."""
     rng = random.Random(f"{seed} {heights}")
     if climbed:
-        monkeypatch.setattr(layouts, "MAX_TABLE_VALUES", -1)
+        monkeypatch.setattr(loss_terms, "MAX_TABLE_VALUES", -1)
     if seed % 3:
         monkeypatch.setattr(optimal_cut, "MIN_JOINED_RUN", 2)  # a run of one record is not joined of two
     n, k = rng.randint(1, 40 if seed % 4 == 0 else 14), rng.choice([1, 2, 2, 3, 4])
@@ -282,7 +289,7 @@ def test_large_hierarchy_climbed_without_table() -> None:
     parent = np.array([-1, *(n for i in range(20) for n in (0, *[1 + 16 * i] * 15))], np.int32)
     node = np.array([n for n in range(len(parent)) if parent[n] > 0], np.int32)
     tree = encoded_table.CategoricalAttribute(parent, node)
-    assert tree.values == 300 > layouts.MAX_TABLE_VALUES
+    assert tree.values == 300 > loss_terms.MAX_TABLE_VALUES
     rng = random.Random(3)
     codes = np.array(sorted(rng.choices(range(300), k=40)), np.int32)
     built, _ = encoded_table.encode_table([tree], [codes], np.zeros(40, np.uint64), None)
@@ -383,7 +390,7 @@ def test_cut_all_records_labels_equal_cut_groups() -> None:
     for seed in range(40):
         _, built, _, problem = table_of("l", 61_000 + seed)
         rows = list(range(built.rows))
-        array = problem.item_of.astype(np.int32)
+        array = items_by_row(problem).astype(np.int32)
         labels, penalty = np.full(len(rows), -7, np.int32), int(problem.terms[:, 2].sum())
         values = (
             problem.min_records,
@@ -419,7 +426,7 @@ def test_kernel_group_check_agrees_with_constraint(model: str) -> None:
             size = rng.randint(1, min(built.rows, rng.choice([6, 12, 60])))
             first = rng.randrange(built.rows - size + 1)
             rows = list(range(first, first + size)) if turn % 2 else rng.sample(range(built.rows), size)
-            array = problem.item_of[rows].astype(np.int32)
+            array = items_by_row(problem)[rows].astype(np.int32)
             # Where only the number of records counts, the callers check it.
             stored_is_true = bool(is_valid_group(array, 0, size, *problem.model, *scratch)) and (
                 problem.mode > 0 or size >= problem.min_records
@@ -445,7 +452,7 @@ def test_incremental_group_check_equals_full_check(model: str, tallies: int, mon
     rng = random.Random(model)
     for seed in range(8):
         code_table, built, _, problem = table_of(model, 64_000 + seed)
-        array = problem.item_of[rng.sample(range(built.rows), built.rows)].astype(np.int32)
+        array = items_by_row(problem)[rng.sample(range(built.rows), built.rows)].astype(np.int32)
         counts, extra = problem.scratch
         first = end = rng.randrange(built.rows)
         begin_group(*problem.model, counts)
@@ -499,7 +506,9 @@ def test_group_check_independent_of_position() -> None:
         rng = random.Random(seed)
         rows = rng.sample(range(built.rows), rng.randint(1, built.rows))
         others = [rng.randrange(built.rows) for _ in range(3)]
-        array = problem.item_of[rows].astype(np.int32)
-        extra_array = np.concatenate((problem.item_of[others], array[::-1], problem.item_of[others])).astype(np.int32)
+        array = items_by_row(problem)[rows].astype(np.int32)
+        extra_array = np.concatenate(
+            (items_by_row(problem)[others], array[::-1], items_by_row(problem)[others])
+        ).astype(np.int32)
         args: tuple[Any, ...] = (*problem.model, *problem.scratch)
         assert is_valid_group(array, 0, len(rows), *args) == is_valid_group(extra_array, 3, 3 + len(rows), *args)

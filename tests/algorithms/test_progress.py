@@ -16,7 +16,6 @@ from dbanon.algorithms.base import grow_clusters, progress
 from dbanon.algorithms.base.progress import MIN_REPORTED_FRACTION, ProgressCheck, as_progress_check
 from dbanon.algorithms.centroid import moving_centers
 from dbanon.algorithms.diversity import simdiv
-from dbanon.algorithms.greedy import loukides_shao
 from dbanon.algorithms.hybrid import ga_clustering, r_gather
 from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute, encode_table
 from dbanon.privacy_models.constraint import Constraint
@@ -95,7 +94,7 @@ def patch_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(r_gather, "STEPS_PER_CALL", 100)
     monkeypatch.setattr(ga_clustering, "STEPS_PER_CALL", 100)
     monkeypatch.setattr(simdiv, "SAMPLE_GROUPS", 100)
-    monkeypatch.setattr(loukides_shao, "STEPS_PER_CALL", 100)
+    monkeypatch.setattr(progress, "STEPS_PER_CALL", 100)
 
 
 def test_large_lists_all_superlinear_algorithms() -> None:
@@ -161,9 +160,14 @@ def test_first_groups_estimate_steps_consistently(name: str, monkeypatch: pytest
     assert remaining[0].steps / 5 < message[0] < remaining[0].steps * 5
 
 
-def test_work_sample_extrapolates_to_whole() -> None:
-    assert progress.WorkSample(0.01, 500, 0.2).extrapolate() == pytest.approx((50_000, 20))
-    assert progress.WorkSample(0.01, 500, 0.2).extrapolate(2) == pytest.approx((100_000, 40))
+def test_progress_check_extrapolates_part_to_whole() -> None:
+    estimates: list[tuple[float, float]] = []
+    progress_check = ProgressCheck(
+        lambda: None, lambda _: None, on_estimate=lambda steps, seconds: estimates.append((steps, seconds))
+    )
+    progress_check.extrapolate(0.01, 500, 0.2)
+    progress_check.extrapolate(0.01, 500, 0.2, 2)
+    assert estimates == [pytest.approx((50_000, 20)), pytest.approx((100_000, 40))]
     assert progress.cost_factor(10, 1000, 5) == 5 > 1 > progress.cost_factor(900, 1000, 5)
 
 

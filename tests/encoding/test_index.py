@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from support import by_row
 from support.scale import n_examples
 
-from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
 from dbanon.algorithms.nearest_neighbour.kacpc import modal_codes
+from dbanon.algorithms.nearest_neighbour.nearest_groups import form_nearest_groups
 from dbanon.encoding import attribute_partitions, code_regions, distance, nearest_queries, tuple_index, tuple_trie
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
 from dbanon.encoding.nearest_queries import ClusterGatherer

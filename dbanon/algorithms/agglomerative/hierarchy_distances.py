@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dbanon.algorithms.base.assignments import inverse_permutation
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints, NumericAttribute
 
 
@@ -39,8 +40,7 @@ def hierarchy_costs(space: EncodedTable, beta: float) -> list[HierarchyCosts]:
     weighs 1 / j^beta. Costs are rounded once to a multiple of 2^-s, with s the largest for which the costs of all
     records together stay below 2^62. O(values * levels) for a category, O(values) for a number.
     """
-    total = space.total * sum(a.weight for a in space.attributes)
-    scale = 2.0 ** (62 - math.frexp(total)[1])
+    scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
     return [_attribute_costs(a, beta, a.weight * scale) for a in space.attributes]
 
 
@@ -52,10 +52,8 @@ def level_distances(n_levels: int, beta: float) -> Floats:
     >>> (1 - level_distances(6, 1)).round(4).tolist()
     [1.0, 0.562, 0.3431, 0.1971, 0.0876, 0.0]
     """
-    to_root = [0.0]
-    for j in range(1, n_levels):
-        to_root.append(to_root[-1] + 1 / float(j) ** beta)
-    return np.array(to_root) / (to_root[-1] or 1.0)
+    to_root = np.cumsum([0.0, *(1 / float(j) ** beta for j in range(1, n_levels))])
+    return to_root / (to_root[-1] or 1.0)
 
 
 def _attribute_costs(attribute: Attribute, beta: float, unit: float) -> HierarchyCosts:
@@ -90,16 +88,13 @@ def _number_hierarchy(number: NumericAttribute) -> tuple[Ints, Ints, Ints, Ints]
     starts = [np.arange(0, values, 1 << level) for level in range(number.height + 1)]
     level = np.repeat(np.arange(len(starts)), [len(s) for s in starts])
     first = np.concatenate(starts)
-    order = np.lexsort((-level, first))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    place = inverse_permutation(np.lexsort((-level, first)))
     begins = np.cumsum([0, *(len(s) for s in starts)])
     above = np.where(level < number.height, begins[np.minimum(level + 1, number.height)] + (first >> (level + 1)), 0)
-    parent, last = np.full(len(order), -1, np.int64), np.empty(len(order), np.int64)
+    parent, last = np.full(len(place), -1, np.int64), np.empty(len(place), np.int64)
     lower = level < number.height
     parent[place[lower]] = place[above[lower]]
-    end = np.minimum(first + (1 << level), values) - 1  # the last value below, whose own block comes last
-    last[place] = place[end]
-    depth = np.empty(len(order), np.int64)
+    last[place] = place[np.minimum(first + (1 << level), values) - 1]  # the own block of the last value below
+    depth = np.empty(len(place), np.int64)
     depth[place] = number.height - level
     return parent, last, depth, place[: number.values]

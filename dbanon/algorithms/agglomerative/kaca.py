@@ -91,10 +91,8 @@ class ClassMerger:
             counts,
             np.array([tuples]),
         )
-        boxes = CenterBoxes.allocate(*points.shape)
-        self.tree = CenterTree(
-            points, axes, boxes, 128 * (points.shape[1] + 1) + 4 * sum(hierarchy.levels for hierarchy in hierarchies)
-        )
+        stack_size = 128 * (points.shape[1] + 1) + 4 * sum(hierarchy.levels for hierarchy in hierarchies)
+        self.tree = CenterTree(points, axes, CenterBoxes.allocate(*points.shape), stack_size)
 
     def merge_small_classes(self, check: Check) -> None:
         """Merge the smallest class with the nearest one, in place, until no class has fewer than k records.
@@ -129,11 +127,7 @@ class ClassMerger:
             progress_check.advance(state[N_MERGES] / n_small)
             if not is_done and state[N_MERGES] < rebuild:
                 estimate.report_return(
-                    progress.WorkSample(
-                        (state[N_MERGES] - n_merged) / n_small,
-                        STEPS_PER_CALL * BOX_COST,
-                        progress.thread_seconds() - clock,
-                    )
+                    (state[N_MERGES] - n_merged) / n_small, STEPS_PER_CALL * BOX_COST, progress.thread_seconds() - clock
                 )
 
     def assignment(self) -> RunLengthLabels:

@@ -28,7 +28,7 @@ from dbanon.algorithms.base.registry import (
 from dbanon.algorithms.centroid.kmeans import ROUNDS
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.encoding import distance
-from dbanon.encoding.encoded_table import Bools, Codes, EncodedTable, Floats, Ints
+from dbanon.encoding.encoded_table import Bools, EncodedTable, Floats, Ints
 from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.kernels.index_arrays import SumQuery
 from dbanon.privacy_models.constraint import Constraint, value_counts
@@ -78,27 +78,19 @@ def kapp(space: EncodedTable, constraint: Constraint, options: Options, check: C
 
 
 class TupleDistances:
-    """The distances of one tuple to others, by attribute; the tuple can be replaced by another one.
+    """The distances of tuples to others, by attribute.
 
     Rows of distance tables are cached over all tuples, since seeds have few different values.
     """
 
-    def __init__(self, tables: Sequence[distance.DistanceTable], codes: Codes) -> None:
-        """Measure distances from the tuple with these codes; `tables` are the distances of each attribute."""
-        self.tables, self.codes = tables, codes.tolist()
+    def __init__(self, tables: Sequence[distance.DistanceTable]) -> None:
+        """Begin without cached rows; `tables` are the distances of each attribute."""
+        self.tables = tables
         self.cached_rows: list[dict[int, Ints]] = [{} for _ in tables]
 
-    def set_origin(self, codes: Codes) -> TupleDistances:
-        """Measure distances from the tuple with these codes from now on, in place; return this object."""
-        self.codes = codes.tolist()
-        return self
-
-    def row(self, j: int) -> Ints:
-        """Return the distances of this object's tuple to all values of attribute `j` by code and, last, to NULL.
-
-        Rows are cached by code.
-        """
-        cache, code = self.cached_rows[j], self.codes[j]
+    def row(self, j: int, code: int) -> Ints:
+        """Return the distances of a code of attribute `j` to all values by code and, last, to NULL; rows are cached."""
+        cache = self.cached_rows[j]
         if code not in cache:
             row = self.tables[j].row(code)
             if len(cache) * len(row) > distance.MAX_CACHED_ENTRIES:
@@ -106,9 +98,9 @@ class TupleDistances:
             cache[code] = row
         return cache[code]
 
-    def index_query(self, index: TupleIndex) -> SumQuery:
-        """Return the query of a tuple index for the distance to the tuple of this object."""
-        return index.interval_query([self.row(j) for j in sorted(index.tabular)], self.codes, self.codes)
+    def index_query(self, index: TupleIndex, codes: list[int]) -> SumQuery:
+        """Return the query of a tuple index for the distance to the tuple with these codes."""
+        return index.interval_query([self.row(j, codes[j]) for j in sorted(index.tabular)], codes, codes)
 
 
 class ClusterPool:
@@ -133,8 +125,7 @@ class ClusterPool:
             tables: The distances of each attribute.
         """
         self.rows, self.first, self.next_first, self.n_taken = rows, first, 0, 0
-        tuple_of = np.searchsorted(space.starts, rows, side="right") - 1
-        self.tuples, counts = np.unique(tuple_of, return_counts=True)
+        self.tuples, counts = np.unique(np.searchsorted(space.starts, rows, side="right") - 1, return_counts=True)
         self.space = EncodedTable(space.attributes, space.codes[self.tuples], counts, None, space.total)
         self.index = TupleIndex(self.space, tables)
         self.next_place = self.space.starts.copy()
@@ -160,13 +151,13 @@ class ClusterPool:
         self.n_taken, is_free[row] = self.n_taken + 1, False
         return row
 
-    def take_nearest(self, n_records: int, distances: TupleDistances, is_free: Bools) -> list[int]:
-        """Take the `n_records` free records nearest to the tuple of `distances`, and return their row numbers.
+    def take_nearest(self, n_records: int, query: SumQuery, is_free: Bools) -> list[int]:
+        """Take the `n_records` free records nearest by a query of the index, and return their row numbers.
 
         At least so many must be free. `is_free` says for each row of the whole table whether it is in no class yet; it
         is updated.
         """
-        tuples, counts = self.index.nearest(distances.index_query(self.index), n_records)
+        tuples, counts = self.index.nearest(query, n_records)
         taken_rows = []
         for t, count in zip(tuples.tolist(), counts.tolist(), strict=True):
             for _ in range(count):
@@ -196,7 +187,7 @@ class SpreadClasses:
         """
         self.space, self.k, self.loss = space, k, Loss(space, k, "edges")
         tables = self.loss.pair_tables(space)
-        self.distances = TupleDistances(tables, space.codes[0])
+        self.distances = TupleDistances(tables)
         cluster_of, distance_rank = _sensitive_clusters(space, k, options, check)
         order = np.lexsort((np.arange(space.rows), distance_rank, cluster_of))
         parts = np.split(order, np.cumsum(np.bincount(cluster_of))[:-1])
@@ -226,10 +217,8 @@ class SpreadClasses:
             n_classes += 1
             progress_check.advance(1 - n_remaining / self.space.rows)
             if n_classes == MIN_BATCH + SAMPLE_GROUPS:
-                share = SAMPLE_GROUPS * self.k / self.space.rows
-                progress_check.on_estimate(
-                    *progress.WorkSample(share, self.steps - steps, progress.thread_seconds() - clock).extrapolate()
-                )
+                fraction = SAMPLE_GROUPS * self.k / self.space.rows
+                progress_check.extrapolate(fraction, self.steps - steps, progress.thread_seconds() - clock)
         rest = np.flatnonzero(labels < 0)
         if len(rest):
             groups = RunLengthLabels.from_labels(self.space, labels)
@@ -245,7 +234,7 @@ class SpreadClasses:
         """
         seed_pool = max(self.pools, key=lambda pool: pool.index.records)
         rows = [seed_pool.take_seed(self.is_free)]
-        around = self.distances.set_origin(self.space.codes[self.tuple_of[rows[0]]])
+        seed_codes = self.space.codes[self.tuple_of[rows[0]]].tolist()
         n_wanted = [0] * len(self.pools)
         heads = [(pool.lag(0), c) for c, pool in enumerate(self.pools) if pool.index.records]
         heapq.heapify(heads)
@@ -259,7 +248,8 @@ class SpreadClasses:
                 heapq.heappop(heads)
         for pool, n_records in zip(self.pools, n_wanted, strict=True):
             if n_records:
-                rows += pool.take_nearest(n_records, around, self.is_free)
+                query = self.distances.index_query(pool.index, seed_codes)
+                rows += pool.take_nearest(n_records, query, self.is_free)
         return np.array(rows)
 
 
@@ -290,8 +280,8 @@ def _sensitive_clusters(space: EncodedTable, k: int, options: Options, check: Ch
     if options["optimizer"] == "vultures":
         centers = vulture_centers(points, counts, n_clusters, seed, rounds, check)
     else:
-        random = options["mode"] != "deterministic"
-        draws = np.random.PCG64(seed).random_raw(n_clusters) if random else None  # its stream is promised not to change
+        stream = np.random.PCG64(seed)  # promised not to change
+        draws = None if options["mode"] == "deterministic" else stream.random_raw(n_clusters)
         centers = fuzzy_centers(points, counts, n_clusters, draws, rounds, check)
     cluster, distances = nearest_centers(points, centers)
     rank = np.unique(distances, return_inverse=True)[1]
@@ -328,10 +318,11 @@ class ClassDeviations:
         """Return the earth mover's distances of class `c` from the whole table, summed over sensitive columns."""
         if self.needs_records:
             return sum(float(self.constraint.worst_measure(self.space, self.rows[c], m)) for m in self.models)
-        total, size = 0.0, np.array([len(self.rows[c])])
-        for model, counts in zip(self.models, self.counts, strict=True):
-            total += float(model.measure(self.space.sensitive[model.sensitive], counts[c][None, :], size)[0])
-        return total
+        size = np.array([len(self.rows[c])])
+        return sum(
+            float(model.measure(self.space.sensitive[model.sensitive], counts[[c]], size)[0])
+            for model, counts in zip(self.models, self.counts, strict=True)
+        )
 
     def union_deviations(self, c: int, others: Ints) -> Floats:
         """Return the deviation of the union of class `c` with each of the classes `others`."""
@@ -340,10 +331,12 @@ class ClassDeviations:
             return np.array(
                 [sum(float(self.constraint.worst_measure(self.space, u, m)) for m in self.models) for u in unions]
             )
-        total, sizes = np.zeros(len(others)), np.array([len(self.rows[c]) + len(self.rows[o]) for o in others.tolist()])
-        for model, counts in zip(self.models, self.counts, strict=True):
-            total += model.measure(self.space.sensitive[model.sensitive], counts[others] + counts[c], sizes)
-        return total
+        sizes = np.array([len(self.rows[c]) + len(self.rows[o]) for o in others.tolist()])
+        model_deviations = (
+            model.measure(self.space.sensitive[model.sensitive], counts[others] + counts[c], sizes)
+            for model, counts in zip(self.models, self.counts, strict=True)
+        )
+        return sum(model_deviations, np.zeros(len(others)))
 
     def merge(self, keep: int, absorbed: int) -> None:
         """Merge class `absorbed` into class `keep`: add its rows and its counts of sensitive values."""
@@ -384,8 +377,7 @@ def _merge_deviating(
     for c in range(len(rows)):
         while is_alive[c] and deviation.deviation(c) > max_deviation + SLACK:
             progress_check()
-            others = np.flatnonzero(is_alive)
-            others = others[others != c]
+            others = np.flatnonzero(is_alive & (np.arange(len(rows)) != c))
             if len(others) == 0:
                 break
             deviations = deviation.union_deviations(c, others)
@@ -401,11 +393,7 @@ def _merge_deviating(
             merges += 1
             if merges == SAMPLE_GROUPS:
                 steps = SAMPLE_GROUPS * len(rows) * len(space.attributes)
-                progress_check.on_estimate(
-                    *progress.WorkSample(
-                        SAMPLE_GROUPS / len(rows), steps, progress.thread_seconds() - clock
-                    ).extrapolate(0.5)
-                )
+                progress_check.extrapolate(SAMPLE_GROUPS / len(rows), steps, progress.thread_seconds() - clock, 0.5)
         progress_check.advance((c + 1) / len(rows))
     while (merged_into[merged_into] != merged_into).any():
         merged_into = merged_into[merged_into]

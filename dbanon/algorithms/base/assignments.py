@@ -1,4 +1,4 @@
-"""Cluster numbers of records as runs.
+"""Cluster numbers of records as runs, and the log from which they are made while clusters are formed.
 
 If only k is required, the records of a tuple are interchangeable, so a table of 100 million records needs no array
 of 100 million entries.
@@ -6,7 +6,7 @@ of 100 million entries.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,11 @@ class RunLengthLabels:
         return cls.from_tuple_clusters(space, np.zeros(len(space.counts), np.int32))
 
     @classmethod
+    def suppressed(cls, counts: Numbers) -> RunLengthLabels:
+        """Return labels that suppress all records; `counts` is the number of records of each tuple."""
+        return cls.from_runs(np.arange(len(counts)), np.full(len(counts), -1), counts)
+
+    @classmethod
     def from_labels(cls, space: EncodedTable, labels: Numbers) -> RunLengthLabels:
         """Return the runs, given the cluster numbers of all records in canonical order (-1 for suppressed)."""
         changes = labels[1:] != labels[:-1]
@@ -108,6 +113,11 @@ class RunLengthLabels:
     def n_records(self) -> int:
         """Number of records, including suppressed ones."""
         return int(self.counts.sum(dtype=np.int64))
+
+    @property
+    def n_suppressed(self) -> int:
+        """Number of suppressed records."""
+        return int(self.counts[self.clusters < 0].sum())
 
     @property
     def next_cluster_number(self) -> int:
@@ -159,6 +169,53 @@ class RunLengthLabels:
         )
 
 
+class AssignmentLog:
+    """A log of which groups took how many records of each tuple.
+
+    The records of a tuple are assigned in canonical order, in the order in which groups took them.
+    """
+
+    def __init__(self) -> None:
+        """Begin an empty log."""
+        self._assigned: list[tuple[AnyInts, AnyInts, AnyInts]] = []
+
+    def add_groups(self, members: Ints, first_number: int) -> int:
+        """Log the groups in `members`, numbered from `first_number`, and return how many groups they are.
+
+        `members` (rows, 2) has the tuple and number of records of each member, groups one after another, each ending
+        with a row of -1.
+        """
+        ends = members[:, 0] < 0
+        group = first_number + np.cumsum(ends) - ends
+        self.add(members[~ends, 0], members[~ends, 1], group[~ends])
+        return int(ends.sum())
+
+    def add(self, tuples: Numbers, counts: Numbers, groups: Numbers) -> None:
+        """Log that the group (cluster) groups[i] took the next counts[i] records of tuple tuples[i], for each i."""
+        self._assigned.append((tuples.astype(np.int32), groups.astype(np.int32), counts.astype(np.int64)))
+
+    def assign_remaining(self, n_remaining: Ints, groups_of: Callable[[RunLengthLabels, Ints], Ints]) -> None:
+        """Log the remaining records, each in the group that `groups_of` chooses for it.
+
+        Args:
+            n_remaining: (tuples,) number of remaining records of each tuple.
+            groups_of: Called once, with the labels so far and the tuple of every remaining record; returns their
+                groups. Not called if no record remains.
+        """
+        tuples = np.repeat(np.arange(len(n_remaining)), n_remaining)
+        if len(tuples):
+            self.add(tuples, np.ones(len(tuples), np.int64), groups_of(self.to_labels(), tuples))
+
+    def to_labels(self) -> RunLengthLabels:
+        """Return the group (cluster) of every logged record as runs.
+
+        Raises:
+            ValueError: If nothing has been logged.
+        """
+        tuples, groups, counts = (np.concatenate(column) for column in zip(*self._assigned, strict=True))
+        return RunLengthLabels.from_runs(tuples, groups, counts)
+
+
 def intersect_partitions(first_sizes: Numbers, second_sizes: Numbers) -> tuple[Ints, Ints, Ints]:
     """Intersect two divisions of the same sequence into runs of the given lengths.
 
@@ -184,6 +241,13 @@ def chain_heads(next_entry: Ints) -> Ints:
     while (head[head] != head).any():
         head = head[head]
     return head
+
+
+def inverse_permutation(order: Ints) -> Ints:
+    """Return the place of each number in an order of the numbers from 0 to n - 1. O(n)."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
 
 
 def _run_starts(changes: Bools, length: int) -> Ints:

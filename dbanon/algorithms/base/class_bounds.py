@@ -72,6 +72,17 @@ def cluster_members(labels: Ints) -> list[Ints]:
     return [m for m in np.split(order, np.cumsum(sizes)[:-1]) if len(m)]
 
 
+def code_ranges(groups: Ints, codes: AnyInts, n_groups: int) -> tuple[Ints, Ints]:
+    """Return the least and the greatest code of each of `n_groups` groups; those of an empty group are meaningless.
+
+    `groups` is the group of each of `codes`.
+    """
+    low, high = np.full(n_groups, np.iinfo(np.int64).max), np.full(n_groups, -1)
+    np.minimum.at(low, groups, codes)
+    np.maximum.at(high, groups, codes)
+    return low, high
+
+
 def record_losses(space: EncodedTable, low_codes: Ints, high_codes: Ints) -> Floats:
     """Return the loss of one record in each cluster, from 0 to the number of attributes.
 

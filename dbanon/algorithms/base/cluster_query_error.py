@@ -27,31 +27,18 @@ SEED = 1
 
 
 @dataclass(frozen=True)
-class RangeQuery:
-    """A counting query: the number of records whose values are in a range, for some columns.
-
-    Attributes:
-        number: Number of the query, from 1.
-        ranges: Index of each column with a predicate, and the least and greatest position of its range.
-    """
-
-    number: int
-    ranges: dict[int, tuple[float, float]]
-
-
-@dataclass(frozen=True)
 class RangeQueries:
-    """Counting queries on a table, with the exact answers.
+    """Counting queries on a table, with the exact answers: how many records have values in a range, for some columns.
 
     Attributes:
-        queries: The queries.
+        queries: Of each query, the columns with a predicate (by index) with least and greatest position of the range.
         answers: (queries,) number of records of the table that match each query.
         records: Number of records of the table.
         steps: For each column, the distance of neighbouring values: 1 for whole numbers and categories, 0 for measured
             numbers.
     """
 
-    queries: tuple[RangeQuery, ...]
+    queries: tuple[dict[int, tuple[float, float]], ...]
     answers: Floats
     records: int
     steps: Sequence[float]
@@ -75,9 +62,9 @@ class RangeQueries:
         queries = tuple(_draw_query(number, domains) for number in range(1, n_queries + 1))
         tuple_positions = [np.append(p, -np.inf)[space.codes[:, j]] for j, p in enumerate(places)]
         answers = np.empty(n_queries)
-        for i, question in enumerate(queries):
+        for i, ranges in enumerate(queries):
             is_matched = np.ones(len(space.codes), bool)
-            for j, (low, high) in question.ranges.items():
+            for j, (low, high) in ranges.items():
                 is_matched &= (tuple_positions[j] >= low) & (tuple_positions[j] <= high)
             answers[i] = space.counts[is_matched].sum()
         return cls(queries, answers, space.rows, steps)
@@ -90,12 +77,12 @@ class RangeQueries:
         """
         low, high = _published_ranges(published_clusters)
         errors: dict[int, list[float]] = {}
-        for question, answer in zip(self.queries, self.answers.tolist(), strict=True):
+        for ranges, answer in zip(self.queries, self.answers.tolist(), strict=True):
             share = published_clusters.sizes.astype(np.float64)
-            for j, (first, last) in question.ranges.items():
+            for j, (first, last) in ranges.items():
                 share *= _overlap_shares(low[j], high[j], first, last, self.steps[j])
             error = abs(math.fsum(share.tolist()) - answer) / max(answer, SANITY_BOUND * self.records)
-            errors.setdefault(len(question.ranges), []).append(round(error, 9))
+            errors.setdefault(len(ranges), []).append(round(error, 9))
         return math.fsum(float(np.median(found)) for found in errors.values()) / len(errors)
 
 
@@ -127,8 +114,7 @@ class _ColumnDomain:
     @classmethod
     def from_column(cls, space: EncodedTable, j: int, places: Floats) -> _ColumnDomain:
         """Return the values of attribute `j` that occur, with counts; `places` has the position of each code."""
-        records = np.zeros(len(places) + 1, np.int64)
-        np.add.at(records, space.codes[:, j], space.counts)
+        records = np.bincount(space.codes[:, j], space.counts, minlength=len(places) + 1).astype(np.int64)
         occupied = np.flatnonzero(records[:-1])
         counts = records[occupied]
         return cls(places[occupied], np.cumsum(counts) - counts, int(counts.sum()))
@@ -141,7 +127,7 @@ class _ColumnDomain:
         return float(self.positions[np.searchsorted(self.n_before, record, side="right") - 1])
 
 
-def _draw_query(number: int, domains: Sequence[_ColumnDomain]) -> RangeQuery:
+def _draw_query(number: int, domains: Sequence[_ColumnDomain]) -> dict[int, tuple[float, float]]:
     """Return query `number`, drawn by hashes of the number: 1 to MAX_PREDICATES columns and a range for each.
 
     The ranges are chosen so that, if columns are independent, about SELECTIVITY of the records match.
@@ -156,7 +142,7 @@ def _draw_query(number: int, domains: Sequence[_ColumnDomain]) -> RangeQuery:
         start_fraction = (_hash(number, "range", j) >> 11) / 2**53
         first = math.floor(start_fraction * (domain.n_filled - width))
         ranges[j] = (domain.position_of(first), domain.position_of(first + width - 1))
-    return RangeQuery(number, ranges)
+    return ranges
 
 
 def _hash(number: int, purpose: str, column: int) -> int:

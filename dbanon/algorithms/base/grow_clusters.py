@@ -6,8 +6,8 @@ rules:
 
 nearest_groups      seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k
                     records, or any model; leftovers: nearest seed
-constrained_growth  equal to nearest_groups, except joins: nearest with which the models can still be met; leftovers:
-                    nearest group that meets them then
+ConstrainedGroups   (in nearest_groups) as above, except joins: nearest with which the models can still be met;
+                    leftovers: nearest group that meets them then
 mdav                seed: farthest from the average, then from that seed; joins: nearest to the seed; enough: k records;
                     leftovers: a group of their own
 least_loss          seed: farthest from the seed before, a random record, or the first; joins: least loss; enough: k
@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignment_log import AssignmentLog
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.encoding.encoded_table import EncodedTable
@@ -53,6 +52,7 @@ class GrowthRules(ABC):
     Attributes:
         index: Counts the remaining records, and the records examined so far.
         log: The groups formed so far.
+        k: Least number of records of a group.
         n_queries: Queries per group, each of which may examine all tuples.
         sparse_cost_factor: Measured cost of the queries of all groups as a multiple of that of the first groups, if
             those examine few tuples: groups that begin far from the others take the outlying records first.
@@ -61,6 +61,7 @@ class GrowthRules(ABC):
 
     index: Any
     log: AssignmentLog
+    k: int
     n_queries, sparse_cost_factor, dense_cost_factor = 1, 1.0, progress.DENSE_COST_FACTOR
 
     @property
@@ -73,9 +74,9 @@ class GrowthRules(ABC):
         """Number of records examined so far."""
         return int(self.index.steps)
 
-    @abstractmethod
     def can_form_group(self) -> bool:
-        """Return whether the remaining records may be enough for one more group (cluster)."""
+        """Return whether the remaining records may be enough for one more group (cluster): at least k records."""
+        return self.n_remaining >= self.k
 
     @abstractmethod
     def form_groups(self, first_number: int, max_groups: int) -> int:
@@ -194,15 +195,11 @@ class _GrowthEstimate:
             return min(MIN_BATCH + SAMPLE_GROUPS - n_groups, MIN_BATCH)
         self._is_estimated = True
         fraction = max(records - rules.n_remaining, 1) / self._space.rows
-        sample = progress.WorkSample(fraction, steps, progress.thread_seconds() - clock)
         steps_per_query = steps / (max(n_groups - first, 1) * rules.n_queries)
-        self._work.on_estimate(
-            *sample.extrapolate(
-                progress.cost_factor(
-                    steps_per_query, len(self._space.counts), rules.sparse_cost_factor, rules.dense_cost_factor
-                )
-            )
+        cost_factor = progress.cost_factor(
+            steps_per_query, len(self._space.counts), rules.sparse_cost_factor, rules.dense_cost_factor
         )
+        self._work.extrapolate(fraction, steps, progress.thread_seconds() - clock, cost_factor)
         return batch
 
 

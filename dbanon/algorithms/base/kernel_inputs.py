@@ -16,9 +16,6 @@ from dbanon.encoding.encoded_table import AnyInts, CategoricalAttribute, Codes, 
 from dbanon.kernels.arrays import LossArrays, ModelRules, ModelScratch, PersonModel, RecordModel
 from dbanon.privacy_models.constraint import Constraint
 
-MAX_TABLE_VALUES = 256
-"""A hierarchy of at most so many values has a table of the losses of all pairs."""
-
 MAX_SIZE_FACTOR = 8
 """If models other than k must be checked, classes of up to so many times the least size are tried."""
 
@@ -58,14 +55,6 @@ class KernelInputs:
     sizes: Ints
     item_by_row: Ints | None
     min_records: int
-
-    @property
-    def item_of(self) -> Ints:
-        """The item (records that no model distinguishes, such as a tuple) of every canonical row, (n,).
-
-        Computed again on each use if items are tuples.
-        """
-        return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.item_by_row is None else self.item_by_row
 
     def cluster_items(self, runs: RunLengthLabels) -> tuple[AnyInts, AnyInts, AnyInts]:
         """Return item, cluster and number of records, as three arrays, without suppressed records.
@@ -202,12 +191,11 @@ def _loss_term_arrays(term: LossTerm) -> tuple[list[Ints], int, int]:
                 for end in (attribute.ends.lower_position, attribute.ends.upper_position)
             )
         return [below, above], 0, term.unit if attribute.with_bare_null else 0
-    if attribute.values <= MAX_TABLE_VALUES:
-        codes = np.arange(attribute.values + 1)
-        low, high = (m.ravel() for m in np.meshgrid(codes, codes, indexing="ij"))
-        return [term.losses(np.minimum(low, high), np.maximum(low, high))], 1, 0
-    nodes = np.arange(len(attribute.parent))
-    climbed = np.column_stack((attribute.parent, np.searchsorted(attribute.node, nodes), term.last, term.height))
+    table = term.pair_losses()
+    if table is not None:
+        return [table.ravel()], 1, 0
+    first = np.searchsorted(attribute.node, np.arange(len(attribute.parent)))
+    climbed = np.column_stack((attribute.parent, first, term.last, term.height))
     return [np.asarray(attribute.node, np.int64), climbed.astype(np.int64).ravel()], 2, 0
 
 
@@ -224,8 +212,7 @@ def _model_arrays(space: EncodedTable, constraint: Constraint, mode: int, item_o
         item_of: (n,) item (set of records that no model distinguishes) of every row.
         items: Number of items.
     """
-    model_table = space if constraint.models else replace(space, sensitive=())
-    rules = model_rules(model_table, constraint.models)
+    rules = model_rules(space if constraint.models else replace(space, sensitive=()), constraint.models)
     if mode == 2:
         ids = _person_ids(space, constraint)
         return None, PersonModel(constraint.k, rules, *ids, *_growth_scratch(rules, ids))
@@ -311,8 +298,7 @@ def _rank_orders(space: EncodedTable) -> tuple[Any, ...]:
     Returns:
         (N_ORDERS, all values) rank of each value, and (attributes,) the column of each attribute's first value.
     """
-    sizes = [a.values if isinstance(a, CategoricalAttribute) else 0 for a in space.attributes]
-    starts = np.cumsum([0, *sizes])
+    starts = np.cumsum([0, *(a.values if isinstance(a, CategoricalAttribute) else 0 for a in space.attributes)])
     ranks = np.zeros((N_ORDERS, max(int(starts[-1]), 1)), np.int32)
     draws = np.random.Generator(np.random.PCG64(0))
     for j, attribute in enumerate(space.attributes):
@@ -333,8 +319,7 @@ def _leaf_ranks(tree: CategoricalAttribute, draws: Any) -> Ints:
     ranks[0] = np.arange(tree.values)
     # A node comes after its parent and the subtrees of the siblings before it.
     nodes = len(tree.parent)
-    families = np.argsort(tree.parent, kind="stable")
-    parent, size = tree.parent[families], tree.last - np.arange(nodes) + 1
+    parent, size = np.sort(tree.parent), tree.last - np.arange(nodes) + 1
     eldest = np.searchsorted(parent, parent)
     step, place = np.empty(nodes, np.int64), np.zeros(nodes, np.int64)
     for rank, draw in zip(ranks[1:], draws[1:], strict=True):

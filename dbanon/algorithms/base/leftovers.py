@@ -2,12 +2,10 @@
 
 import numpy as np
 
+from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.kernel_inputs import KernelInputs
 from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Ints
-
-STEPS_PER_CALL = 2**22
-"""Number of clusters examined between two checks for interrupts."""
 
 
 def assign_leftovers(kernel_inputs: KernelInputs, tuple_of: Ints, labels: Ints, check: Check) -> None:
@@ -34,7 +32,7 @@ def assign_leftovers(kernel_inputs: KernelInputs, tuple_of: Ints, labels: Ints, 
         check()
         begin, _ = min_loss_assignment.assign_tuples(
             begin,
-            STEPS_PER_CALL,
+            progress.STEPS_PER_CALL,
             items,
             len(labels) + 1,
             kernel_inputs.loss_arrays,

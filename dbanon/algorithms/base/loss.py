@@ -29,6 +29,9 @@ Heights = str | tuple[tuple[str, float], ...]
 """How the height of a hierarchy node is measured: "edges", "leaves", "used" or "top", or several of them with weights
 that sum to 1."""
 
+MAX_TABLE_VALUES = 256
+"""A hierarchy of at most so many values has a table of the losses of all pairs."""
+
 
 def leaf_heights(leaves: str) -> str:
     """Return how NCP measures the height of hierarchy nodes; `leaves` is the parameter: all or used."""
@@ -68,6 +71,16 @@ class LossTerm:
             losses = positions[high] - positions[low]
         return np.where(none, 0, np.where(mixed, self.unit, losses))
 
+    def pair_losses(self) -> Ints | None:
+        """Return a (values + 1, values + 1) table of the losses of clusters of two codes, NULL last.
+
+        It is None if there are more than MAX_TABLE_VALUES values.
+        """
+        if self.attribute.values > MAX_TABLE_VALUES:
+            return None
+        low, high = np.meshgrid(*[np.arange(self.attribute.values + 1)] * 2, indexing="ij")
+        return self.losses(np.minimum(low, high).ravel(), np.maximum(low, high).ravel()).reshape(low.shape)
+
 
 class Loss:
     """The information loss of the records of an encoded table, as integers.
@@ -103,12 +116,11 @@ class Loss:
         A numeric attribute without NULL gives distances along an axis; others give tables, since what a cluster of NULL
         and values loses is no distance to an interval.
         """
-        has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
         return [
             NumericDistances(term.places, term.unit)
-            if isinstance(term.attribute, NumericAttribute) and not null
+            if isinstance(term.attribute, NumericAttribute) and (codes < term.attribute.values).all()
             else PairLosses(term)
-            for term, null in zip(self.terms, has_null, strict=True)
+            for term, codes in zip(self.terms, space.codes.T, strict=True)
         ]
 
 
@@ -151,8 +163,7 @@ def _loss_term(attribute: Attribute, scale: float, heights: Heights) -> LossTerm
     nothing = np.zeros(0, np.int64)
     if isinstance(attribute, NumericAttribute):
         return LossTerm(attribute, round(unit), rounded_positions(attribute, unit), nothing, nothing)
-    share = height_shares(attribute, heights)[attribute.published_node]
-    height = np.rint(share * unit).astype(np.int64)
+    height = np.rint(height_shares(attribute, heights)[attribute.published_node] * unit).astype(np.int64)
     return LossTerm(attribute, round(unit), nothing, height, subtree_end_codes(attribute))
 
 

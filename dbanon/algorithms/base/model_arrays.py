@@ -52,14 +52,13 @@ def model_rules(space: EncodedTable, models: Sequence[ModelRequirement]) -> Mode
                 parent, node, length = sensitive.edges()
         target_shares[values] = np.minimum(target_shares[values], max_shares[values])
         edges.append((parent, node, length))
-    node_at = np.cumsum([len(parent) for parent, _, _ in edges])
     return ModelRules(
         starts,
         table,
         share,
         max_shares,
         target_shares,
-        node_at,
+        np.cumsum([len(parent) for parent, _, _ in edges]),
         *(np.concatenate(arrays) for arrays in zip(*edges, strict=True)),
     )
 

@@ -138,6 +138,8 @@ def _noisy_numbers(
     place = np.append(number.positions - number.positions[low.min()], np.nan)
     max_position = float(place[high.max()])
     positions = place[values]
+    centred = draws - 0.5
+    step = 1.0 if number.integral else 2.0 ** np.floor(np.log2(max_position * GRID_SHARE)) if max_position > 0 else 1.0
     with np.errstate(over="ignore"):  # an overflow is clipped to the end of the column
         width = (
             np.full(len(first), max_position)
@@ -145,9 +147,6 @@ def _noisy_numbers(
             else np.where(high > low, place[high] - place[low], 0.0)
         )
         scale = width / noise.epsilon
-    centred = draws - 0.5
-    step = 1.0 if number.integral else 2.0 ** np.floor(np.log2(max_position * GRID_SHARE)) if max_position > 0 else 1.0
-    with np.errstate(over="ignore"):
         noisy = positions - scale[group] * np.sign(centred) * np.log1p(-2 * np.abs(centred))
         if not noise.by_column:
             noisy = np.clip(noisy, 0.0, max_position)

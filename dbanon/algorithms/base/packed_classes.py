@@ -42,6 +42,23 @@ class PackedClasses:
         return cls(np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int32), starts, sizes, 0)
 
     @classmethod
+    def from_entries(cls, items: Any, counts: Any, starts: Ints, min_records: int) -> PackedClasses:
+        """Return the classes with these entries; those of a class are one after another.
+
+        Args:
+            items: Item of each entry.
+            counts: Number of the item's records in the class.
+            starts: (classes + 1,) first entry of each class and, last, the number of entries.
+            min_records: Least number of records of a class, see `allocate`.
+        """
+        n_classes, ends = len(starts) - 1, np.append(0, np.cumsum(counts, dtype=np.int64))
+        classes = cls.allocate(int(ends[-1]), min_records, n_classes)
+        classes.items[: len(items)], classes.counts[: len(items)] = items, counts
+        classes.starts[: len(starts)], classes.sizes[:n_classes] = starts, np.diff(ends[starts])
+        classes.n_classes = n_classes
+        return classes
+
+    @classmethod
     def from_labels(cls, kernel_inputs: KernelInputs, runs: RunLengthLabels) -> PackedClasses:
         """Return the clusters of `runs` as packed classes; classes keep their cluster numbers.
 
@@ -55,16 +72,8 @@ class PackedClasses:
         order = np.lexsort((items, clusters))
         sorted_items, cluster, records = items[order], clusters[order], counts[order]
         first = np.flatnonzero(np.append(True, (sorted_items[1:] != sorted_items[:-1]) | (cluster[1:] != cluster[:-1])))
-        n_classes = int(cluster[-1]) + 1
-        classes = cls.allocate(int(records.sum(dtype=np.int64)), kernel_inputs.min_records, n_classes)
-        classes.items[: len(first)] = sorted_items[first]
-        classes.counts[: len(first)] = np.add.reduceat(records, first)
-        starts = np.searchsorted(cluster[first], np.arange(n_classes + 1))
-        classes.starts[: n_classes + 1] = starts
-        ends = np.append(0, np.cumsum(classes.counts[: len(first)], dtype=np.int64))
-        classes.sizes[:n_classes] = np.diff(ends[starts])
-        classes.n_classes = n_classes
-        return classes
+        starts = np.searchsorted(cluster[first], np.arange(int(cluster[-1]) + 2))
+        return cls.from_entries(sorted_items[first], np.add.reduceat(records, first), starts, kernel_inputs.min_records)
 
     @property
     def arrays(self) -> ClassEntries:

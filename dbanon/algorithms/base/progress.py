@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 SECONDS_PER_STEP = 3e-8
 """Approximate time of a step."""
@@ -18,6 +17,9 @@ MIN_REPORTED_FRACTION = 0.005
 
 MAX_STEPS = 4 * 10**9
 """Number of steps beyond which a run must be allowed explicitly: one or two minutes."""
+
+STEPS_PER_CALL = 2**22
+"""Number of clusters or items that a kernel examines between two checks for interrupts, unless they cost much."""
 
 DENSE_SHARE = 0.25
 """Share of all tuples from which on a query is said to examine most of them."""
@@ -81,6 +83,19 @@ class ProgressCheck:
             self._reported = overall_fraction
             self._on_progress(overall_fraction)
 
+    def extrapolate(self, fraction: float, steps: float, seconds: float, cost_factor: float = 1.0) -> None:
+        """Report the estimate for the whole work, from a measured part of it.
+
+        The estimated steps and seconds are those of the part over its fraction of the work, times `cost_factor`.
+
+        Args:
+            fraction: Fraction of the whole work.
+            steps: Steps that it took.
+            seconds: Seconds that it took.
+            cost_factor: Factor of the extrapolated steps and seconds.
+        """
+        self.on_estimate(steps / fraction * cost_factor, seconds / fraction * cost_factor)
+
     def subtask(self, first: float, last: float) -> ProgressCheck:
         """Return a check for the part of this task from the fraction `first` to the fraction `last`."""
         width = self._last - self._first
@@ -93,28 +108,6 @@ def as_progress_check(check: Callable[[], None]) -> ProgressCheck:
     return check if isinstance(check, ProgressCheck) else ProgressCheck(check, lambda share: None)
 
 
-@dataclass(frozen=True)
-class WorkSample:
-    """A measured part of the work.
-
-    Attributes:
-        fraction: Fraction of the whole work.
-        steps: Steps that it took.
-        seconds: Seconds that it took.
-    """
-
-    fraction: float
-    steps: float
-    seconds: float
-
-    def extrapolate(self, cost_factor: float = 1.0) -> tuple[float, float]:
-        """Return the estimated steps and seconds of the whole work.
-
-        They are those of this part over its fraction of the work, times `cost_factor`.
-        """
-        return self.steps / self.fraction * cost_factor, self.seconds / self.fraction * cost_factor
-
-
 class KernelEstimate:
     """An estimate of the whole work from what a kernel does up to its second return.
 
@@ -125,16 +118,18 @@ class KernelEstimate:
         """Start without a return of the kernel; the estimate is reported through `check` if it is a `ProgressCheck`."""
         self._progress, self._n_returns = as_progress_check(check), 0
 
-    def report_return(self, sample: WorkSample, cost_factor: float = 1.0) -> None:
+    def report_return(self, fraction: float, steps: float, seconds: float, cost_factor: float = 1.0) -> None:
         """Count a return of the kernel; at the second one, report the estimate for the whole work.
 
         Args:
-            sample: The part of the work that the kernel did in this call.
+            fraction: Fraction of the whole work that the kernel did in this call.
+            steps: Steps that it took.
+            seconds: Seconds that it took.
             cost_factor: Factor of the extrapolated steps and seconds.
         """
         self._n_returns += 1
         if self._n_returns == 2:
-            self._progress.on_estimate(*sample.extrapolate(cost_factor))
+            self._progress.extrapolate(fraction, steps, seconds, cost_factor)
 
 
 def cost_factor(steps: float, n_tuples: int, sparse_factor: float, dense_factor: float = DENSE_COST_FACTOR) -> float:

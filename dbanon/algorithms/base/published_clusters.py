@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dbanon.algorithms.base.assignments import RunLengthLabels
-from dbanon.algorithms.base.class_bounds import ClassBounds, class_numbers, published_nodes
+from dbanon.algorithms.base.class_bounds import ClassBounds, class_numbers, code_ranges, published_nodes
 from dbanon.algorithms.base.loss import Heights, height_shares
 from dbanon.algorithms.base.registry import PublishedEnds
 from dbanon.algorithms.base.standardize import has_several_values, sum_of_squares_within, z_scores
@@ -155,16 +155,11 @@ class PublishedClusters:
     @cached_property
     def class_of(self) -> Ints:
         """The equivalence class of each cluster, (clusters,): clusters that publish the same values are one class."""
-        numbers = iter(self.intervals)
         low, high = self.bounds.low.copy(), self.bounds.high.copy()
-        for j, attribute in enumerate(self.space.attributes):
-            if isinstance(attribute, NumericAttribute):
-                interval = next(numbers)
-                is_number = high[:, j] < attribute.values
-                low[is_number, j], high[is_number, j] = (
-                    interval.low_rank[low[is_number, j]],
-                    interval.high_rank[high[is_number, j]],
-                )
+        for j, (interval, attribute) in self.published_numbers.items():
+            is_number = high[:, j] < attribute.values
+            low[is_number, j] = interval.low_rank[low[is_number, j]]
+            high[is_number, j] = interval.high_rank[high[is_number, j]]
         return class_numbers(self.space, low, high, are_ends=True, raised_nodes=self.raised_nodes)
 
     @cached_property
@@ -277,10 +272,7 @@ class PublishedClusters:
         record_class = self.class_of[labels[is_published]]
         is_homogeneous = np.zeros(len(self.class_sizes), bool)
         for column in self.space.sensitive:
-            codes = column.codes[is_published]
-            min_code, max_code = np.full(len(is_homogeneous), column.values), np.zeros(len(is_homogeneous), np.int64)
-            np.minimum.at(min_code, record_class, codes)
-            np.maximum.at(max_code, record_class, codes)
+            min_code, max_code = code_ranges(record_class, column.codes[is_published], len(is_homogeneous))
             is_homogeneous |= min_code == max_code
         return float(self.class_sizes[is_homogeneous].sum() / self.n_published)
 

@@ -320,11 +320,11 @@ class Algorithm:
         common = (replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON)
         suppression = self.ability(Suppression)
         if suppression is not None:
-            rule = suppression.rule
-            suppress_doc = (
-                f"Greatest share of the records that may be suppressed: {rule}. Reported in metrics and classes."
+            doc = (
+                f"Greatest share of the records that may be suppressed: {suppression.rule}. "
+                "Reported in metrics and classes."
             )
-            common = (replace(p, doc=suppress_doc) if p.name == "suppress" else p for p in common)
+            common = (replace(p, doc=doc) if p.name == "suppress" else p for p in common)
         return (*common, *self.own)
 
     def ability(self, kind: type[A]) -> A | None:

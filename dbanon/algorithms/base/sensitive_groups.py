@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dbanon.algorithms.base.assignments import inverse_permutation
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 
 
@@ -51,7 +52,6 @@ class SensitiveGroups:
         item_of = np.empty(len(rows), np.int64)
         item_of[rows] = np.cumsum(np.append(True, is_first)) - 1
         kinds = group_of[rows[starts]]
-        begins = np.searchsorted(kinds, np.arange(values.shape[1] + 1))
         return cls(
             group_of,
             np.asarray(values, np.int64),
@@ -60,7 +60,7 @@ class SensitiveGroups:
             np.append(starts, len(rows)),
             tuple_of[rows[starts]],
             kinds,
-            begins,
+            np.searchsorted(kinds, np.arange(values.shape[1] + 1)),
         )
 
     @property
@@ -79,11 +79,9 @@ class SensitiveGroups:
         An item is the records of one tuple with equal sensitive values.
         """
         order = np.argsort(self.first_records)
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
         return OrderedItems(
             self.rows,
-            rank[self.item_of],
+            inverse_permutation(order)[self.item_of],
             self.item_starts[1:][order],
             self.sizes[order],
             self.tuples[order],

@@ -47,8 +47,7 @@ def standardized_points(space: EncodedTable, counts: Floats) -> Floats:
     for j, attribute in enumerate(space.attributes):
         codes = space.codes[:, j]
         if isinstance(attribute, NumericAttribute) and has_several_values(attribute, codes[counts > 0]):
-            column_axes = z_scores(attribute, codes, counts)
-            axes += [math.sqrt(attribute.weight) * axis for axis in column_axes if axis.any()]
+            axes += [math.sqrt(attribute.weight) * axis for axis in z_scores(attribute, codes, counts) if axis.any()]
     if not axes:
         return np.zeros((len(counts), 0))
     coordinates = np.stack(axes, axis=1)

@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.assignment_log import AssignmentLog
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.centroid.sorted_seeds import CLUSTER_COST, LOSS_HEIGHTS, every_kth_record
+from dbanon.algorithms.centroid.sorted_seeds import CLUSTER_COST, every_kth_record
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import NEXT_SEED
@@ -46,29 +45,28 @@ class SeededGroups(KernelCountedRules):
 
     def can_form_group(self) -> bool:
         """Return whether at least k records remain, and a seed that was not tried yet."""
-        return self.n_remaining >= self.k and self.state[NEXT_SEED] < len(self.seeds)
+        return super().can_form_group() and bool(self.state[NEXT_SEED] < len(self.seeds))
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, log them from number `first_number` on, and return how many were formed."""
-        from dbanon.kernels import min_loss_assignment
-
         members = np.empty((self.n_remaining + min(max_groups, self.n_remaining) + 1, 2), np.int64)
-        used, n_examined = min_loss_assignment.adaptive_steps(
-            self.seeds,
-            self.state,
-            max_groups,
-            self.k,
-            self.kernel_inputs.loss_arrays,
-            self.n_remaining_of,
-            self.code_offsets,
-            members,
-        )
+        return self.grow(self.seeds, max_groups, members, first_number)
+
+    def grow(self, seeds: Ints, max_groups: int, members: Ints, first_number: int) -> int:
+        """Form up to `max_groups` groups at the next of `seeds`, and return how many were formed.
+
+        They are logged from number `first_number` on; `members` is room for their members.
+        """
+        from dbanon.kernels.min_loss_assignment import adaptive_steps
+
+        inputs = (self.kernel_inputs.loss_arrays, self.n_remaining_of, self.code_offsets)
+        used, n_examined = adaptive_steps(seeds, self.state, max_groups, self.k, *inputs, members)
         self.n_examined += int(n_examined)
         return self.log.add_groups(members[:used], first_number)
 
     def assign_leftovers(self, n_groups: int, check: Check) -> None:
         """Assign each remaining record, in canonical order, to the group whose whole loss grows least."""
-        loss = Loss(self.space, 1, LOSS_HEIGHTS)
+        loss = Loss(self.space, 1, "edges")
         self.log.assign_remaining(
             self.n_remaining_of, lambda groups, tuples: assign_by_least_growth(self.space, loss, groups, tuples, check)
         )

@@ -1,18 +1,19 @@
 """Systematic clustering of records that are sorted by some quasi-identifiers and sensitive columns together."""
 
-from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register
+from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Check, Options, register, single_cluster_below_2k
 from dbanon.algorithms.centroid.sorted_seeds import (
     A_PARAMETER,
     B_PARAMETER,
     SeededClusters,
-    as_algorithm,
     one_record_per_group,
     rows_by_first_columns,
 )
 from dbanon.encoding.encoded_table import EncodedTable, Ints
+from dbanon.privacy_models.constraint import Constraint
 
 
-def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> Ints:
+@single_cluster_below_2k
+def bhaladhare(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Ints:
     """Cluster records sorted by quasi-identifiers and sensitive columns together (Bhaladhare and Jinwala).
 
     Reconstructed from the review of clustering methods. Records are sorted by the first `sort_quasi` quasi-identifiers,
@@ -25,14 +26,14 @@ def bhaladhare(space: EncodedTable, k: int, options: Options, check: Check) -> I
     learn from it more than from other algorithms.
     """
     rows = rows_by_first_columns(space, int(str(options["sort_quasi"])), int(str(options["sort_sensitive"])))
-    number = space.rows // k
+    k, number = constraint.min_records, space.rows // constraint.min_records
     clusters = SeededClusters(space, k, one_record_per_group(rows[: number * k].reshape(number, k), options), check)
     clusters.assign(rows[clusters.labels[rows] < 0])
     return clusters.labels
 
 
 register(
-    as_algorithm(bhaladhare),
+    bhaladhare,
     title="Systematic clustering by a combination of quasi-identifiers and sensitive columns",
     summary=(
         "Works like `systematic`, but sorts records by some quasi-identifiers and sensitive columns together; the "

@@ -32,8 +32,6 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float, Integer
 from dbanon.table_functions.parameters import Parameter
 
-DEFAULT_ROUNDS = 100
-
 SAMPLE_SEEDS = 32
 """Seeds from which the time of all seeds is estimated."""
 
@@ -152,10 +150,7 @@ def kmeanspp_seeds(space: EncodedTable, n_seeds: int, options: Options, check: C
     return seeds
 
 
-NumberAxis = tuple[Ints, Ints, int]
-
-
-def _distances(axes: list[NumberAxis], seed: int) -> Ints:
+def _distances(axes: list[tuple[Ints, Ints, int]], seed: int) -> Ints:
     """Return the summed distance of every tuple to the tuple `seed`.
 
     Each axis has the positions of the tuples, whether they are NULL, and the distance of NULL to a value.
@@ -210,7 +205,7 @@ register(
             "rounds",
             Integer(1),
             "Greatest number of rounds; centers that still move then stay where they are.",
-            DEFAULT_ROUNDS,
+            100,
         ),
         LARGE,
     ),

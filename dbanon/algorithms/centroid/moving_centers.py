@@ -34,8 +34,7 @@ def axes_and_points(space: EncodedTable) -> tuple[CenterAxes, Ints]:
         The axes; and (tuples, axes) coordinates: rounded positions of numbers (NULL_POSITION for NULL) or nodes of
         categories.
     """
-    total = space.total * sum(a.weight for a in space.attributes)
-    scale = 2.0 ** (62 - math.frexp(total)[1])
+    scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
     order = sorted(range(len(space.attributes)), key=lambda j: isinstance(space.attributes[j], NumericAttribute))
     attributes, codes = [space.attributes[j] for j in order], space.codes[:, order]
     sizes = [len(a.parent) + 1 if isinstance(a, CategoricalAttribute) else 0 for a in attributes]
@@ -128,9 +127,7 @@ class MovingCenters:
             fraction: Fraction of all tuples or records that the kernel assigned.
             seconds: Seconds that it took.
         """
-        self.estimate.report_return(
-            progress.WorkSample(fraction, STEPS_PER_CALL * SEARCH_STEP_COST, seconds), self.rounds
-        )
+        self.estimate.report_return(fraction, STEPS_PER_CALL * SEARCH_STEP_COST, seconds, self.rounds)
 
     def build_tree(self, centers: Ints) -> None:
         """Build the search tree of the centers with the given numbers.
@@ -228,10 +225,8 @@ def as_algorithm(method: Callable[[MovingCenters], Ints]) -> AlgorithmFunction:
         """Run the method with floor(n / k) first centers from the options, and return the cluster of every record."""
         seeds, order = spread_rows(space, space.rows // constraint.min_records, options)
         rounds = cast(int, options.get("rounds", 1))
-        work = MovingCenters(
-            space, constraint.min_records, seeds, order, options.get("centroid_cat") != "lca", rounds, check
-        )
-        return method(work)
+        with_modes = options.get("centroid_cat") != "lca"
+        return method(MovingCenters(space, constraint.min_records, seeds, order, with_modes, rounds, check))
 
     return run
 

@@ -38,8 +38,7 @@ def one_pass_clusters(work: MovingCenters) -> Ints:
     n_remaining = work.space.counts.copy()
     np.subtract.at(n_remaining, work.tuple_of[work.seeds], 1)
     n_clusters, d = work.centers.shape
-    numbers = work.axes.is_hierarchy == 0
-    n_values = ((work.centers != NULL_POSITION) & numbers).astype(np.int64)
+    n_values = ((work.centers != NULL_POSITION) & (work.axes.is_hierarchy == 0)).astype(np.int64)
     sums = np.where(n_values > 0, work.centers, 0)
     entries = (
         int(np.minimum(n_clusters * np.diff(work.axes.node_starts), n_clusters + len(n_remaining)).sum())

@@ -62,25 +62,12 @@ class ReservedSeedGroups(SeededGroups):
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, log them from number `first_number` on, and return how many were formed."""
-        from dbanon.kernels import min_loss_assignment
-
         seeds = self.seeds[self.n_started : self.n_started + max_groups]
         members = np.empty((self.k + 1, 2), np.int64)
         for number, seed in enumerate(seeds, first_number):
             self.n_remaining_of[seed] += 1
             self.state[[NEXT_SEED, N_REMAINING]] = 0, self.state[N_REMAINING] + 1
-            used, n_examined = min_loss_assignment.adaptive_steps(
-                np.array([seed]),
-                self.state,
-                1,
-                self.k,
-                self.kernel_inputs.loss_arrays,
-                self.n_remaining_of,
-                self.code_offsets,
-                members,
-            )
-            self.n_examined += int(n_examined)
-            self.log.add_groups(members[:used], number)
+            self.grow(np.array([seed]), 1, members, number)
         self.n_started += len(seeds)
         return len(seeds)
 

@@ -1,33 +1,27 @@
 """Clusters from seeds: record after record joins the cluster whose whole loss grows least."""
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignments import RunLengthLabels
-from dbanon.algorithms.base.kernel_inputs import KernelInputs, build_kernel_inputs
+from dbanon.algorithms.base.kernel_inputs import build_kernel_inputs
 from dbanon.algorithms.base.random_seeds import generator
-from dbanon.algorithms.base.registry import AlgorithmFunction, Assignment, Check, Options
+from dbanon.algorithms.base.registry import Check, Options
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
 from dbanon.table_functions.parameters import Parameter
 
-STEPS_PER_CALL = 2**22
-"""Number of clusters examined between two checks for interrupts."""
-
 CLUSTER_COST = 0.5
 """Cost of examining a cluster, in steps of dbanon.algorithms.base.progress: most are rejected at the first attribute.
 """
 
-LOSS_HEIGHTS = "edges"
-"""The loss is that of the k-member papers."""
-
 
 class SeededClusters:
     """Clusters that begin with one record each and grow by the records whose joining raises the loss least.
+
+    The loss is that of the k-member papers.
 
     Attributes:
         labels: (n,) cluster of every canonical row; -1 until it joins one.
@@ -36,22 +30,22 @@ class SeededClusters:
 
     def __init__(self, space: EncodedTable, k: int, seeds: Ints, check: Check) -> None:
         """Put each of the rows `seeds` in a cluster of its own; no other row is assigned."""
+        from dbanon.kernels import min_loss_assignment
+
         self.k, self.tuple_of, self.check = k, space.tuple_of, check
-        self.kernel_inputs: KernelInputs = build_kernel_inputs(space, Constraint(k), LOSS_HEIGHTS)
+        self.kernel_inputs = build_kernel_inputs(space, Constraint(k), "edges")
         self.labels = np.full(space.rows, -1, np.int64)
         self.spans = np.zeros((len(seeds), len(space.attributes), 4), np.int64)
         self.sizes, self.losses = np.zeros((2, len(seeds)), np.int64)
-        self.add_one_each(seeds)
-
-    def add_one_each(self, rows: Ints) -> None:
-        """Add row rows[i] to cluster i, for each i; sizes, losses and labels are updated."""
-        from dbanon.kernels import min_loss_assignment
-
-        row_tuples, labels = self.tuple_of[rows], np.arange(len(rows))
+        self.labels[seeds] = np.arange(len(seeds))
         min_loss_assignment.add_labelled_tuples(
-            row_tuples, labels, self.kernel_inputs.loss_arrays, self.spans, self.sizes, self.losses
+            self.tuple_of[seeds],
+            self.labels[seeds],
+            self.kernel_inputs.loss_arrays,
+            self.spans,
+            self.sizes,
+            self.losses,
         )
-        self.labels[rows] = labels
 
     def assign(self, rows: Ints) -> None:
         """Assign the rows, in order, to the cluster of fewer than k records whose whole loss grows least.
@@ -68,7 +62,7 @@ class SeededClusters:
                 self.check()
                 begin = self._assign_steps(begin, row_tuples, cap, labels)
                 if expected:
-                    seconds = (progress.thread_seconds() - clock) * expected / (STEPS_PER_CALL * CLUSTER_COST)
+                    seconds = (progress.thread_seconds() - clock) * expected / (progress.STEPS_PER_CALL * CLUSTER_COST)
                     progress_check.on_estimate(expected, seconds)
                     expected = 0
                 progress_check.advance(begin / len(rows))
@@ -87,7 +81,7 @@ class SeededClusters:
 
         position, _ = min_loss_assignment.assign_tuples(
             begin,
-            STEPS_PER_CALL,
+            progress.STEPS_PER_CALL,
             row_tuples,
             cap,
             self.kernel_inputs.loss_arrays,
@@ -97,23 +91,6 @@ class SeededClusters:
             labels,
         )
         return int(position)
-
-
-SeededMethod = Callable[[EncodedTable, int, Options, Check], Ints]
-"""Function of encoded table, least number of records, own options and check that returns the cluster of every record.
-"""
-
-
-def as_algorithm(method: SeededMethod) -> AlgorithmFunction:
-    """Wrap a method that takes k as an algorithm; fewer than 2k records are a single cluster."""
-
-    @functools.wraps(method)
-    def run(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
-        """Return a single cluster for fewer than 2k records; otherwise run the method."""
-        k = constraint.min_records
-        return RunLengthLabels.single_cluster(space) if space.rows < 2 * k else method(space, k, options, check)
-
-    return run
 
 
 def every_kth_record(space: EncodedTable, k: int, options: Options) -> Ints:

@@ -110,9 +110,7 @@ class _WeightedMeans:
             begin = kernels.assign_nearest_squared(begin, search.STEPS_PER_CALL, points, tree, self.nearest)
             if begin < len(points):
                 share, seconds = (begin - previous) / len(points), progress.thread_seconds() - clock
-                self.estimate.report_return(
-                    progress.WorkSample(share, search.STEPS_PER_CALL * SEARCH_STEP_COST, seconds), rounds
-                )
+                self.estimate.report_return(share, search.STEPS_PER_CALL * SEARCH_STEP_COST, seconds, rounds)
 
     def recenter(self) -> None:
         """Move each center, in place, to the mean of its records, rounded to whole positions.
@@ -174,7 +172,8 @@ class _WeightedMeans:
 
         `column_factors` is the factor of each column.
         """
-        axes = self.axes._replace(null_distances=_column_ranges(column_factors))
+        weighted_ranges = np.rint(RANGE_STEPS * column_factors).astype(np.int64)
+        axes = self.axes._replace(null_distances=weighted_ranges)  # a NULL is as far from a value
         return CenterTree(
             _scale_positions(self.centers, column_factors), axes, self.boxes, 128 * (len(column_factors) + 1)
         )
@@ -194,17 +193,11 @@ def _scale_positions(positions: Ints, column_factors: Floats) -> Ints:
     return np.where(positions == NULL_POSITION, NULL_POSITION, np.rint(positions * column_factors).astype(np.int64))
 
 
-def _column_ranges(column_factors: Floats) -> Ints:
-    """Return the weighted range of each column, which is also the distance of a NULL to a value."""
-    return np.rint(RANGE_STEPS * column_factors).astype(np.int64)
-
-
 def _cluster_sums(labels: Ints, amounts: Ints, clusters: int) -> Ints:
     """Return the exact sum of integer amounts by cluster; labels are from 0 to `clusters` - 1."""
     order = np.argsort(labels, kind="stable")
     cumulative = np.append(0, np.cumsum(amounts[order]))
-    ends = np.searchsorted(labels[order], np.arange(clusters + 1))
-    return np.diff(cumulative[ends])
+    return np.diff(cumulative[np.searchsorted(labels[order], np.arange(clusters + 1))])
 
 
 register(

@@ -12,6 +12,7 @@ order.
 import numpy as np
 
 from dbanon.algorithms.base import progress
+from dbanon.algorithms.base.assignments import inverse_permutation
 from dbanon.algorithms.base.registry import Check
 from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, Ints, NumericAttribute
 
@@ -84,9 +85,7 @@ def rows_by_similarity(space: EncodedTable, unit: Floats, rank: str, check: Chec
         kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:1])  # compiles
         clock = progress.thread_seconds()
         kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples[:SAMPLE_RECORDS])
-        sample = progress.WorkSample(SAMPLE_RECORDS / space.rows, steps, progress.thread_seconds() - clock)
-        progress.as_progress_check(check).on_estimate(steps, sample.extrapolate()[1])
+        seconds = (progress.thread_seconds() - clock) / (SAMPLE_RECORDS / space.rows)
+        progress.as_progress_check(check).on_estimate(steps, seconds)
     kernels.fill_similarity_order(unit, space.counts, int(order[0]), tuples)
-    rows = np.empty(space.rows, np.int64)
-    rows[np.argsort(tuples, kind="stable")] = np.arange(space.rows)  # the records of a tuple in canonical order
-    return rows
+    return inverse_permutation(np.argsort(tuples, kind="stable"))  # the records of a tuple in canonical order

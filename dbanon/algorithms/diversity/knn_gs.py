@@ -79,40 +79,28 @@ class _GroupBalancedClusters(KernelCountedRules):
         super().__init__(space, k, np.array([0, space.rows], np.int64))
         groups, level, requested = (options[name] for name in ("n_groups", "group_level", "records_per_group"))
         above = None if level is None else int(str(level))
-        record_groups = [value_groups(s, int(str(groups)), above)[s.codes] for s in space.sensitive]
-        sensitive_groups = SensitiveGroups.from_codes(space, np.stack(record_groups))
-        self.n_remaining_of = np.bincount(sensitive_groups.group_of)
-        min_per_group = -(-k // len(self.n_remaining_of))
+        codes = np.stack([value_groups(s, int(str(groups)), above)[s.codes] for s in space.sensitive])
+        sensitive_groups = SensitiveGroups.from_codes(space, codes)
+        n_remaining_of = np.bincount(sensitive_groups.group_of)
+        min_per_group = -(-k // len(n_remaining_of))
         self.n_per_group = (
             min_per_group if requested is None else min(max(int(str(requested)), min_per_group), space.rows)
         )
-        self.ordered_items, self.row_places = sensitive_groups.in_record_order(), np.argsort(sensitive_groups.rows)
-        self.order = random_order(space, options)
+        items = sensitive_groups.in_record_order()
+        self.pools = GroupPools(
+            random_order(space, options), items.item_of, items.tuples, items.groups, items.ends, items.rows,
+            np.argsort(items.rows), items.n_remaining, n_remaining_of,
+        )  # fmt: skip
         self.seeds: list[int] = []
-
-    def can_form_group(self) -> bool:
-        """Return whether at least k records remain."""
-        return self.n_remaining >= self.k
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` clusters, numbered from `first_number`, and return how many were formed."""
         from dbanon.kernels.bucket_growth import grow_group_clusters
 
-        ordered, seeds = self.ordered_items, np.empty(min(max_groups, MAX_CLUSTERS_PER_CALL), np.int64)
-        arrays = GroupPools(
-            self.order,
-            ordered.item_of,
-            ordered.tuples,
-            ordered.groups,
-            ordered.ends,
-            ordered.rows,
-            self.row_places,
-            ordered.n_remaining,
-            self.n_remaining_of,
-        )
-        fixed_inputs = (arrays, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels, seeds)
+        seeds = np.empty(min(max_groups, MAX_CLUSTERS_PER_CALL), np.int64)
+        inputs = (self.pools, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels, seeds)
         n_formed, n_examined = grow_group_clusters(
-            self.state, len(seeds), first_number, self.k, self.n_per_group, *fixed_inputs
+            self.state, len(seeds), first_number, self.k, self.n_per_group, *inputs
         )
         self.n_examined += int(n_examined)
         self.seeds += seeds[:n_formed].tolist()

@@ -70,47 +70,28 @@ class _ValueBuckets(KernelCountedRules):
             return np.asarray(center_distances(center, np.arange(n_parts), centers_search.centers, centers_search.axes))
 
         self.parts, center_of_part = merge_small_parts(parts, n_parts, k, distances_from)
-        groups = self.sensitive_groups = SensitiveGroups.from_codes(
-            space, np.concatenate((self.parts[None], sensitive_codes(space)))
-        )
+        groups = SensitiveGroups.from_codes(space, np.concatenate((self.parts[None], sensitive_codes(space))))
         part_of = groups.values[0]
         centers = center_of_part[part_of[groups.item_groups]]
-        self.center_distances = center_distances(
+        distances = center_distances(
             centers_search.points[groups.tuples], centers, centers_search.centers, centers_search.axes
         )
-        self.n_remaining_items, self.n_remaining_groups, self.n_remaining_parts = (
-            groups.sizes,
-            np.bincount(groups.group_of),
-            np.bincount(self.parts),
-        )
-        self.part_starts = np.searchsorted(part_of, np.arange(len(center_of_part) + 1))
-        self.first_of_group = np.minimum.reduceat(groups.first_records, groups.group_starts[:-1])
+        self.pools = BucketPools(
+            np.searchsorted(part_of, np.arange(len(center_of_part) + 1)), groups.group_starts,
+            np.minimum.reduceat(groups.first_records, groups.group_starts[:-1]), groups.tuples, groups.item_starts[1:],
+            groups.rows, groups.sizes, np.bincount(groups.group_of), np.bincount(self.parts), distances,
+        )  # fmt: skip
 
     def can_form_group(self) -> bool:
         """Return whether at least k records remain in some part."""
-        return bool((self.n_remaining_parts >= self.k).any())
+        return bool((self.pools.part_remaining >= self.k).any())
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` clusters, numbered from `first_number`, and return how many were formed."""
         from dbanon.kernels.bucket_growth import grow_bucket_clusters
 
-        sensitive_groups = self.sensitive_groups
-        bucket_items = BucketPools(
-            self.part_starts,
-            sensitive_groups.group_starts,
-            self.first_of_group,
-            sensitive_groups.tuples,
-            sensitive_groups.item_starts[1:],
-            sensitive_groups.rows,
-            self.n_remaining_items,
-            self.n_remaining_groups,
-            self.n_remaining_parts,
-            self.center_distances,
-        )
-        loss_arrays = self.kernel_inputs.loss_arrays
-        n_formed, n_examined = grow_bucket_clusters(
-            self.state, max_groups, first_number, self.k, bucket_items, loss_arrays, self.code_offsets, self.labels
-        )
+        inputs = (self.pools, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels)
+        n_formed, n_examined = grow_bucket_clusters(self.state, max_groups, first_number, self.k, *inputs)
         self.n_examined += int(n_examined)
         return int(n_formed)
 
@@ -120,8 +101,7 @@ class _ValueBuckets(KernelCountedRules):
         A part has the records that k-means put together; it has at least one cluster. `n_groups` is not read.
         """
         tuple_of = self.space.tuple_of
-        order = np.argsort(self.parts, kind="stable")
-        for rows in np.split(order, np.cumsum(np.bincount(self.parts))[:-1]):
+        for rows in np.split(np.argsort(self.parts, kind="stable"), np.cumsum(np.bincount(self.parts))[:-1]):
             labels = self.labels[rows]
             first = int(labels[labels >= 0].min())
             labels = np.where(labels < 0, -1, labels - first)

@@ -23,14 +23,8 @@ from dbanon.table_functions.parameters import Parameter
 MAX_ROUNDS = 20
 """Number of rounds after which medoids are final, even if they would still move."""
 
-STEPS_PER_CALL = 2**22
-"""Number of clusters examined between two checks for interrupts."""
-
 STEP_COST = 0.5
 """Cost of examining a cluster, or a distance to a center, in steps of dbanon.algorithms.base.progress."""
-
-SECONDS_PER_STEP = 3e-8
-"""Approximate time of a step."""
 
 DistancesFrom = Callable[[int], Ints]
 """Function of a tuple that returns the distances of all tuples to it."""
@@ -58,12 +52,8 @@ def s_cpm(space: EncodedTable, constraint: Constraint, options: Options, check: 
     parts = _medoid_parts(space, k, options, progress_check)[space.tuple_of]
     sizes = np.bincount(parts)
     _report_estimate(progress_check, float((sizes.astype(np.float64) ** 2).sum()) / 2)
-    merging, n_done, labels, clusters = (
-        _ClusterMerger(space, k, float(str(options["penalty"]))),
-        0,
-        np.empty_like(parts),
-        0,
-    )
+    merging = _ClusterMerger(space, k, float(str(options["penalty"])))
+    labels, clusters, n_done = np.empty_like(parts), 0, 0
     for rows in np.split(np.argsort(parts, kind="stable"), np.cumsum(sizes)[:-1]):
         part_labels = merging.merge_part(rows, progress_check)
         labels[rows] = part_labels + clusters
@@ -75,7 +65,7 @@ def s_cpm(space: EncodedTable, constraint: Constraint, options: Options, check: 
 
 def _report_estimate(progress_check: progress.ProgressCheck, n_steps: float) -> None:
     """Report the estimated time of `n_steps` steps of this algorithm, computed from constants, not measured."""
-    progress_check.on_estimate(n_steps * STEP_COST, n_steps * STEP_COST * SECONDS_PER_STEP)
+    progress_check.on_estimate(n_steps * STEP_COST, n_steps * STEP_COST * progress.SECONDS_PER_STEP)
 
 
 class _ClusterMerger:
@@ -90,15 +80,10 @@ class _ClusterMerger:
 
     def __init__(self, space: EncodedTable, k: int, penalty: float) -> None:
         """Prepare the kernel's arrays, and convert the penalty to the unit of the loss."""
-        self.k, self.tuple_of, self.kernel_inputs = (
-            k,
-            space.tuple_of,
-            build_kernel_inputs(space, Constraint(1), "edges"),
-        )
-        self.codes, columns = sensitive_codes(space), len(space.attributes)
+        self.k, self.tuple_of, self.codes = k, space.tuple_of, sensitive_codes(space)
+        self.kernel_inputs = build_kernel_inputs(space, Constraint(1), "edges")
         # The unit of the penalty is the greatest loss on a column of weight 1.
         self.penalty = penalty * float(self.kernel_inputs.terms[:, 2].sum()) / sum(a.weight for a in space.attributes)
-        self.columns = columns
 
     def merge_part(self, rows: Ints, check: Check) -> Ints:
         """Merge the rows of a part, each a cluster at first, until every cluster has at least k records.
@@ -110,20 +95,19 @@ class _ClusterMerger:
         state, number = np.zeros(1, np.int64), len(rows)
         alive, sizes, losses, head, tail, following = np.empty((6, number), np.int64)
         marks = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
-        spans = np.empty((number, self.columns, 3), np.int64)
-        clusters = MergedClusters(alive, spans, sizes, losses, head, tail, following, marks)
+        spans = np.empty((number, len(self.kernel_inputs.terms), 3), np.int64)
         fixed_inputs = (
             self.k,
             self.penalty,
             self.tuple_of[rows],
             self.codes[:, rows],
             self.kernel_inputs.loss_arrays,
-            clusters,
+            MergedClusters(alive, spans, sizes, losses, head, tail, following, marks),
         )
         is_done = False
         while not is_done:
             check()
-            _, is_done = merge_clusters(state, STEPS_PER_CALL, *fixed_inputs)
+            _, is_done = merge_clusters(state, progress.STEPS_PER_CALL, *fixed_inputs)
         labels = np.full(number, -1, np.int64)
         for c, member in enumerate(head[alive[: int(state[0])]].tolist()):
             while member >= 0:
@@ -150,8 +134,7 @@ def _medoid_parts(space: EncodedTable, k: int, options: Options, check: Check) -
     n_parts = min(int(str(options["parts"])), space.rows)
     _report_estimate(progress.as_progress_check(check), float(n_parts) * len(space.counts) * MAX_ROUNDS)
     if options["mode"] == "deterministic":
-        records = np.arange(n_parts) * space.rows // n_parts
-        medoids = np.unique(np.searchsorted(space.starts, records, side="right") - 1)
+        medoids = np.unique(np.searchsorted(space.starts, np.arange(n_parts) * space.rows // n_parts, side="right") - 1)
     else:
         medoids = _kmeanspp_medoids(space, n_parts, generator(options), distances_from, check)
     nearest = _nearest_medoids(medoids, distances_from, check)

@@ -125,8 +125,9 @@ def simdiv(space: EncodedTable, constraint: Constraint, options: Options, check:
         )
         progress_check.advance(n_full / clusters)
         if not is_estimated and previous > 0:  # the kernel may be compiled for the first
-            sample = progress.WorkSample((n_full - previous) / clusters, steps, progress.thread_seconds() - clock)
-            progress_check.on_estimate(steps, sample.extrapolate(progress.DENSE_COST_FACTOR)[1])
+            fraction = (n_full - previous) / clusters
+            seconds = (progress.thread_seconds() - clock) / fraction * progress.DENSE_COST_FACTOR
+            progress_check.on_estimate(steps, seconds)
             is_estimated = True
     _assign_residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _max_cluster_size(k, settings["cap"]))
     return labels
@@ -157,8 +158,8 @@ def _group_records(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[ValueGrou
     rows, sorted_keys = rows[order], key[order]
     begin = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1])) if len(rows) else np.empty(0, np.int64)
     members = rows[begin]
-    n_remaining = np.diff(np.append(begin, len(rows)))
-    groups = ValueGroups(tuple_of[members], rows, begin, np.zeros(len(begin), np.int64), n_remaining)
+    n_taken, n_remaining = np.zeros(len(begin), np.int64), np.diff(np.append(begin, len(rows)))
+    groups = ValueGroups(tuple_of[members], rows, begin, n_taken, n_remaining)
     return groups, np.ascontiguousarray(codes[:, members].T)
 
 
@@ -226,14 +227,6 @@ def widen_by_needs(space: EncodedTable, labels: Ints, constraint: Constraint, op
     return PublishedEnds.covering(
         *raised_bounds(space, labels, constraint.min_records, influences(space, settings), rule)
     )
-
-
-def _bounds(options: Options) -> Mapping[str, tuple[str, str]]:
-    """Return the option `bounds`: by column, the two ends beyond which values are outliers.
-
-    It is empty if the option is not given.
-    """
-    return cast("Mapping[str, tuple[str, str]]", options["bounds"] or {})
 
 
 register(
@@ -339,7 +332,10 @@ register(
     ),
     reads=("sensitive", "magnitudes"),
     abilities=(
-        Exclusion(_bounds, lambda options: bool(options["drop_duplicates"])),
+        Exclusion(
+            bounds=lambda options: cast("Mapping[str, tuple[str, str]]", options["bounds"] or {}),
+            duplicates=lambda options: bool(options["drop_duplicates"]),
+        ),
         InfluenceWeighting(lambda options: options["influence"] != "weights"),
         Widening(widen_by_needs),
     ),

@@ -16,7 +16,6 @@ from dbanon.algorithms.base.registry import (
 )
 from dbanon.algorithms.full_domain.incognito import max_suppressed_records
 from dbanon.algorithms.full_domain.lattice_search import LatticeSearch
-from dbanon.algorithms.full_domain.levels import AttributeLevels, FrequencySet
 from dbanon.algorithms.full_domain.recoding import FULL_RECODING, MAX_SUPPRESSED_PARAMETER, RECODING
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
@@ -32,9 +31,8 @@ def datafly(space: EncodedTable, constraint: Constraint, options: Options, check
     `max_suppressed` records are suppressed, or the share `suppress`; k records if neither is set. O(n) time per step,
     O(n) memory.
     """
-    levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
-    blocks = tuple(attribute_levels.steps[0][space.codes[:, j]] for j, attribute_levels in enumerate(levels))
-    search = LatticeSearch(space, levels, FrequencySet((0,) * len(levels), blocks, space.counts), check)
+    search = LatticeSearch.from_table(space, check)
+    levels = search.levels
     max_suppressed, node = int(str(options[MAX_SUPPRESSED])), [0] * len(levels)
     while True:
         check()

@@ -3,6 +3,8 @@
 A node of the lattice is a choice of one level for each attribute. Its groups are the records that are equal then.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from dbanon import errors
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import RunLengthLabels, inverse_permutation
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import Check
 from dbanon.algorithms.full_domain.levels import AttributeLevels, FrequencySet, Node, group_records
@@ -57,24 +59,20 @@ def search_full_domain(
 
     Exponential in the attributes, O(tuples) time per node, O(tuples * attributes + nodes) memory.
     """
-    levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
-    raisable = [j for j, attribute_levels in enumerate(levels) if len(attribute_levels.numbers) > 1]
-    nodes = math.prod(len(levels[j].numbers) + 1 for j in raisable)
+    search = LatticeSearch.from_table(space, check, max_suppressed, raisable_only=True)
+    nodes = math.prod(len(attribute_levels.numbers) + 1 for attribute_levels in search.levels)
     if nodes > MAX_NODES:
         raise errors.TooManyLevelsError(name, nodes, MAX_NODES)
-    if not raisable:
+    if not search.levels:
         return RunLengthLabels.single_cluster(space)
-    blocks = tuple(levels[j].steps[0][space.codes[:, j]] for j in raisable)
-    base = FrequencySet((0,) * len(raisable), blocks, space.counts)
-    search = LatticeSearch(space, [levels[j] for j in raisable], base, check, max_suppressed)
+    all_attributes = tuple(range(len(search.levels)))
     passing: dict[tuple[int, ...], Bools] = {}
     part = union_closed_constraint(space, constraint, counts_only=max_suppressed > 0)
-    for size in range(1, len(raisable)):
-        subsets = combinations(range(len(raisable)), size)
+    for size in all_attributes[1:]:
         passing = {
-            subset: search.passing_nodes(subset, search.candidate_nodes(subset, passing), part) for subset in subsets
+            subset: search.passing_nodes(subset, search.candidate_nodes(subset, passing), part)
+            for subset in combinations(all_attributes, size)
         }
-    all_attributes = tuple(range(len(raisable)))
     return search.best_labels(search.candidate_nodes(all_attributes, passing), constraint)
 
 
@@ -116,6 +114,24 @@ class LatticeSearch:
     base: FrequencySet
     check: Check
     max_suppressed: int = 0
+
+    @classmethod
+    def from_table(
+        cls, space: EncodedTable, check: Check, max_suppressed: int = 0, *, raisable_only: bool = False
+    ) -> LatticeSearch:
+        """Return the search in the lattice of all levels of the attributes of a table.
+
+        Args:
+            space: The encoded table.
+            check: Called before every test; raises if the run was interrupted.
+            max_suppressed: So many records may be in groups that violate the constraint.
+            raisable_only: Whether attributes with a single level are omitted.
+        """
+        levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
+        chosen = [j for j, own_levels in enumerate(levels) if len(own_levels.numbers) > 1 or not raisable_only]
+        blocks = tuple(levels[j].steps[0][space.codes[:, j]] for j in chosen)
+        base = FrequencySet((0,) * len(chosen), blocks, space.counts)
+        return cls(space, [levels[j] for j in chosen], base, check, max_suppressed)
 
     def candidate_nodes(self, attributes: tuple[int, ...], passing: dict[tuple[int, ...], Bools]) -> Bools:
         """Return which nodes of some attributes pass on all subsets of one attribute less.
@@ -241,8 +257,7 @@ class LatticeSearch:
         """
         group, groups = self.base.groups_above(self.levels, node)
         is_failing = self.failing_groups(group, groups, constraint)
-        total = self._total_loss(loss, group, groups, is_failing)
-        return np.where(is_failing[group], -1, group), total
+        return np.where(is_failing[group], -1, group), self._total_loss(loss, group, groups, is_failing)
 
     def failing_groups(self, group: Ints, n_groups: int, constraint: Constraint) -> Bools:
         """Return, for each group of tuples, whether it violates the constraint.
@@ -269,8 +284,7 @@ class LatticeSearch:
         """
         sizes = group_records(group, groups, self.space.counts)
         by_size = np.argsort(sizes, kind="stable")
-        rank = np.empty_like(by_size)
-        rank[by_size] = np.arange(len(by_size))
+        rank = inverse_permutation(by_size)
         tuples = np.argsort(rank[group], kind="stable")
         ends = np.cumsum(np.bincount(rank[group]))
         first, step = 0, 16

@@ -111,11 +111,10 @@ class FrequencySet:
             levels: The levels of the attributes of this set.
             node: The higher node: index of the level of each of these attributes.
         """
-        above = [
-            attribute_levels.blocks_above(low, high)
-            for attribute_levels, low, high in zip(levels, self.node, node, strict=True)
+        columns = [
+            attribute_levels.blocks_above(low, high)[blocks]
+            for attribute_levels, low, high, blocks in zip(levels, self.node, node, self.blocks, strict=True)
         ]
-        columns = [up[blocks] for up, blocks in zip(above, self.blocks, strict=True)]
         return group_rows(
             columns, [attribute_levels.n_blocks[level] for attribute_levels, level in zip(levels, node, strict=True)]
         )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.class_bounds import ClassBounds, cluster_members, published_nodes
+from dbanon.algorithms.base.class_bounds import ClassBounds, cluster_members, code_ranges, published_nodes
 from dbanon.algorithms.base.registry import Options, PublishedEnds, Widening
 from dbanon.algorithms.full_domain.levels import AttributeLevels
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints
@@ -55,7 +55,8 @@ def level_ends(space: EncodedTable, labels: Ints, constraint: Constraint, option
             covering = published_nodes(attribute, low[has_value, j], high[has_value, j])
             raised_nodes[has_value, j] = np.where(attribute.published_node[nodes] == covering, -1, nodes)
         else:
-            first, last = _block_ends(block[:-1])
+            present = np.flatnonzero(block[:-1] >= 0)
+            first, last = code_ranges(block[present], present, levels.n_blocks[level])
             cluster_block = block[low[has_value, j]]
             low[has_value, j], high[has_value, j] = first[cluster_block], last[cluster_block]
     return PublishedEnds(low, high, raised_nodes)
@@ -77,18 +78,6 @@ def _common_level(levels: AttributeLevels, low: Ints, high: Ints) -> tuple[int, 
             return level, block
         block = np.where(block >= 0, step[block], -1)
     return len(levels.numbers) - 1, block
-
-
-def _block_ends(block: Ints) -> tuple[Ints, Ints]:
-    """Return the least and the greatest code of each block (codes that are equal on a level).
-
-    `block` is the block of each code, -1 if the code does not occur.
-    """
-    codes = np.flatnonzero(block >= 0)
-    first, last = np.full(int(block.max(initial=0)) + 1, len(block)), np.full(int(block.max(initial=0)) + 1, -1)
-    np.minimum.at(first, block[codes], codes)
-    np.maximum.at(last, block[codes], codes)
-    return first, last
 
 
 FULL_RECODING = Widening(level_ends, lambda options: options["recoding"] == "full")

@@ -9,7 +9,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import ALL_MODELS, MAX_SUPPRESSED, Assignment, Check, Options, register
 from dbanon.algorithms.full_domain.incognito import SUPPRESSION
 from dbanon.algorithms.full_domain.lattice_search import MAX_NODES, LatticeSearch
-from dbanon.algorithms.full_domain.levels import AttributeLevels, FrequencySet, Node
+from dbanon.algorithms.full_domain.levels import Node
 from dbanon.algorithms.full_domain.recoding import FULL_RECODING, MAX_SUPPRESSED_PARAMETER, RECODING
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.privacy_models.constraint import Constraint
@@ -31,14 +31,11 @@ def samarati(space: EncodedTable, constraint: Constraint, options: Options, chec
     Raises:
         TooManyLevelsError: If the lattice has more than MAX_NODES nodes.
     """
-    levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
-    nodes = math.prod(len(attribute_levels.numbers) for attribute_levels in levels)
+    search = LatticeSearch.from_table(space, check, int(str(options[MAX_SUPPRESSED])))
+    nodes = math.prod(len(attribute_levels.numbers) for attribute_levels in search.levels)
     if nodes > MAX_NODES:
         raise errors.TooManyLevelsError("samarati", nodes, MAX_NODES)
-    blocks = tuple(attribute_levels.steps[0][space.codes[:, j]] for j, attribute_levels in enumerate(levels))
-    base = FrequencySet((0,) * len(levels), blocks, space.counts)
-    search = LatticeSearch(space, levels, base, check, int(str(options[MAX_SUPPRESSED])))
-    tops = [len(attribute_levels.numbers) - 1 for attribute_levels in levels]
+    tops = [len(attribute_levels.numbers) - 1 for attribute_levels in search.levels]
     low, high = 0, sum(tops)
     while low < high:
         middle = (low + high) // 2
@@ -47,8 +44,12 @@ def samarati(space: EncodedTable, constraint: Constraint, options: Options, chec
         else:
             low = middle + 1
     loss = Loss(space, 1, "leaves")  # 1: sums over all records are exact
-    passing = (node for node in nodes_at_height(tops, high) if search.is_passing(node, constraint))
-    best = min((search.groups_and_loss(loss, node, constraint) for node in passing), key=lambda j: j[1], default=None)
+    results = (
+        search.groups_and_loss(loss, node, constraint)
+        for node in nodes_at_height(tops, high)
+        if search.is_passing(node, constraint)
+    )
+    best = min(results, key=lambda result: result[1], default=None)
     return (
         RunLengthLabels.single_cluster(space) if best is None else RunLengthLabels.from_tuple_clusters(space, best[0])
     )

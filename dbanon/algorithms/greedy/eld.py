@@ -3,7 +3,7 @@
 import numpy as np
 
 from dbanon.algorithms.base.grow_clusters import grow_groups
-from dbanon.algorithms.base.loss import Loss
+from dbanon.algorithms.base.loss import Heights
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
 from dbanon.encoding.encoded_table import EncodedTable
@@ -20,27 +20,23 @@ def eld(space: EncodedTable, constraint: Constraint, options: Options, check: Ch
     are skewed. Other models and forms of l, and persons, are met afterwards, by merging clusters that violate them.
     O(n^2) without the index, O(n) memory.
     """
-    loss = Loss(space, constraint.min_records, "edges")
-    return grow_groups(
-        space,
-        DiverseLeastLoss(space, constraint, loss, GreedySeeding.from_options(space, FARTHEST_SEED, options)),
-        check,
-    )
+    seeding = GreedySeeding.from_options(space, FARTHEST_SEED, options)
+    return grow_groups(space, DiverseLeastLoss(space, constraint, "edges", seeding), check)
 
 
 class DiverseLeastLoss(LeastLossGroups):
     """Growth rules of ELD: groups as in k-member that also grow until they have `l` different sensitive values."""
 
-    def __init__(self, space: EncodedTable, constraint: Constraint, loss: Loss, seeding: GreedySeeding) -> None:
+    def __init__(self, space: EncodedTable, constraint: Constraint, heights: Heights, seeding: GreedySeeding) -> None:
         """Prepare the least-loss growth, the numbers of different values that are required, and room for members.
 
         Args:
             space: The encoded table.
             constraint: The constraint; of its models those that require a number of different values are used.
-            loss: The loss that is kept low.
+            heights: The kind of loss that is kept low, see `Loss`.
             seeding: The choice of the groups' first records.
         """
-        super().__init__(space, constraint, loss, seeding)
+        super().__init__(space, constraint, heights, seeding)
         self.required_values = required_values(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
 
@@ -52,7 +48,7 @@ class DiverseLeastLoss(LeastLossGroups):
             self.index.arrays,
             self.terms,
             self.query,
-            self.min_records,
+            self.k,
             self.required_values,
             self.reference,
             first_number == 0,

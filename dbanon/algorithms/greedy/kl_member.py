@@ -78,7 +78,7 @@ class DiverseFirst:
             progress_check.advance(fraction)
             if n_clusters == SAMPLE_CLUSTERS:
                 steps, seconds = SAMPLE_CLUSTERS * self.k * self.codes.size, progress.thread_seconds() - clock
-                progress_check.on_estimate(*progress.WorkSample(fraction, steps, seconds).extrapolate(0.5))
+                progress_check.extrapolate(fraction, steps, seconds, 0.5)
         return labels
 
     def _next_cluster(self) -> list[int] | None:

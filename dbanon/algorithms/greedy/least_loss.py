@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.algorithms.base.assignment_log import AssignmentLog
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.class_bounds import ClassBounds
 from dbanon.algorithms.base.grow_clusters import GrowthRules, grow_groups, limit_batch
-from dbanon.algorithms.base.loss import Loss, LossTerm
+from dbanon.algorithms.base.loss import Heights, Loss, LossTerm
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import Assignment, Check, Options
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, NumericAttribute
@@ -70,7 +69,7 @@ class LeastLossGroups(GrowthRules):
         self,
         space: EncodedTable,
         constraint: Constraint,
-        loss: Loss,
+        heights: Heights,
         seeding: GreedySeeding,
         preassigned: RunLengthLabels | None = None,
     ) -> None:
@@ -79,20 +78,21 @@ class LeastLossGroups(GrowthRules):
         Args:
             space: The encoded table.
             constraint: The constraint; a group has its lower bound of records.
-            loss: The loss that is kept low.
+            heights: The kind of loss that is kept low, see `Loss`.
             seeding: The choice of the groups' first records.
             preassigned: Records in no group: in a cluster already, or -1 to be assigned at the end. None if there are
                 none.
         """
-        self.space, self.min_records, self.loss, self.seeding = space, constraint.min_records, loss, seeding
-        self.reference, self.n_queries = seeding.reference, self.min_records
+        self.space, self.k, self.seeding = space, constraint.min_records, seeding
+        self.loss = Loss(space, constraint.min_records, heights)
+        self.reference, self.n_queries = seeding.reference, self.k
         self.sparse_cost_factor = 5.0 if seeding.rule == FARTHEST_SEED else 1.0
-        self.index = TupleIndex(space, loss.pair_tables(space))
+        self.index = TupleIndex(space, self.loss.pair_tables(space))
         self.log = AssignmentLog()
         self.n_preassigned, self.n_set_aside = 0, np.zeros(len(space.counts), np.int64)
         if preassigned is not None:
             self._exclude_preassigned(preassigned)
-        self.terms = growth_terms([loss.terms[j] for j in self.index.tabular])
+        self.terms = growth_terms([self.loss.terms[j] for j in self.index.tabular])
         self.query = self.index.zero_query()
 
     def _exclude_preassigned(self, preassigned: RunLengthLabels) -> None:
@@ -108,18 +108,14 @@ class LeastLossGroups(GrowthRules):
         np.add.at(self.n_set_aside, preassigned.tuples[is_unassigned], preassigned.counts[is_unassigned])
         self.n_preassigned = preassigned.next_cluster_number
 
-    def can_form_group(self) -> bool:
-        """Return whether at least `min_records` records remain."""
-        return self.n_remaining >= self.min_records
-
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups, log them after the preassigned clusters, and return how many were formed."""
         from dbanon.kernels.greedy import greedy_steps
 
-        groups = limit_batch(max_groups, self.min_records)
-        members = np.empty((groups * (self.min_records + 1), 2), np.int64)
+        groups = limit_batch(max_groups, self.k)
+        members = np.empty((groups * (self.k + 1), 2), np.int64)
         used, self.reference = greedy_steps(
-            self.index.arrays, self.terms, self.query, self.min_records, self.seeding.rule, self.reference,
+            self.index.arrays, self.terms, self.query, self.k, self.seeding.rule, self.reference,
             self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
         self.index.recount_records()
@@ -146,10 +142,8 @@ def grow_least_loss_groups(
         rule: FARTHEST_SEED, RANDOM_SEED or FIRST_SEED.
         heights: The kind of loss, see `Loss`.
     """
-    loss = Loss(space, constraint.min_records, heights)
-    return grow_groups(
-        space, LeastLossGroups(space, constraint, loss, GreedySeeding.from_options(space, rule, options)), check
-    )
+    seeding = GreedySeeding.from_options(space, rule, options)
+    return grow_groups(space, LeastLossGroups(space, constraint, heights, seeding), check)
 
 
 def assign_by_least_growth(

@@ -26,9 +26,6 @@ from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
 
-STEPS_PER_CALL = 2**22
-"""Number of items examined between two checks for interrupts."""
-
 ITEM_COST = 0.5
 """Cost of examining an item, in steps of dbanon.algorithms.base.progress."""
 
@@ -55,8 +52,7 @@ def loukides_shao(space: EncodedTable, constraint: Constraint, options: Options,
         return RunLengthLabels.single_cluster(space)
     kernel_inputs, tuple_of = build_kernel_inputs(space, Constraint(1), "edges"), space.tuple_of
     if not space.sensitive:  # as if all records had one value
-        one = SensitiveColumn(np.zeros(space.rows, np.int32), np.array([space.rows, 0]))
-        space = replace(space, sensitive=(one,))
+        space = replace(space, sensitive=(SensitiveColumn(np.zeros(space.rows, np.int32), np.array([space.rows, 0])),))
     labels = _ThresholdGrowth(space, kernel_inputs.loss_arrays, options).labels(check)
     sizes = np.bincount(labels)
     is_small = sizes < constraint.min_records
@@ -84,7 +80,7 @@ class _ThresholdGrowth:
             options: The options of the algorithm.
         """
         groups = SensitiveGroups.from_codes(space, sensitive_codes(space))
-        self.rows, n_remaining = space.rows, groups.sizes
+        self.rows, self.n_remaining = space.rows, groups.sizes
         total_loss = float(loss_arrays.terms[:, 2].sum())
         weight, threshold = float(str(options["diversity_weight"])), float(str(options["threshold"])) * total_loss
         number_of = np.array([(s.value_counts > 0).sum() for s in space.sensitive])
@@ -102,14 +98,14 @@ class _ThresholdGrowth:
             groups.item_groups,
             groups.values,
             groups.group_starts,
-            n_remaining,
+            self.n_remaining,
             number_of,
         )
         growth = ThresholdGrowth(
             np.zeros((len(space.attributes), 4), np.int64),
             np.zeros((len(space.sensitive), values), np.int64),
             np.zeros((len(space.sensitive), 1)),
-            np.zeros(len(n_remaining), np.int64),
+            np.zeros(len(self.n_remaining), np.int64),
             np.full(groups.values.shape[1], -1, np.int64),
         )
         self.kernel_inputs = (
@@ -120,7 +116,6 @@ class _ThresholdGrowth:
             growth,
             self.cluster_of,
         )
-        self.n_remaining = n_remaining
 
     def labels(self, check: Check) -> Ints:
         """Form all clusters and return the cluster of every record; clusters may have any size."""
@@ -134,15 +129,12 @@ class _ThresholdGrowth:
         )
         while self.n_remaining.any() or self.state[LAST_SIZE] > 0:
             check()
-            steps += int(threshold_steps(self.state, STEPS_PER_CALL, *self.kernel_inputs))
+            steps += int(threshold_steps(self.state, progress.STEPS_PER_CALL, *self.kernel_inputs))
             fraction = 1 - int(self.n_remaining.sum()) / self.rows
             if not is_estimated:
                 is_estimated = True
-                progress_check.on_estimate(
-                    *progress.WorkSample(fraction, steps * ITEM_COST, progress.thread_seconds() - clock).extrapolate(
-                        progress.DENSE_COST_FACTOR
-                    )
-                )
+                seconds = progress.thread_seconds() - clock
+                progress_check.extrapolate(fraction, steps * ITEM_COST, seconds, progress.DENSE_COST_FACTOR)
             progress_check.advance(fraction)
         return self.cluster_of
 

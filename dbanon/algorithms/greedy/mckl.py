@@ -2,16 +2,15 @@
 
 import numpy as np
 
+from dbanon.algorithms.base import progress
 from dbanon.algorithms.base.grow_clusters import KernelCountedRules, grow_groups
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MAX_SUPPRESSED, Assignment, Check, Options, Suppression, register
-from dbanon.algorithms.base.sensitive_groups import SensitiveGroups, sensitive_codes
+from dbanon.algorithms.base.sensitive_groups import SensitiveGroups
+from dbanon.algorithms.greedy.eld import required_values
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.kernels.arrays import HAS_FAILED, NEXT_SEED, CappedPools, ClusterMembers, LossClusters, ValueCaps
 from dbanon.privacy_models.constraint import Constraint
-
-STEPS_PER_CALL = 2**22
-"""Number of clusters examined between two checks for interrupts."""
 
 
 def mckl(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -53,44 +52,28 @@ class _CappedGroups(KernelCountedRules):
         """
         super().__init__(space, constraint.min_records, np.array([0, space.rows, 0], np.int64))
         self.max_suppressed = max_suppressed
-        self.codes = sensitive_codes(space) if space.sensitive else np.zeros((1, space.rows), np.int64)
-        self.min_values = np.ones(len(self.codes), np.int64)
-        for model in constraint.models:
-            if model.form_definition.is_distinct_count:
-                self.min_values[model.sensitive] = max(self.min_values[model.sensitive], int(model.bound))
-        for s, sensitive in enumerate(space.sensitive):
-            self.codes[s, self.codes[s] == sensitive.values] = -1
+        required = required_values(space, constraint)
+        self.codes = required.codes if space.sensitive else np.zeros_like(required.codes)
+        self.min_values = np.maximum(required.min_values, 1)
         groups = SensitiveGroups.from_codes(space, self.codes)
-        self.ordered_items = groups.in_record_order()
-        self.values = np.ascontiguousarray(groups.values[:, self.ordered_items.groups])
-        self.order = np.lexsort(
-            tuple(space.codes[self.ordered_items.tuples, j] for j in reversed(attributes_by_loss_width(space)))
-        )
-        self.counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
+        items = groups.in_record_order()
+        self.order = np.lexsort(tuple(space.codes[items.tuples, j] for j in reversed(attributes_by_loss_width(space))))
+        self.pools = CappedPools(items.tuples, items.ends, items.rows, items.n_remaining)
+        counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
+        values = np.ascontiguousarray(groups.values[:, items.groups])
+        self.caps = ValueCaps(values, self.min_values, counts, np.zeros(len(self.min_values), np.int64))
 
     def can_form_group(self) -> bool:
         """Return whether at least k records and a seed remain, and no cluster has failed so far."""
-        return self.n_remaining >= self.k and self.state[NEXT_SEED] < len(self.order) and not self.state[HAS_FAILED]
+        has_seed = self.state[NEXT_SEED] < len(self.order) and not self.state[HAS_FAILED]
+        return super().can_form_group() and bool(has_seed)
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` clusters, numbered from `first_number`, and return how many were formed."""
         from dbanon.kernels.value_caps import grow_capped_clusters
 
-        ordered = self.ordered_items
-        arrays = CappedPools(ordered.tuples, ordered.ends, ordered.rows, ordered.n_remaining)
-        caps = ValueCaps(self.values, self.min_values, self.counts, np.zeros(len(self.min_values), np.int64))
-        n_formed, n_examined = grow_capped_clusters(
-            self.state,
-            max_groups,
-            first_number,
-            self.k,
-            self.order,
-            arrays,
-            caps,
-            self.kernel_inputs.loss_arrays,
-            self.code_offsets,
-            self.labels,
-        )
+        inputs = (self.order, self.pools, self.caps, self.kernel_inputs.loss_arrays, self.code_offsets, self.labels)
+        n_formed, n_examined = grow_capped_clusters(self.state, max_groups, first_number, self.k, *inputs)
         self.n_examined += int(n_examined)
         return int(n_formed)
 
@@ -109,16 +92,14 @@ class _CappedGroups(KernelCountedRules):
         min_loss_assignment.add_labelled_tuples(
             tuple_of, self.labels, self.kernel_inputs.loss_arrays, spans, sizes, losses
         )
-        clusters, members = (
-            LossClusters(spans, sizes, losses),
-            ClusterMembers(*_member_chains(self.labels), self.labels),
-        )
+        members = ClusterMembers(*_member_chains(self.labels), self.labels)
+        clusters = (self.kernel_inputs.loss_arrays, LossClusters(spans, sizes, losses))
+        inputs = (self.min_values, tuple_of, self.codes, members, *clusters)
         rows, begin, max_suppressed = np.flatnonzero(self.labels < 0), 0, self.max_suppressed
         while begin < len(rows):
             check()
-            fixed_inputs = (self.min_values, tuple_of, self.codes, members, self.kernel_inputs.loss_arrays, clusters)
             begin, max_suppressed, _ = value_caps.join_capped_clusters(
-                begin, STEPS_PER_CALL, rows, max_suppressed, *fixed_inputs
+                begin, progress.STEPS_PER_CALL, rows, max_suppressed, *inputs
             )
 
 

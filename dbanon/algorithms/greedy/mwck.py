@@ -1,11 +1,10 @@
 """MWCK: k-member with columns weighted by their information (entropy)."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, grow_least_loss_groups
+from dbanon.algorithms.greedy.wkmca import normalized_entropy, reweighted
 from dbanon.encoding.encoded_table import EncodedTable, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Integer
@@ -20,16 +19,8 @@ def mwck(space: EncodedTable, constraint: Constraint, options: Options, check: C
     the declared weight. Clusters begin at the record farthest from the seed before; leftovers join the cluster whose
     weighted loss grows least. O(n^2) without the index, O(n) memory.
     """
-    shares = normalized_entropies(space, int(str(options["bins"])))
-    mean = sum(shares) / len(shares)
-    factors = [share / mean if mean > 0 else 1.0 for share in shares]
-    # A column of one value has no distances, whatever its weight.
-    attributes = tuple(
-        replace(a, weight=a.weight * (f if f > 0 else 1.0)) for a, f in zip(space.attributes, factors, strict=True)
-    )
-    return grow_least_loss_groups(
-        replace(space, attributes=attributes), constraint, options, check, FARTHEST_SEED, "edges"
-    )
+    weighted = reweighted(space, normalized_entropies(space, int(str(options["bins"]))))
+    return grow_least_loss_groups(weighted, constraint, options, check, FARTHEST_SEED, "edges")
 
 
 def normalized_entropies(space: EncodedTable, bins: int) -> list[float]:
@@ -37,7 +28,7 @@ def normalized_entropies(space: EncodedTable, bins: int) -> list[float]:
 
     Values of numbers are counted in `bins` equal intervals; NULL is a value. An attribute with one value has 0.
     """
-    shares = []
+    entropies = []
     for j, attribute in enumerate(space.attributes):
         cell = space.codes[:, j].astype(np.int64)
         if isinstance(attribute, NumericAttribute):
@@ -47,13 +38,8 @@ def normalized_entropies(space: EncodedTable, bins: int) -> list[float]:
                 cell == attribute.values, bins, np.minimum((positions[cell] * bins).astype(np.int64), bins - 1)
             )
         records = np.bincount(cell, weights=space.counts)
-        probabilities = records[records > 0] / max(space.rows, 1)
-        shares.append(
-            float(-(probabilities * np.log(probabilities)).sum() / np.log(len(probabilities)))
-            if len(probabilities) > 1
-            else 0.0
-        )
-    return shares
+        entropies.append(normalized_entropy(records[records > 0] / max(space.rows, 1)))
+    return entropies
 
 
 register(

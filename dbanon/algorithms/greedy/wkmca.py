@@ -1,6 +1,7 @@
 """WKMCA: k-member with weighted columns, from which outliers are set aside until the end."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,9 @@ import numpy as np
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.distance_sums import distance_sums_to_all
 from dbanon.algorithms.base.grow_clusters import grow_groups
-from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import FARTHEST_SEED, GreedySeeding, LeastLossGroups
-from dbanon.encoding.encoded_table import Attribute, EncodedTable, NumericAttribute
+from dbanon.encoding.encoded_table import Attribute, EncodedTable, Floats, NumericAttribute
 from dbanon.privacy_models.constraint import Constraint
 from dbanon.table_functions.parameter_types import Float
 from dbanon.table_functions.parameters import Parameter
@@ -30,30 +30,29 @@ def wkmca(space: EncodedTable, constraint: Constraint, options: Options, check: 
     canonical order, the cluster whose weighted whole loss grows least: no record is suppressed. O(n^2) without the
     index, O(n) memory.
     """
-    weighted = _reweighted(space)
+    weighted = reweighted(space, [column_variation(space, j, a) for j, a in enumerate(space.attributes)])
     outliers = _outliers(weighted, math.ceil(float(str(options["outliers"])) * space.rows))
     if space.rows - outliers.n_records < constraint.min_records:
         return RunLengthLabels.single_cluster(space)
-    loss = Loss(weighted, constraint.min_records, "edges")
-    return grow_groups(
-        weighted,
-        LeastLossGroups(
-            weighted, constraint, loss, GreedySeeding.from_options(space, FARTHEST_SEED, options), outliers
-        ),
-        check,
-    )
+    seeding = GreedySeeding.from_options(space, FARTHEST_SEED, options)
+    return grow_groups(weighted, LeastLossGroups(weighted, constraint, "edges", seeding, outliers), check)
 
 
-def _reweighted(space: EncodedTable) -> EncodedTable:
+def reweighted(space: EncodedTable, variations: Sequence[float]) -> EncodedTable:
     """Return the table with each attribute's weight multiplied by its variation over the average variation.
 
-    An attribute without variation keeps its weight, since it has no distances.
+    An attribute without variation keeps its weight, since it has no distances. `variations` has a number from 0 to 1
+    for each attribute.
     """
-    shares = [column_variation(space, j, a) for j, a in enumerate(space.attributes)]
-    mean = sum(shares) / len(shares)
-    factors = [share / mean if share > 0 else 1.0 for share in shares]  # a column without variation has no distances
+    mean = sum(variations) / len(variations)
+    factors = [variation / mean if variation > 0 else 1.0 for variation in variations]
     attributes = (replace(a, weight=a.weight * f) for a, f in zip(space.attributes, factors, strict=True))
     return replace(space, attributes=tuple(attributes))
+
+
+def normalized_entropy(shares: Floats) -> float:
+    """Return the entropy of values with these shares over the greatest possible for as many; 0 for one value."""
+    return float(-(shares * np.log(shares)).sum() / np.log(len(shares))) if len(shares) > 1 else 0.0
 
 
 def column_variation(space: EncodedTable, j: int, attribute: Attribute) -> float:
@@ -67,10 +66,8 @@ def column_variation(space: EncodedTable, j: int, attribute: Attribute) -> float
     """
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)[:-1]
     share = records[records > 0] / max(records.sum(), 1.0)
-    if len(share) < 2:
-        return 0.0
-    if not isinstance(attribute, NumericAttribute):
-        return float(-(share * np.log(share)).sum() / np.log(len(share)))
+    if len(share) < 2 or not isinstance(attribute, NumericAttribute):
+        return normalized_entropy(share)
     if attribute.magnitudes is None:
         raise ValueError("weights of numbers need their values")
     values = attribute.magnitudes[records > 0]

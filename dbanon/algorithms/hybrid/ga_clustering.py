@@ -19,9 +19,6 @@ from dbanon.table_functions.parameters import Parameter
 STEPS_PER_CALL = 2**20
 """Tuples examined, in some 50 ms, after which the kernel returns for a check for interrupts."""
 
-SECONDS_PER_TUPLE = 3e-8
-"""Approximate time of examining a tuple."""
-
 GENERATIONS_PER_DRAW = 4096
 """Generations whose random numbers are drawn at a time."""
 
@@ -93,7 +90,7 @@ def _evolve_clusters(
     pool = 2 * space.rows / n_clusters
     distinct = min(pool, len(space.counts))
     steps = generations * distinct * (distinct / 2 + pool)
-    progress_check.on_estimate(steps, steps * SECONDS_PER_TUPLE)
+    progress_check.on_estimate(steps, steps * progress.SECONDS_PER_STEP)
     state, random_numbers = np.array([0, 0, 0, 1, 0]), np.zeros(0)
     while state[GENERATION] < generations and state[N_WITHOUT_GAIN] < patience:
         progress_check()

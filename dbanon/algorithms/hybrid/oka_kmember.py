@@ -4,7 +4,6 @@ import numpy as np
 
 from dbanon.algorithms.base.assignments import RunLengthLabels
 from dbanon.algorithms.base.grow_clusters import grow_groups
-from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import spread_rows
 from dbanon.algorithms.base.registry import LARGE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.centroid.moving_centers import EVEN_MODE, MovingCenters
@@ -23,13 +22,8 @@ def oka_kmember(space: EncodedTable, constraint: Constraint, options: Options, c
     memory.
     """
     cores = _one_pass_cores(space, constraint, options, check)
-    rules = LeastLossGroups(
-        space,
-        constraint,
-        Loss(space, constraint.min_records, "edges"),
-        GreedySeeding.from_options(space, FARTHEST_SEED, options),
-        cores,
-    )
+    seeding = GreedySeeding.from_options(space, FARTHEST_SEED, options)
+    rules = LeastLossGroups(space, constraint, "edges", seeding, cores)
     if rules.can_form_group():
         return grow_groups(space, rules, check)
     rules.assign_leftovers(0, check)

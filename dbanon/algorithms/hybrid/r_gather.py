@@ -1,8 +1,7 @@
 """r-gather: clusters of at least k records whose greatest radius is the least possible, up to a factor of two."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -271,7 +270,7 @@ class LimitSearch:
         if begin < position < end:
             steps = float(self.counters[N_VISITED] - steps_before) * BOX_COST
             self.estimate.report_return(
-                progress.WorkSample((position - begin) / end * work_fraction, steps, progress.thread_seconds() - clock)
+                (position - begin) / end * work_fraction, steps, progress.thread_seconds() - clock
             )
         return position
 
@@ -326,14 +325,6 @@ class LimitSearch:
         return nearest
 
 
-def _max_outliers(options: Mapping[str, Any], k: int) -> int | None:
-    """Return the limit for suppressed records if `suppress` is 1: 0 if the option `eps` is 0, otherwise None for none.
-
-    `k` is not read.
-    """
-    return None if float(str(options["eps"])) > 0 else 0
-
-
 register(
     r_gather,
     title="r-gather: clusters with the smallest maximum radius",
@@ -353,7 +344,7 @@ register(
     abilities=(
         Suppression(
             "those farther than three times the radius from all centers, at most the share eps",
-            default_max_records=_max_outliers,
+            default_max_records=lambda options, k: None if float(str(options["eps"])) > 0 else 0,
         ),
     ),
 )

@@ -32,12 +32,6 @@ MIN_EXCHANGES = 16
 MAX_NEIGHBOURS = 30
 """Greatest number of neighbours of a record; three times the least number of records if that is less."""
 
-AnnealingMoves = Callable[[GroupArrays, int, float], float]
-"""Function of groups, a number of moves and a heat that makes the moves and returns their gain."""
-
-GroupsFromLabels = Callable[[Ints], GroupArrays]
-"""Function of labels that returns the groups as arrays."""
-
 
 def anneal_clusters(
     space: EncodedTable,
@@ -119,7 +113,7 @@ def _annealed_labels(
         return labels
     neighbour_lists = nearest_neighbours(points, min(3 * kernel_inputs.min_records, MAX_NEIGHBOURS), check)
     max_groups_per_cut = 4 if kernel_inputs.min_records <= 10 else 3 if kernel_inputs.min_records <= 20 else 2
-    item = kernel_inputs.item_of if kernel_inputs.item_by_row is not None else np.zeros(0, np.int64)
+    item = np.zeros(0, np.int64) if kernel_inputs.item_by_row is None else kernel_inputs.item_by_row
     model_inputs = GroupModels(
         item,
         *kernel_inputs.model,
@@ -127,8 +121,7 @@ def _annealed_labels(
         np.zeros(kernel_inputs.max_class_size, np.int32),
     )
     cut_scratch = _cut_scratch(max_groups_per_cut * kernel_inputs.max_class_size, max_groups_per_cut, points.shape[1])
-    draws = np.random.Generator(np.random.PCG64(local_search.seed))
-    state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
+    state = np.random.Generator(np.random.PCG64(local_search.seed)).integers(1, 2**63, 1, np.int64).astype(np.uint64)
     n_exchanges = max(MIN_EXCHANGES, kernel_inputs.min_records)
 
     def search(groups: GroupArrays, number: int, heat: float) -> float:
@@ -153,7 +146,12 @@ def _annealed_labels(
 
 
 def _anneal(
-    search: AnnealingMoves, start: GroupsFromLabels, labels: Ints, budget: SearchBudget, start_sse: float, check: Check
+    search: Callable[[GroupArrays, int, float], float],
+    start: Callable[[Ints], GroupArrays],
+    labels: Ints,
+    budget: SearchBudget,
+    start_sse: float,
+    check: Check,
 ) -> Ints:
     """Make batches of moves until the budget is used up; return the groups of the best state after a batch.
 
@@ -161,7 +159,7 @@ def _anneal(
     dbanon.algorithms.microaggregation.annealing_schedule).
 
     Args:
-        search: Makes moves, see `AnnealingMoves`.
+        search: Makes a number of moves on groups at a heat, and returns their gain.
         start: Makes group arrays of labels.
         labels: The labels at the beginning, -1 for records that stay in their clusters.
         budget: The limit of moves or seconds; its count of moves and its progress are updated.

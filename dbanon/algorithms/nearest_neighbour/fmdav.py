@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignment_log import AssignmentLog
+from dbanon.algorithms.base.assignments import AssignmentLog
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
 from dbanon.algorithms.nearest_neighbour.mdav import SCALE, scaled_positions
 from dbanon.encoding.encoded_table import Bools, EncodedTable, Ints, NumericAttribute
@@ -49,12 +49,11 @@ def fmdav(space: EncodedTable, constraint: Constraint, options: Options, check: 
         form_group(farthest)
         if vectors.n_remaining >= 2 * k:
             form_group(vectors.farthest_from(opposite))
-        progress_check.advance(1 - vectors.n_remaining / space.rows)
+        fraction = 1 - vectors.n_remaining / space.rows
+        progress_check.advance(fraction)
         if n_groups == SAMPLE_GROUPS:
-            fraction = 1 - vectors.n_remaining / space.rows
             steps = 2 * SAMPLE_GROUPS * space.codes.size
-            seconds = progress.thread_seconds() - clock
-            progress_check.on_estimate(*progress.WorkSample(fraction, steps, seconds).extrapolate(0.5))
+            progress_check.extrapolate(fraction, steps, progress.thread_seconds() - clock, 0.5)
     tuples = np.flatnonzero(vectors.remaining)
     log.add(tuples, vectors.remaining[tuples], np.full(len(tuples), n_groups))
     return log.to_labels()

@@ -31,15 +31,12 @@ def gccg(space: EncodedTable, constraint: Constraint, options: Options, check: C
     score = scores(space)
     by_score = np.argsort(score, kind="stable")
     part_of = parts_by_score(space.counts[by_score], int(str(options["parts"])), constraint.min_records)
-    n_parts = int(part_of[-1]) + 1
-    labels, clusters = np.empty(space.rows, np.int64), 0
-    for number in range(n_parts):
-        tuples = np.sort(by_score[part_of == number])
-        part = space if n_parts == 1 else space.subset(tuples)
-        part_labels = _cluster_part(part, score[tuples], constraint, check)
-        labels[space.rows_of(tuples)] = part_labels + clusters
-        clusters += int(part_labels.max()) + 1
-    return labels
+    parts = [np.sort(by_score[part_of == number]) for number in range(int(part_of[-1]) + 1)]
+    if len(parts) == 1:
+        return _cluster_part(space, score, constraint, check)
+    return RunLengthLabels.concatenate(
+        (tuples, _cluster_part(space.subset(tuples), score[tuples], constraint, check)) for tuples in parts
+    )
 
 
 def parts_by_score(counts: Ints, n_parts: int, min_records: int) -> Ints:
@@ -80,22 +77,19 @@ def scores(space: EncodedTable) -> Floats:
     return np.round(total, 12)
 
 
-def _cluster_part(space: EncodedTable, score: Floats, constraint: Constraint, check: Check) -> Ints:
+def _cluster_part(space: EncodedTable, score: Floats, constraint: Constraint, check: Check) -> RunLengthLabels:
     """Return the cluster of every record of a part of the table, from 0; a single cluster for fewer than 2k records.
 
     `space` is the table of the part; `score` is the GCCG score of each of its tuples, by which centers are chosen.
     """
     k = constraint.min_records
     if space.rows < 2 * k:
-        return np.zeros(space.rows, np.int64)
+        return RunLengthLabels.single_cluster(space)
     rows = space.rows_of(np.argsort(score, kind="stable"))
     centers = rows[np.arange(space.rows // k) * k + (k - 1) // 2]
-    assignment = grow_groups(
-        space,
-        ReservedCenters(constraint, TupleIndex(space, Loss(space, k, "edges").pair_tables(space)), centers),
-        check,
-    )
-    return assignment.labels() if isinstance(assignment, RunLengthLabels) else assignment
+    index = TupleIndex(space, Loss(space, k, "edges").pair_tables(space))
+    rules = ReservedCenters(constraint, index, centers)
+    return RunLengthLabels.from_assignment(space, grow_groups(space, rules, check))
 
 
 class ReservedCenters(GrowUntilMet):

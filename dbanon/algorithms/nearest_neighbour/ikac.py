@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import generator, random_tuple
 from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, MODE, SEED, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
+from dbanon.algorithms.nearest_neighbour.nearest_groups import form_nearest_groups
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.kernels.index_arrays import SumQuery

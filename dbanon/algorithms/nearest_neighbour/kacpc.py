@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, Assignment, Check, Options, register
-from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
+from dbanon.algorithms.nearest_neighbour.nearest_groups import form_nearest_groups
 from dbanon.encoding import distance
 from dbanon.encoding.encoded_table import EncodedTable
 from dbanon.encoding.tuple_index import TupleIndex
@@ -39,11 +39,7 @@ def modal_codes(space: EncodedTable) -> list[int]:
 
     Ties go to the least code: the smallest number or the first leaf, NULL last.
     """
-    codes = []
-    for j, attribute in enumerate(space.attributes):
-        records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)
-        codes.append(int(np.argmax(records)))
-    return codes
+    return [int(np.argmax(np.bincount(codes, weights=space.counts))) for codes in space.codes.T]
 
 
 def kacpc(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:

@@ -5,8 +5,7 @@ from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.random_seeds import random_order
 from dbanon.algorithms.base.registry import ALL_MODELS, LARGE, MODE, SEED, Assignment, Check, Options, register
 from dbanon.algorithms.greedy.least_loss import assign_by_least_growth
-from dbanon.algorithms.nearest_neighbour.dispatch import form_nearest_groups
-from dbanon.algorithms.nearest_neighbour.nearest_groups import SeedsInOrder
+from dbanon.algorithms.nearest_neighbour.nearest_groups import SeedsInOrder, form_nearest_groups
 from dbanon.encoding.encoded_table import EncodedTable, Ints
 from dbanon.privacy_models.constraint import Constraint
 

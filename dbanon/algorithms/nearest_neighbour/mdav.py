@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 
-from dbanon.algorithms.base.assignment_log import AssignmentLog
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.grow_clusters import GrowthRules, grow_groups, limit_batch
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register
-from dbanon.encoding.encoded_table import Attribute, Codes, EncodedTable, Floats, NumericAttribute
+from dbanon.encoding.coarse_partitions import coarse_partitions
+from dbanon.encoding.encoded_table import Attribute, Codes, EncodedTable, Floats, Ints, NumericAttribute
 from dbanon.encoding.tuple_tree import TuplePoints
 from dbanon.kernels.arrays import FarthestTuples
 from dbanon.privacy_models.constraint import Constraint
@@ -16,6 +17,10 @@ from dbanon.table_functions.parameters import Parameter
 
 MIN_FARTHEST = 64
 """Least number of tuples farthest from the average that are remembered."""
+
+MAX_DIFFERENCES, MIN_CELL_TUPLES = 4e9, 2048
+"""Greatest number of differences that MDAV may compute (the square of the tuples over k, times the attributes), and
+least number of tuples of a cell if there would be more."""
 
 
 def mdav(space: EncodedTable, constraint: Constraint, options: Options, check: Check) -> Assignment:
@@ -91,6 +96,36 @@ def _column_positions(space: EncodedTable, attribute: Attribute, codes: Codes, s
         mean = float((values * counts).sum() / max(counts.sum(), 1))
         width = float(np.sqrt((counts * (values - mean) ** 2).sum() / max(counts.sum(), 1)))
     return positions / width if width > 0 else np.zeros(len(positions))
+
+
+def initial_mdav_clusters(space: EncodedTable, constraint: Constraint, check: Check) -> RunLengthLabels:
+    """Return the initial clusters of the search for the least squared error.
+
+    They are those of MDAV (Domingo-Ferrer and Torra 2005) on numbers scaled by their standard deviations.
+
+    If that would take too long, the tuples are cut into cells first, which are clustered separately. O(n) memory.
+    """
+    min_records = 2 * constraint.min_records
+    cell_tuples = int(
+        max(MAX_DIFFERENCES * constraint.min_records / (len(space.counts) * len(space.attributes)), MIN_CELL_TUPLES)
+    )
+
+    def enough(tuples: Ints) -> bool:
+        """Return whether the tuples have enough records for two clusters."""
+        return int(space.counts[tuples].sum()) >= min_records
+
+    positions = scaled_positions(space, "std")
+
+    def clustered(cell: Ints) -> RunLengthLabels:
+        """Return the MDAV clusters of the tuples of one cell."""
+        part = space if len(cell) == len(space.counts) else space.subset(cell)
+        return RunLengthLabels.from_assignment(
+            part, grow_groups(part, FarthestFromAverage(part, constraint.min_records, positions), check)
+        )
+
+    return RunLengthLabels.concatenate(
+        (cell, clustered(cell)) for cell in coarse_partitions(space, cell_tuples, enough)
+    )
 
 
 SCALE = Parameter(

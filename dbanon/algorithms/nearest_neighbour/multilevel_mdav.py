@@ -63,17 +63,15 @@ def averaged_table(
         The table, without persons and sensitive columns, and the scaled positions of its attributes' values.
     """
     numbers = [j for j, a in enumerate(space.attributes) if isinstance(a, NumericAttribute)]
-    attributes: list[Attribute] = []
-    columns: list[Codes] = []
-    for j, attribute in enumerate(space.attributes):
-        if not isinstance(attribute, NumericAttribute):
-            attributes.append(attribute)
-            columns.append(space.codes[:, j])
-    for first in range(0, len(numbers), n_periods):
-        number, codes = _average_numbers(space, scaled, numbers[first : first + n_periods])
-        attributes.append(number)
-        columns.append(codes)
-    table = EncodedTable(tuple(attributes), np.stack(columns, axis=1).astype(np.int32), space.counts, None, space.total)
+    columns: list[tuple[Attribute, Codes]] = [
+        (a, space.codes[:, j]) for j, a in enumerate(space.attributes) if not isinstance(a, NumericAttribute)
+    ]
+    columns += [
+        _average_numbers(space, scaled, numbers[first : first + n_periods])
+        for first in range(0, len(numbers), n_periods)
+    ]
+    attributes, codes = zip(*columns, strict=True)
+    table = EncodedTable(attributes, np.stack(codes, axis=1).astype(np.int32), space.counts, None, space.total)
     return table, scaled_positions(table, scale)
 
 
@@ -121,11 +119,7 @@ def _split_groups(
         n_done += part.rows
         progress_check.advance(n_done / table.rows)
         if number == 1:  # kernels may be compiled for the first
-            progress_check.on_estimate(
-                *progress.WorkSample(
-                    part.rows / table.rows, rules.steps, progress.thread_seconds() - clock
-                ).extrapolate()
-            )
+            progress_check.extrapolate(part.rows / table.rows, rules.steps, progress.thread_seconds() - clock)
     return RunLengthLabels.concatenate(parts)
 
 

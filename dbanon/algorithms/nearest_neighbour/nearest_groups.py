@@ -1,20 +1,21 @@
 """Groups (clusters that are being formed) of a seed and its nearest records; leftovers join the nearest seed.
 
-Ties go to the first record in canonical order, and to the earlier group.
+The growth rules depend on the constraint: `form_nearest_groups` chooses those that fit it. Ties go to the first record
+in canonical order, and to the earlier group.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from dbanon.algorithms.base import grow_clusters, progress
-from dbanon.algorithms.base.assignment_log import AssignmentLog, next_rows
-from dbanon.algorithms.base.assignments import RunLengthLabels
-from dbanon.algorithms.base.registry import Check
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
+from dbanon.algorithms.base.model_arrays import model_rules, model_scratch
+from dbanon.algorithms.base.registry import Assignment, Check
 from dbanon.encoding import distance
-from dbanon.encoding.encoded_table import Ints
-from dbanon.encoding.nearest_queries import ClusterGatherer
+from dbanon.encoding.encoded_table import EncodedTable, Ints, concatenated_ranges
+from dbanon.encoding.nearest_queries import ClusterGatherer, RecordLists
 from dbanon.encoding.tuple_index import TupleIndex
 from dbanon.kernels.index_arrays import SumQuery
 from dbanon.privacy_models.constraint import Constraint
@@ -26,6 +27,9 @@ FARTHEST_STEP_COST = 3
 FARTHEST_COST_FACTOR = 1.5
 """Average cost of such queries as a multiple of that of the first ones: sums of ever more distances differ less and
 less (measured: 0.7 on tables whose tuples repeat, 3.6 on 50,000 records of four continuous columns)."""
+
+MAX_NEAREST_GROUPS = 4
+"""A leftover record joins one of this many nearest groups, or is assigned by the repair."""
 
 
 class SeedRule(Protocol):
@@ -104,10 +108,8 @@ class NearestGroups(grow_clusters.GrowthRules):
             leftovers: Chooses the groups of the last records; None: the group with the nearest seed.
         """
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
-        self.leftovers, self.dense_cost_factor = (
-            leftovers,
-            FARTHEST_COST_FACTOR if seeding.sign < 0 else progress.DENSE_COST_FACTOR,
-        )
+        self.k, self.leftovers = constraint.min_records, leftovers
+        self.dense_cost_factor = FARTHEST_COST_FACTOR if seeding.sign < 0 else progress.DENSE_COST_FACTOR
         self.sums = index.distance_sum_query()
         self.seeds: list[int] = []
 
@@ -115,10 +117,6 @@ class NearestGroups(grow_clusters.GrowthRules):
     def steps(self) -> int:
         """Number of values and nodes that searches have visited, weighted if seeds have the greatest sum."""
         return super().steps * (FARTHEST_STEP_COST if self.seeding.sign < 0 else 1)
-
-    def can_form_group(self) -> bool:
-        """Return whether at least as many records remain as the constraint's lower bound."""
-        return self.n_remaining >= self.constraint.min_records
 
     def next_seed(self) -> int:
         """Return the tuple of the next seed, as the seeding rule chooses it."""
@@ -164,8 +162,8 @@ class FixedSize(NearestGroups):
 
     def form_groups(self, first_number: int, max_groups: int) -> int:
         """Form up to `max_groups` groups of k records, log them from `first_number` on, and return how many."""
-        k = self.constraint.min_records
-        members, seeds = self.gathering.gather_clusters(k, self.first_seed(), grow_clusters.limit_batch(max_groups, k))
+        n_groups = grow_clusters.limit_batch(max_groups, self.k)
+        members, seeds = self.gathering.gather_clusters(self.k, self.first_seed(), n_groups)
         self.seeds += seeds.tolist()
         return self.log.add_groups(members, first_number)
 
@@ -185,7 +183,7 @@ class FixedSizeWithSeeds(FixedSize):
         """Form up to `max_groups` groups one by one, log them from `first_number` on, and return how many."""
         n_groups = 0
         while n_groups < max_groups and self.can_form_group():
-            members, seeds = self.gathering.gather_clusters(self.constraint.min_records, self.next_seed(), 1)
+            members, seeds = self.gathering.gather_clusters(self.k, self.next_seed(), 1)
             self.seeds += seeds.tolist()
             n_groups += self.log.add_groups(members, first_number + n_groups)
         return n_groups
@@ -225,8 +223,8 @@ class GrowUntilMet(NearestGroups):
         """Assign the remaining records to the groups that `leftovers` chooses, or to those with the nearest seeds."""
         rows = np.flatnonzero(self.labels < 0)
         if self.leftovers is not None:
-            groups_made = RunLengthLabels.from_labels(self.space, self.labels)
-            self.labels[rows] = self.leftovers(groups_made, self.space.tuple_of[rows])
+            groups = RunLengthLabels.from_labels(self.space, self.labels)
+            self.labels[rows] = self.leftovers(groups, self.space.tuple_of[rows])
         else:
             tuples, tuple_index = np.unique(self.space.tuple_of[rows], return_inverse=True)
             self.labels[rows] = self.nearest_seeds(tuples, check)[tuple_index]
@@ -244,7 +242,7 @@ class GrowUntilMet(NearestGroups):
         index = self.index
         seed_rows = self.take_seed(seed)
         distances = index.distance_query(self.space.codes[seed])
-        n_nearest = self.constraint.min_records - 1
+        n_nearest = self.k - 1
         while True:
             tuples, counts = index.nearest(distances, n_nearest)
             rows = np.concatenate((seed_rows, next_rows(index, tuples, counts)))
@@ -255,8 +253,7 @@ class GrowUntilMet(NearestGroups):
         if n_needed is None:
             self.return_seed(seed)
             return None
-        n_before = np.cumsum(counts) - counts
-        index.remove_records(tuples, np.clip(n_needed - 1 - n_before, 0, counts))
+        index.remove_records(tuples, np.clip(n_needed - 1 - (np.cumsum(counts) - counts), 0, counts))
         return rows[:n_needed]
 
     def take_seed(self, seed: int) -> Ints:
@@ -272,3 +269,122 @@ class GrowUntilMet(NearestGroups):
         Called if no group was found for the seed.
         """
         self.index.restore_records(np.array([seed]), np.ones(1, np.int64))
+
+
+def next_rows(index: TupleIndex, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
+    """Return the next counts[i] rows of each tuple tuples[i] that are still in the index, in canonical order.
+
+    The index removes the records of a tuple from the first on.
+    """
+    space, tuple_numbers = index.space, np.asarray(tuples)
+    return concatenated_ranges(
+        space.starts[tuple_numbers] + space.counts[tuple_numbers] - index.remaining[tuple_numbers], np.asarray(counts)
+    )
+
+
+class ConstrainedGroups(NearestGroups):
+    """Growth rules in compiled code: nearest records join a seed's group as long as it can still meet the models.
+
+    The remaining records join the nearest group that still meets the models then.
+    """
+
+    def __init__(self, constraint: Constraint, index: TupleIndex, seeding: SeedRule) -> None:
+        """Prepare the arrays of the models and the lists of remaining records; all records remain.
+
+        Args:
+            constraint: The constraint, with models that compiled code checks exactly.
+            index: The index of the remaining records.
+            seeding: The choice of seeds.
+        """
+        super().__init__(constraint, index, seeding)
+        self.gathering = ClusterGatherer(index, self.sums, seeding.sign)
+        space = index.space
+        self.models = model_rules(space, constraint.models)
+        self.model_inputs = (self.models, *model_scratch(self.models))
+        self.values = np.ascontiguousarray(np.stack([s.codes for s in space.sensitive]))
+        following = np.arange(1, space.rows + 1)
+        following[space.starts + space.counts - 1] = -1
+        self.chains = RecordLists(space.starts.copy(), following, space.tuple_of, self.values)
+        self.labels = np.full(space.rows, -1, np.int64)
+        self.is_stuck = False
+
+    def can_form_group(self) -> bool:
+        """Return whether enough records remain and the last attempt to form a group succeeded."""
+        return super().can_form_group() and not self.is_stuck
+
+    def form_groups(self, first_number: int, max_groups: int) -> int:
+        """Form up to `max_groups` groups, label their records from `first_number` on, and return how many."""
+        seeds, self.is_stuck = self.gathering.gather_constrained_clusters(
+            self.k, self.first_seed(), self.chains, self.model_inputs, self.labels, first_number, max_groups
+        )
+        self.seeds += seeds.tolist()
+        return len(seeds)
+
+    def assignment(self) -> Ints:
+        """Return the (n,) group of every record."""
+        return self.labels
+
+    def assign_leftovers(self, n_groups: int, check: Check) -> None:
+        """Assign each remaining record to the nearest group that meets the models with it.
+
+        Only the MAX_NEAREST_GROUPS groups with the nearest seeds are tried. Records that fit in none form one
+        additional group, number `n_groups`, which is merged with others later.
+        """
+        from dbanon.kernels.model_gathering import first_fit
+
+        labels, value_starts = self.labels, self.models.value_starts
+        rows = np.flatnonzero(labels < 0)
+        counts = np.zeros((n_groups, int(value_starts[-1])), np.int64)
+        grouped = labels >= 0
+        for s, codes in enumerate(self.values):
+            np.add.at(counts, (labels[grouped], value_starts[s] + codes[grouped]), 1)
+        sizes = np.bincount(labels[grouped], minlength=n_groups)
+        previous_tuple, order = -1, np.empty(0, np.int64)
+        for row, t in zip(rows.tolist(), self.space.tuple_of[rows].tolist(), strict=True):
+            check()
+            if t != previous_tuple:
+                previous_tuple, order = t, np.argsort(self.distances_to_seeds(t), kind="stable")[:MAX_NEAREST_GROUPS]
+            group = first_fit(order, row, self.values, counts, sizes, self.models, self.model_inputs[2])
+            labels[row] = group if group >= 0 else n_groups
+
+
+def form_nearest_groups(
+    space: EncodedTable,
+    constraint: Constraint,
+    tables: Sequence[distance.DistanceTable],
+    seeding: SeedRule,
+    check: Check,
+    *,
+    leftovers: AssignLeftovers | None = None,
+) -> Assignment:
+    """Form groups of one seed and its nearest records each, and return the assignment of all records.
+
+    The remaining records join the groups that `leftovers` chooses. By default that is the group with the nearest seed;
+    with models that compiled code checks exactly, the nearest group that still meets them.
+
+    Args:
+        space: The encoded table.
+        constraint: The constraint; a group takes nearest records until it is met.
+        tables: The distances of each attribute.
+        seeding: The choice of seeds.
+        check: Called from time to time; raises if the run was interrupted.
+        leftovers: Chooses the groups of the remaining records, see `AssignLeftovers`.
+    """
+    index = TupleIndex(space, tables)
+    rules: type[FixedSize | GrowUntilMet] = GrowUntilMet
+    has_kernel_rules = constraint.models and all(
+        m.kernel_rules(space.sensitive[m.sensitive]).is_exact for m in constraint.models
+    )
+    if constraint.counts_only_records(space):
+        if ClusterGatherer.can_keep_tables(index) or ClusterGatherer.uses_partitions(index, seeding.sign):
+            rules = FixedSize if seeding.sign else FixedSizeWithSeeds
+    elif (
+        seeding.sign
+        and leftovers is None
+        and ClusterGatherer.can_keep_tables(index)
+        and space.persons is None
+        and not constraint.joint
+        and has_kernel_rules
+    ):
+        return grow_clusters.grow_groups(space, ConstrainedGroups(constraint, index, seeding), check)
+    return grow_clusters.grow_groups(space, rules(constraint, index, seeding, leftovers), check)

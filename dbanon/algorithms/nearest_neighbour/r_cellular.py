@@ -6,8 +6,7 @@ import numpy as np
 
 from dbanon.algorithms.agglomerative.kapp import TupleDistances
 from dbanon.algorithms.base import progress
-from dbanon.algorithms.base.assignment_log import AssignmentLog
-from dbanon.algorithms.base.assignments import RunLengthLabels
+from dbanon.algorithms.base.assignments import AssignmentLog, RunLengthLabels
 from dbanon.algorithms.base.loss import Loss
 from dbanon.algorithms.base.registry import LARGE, Assignment, Check, Options, register, single_cluster_below_2k
 from dbanon.encoding import distance
@@ -47,12 +46,11 @@ class SmallestBalls:
         """Build the index of the records."""
         self.space, self.k = space, k
         tables = Loss(space, k, "edges").pair_tables(space)
-        self.index, self.distances = TupleIndex(space, tables), TupleDistances(tables, space.codes[0])
-        self.tables = tables
+        self.tables, self.index, self.distances = tables, TupleIndex(space, tables), TupleDistances(tables)
 
     def ball(self, t: int) -> tuple[int, Ints, Ints]:
         """Return radius, tuples and numbers of records of the smallest ball of k remaining records around tuple `t`."""
-        query = self.distances.set_origin(self.space.codes[t]).index_query(self.index)
+        query = self.distances.index_query(self.index, self.space.codes[t].tolist())
         tuples, counts = self.index.nearest(query, self.k)
         radius = distance.distances_to_tuples(self.tables, self.space.codes[t], self.space.codes[tuples[-1:]])
         return int(radius[0]), tuples, counts
@@ -63,10 +61,8 @@ class SmallestBalls:
         for t in range(len(self.space.counts)):
             progress_check()
             if t == SAMPLE_QUERIES:
-                sample = progress.WorkSample(
-                    t / len(self.space.counts), self.index.steps, progress.thread_seconds() - clock
-                )
-                progress_check.on_estimate(*sample.extrapolate(2))
+                seconds = progress.thread_seconds() - clock
+                progress_check.extrapolate(t / len(self.space.counts), self.index.steps, seconds, 2)
             queue.append((self.ball(t)[0], t))
             progress_check.advance(0.5 * t / len(self.space.counts))
         heapq.heapify(queue)

@@ -5,6 +5,7 @@ the search of dbanon.algorithms.postprocess.improve continues from the best resu
 """
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dbanon.algorithms.base.loss import Heights
 from dbanon.algorithms.base.packed_classes import PackedClasses
 from dbanon.algorithms.base.registry import SEED, Check, Options, OwnSearch, register
 from dbanon.algorithms.microaggregation import annealing_schedule
-from dbanon.algorithms.microaggregation.initial_clusters import initial_mdav_clusters
+from dbanon.algorithms.nearest_neighbour.mdav import initial_mdav_clusters
 from dbanon.algorithms.optimizing.generalization_covers import try_covers
 from dbanon.algorithms.optimizing.orderings import BestOrder, Line, items_along
 from dbanon.algorithms.optimizing.seeded_starts import MAX_FAST_TUPLES, MIN_TUPLES, try_grown_clusters
@@ -85,7 +86,7 @@ def _least_loss_clusters(
     space: EncodedTable, constraint: Constraint, options: Options, check: Check
 ) -> RunLengthLabels:
     """Return the clusters with the least loss among all starts; the arguments are those of `best`."""
-    effort, heights = str(options["effort"]), _search_heights(options)
+    effort, heights = str(options["effort"]), cast(Heights, options.get("heights", "top"))
     kernel_inputs = build_kernel_inputs(space, constraint, heights)
     progress_check = progress.as_progress_check(check)
     fine_numbers = [
@@ -173,12 +174,6 @@ def _neighbour_lines(line: Line, fine_numbers: list[int]) -> Iterator[Line]:
         for other in (bits - 1, bits + 1):
             if j in fine_numbers and other >= 0:
                 yield (*line[:i], (j, other), *line[i + 1 :])
-
-
-def _search_heights(options: Options) -> Heights:
-    """Return how the loss that the search lowers measures the height of hierarchy nodes."""
-    heights = options.get("heights", "top")
-    return heights if isinstance(heights, tuple) else str(heights)
 
 
 def _search_moves(space: EncodedTable, constraint: Constraint, options: Options) -> int:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dbanon.algorithms.base.class_bounds import code_ranges
 from dbanon.algorithms.base.kernel_inputs import KernelInputs
 from dbanon.algorithms.base.loss import Heights, Loss
 from dbanon.algorithms.base.registry import Check
@@ -21,9 +22,6 @@ from dbanon.algorithms.full_domain.levels import AttributeLevels, Node
 from dbanon.algorithms.optimizing.orderings import items_along
 from dbanon.encoding.encoded_table import Codes, EncodedTable, Ints
 from dbanon.kernels.arrays import LevelChange
-
-TryOrder = Callable[[Codes], int]
-"""Cuts the records in an order of the items into classes and returns the least loss."""
 
 WORTH_SHARES = (0.5, 0.3, 0.23, 0.17, 0.13, 0.1, 0.08, 0.06, 0.05, 0.04)
 """The initial worth of a covered record, as shares of the greatest loss."""
@@ -80,7 +78,12 @@ FIRST_COVER = CoverSettings(WORTH_SHARES.index(0.1), WORTH_FACTORS.index(1.15), 
 
 
 def try_covers(
-    try_order: TryOrder, space: EncodedTable, kernel_inputs: KernelInputs, effort: str, heights: Heights, check: Check
+    try_order: Callable[[Codes], int],
+    space: EncodedTable,
+    kernel_inputs: KernelInputs,
+    effort: str,
+    heights: Heights,
+    check: Check,
 ) -> None:
     """Try orders of the items (records that no model distinguishes) in which the groups of a cover are contiguous.
 
@@ -91,7 +94,7 @@ def try_covers(
     MODEL_SIZE_FACTORS, the others with the size that loses less. O(looks) time, O(items) memory.
 
     Args:
-        try_order: Returns the loss of the best cut of an order.
+        try_order: Cuts the records in an order of the items into classes and returns the least loss.
         space: The encoded table.
         kernel_inputs: The arrays of the table and the constraint.
         effort: 'fast', 'normal' or 'high'; limits the number of covers and of evaluations.
@@ -233,14 +236,12 @@ class CoverLattice:
             present = np.flatnonzero(levels.steps[0] >= 0)
             for level, blocks in enumerate(levels.n_blocks):
                 block = levels.blocks_above(0, level)[levels.steps[0][present]]
-                low, high = np.full(blocks, attribute.values), np.zeros(blocks, np.int64)
-                np.minimum.at(low, block, present)
-                np.maximum.at(high, block, present)
+                block_losses = term.losses(*code_ranges(block, present, blocks))
                 keys[j].append(_by_code(attribute.values, present, _block_hashes(block, j, level)))
-                losses[j].append(_by_code(attribute.values, present, term.losses(low, high)[block]))
-        min_records = kernel_inputs.min_records
+                losses[j].append(_by_code(attribute.values, present, block_losses[block]))
         max_loss = sum(int(attribute_losses[-1].max(initial=0)) for attribute_losses in losses)
-        return cls(columns, keys, losses, kernel_inputs.sizes, min_records, max_loss, max_looks, check)
+        sizes, min_records = kernel_inputs.sizes, kernel_inputs.min_records
+        return cls(columns, keys, losses, sizes, min_records, max_loss, max_looks, check)
 
     @property
     def top(self) -> Node:

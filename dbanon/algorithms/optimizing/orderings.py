@@ -73,8 +73,7 @@ def optimal_cut_sizes(kernel_inputs: KernelInputs, order: Codes) -> tuple[int, I
         kernel_inputs.scratch,
         labels,
     )
-    ends = np.flatnonzero(labels[1:] != labels[:-1]) + 1
-    return int(loss), np.diff(ends, prepend=0, append=len(labels))
+    return int(loss), np.diff(np.flatnonzero(labels[1:] != labels[:-1]) + 1, prepend=0, append=len(labels))
 
 
 def classes_along(kernel_inputs: KernelInputs, space: EncodedTable, order: Codes, class_sizes: Ints) -> RunLengthLabels:

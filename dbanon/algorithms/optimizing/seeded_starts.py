@@ -61,10 +61,9 @@ def try_grown_clusters(
         check: Called from time to time; raises if the run was interrupted.
     """
     effort = str(options["effort"])
-    has_high_effort = effort == "high"
-    if not has_high_effort and (len(space.counts) < MIN_TUPLES or space.rows >= ALONE_RATIO * len(space.counts)):
-        return start
-    if effort == "fast" and len(space.counts) > MAX_FAST_TUPLES:
+    has_high_effort, n_tuples = effort == "high", len(space.counts)
+    is_too_large = effort == "fast" and n_tuples > MAX_FAST_TUPLES
+    if is_too_large or (not has_high_effort and (n_tuples < MIN_TUPLES or space.rows >= ALONE_RATIO * n_tuples)):
         return start
     run_options = {"seed": options.get("seed", 0), "mode": "deterministic", "allow_slow": True, "prune_unused": True}
     sample = () if has_high_effort else _sample_cells(_cells(space, constraint, SAMPLE_CELLS[1]))
@@ -137,8 +136,7 @@ def _run_in_cells(
             runs = RunLengthLabels.from_labels(part, merge_failing_clusters(part, constraint, runs.labels(), check))
         parts.append((piece, runs))
     rest = np.setdiff1d(np.arange(len(space.counts)), np.concatenate(pieces), assume_unique=True)
-    suppressed = RunLengthLabels.from_runs(np.arange(len(rest)), np.full(len(rest), -1), space.counts[rest])
-    return RunLengthLabels.concatenate([*parts, (rest, suppressed)])
+    return RunLengthLabels.concatenate([*parts, (rest, RunLengthLabels.suppressed(space.counts[rest]))])
 
 
 def _tuple_losses(kernel_inputs: KernelInputs, runs: RunLengthLabels) -> Ints:

@@ -4,8 +4,6 @@ A tuple is a distinct combination of codes. Records of one tuple lose nothing as
 records than classes of its neighbours could need, only some of them take part in the search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

@@ -103,10 +103,8 @@ class _PairSampling:
         score = self.distances.pair_distances(codes[:, places[0]], codes[:, places[1]]) / self.distances.unit
         if self.space.sensitive:
             rows = part.first[places] + pairs - (ends - part.counts)[places]
-            equal = [s.codes[rows[0]] == s.codes[rows[1]] for s in self.space.sensitive]
-            score += np.mean(equal, axis=0)
-        best = score.argmax()
-        return [self.distances.point(codes[:, place]) for place in places[:, best]]
+            score += np.mean([s.codes[rows[0]] == s.codes[rows[1]] for s in self.space.sensitive], axis=0)
+        return [self.distances.point(codes[:, place]) for place in places[:, score.argmax()]]
 
     def _pairs(self, n_records: int) -> Ints:
         """Return pairs of different record numbers from 0 to n_records - 1, as a (2, pairs) array.

@@ -54,8 +54,7 @@ class _DissimilarityTree:
 
     def cut_part(self, part: TablePart) -> list[TablePart]:
         """Return the two sides of a part, cut by two poles; an empty list if the part is a class."""
-        min_records = self.constraint.min_records
-        if int(part.counts.sum()) < 2 * min_records or len(part.tuples) == 1:
+        if int(part.counts.sum()) < 2 * self.constraint.min_records or len(part.tuples) == 1:
             return []
         distances, codes = self.distances, self.distances.codes(part.tuples)
         center = distances.distances_to(distances.average(codes, part.counts), codes).argmin()
@@ -102,8 +101,7 @@ class _DissimilarityTree:
         if min(len(one), len(other)) < 2:
             return
         for _ in range(min(len(one), len(other))):
-            codes = [self.distances.codes(tuple_of(rows)) for rows in (one, other)]
-            swap = self._best_swap(*codes)
+            swap = self._best_swap(*[self.distances.codes(tuple_of(rows)) for rows in (one, other)])
             if swap is None:
                 return
             a, b = swap

@@ -56,7 +56,7 @@ def _shortest_tree(space: EncodedTable, k: int, progress_check: progress.Progres
         progress_check.advance((i + 1) / n_tuples)
         if i == SAMPLE_TUPLES:
             steps, seconds = SAMPLE_TUPLES * space.codes.size, progress.thread_seconds() - clock
-            progress_check.on_estimate(*progress.WorkSample(i / n_tuples, steps, seconds).extrapolate(0.5))
+            progress_check.extrapolate(i / n_tuples, steps, seconds, 0.5)
     return edges, edge_lengths
 
 

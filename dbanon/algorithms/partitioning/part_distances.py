@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.kernel_inputs import MAX_TABLE_VALUES
 from dbanon.algorithms.base.loss import Heights, Loss, LossTerm, PairLosses
 from dbanon.encoding.distance import MAX_CACHED_ENTRIES
 from dbanon.encoding.encoded_table import AnyInts, Codes, EncodedTable, Ints, NumericAttribute
@@ -24,7 +23,12 @@ class PartDistances:
         loss = Loss(space, 1, heights)
         self.unit = loss.unit
         self._codes = np.ascontiguousarray(space.codes.T)
-        self.columns = [_column_distances(term, codes) for term, codes in zip(loss.terms, self._codes, strict=True)]
+        self.columns: list[_NumberDistances | _CategoryDistances] = [
+            _NumberDistances(term, bool((codes == term.attribute.values).any()))
+            if isinstance(term.attribute, NumericAttribute)
+            else _CategoryDistances(term)
+            for term, codes in zip(loss.terms, self._codes, strict=True)
+        ]
 
     def codes(self, tuples: AnyInts) -> Codes:
         """Return the (attributes, tuples) codes of some tuples."""
@@ -137,10 +141,7 @@ class _CategoryDistances:
         """Store the loss term, and tabulate the losses of all pairs of codes if there are few values."""
         self.term, self.rows, self.width = term, PairLosses(term), term.attribute.values + 1
         self.cached_rows: dict[int, Ints] = {}
-        self.table = None
-        if self.width <= MAX_TABLE_VALUES:
-            low, high = (m.ravel() for m in np.meshgrid(*[np.arange(self.width)] * 2, indexing="ij"))
-            self.table = term.losses(np.minimum(low, high), np.maximum(low, high))
+        self.table = term.pair_losses()
 
     def point(self, code: int) -> int | None:
         """Return the code itself, as the point."""
@@ -167,11 +168,4 @@ class _CategoryDistances:
         """Return the loss of one record in clusters with the given least and greatest codes."""
         if self.table is None:
             return self.term.losses(low, high)
-        return np.asarray(self.table[low.astype(np.int64) * self.width + high])
-
-
-def _column_distances(term: LossTerm, codes: Codes) -> _NumberDistances | _CategoryDistances:
-    """Return the distances on one attribute, numeric or categorical; `codes` are those of all tuples."""
-    if isinstance(term.attribute, NumericAttribute):
-        return _NumberDistances(term, bool((codes == term.attribute.values).any()))
-    return _CategoryDistances(term)
+        return np.asarray(self.table[low, high])

@@ -73,12 +73,12 @@ def parts_to_labels(parts: Sequence[TablePart]) -> RunLengthLabels:
     return RunLengthLabels.from_runs(tuples[order], np.repeat(np.arange(len(parts)), sizes)[order], counts[order])
 
 
-CutFunction = Callable[[TablePart], Sequence[TablePart]]
-"""Function of a part that returns its sides; none if it is a class."""
-
-
 def split_by_level(
-    space: EncodedTable, min_records: int, cut_part: CutFunction, check: Check, step_cost: float = 1.0
+    space: EncodedTable,
+    min_records: int,
+    cut_part: Callable[[TablePart], Sequence[TablePart]],
+    check: Check,
+    step_cost: float = 1.0,
 ) -> list[tuple[TablePart, int]]:
     """Cut the table level by level with `cut_part` until no part can be cut; return the classes.
 
@@ -116,12 +116,10 @@ def split_by_level(
             n_examined, n_cuts = n_examined + len(part.tuples), n_cuts + 1
             fraction = 1 - entropy / initial_entropy if initial_entropy > 0 else 1.0
             if n_cuts == SAMPLE_PARTS and fraction > 0:
-                sample = progress.WorkSample(
-                    fraction, n_examined * step_cost, progress.thread_seconds() - clock
-                ).extrapolate()
-                parts = space.rows / min_records
+                part_steps = STEPS_PER_PART * (space.rows / min_records)
                 progress_check.on_estimate(
-                    sample[0] + STEPS_PER_PART * parts, sample[1] + STEPS_PER_PART * parts * progress.SECONDS_PER_STEP
+                    n_examined * step_cost / fraction + part_steps,
+                    (progress.thread_seconds() - clock) / fraction + part_steps * progress.SECONDS_PER_STEP,
                 )
             progress_check.advance(fraction)
         level = next_level

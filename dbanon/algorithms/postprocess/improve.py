@@ -172,9 +172,9 @@ def _search_classes(
         sweep_classes(classes.arrays, no_moves, blocks, *loss_and_model, *search_state)
     clock, idle_sweeps, n_sweeps, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.n_moves_done < budget.moves:
-        if budget.is_interrupted(check):
-            break
-        if budget.seconds is not None and time.perf_counter() - clock >= budget.seconds:
+        if budget.is_interrupted(check) or (
+            budget.seconds is not None and time.perf_counter() - clock >= budget.seconds
+        ):
             break
         moves = batch if budget.seconds is not None else min(batch, budget.moves - budget.n_moves_done)
         if budget.n_moves_done >= next_focus:

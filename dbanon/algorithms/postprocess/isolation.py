@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dbanon.algorithms.base.loss import Loss, LossTerm
+from dbanon.algorithms.base.assignments import inverse_permutation
+from dbanon.algorithms.base.loss import Loss
 from dbanon.encoding.encoded_table import AnyInts, EncodedTable, Floats, Ints, combined_key
 
 MAX_ORDERS = 8
@@ -10,9 +11,6 @@ MAX_ORDERS = 8
 
 MIN_WINDOW = 4
 """Least number of neighbours on each side along an order."""
-
-MAX_TABLE_VALUES = 256
-"""An attribute of at most so many values has a table of the losses of all pairs."""
 
 CANDIDATES_PER_BATCH = 2_000
 """Number of tuples whose neighbours are compared at once, which limits memory."""
@@ -36,7 +34,7 @@ def isolation_losses(space: EncodedTable, tuples: Ints, min_records: int) -> Flo
     width = min(max(min_records, MIN_WINDOW), n_tuples)
     steps = np.arange(-width, width + 1)
     orders = _tuple_orders(space)
-    places = [_inverse(order) for order in orders]
+    places = [inverse_permutation(order) for order in orders]
     pair_losses = _PairLosses(space)
     losses = np.empty(len(tuples))
     for first in range(0, len(tuples), CANDIDATES_PER_BATCH):
@@ -78,13 +76,6 @@ def _tuple_orders(space: EncodedTable) -> list[Ints]:
     return orders
 
 
-def _inverse(order: Ints) -> Ints:
-    """Return the place of each entry in an order."""
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return place
-
-
 class _PairLosses:
     """The weighted losses of classes of two tuples, as floats."""
 
@@ -92,7 +83,7 @@ class _PairLosses:
         """Prepare a table of the losses of all pairs of values for attributes of few values."""
         loss = Loss(space, 1, "top")
         self.unit, self.terms, self.codes = loss.unit, loss.terms, space.codes
-        self.tables = [_loss_table(term) for term in loss.terms]
+        self.tables = [term.pair_losses() for term in loss.terms]
 
     def between(self, first: AnyInts, second: AnyInts) -> Floats:
         """Return the loss of a record in a class of each pair of tuples; all arrays have one shape."""
@@ -104,11 +95,3 @@ class _PairLosses:
             else:
                 total += table[codes, others]
         return total / self.unit
-
-
-def _loss_table(term: LossTerm) -> Ints | None:
-    """Return the losses of all pairs of codes, NULL last; None if the attribute has many values."""
-    if term.attribute.values > MAX_TABLE_VALUES:
-        return None
-    low, high = np.meshgrid(*[np.arange(term.attribute.values + 1)] * 2, indexing="ij")
-    return term.losses(np.minimum(low, high).ravel(), np.maximum(low, high).ravel()).reshape(low.shape)

@@ -78,8 +78,7 @@ def merge_until_met(space: EncodedTable, constraint: ClusterConstraint, labels: 
             - own[cluster] * sizes[cluster]
             - own[others] * sizes[others]
         )
-        order = others[np.argsort(added_losses, kind="stable")]
-        cheapest = order[:MAX_PARTNERS]
+        cheapest = others[np.argsort(added_losses, kind="stable")][:MAX_PARTNERS]
         is_met = groups.unions_satisfy(cluster, cheapest)
         partner, has_partner = int(cheapest[np.argmax(is_met)]), bool(is_met.any())
         keep, absorbed_cluster = min(cluster, partner), max(cluster, partner)

@@ -58,20 +58,12 @@ def reunite_classes(
     if set_aside is None:
         return searched
     entries, others = int(searched.starts[searched.n_classes]), int(set_aside.starts[set_aside.n_classes])
-    n_classes = searched.n_classes + set_aside.n_classes
-    all_classes = PackedClasses.allocate(
-        len(searched.items) + len(set_aside.items), kernel_inputs.min_records, n_classes
+    return PackedClasses.from_entries(
+        np.concatenate((searched.items[:entries], set_aside.items[:others])),
+        np.concatenate((searched.counts[:entries], set_aside.counts[:others])),
+        np.concatenate((searched.starts[: searched.n_classes], set_aside.starts[: set_aside.n_classes + 1] + entries)),
+        kernel_inputs.min_records,
     )
-    all_classes.items[: entries + others] = np.concatenate((searched.items[:entries], set_aside.items[:others]))
-    all_classes.counts[: entries + others] = np.concatenate((searched.counts[:entries], set_aside.counts[:others]))
-    all_classes.starts[: n_classes + 1] = np.concatenate(
-        (searched.starts[: searched.n_classes], set_aside.starts[: set_aside.n_classes + 1] + entries)
-    )
-    all_classes.sizes[:n_classes] = np.concatenate(
-        (searched.sizes[: searched.n_classes], set_aside.sizes[: set_aside.n_classes])
-    )
-    all_classes.n_classes = n_classes
-    return all_classes
 
 
 def _classes_to_search(
@@ -120,10 +112,5 @@ def _select_classes(kernel_inputs: KernelInputs, classes: PackedClasses, is_sele
     numbers = np.flatnonzero(is_selected)
     entries = np.diff(classes.starts[: classes.n_classes + 1])[numbers]
     places = concatenated_ranges(classes.starts[numbers], entries)
-    sizes = classes.sizes[numbers]
-    selection = PackedClasses.allocate(int(sizes.sum()), kernel_inputs.min_records, len(numbers))
-    selection.items[: len(places)], selection.counts[: len(places)] = classes.items[places], classes.counts[places]
-    selection.starts[1 : len(numbers) + 1] = np.cumsum(entries)
-    selection.sizes[: len(numbers)] = sizes
-    selection.n_classes = len(numbers)
-    return selection
+    starts = np.append(0, np.cumsum(entries))
+    return PackedClasses.from_entries(classes.items[places], classes.counts[places], starts, kernel_inputs.min_records)

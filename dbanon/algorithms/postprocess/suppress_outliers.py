@@ -54,16 +54,18 @@ class OutlierSearch:
             repaired: The same clusters after the repair.
         """
         space = self.space
-        results = [(_mean_loss(space, repaired), _n_suppressed(repaired), repaired)]
+        results = [(_mean_loss(space, repaired), repaired.n_suppressed, repaired)]
         if results[0][0] == 0 or results[0][1] >= self.max_records:
             return repaired
-        for runs in self._with_suppressed_clusters(clusters, repaired):
-            results.append((self._loss_if_met(runs), _n_suppressed(runs), runs))
+        results += [
+            (self._loss_if_met(runs), runs.n_suppressed, runs)
+            for runs in self._with_suppressed_clusters(clusters, repaired)
+        ]
         tuples, estimated_loss = isolated_tuples(space, repaired, self.constraint.min_records, self.max_records)
         if len(tuples) and (estimated_loss, int(space.counts[tuples].sum())) < min(results, key=_rank)[:2]:
             remaining = self._without_tuples(tuples)
             if remaining is not None:
-                results.append((self._loss_if_met(remaining), _n_suppressed(remaining), remaining))
+                results.append((self._loss_if_met(remaining), remaining.n_suppressed, remaining))
         return min(results, key=_rank)[2]
 
     def _with_suppressed_clusters(
@@ -71,7 +73,7 @@ class OutlierSearch:
     ) -> Iterator[RunLengthLabels]:
         """Yield clusters with whole clusters suppressed, after repair: in the first and second way, if they differ."""
         for runs, failing_first in ((repaired, False), (clusters, True)):
-            n_left = self.max_records - _n_suppressed(runs)
+            n_left = self.max_records - runs.n_suppressed
             reduced = _suppress_clusters(self.space, self.constraint, runs, n_left, failing_first)
             if not reduced.has_no_suppressed and reduced.next_cluster_number:
                 yield self.repair(published_table(self.space, self.constraint, reduced), reduced)
@@ -87,13 +89,12 @@ class OutlierSearch:
         rest = self.cluster_rest(tuples) if len(tuples) else None
         if rest is None:
             return None
-        counts = self.space.counts[suppressed_tuples]
-        suppressed = RunLengthLabels.from_runs(np.arange(len(counts)), np.full(len(counts), -1), counts)
+        suppressed = RunLengthLabels.suppressed(self.space.counts[suppressed_tuples])
         return RunLengthLabels.concatenate([(tuples, rest), (suppressed_tuples, suppressed)])
 
     def _loss_if_met(self, runs: RunLengthLabels) -> float:
         """Return the average loss of a released record; infinity if too many are suppressed or a cluster fails."""
-        is_allowed = _n_suppressed(runs) <= self.max_records and self._is_met(runs)
+        is_allowed = runs.n_suppressed <= self.max_records and self._is_met(runs)
         return _mean_loss(self.space, runs) if is_allowed else np.inf
 
     def _is_met(self, runs: RunLengthLabels) -> bool:
@@ -160,11 +161,6 @@ def _fitting(counts: AnyInts, max_records: int) -> Ints:
 def _rank(result: tuple[float, int, RunLengthLabels]) -> tuple[float, int]:
     """Return the loss and the number of suppressed records of a result, by which results are compared."""
     return result[:2]
-
-
-def _n_suppressed(runs: RunLengthLabels) -> int:
-    """Return the number of suppressed records."""
-    return int(runs.counts[runs.clusters < 0].sum())
 
 
 def repair_after_suppression(

@@ -46,7 +46,7 @@ def bottom_up_generalization(space: EncodedTable, constraint: Constraint, option
         progress_check.advance(min(n_steps / n_inner, 1))
         if n_steps == SAMPLE_STEPS:
             steps, seconds = SAMPLE_STEPS * space.codes.size / 8, progress.thread_seconds() - clock
-            progress_check.on_estimate(*progress.WorkSample(min(n_steps / n_inner, 1), steps, seconds).extrapolate())
+            progress_check.extrapolate(min(n_steps / n_inner, 1), steps, seconds)
     return RunLengthLabels.from_tuple_clusters(space, siblings.classes_of(siblings.nodes)[0])
 
 
@@ -89,8 +89,7 @@ class SiblingUnions(Recoding):
 
     def best_generalization(self) -> tuple[int, int] | None:
         """Return the attribute and the node of the generalization of least cost; None if all nodes are roots."""
-        least_size = int(self.class_sizes.min())
-        smallest = np.flatnonzero(self.class_sizes == least_size)
+        smallest = np.flatnonzero(self.class_sizes == self.class_sizes.min())
         costs: list[tuple[float, int, int]] = []
         for j, tree in enumerate(self.trees):
             node = int(np.argmin(self.losses[j]))
@@ -102,10 +101,7 @@ class SiblingUnions(Recoding):
                     gain = self._gain(j, node, smallest)
                     if gain > 0:
                         costs.append((int(self.losses[j][node]) / gain, j, node))
-        if not costs:
-            return None
-        _, j, node = min(costs)
-        return j, node
+        return min(costs)[1:] if costs else None
 
     def _gain(self, j: int, node: int, smallest: Ints) -> int:
         """Return by how many records the smallest class grows if `node` of attribute `j` replaces its children.

@@ -105,13 +105,11 @@ class CutSearch:
         """Return the class of each tuple with these cuts, and the number of classes."""
         is_cut = np.zeros(self.n_cuts, bool)
         is_cut[cuts] = True
-        interval = [self._intervals(is_cut, j) for j in range(len(self.ranks))]
-        return group_rows(interval, [int(column.max()) + 1 for column in interval])
-
-    def _intervals(self, is_cut: Bools, j: int) -> Ints:
-        """Return the number of the interval of each tuple on attribute `j`."""
-        attribute_cuts = is_cut[self.first_cut[j] : self.first_cut[j + 1]]
-        return np.cumsum(np.append(0, attribute_cuts))[self.ranks[j]]
+        intervals = [
+            np.cumsum(np.append(0, attribute_cuts))[rank]
+            for rank, attribute_cuts in zip(self.ranks, np.split(is_cut, self.first_cut[1:-1]), strict=True)
+        ]
+        return group_rows(intervals, [int(column.max()) + 1 for column in intervals])
 
     def costs(self, sizes: Ints) -> Ints:
         """Return the cost of classes of these sizes; one of fewer than k records is suppressed."""

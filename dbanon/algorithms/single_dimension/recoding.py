@@ -74,8 +74,7 @@ class Recoding:
         """Begin with the given nodes; by default with the values themselves."""
         self.space, self.constraint, self.trees = space, constraint, recoding_trees(space)
         values = [tree.ancestors[tree.value_of, -1] for tree in self.trees]
-        self.nodes = np.asfortranarray(np.stack(values, axis=1) if nodes is None else nodes)
-        self.class_of, self.n_classes = self.classes_of(self.nodes)
+        self.replace(np.asfortranarray(np.stack(values, axis=1) if nodes is None else nodes))
 
     def classes_of(self, nodes: Ints) -> tuple[Ints, int]:
         """Return the class of each tuple with these nodes, and the number of classes."""

@@ -35,7 +35,6 @@ def tds(space: EncodedTable, constraint: Constraint, options: Options, check: Ch
     """
     progress_check, n_parts, n_tuples = progress.as_progress_check(check), int(str(options["parts"])), len(space.counts)
     if n_parts > 1 and n_tuples > 1:
-        levels = np.full(space.codes.shape, np.iinfo(np.int64).max)
         parts = [np.arange(i, n_tuples, n_parts) for i in range(min(n_parts, n_tuples))]
         whole = Specialization(space, constraint)
         depths = [np.full(len(tree.ancestors), np.iinfo(np.int64).max) for tree in whole.trees]
@@ -44,11 +43,10 @@ def tds(space: EncodedTable, constraint: Constraint, options: Options, check: Ch
             part.specialize(progress_check.subtask(0.5 * i / len(parts), 0.5 * (i + 1) / len(parts)))
             for j, tree in enumerate(whole.trees):
                 np.minimum.at(depths[j], tree.value_of[tuples], part.levels[:, j])
-        for j, tree in enumerate(whole.trees):
-            levels[:, j] = common_levels(tree, depths[j])[tree.value_of]
-        whole.set_levels(levels)
+        levels = [common_levels(tree, own)[tree.value_of] for tree, own in zip(whole.trees, depths, strict=True)]
+        whole.set_levels(np.stack(levels, axis=1))
         if not whole.meets_constraint(whole.class_of, whole.n_classes):
-            whole.set_levels(np.zeros_like(levels))
+            whole.set_levels(np.zeros(space.codes.shape, np.int64))
         progress_check = progress_check.subtask(0.5, 1)
     else:
         whole = Specialization(space, constraint)
@@ -110,10 +108,7 @@ class Specialization(Recoding):
             progress_check.advance(min(n_steps / n_inner, 1))
             if n_steps == SAMPLE_STEPS:
                 steps = SAMPLE_STEPS * len(self.space.counts) * len(self.trees) ** 2
-                seconds = progress.thread_seconds() - clock
-                progress_check.on_estimate(
-                    *progress.WorkSample(min(n_steps / n_inner, 1), steps, seconds).extrapolate()
-                )
+                progress_check.extrapolate(min(n_steps / n_inner, 1), steps, progress.thread_seconds() - clock)
 
     def _meets_after(self, node: int, j: int, nodes_before: Ints) -> bool:
         """Return whether the classes of the tuples that had `node` on attribute `j` before meet the constraint."""

@@ -183,13 +183,8 @@ def _attribute_places(attributes: Sequence[Attribute], scales: tuple[NumberScale
     weights = np.array([a.weight for a in attributes], np.float64)
     return AttributePlaces(
         first=np.append(0, np.cumsum(sizes)).astype(np.int64),
-        nodes=_concatenate(nodes, np.empty((0, 3), np.int64)),
-        share=_concatenate([(t.leaves - 1) / max(int(t.leaves[0]) - 1, 1) for t in trees], np.empty(0)),
+        nodes=np.ascontiguousarray(np.concatenate([np.empty((0, 3), np.int64), *nodes])),
+        share=np.concatenate([np.empty(0), *((t.leaves - 1) / max(int(t.leaves[0]) - 1, 1) for t in trees)]),
         weights=weights / weights.sum(),
         scales=scales,
     )
-
-
-def _concatenate(pieces: list[Any], empty: Any) -> Any:
-    """Return the concatenated arrays; `empty`, an array without rows, if there are none."""
-    return np.ascontiguousarray(np.concatenate([empty, *pieces]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -20,7 +20,7 @@ from dbanon.algorithms.streams import number_storage
 from dbanon.algorithms.streams.arrivals import AttributePlaces
 from dbanon.algorithms.streams.number_scales import NumberScale, exact_scale
 from dbanon.algorithms.streams.number_storage import OWN, Checkpoint
-from dbanon.algorithms.streams.registry import Renumber, StreamAlgorithm
+from dbanon.algorithms.streams.registry import StreamAlgorithm
 from dbanon.algorithms.streams.state import PENDING, OwnArrays, StreamState
 from dbanon.encoding.encoded_table import Floats, Ints
 from dbanon.kernels.streams.arrays import LAST_BELOW
@@ -181,10 +181,7 @@ class StreamSegment:
 
         The list is empty for a number or a new stream.
         """
-        stored_names = (
-            [] if self.checkpoint is None else self.checkpoint.get(f"{_NODES}{attribute}", np.empty(0)).tolist()
-        )
-        return [str(name) for name in stored_names]
+        return [str(name) for name in (self.checkpoint or {}).get(f"{_NODES}{attribute}", ())]
 
     def scale(
         self,
@@ -293,7 +290,7 @@ def _renumber_nodes(
     arrays: OwnArrays,
     spans: Sequence[tuple[str, str]],
     meaning: NumberMeaning,
-    renumber: Renumber,
+    renumber: Callable[[int, Ints], Ints],
 ) -> OwnArrays:
     """Return the arrays of a state with the numbers of hierarchy nodes replaced by `renumber(attribute, nodes)`.
 
@@ -302,7 +299,7 @@ def _renumber_nodes(
         spans: Names of pairs of arrays with the lows and highs of classes. The highs of categories are set to the last
             node below the renumbered low.
         meaning: The numbers of this call.
-        renumber: Returns the new numbers.
+        renumber: Function of an attribute and node numbers that returns the new numbers of these nodes.
     """
     renumbered_arrays = dict(arrays)
     for name, other in spans:

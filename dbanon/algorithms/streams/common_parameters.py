@@ -7,15 +7,11 @@ from dbanon.table_functions.parameter_types import Choice, Columns, Integer
 from dbanon.table_functions.parameters import Parameter
 
 _SHARED_NAMES = (
-    "k", "qi", "sensitive", "hierarchies", "person", "missing_codes", "intervals", "insensitive", "identifier",
+    "qi", "sensitive", "hierarchies", "person", "missing_codes", "intervals", "insensitive", "identifier",
     "withhold", "allow_rare", "min_level", "top", "bottom", "rounding", "coarsen", "escape_labels", "weights",
 )  # fmt: skip
-"""Parameters that have the same meaning for a stream as for a table."""
+"""Parameters that have the same meaning for a stream as for a table, in addition to k."""
 
-_STREAM_DOCS = {
-    "k": "Least number of records (of persons, if a person column is declared) that a class has when it is first "
-    "published; others may join it later.",
-}
 _TABLE_PARAMETERS = {p.name: p for p in OF_TABLES}
 
 DELTA = Parameter(
@@ -37,9 +33,10 @@ ORDER_BY = Parameter(
 )
 
 COMMON: tuple[Parameter, ...] = (
-    *(
-        replace(_TABLE_PARAMETERS[name], doc=_STREAM_DOCS.get(name, _TABLE_PARAMETERS[name].doc))
-        for name in _SHARED_NAMES[:1]
+    replace(
+        _TABLE_PARAMETERS["k"],
+        doc="Least number of records (of persons, if a person column is declared) that a class has when it is first "
+        "published; others may join it later.",
     ),
     DELTA,
     ORDER_BY,
@@ -48,7 +45,7 @@ COMMON: tuple[Parameter, ...] = (
         Integer(2),
         "Least number of distinct values of each sensitive column in a class when it is first published.",
     ),
-    *(_TABLE_PARAMETERS[name] for name in _SHARED_NAMES[1:]),
+    *(_TABLE_PARAMETERS[name] for name in _SHARED_NAMES),
     Parameter(
         "suppress",
         Choice(("root", "drop")),

@@ -40,18 +40,14 @@ def publish_by_pattern(workspace: Workspace, *, by_size: bool) -> StreamState:
     records, width = values.shape
     bits = np.left_shift(np.int64(1), np.arange(width) % _BITS)
     patterns = np.bitwise_or.reduce(np.where(np.isnan(values), 0, bits), axis=1).astype(np.int64)
-    found_rows, distances, is_taken = (
-        np.empty(workspace.group_size, np.int64),
-        np.empty(records),
-        np.zeros(records, bool),
-    )
+    scratch = np.empty(workspace.group_size, np.int64), np.empty(records), np.zeros(records, bool)
     options = PartitionOptions(
         workspace.is_last,
         workspace.integer("delta"),
         0 if by_size else workspace.integer("max_stored_classes"),
         by_size,
     )
-    workspace.run(pattern_steps, options, PartitionArrays(patterns, found_rows, distances, is_taken))
+    workspace.run(pattern_steps, options, PartitionArrays(patterns, *scratch))
     return workspace.state()
 
 

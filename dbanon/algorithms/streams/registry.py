@@ -9,16 +9,11 @@ from dbanon.algorithms.base.registry import EVIDENCE, Check, Options
 from dbanon.algorithms.streams.arrivals import Arrivals, StreamModel
 from dbanon.algorithms.streams.common_parameters import COMMON, N_COMMON_FIRST
 from dbanon.algorithms.streams.state import StreamState, Workspace
-from dbanon.encoding.encoded_table import Ints
 from dbanon.table_functions.parameters import Parameter
 
 StreamRun = Callable[[Arrivals, StreamModel, Options, Check, StreamState | None, bool], StreamState]
 """Function of arrivals, model, options, check, previous state (None if the stream begins) and whether the stream ends
 with these records. It returns the state after them, with the class of every record."""
-
-
-Renumber = Callable[[int, Ints], Ints]
-"""Function of an attribute and node numbers that returns the new numbers of these nodes."""
 
 
 @dataclass(frozen=True)
