@@ -178,10 +178,9 @@ def _inherited_roles(subject: Any, parameter_names: list[str]) -> dict[str, Any]
     """
     if not isinstance(subject, Anonymized):
         return {}
-    role_parameters = ("qi", "sensitive", "hierarchies")
     return {
         name: subject.parameters[name]
-        for name in role_parameters
+        for name in ("qi", "sensitive", "hierarchies")
         if name in subject.parameters and name in parameter_names
     }
 

@@ -256,8 +256,7 @@ def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
     command = publish_command(database, release, resolved.table)
     metrics = {row["metric"]: row["value"] for row in metric_rows}
     if as_json:
-        summary = {"release": release, "version": created.version, "metrics": metrics, "next": command}
-        print_result(summary, as_json)
+        print_result({"release": release, "version": created.version, "metrics": metrics, "next": command}, as_json)
     elif not quiet:
         click.echo(f"{release} version {created.version} is stored in {database}.")
         _print_summary(metrics, n_withheld, advice, ())
@@ -399,8 +398,7 @@ def _advice(
 
 def _named_columns() -> Sequence[str]:
     """Return the columns that the option --qi names."""
-    columns: Sequence[str] = click.get_current_context().params.get("qi") or ()
-    return columns
+    return click.get_current_context().params.get("qi") or ()
 
 
 def _count_withheld(con: Any, schema_name: str, name: str) -> int:

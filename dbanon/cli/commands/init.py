@@ -139,8 +139,7 @@ def _next_step(con: Any, request: _InitRequest, summary: dict[str, Any], databas
 
     Without a quasi-identifier, which a release needs, it is the command that asks about the roles again.
     """
-    is_only_table = len(input_tables.source_tables(con)) == 1
-    named_table = [] if is_only_table else ["--table", table]
+    named_table = [] if len(input_tables.source_tables(con)) == 1 else ["--table", table]
     if _has_quasi_identifier(summary):
         return next_command("anonymize", database, *named_table, "-k", str(request.options.k))
     return next_command("init", database, *named_table, *(["--replace"] if summary["written"] else []))

@@ -101,8 +101,12 @@ def source_tables(con: Any, database: str | None = None) -> list[str]:
                 "SELECT schema_name, name || system.main.unnest(system.main.map_keys(tables)) "
                 f"FROM {related_ledger} WHERE status = 'published'"
             )
-        releases = [row for query in queries for row in raw.execute(query).fetchall()]
-        release_tables = {(schema, f"{name}{suffix}") for schema, name in releases for suffix in TABLES}
+        release_tables = {
+            (schema, f"{name}{suffix}")
+            for query in queries
+            for schema, name in raw.execute(query).fetchall()
+            for suffix in TABLES
+        }
     return [
         identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
         for _, schema, name in sorted(catalog.relations(raw, database))
@@ -116,8 +120,7 @@ def identifier_text(name: str) -> str:
     >>> identifier_text("visits"), identifier_text("my visits")
     ('visits', '"my visits"')
     """
-    parts = names.table_parts(name)
-    return name if parts == (name,) and name == name.strip() else str(identifier(name))
+    return name if names.table_parts(name) == (name,) and name == name.strip() else str(identifier(name))
 
 
 def chosen_table(con: Any, path: Path, table: str | None, database: str | None = None) -> str:

@@ -405,11 +405,10 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
         if files:
             print_table("Published files", [_short_file(row) for row in files])
     reviews = {name: review_objects(rows) for name, rows in tables.items()}
-    lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows)
     print_result(
         {"tables": reviews, "published_files": files, "problems": [asdict(p) for p in problem_rows]},
         as_json,
-        lines or "No problems found.",
+        "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows) or "No problems found.",
     )
     if not as_json:
         print_next_command(next_step)
@@ -429,8 +428,10 @@ ORDER BY published_at ASC
 
 def _short_file(row: Mapping[str, Any]) -> dict[str, object]:
     """Return the columns of a published file that fit into a table of 80 characters, with the time to the minute."""
-    shown = {"release": row["name"], "version": row["version"], "file": Path(row["file"]).name}
-    return shown | {
+    return {
+        "release": row["name"],
+        "version": row["version"],
+        "file": Path(row["file"]).name,
         "published_at": row["published_at"].strftime("%Y-%m-%d %H:%M"),
         "recipient": row["recipient"] or "not stated",
         "purpose": row["purpose"] or "not stated",

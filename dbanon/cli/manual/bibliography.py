@@ -87,8 +87,7 @@ def link_citations(text: str, target: str) -> str:
         """Return the link for a match that is a citation; the matched text otherwise."""
         return f"[{match[1]}]({target}#{_BY_NAME[match[1].lower()].anchor})" if match[1] else match[0]
 
-    parts = _FENCED_BLOCK.split(text)
-    return "".join(part if i % 2 else _CITATION.sub(link, part) for i, part in enumerate(parts))
+    return "".join(part if i % 2 else _CITATION.sub(link, part) for i, part in enumerate(_FENCED_BLOCK.split(text)))
 
 
 def _reference_entry(work: Reference) -> str:

@@ -88,8 +88,7 @@ def escape_markdown(words: str) -> str:
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table, given its header and its rows, whose cells are Markdown already."""
     head = list(head)
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
 
 
 def example_block(example: Example) -> str:
@@ -111,8 +110,7 @@ def _fenced(language: str, code: str) -> str:
 @cache
 def example_outputs() -> dict[str, list[list[str]]]:
     """Return the recorded results of the examples of algorithms by function: the header, then the rows."""
-    outputs: dict[str, list[list[str]]] = tomllib.loads(OUTPUTS_FILE.read_text(encoding="utf-8"))
-    return outputs
+    return tomllib.loads(OUTPUTS_FILE.read_text(encoding="utf-8"))
 
 
 # --- the parts of a page -----------------------------------------------------------------------------------
@@ -183,9 +181,8 @@ def _parameters(function: TableFunction, alone: bool) -> list[str]:
     if not function.kind:
         return ["## Parameters", _rows(function.parameters)] if function.parameters else []
     own_parameters = [p for p in function.parameters if p.required or p not in _COMMON_PARAMETERS]
-    rest = [p for p in function.parameters if p not in own_parameters]
     others = (
-        [f"## {_COMMON_TITLE}", _rows(rest)]
+        [f"## {_COMMON_TITLE}", _rows([p for p in function.parameters if p not in own_parameters])]
         if alone
         else ["The function also accepts the [parameters of every algorithm](../parameters.md)."]
     )

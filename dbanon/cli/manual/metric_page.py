@@ -40,9 +40,8 @@ def _section(metric: Metric) -> Iterator[str]:
     """Yield the parts of a metric's section: heading, description, and a list of facts."""
     facts = {"better": metric.better, "source": metric.source.strip("-"), "only with": metric.requires}
     facts["published with a release"] = "no, it is for the custodian" if metric.custodian else "yes"
-    lines = (f"- {name}: {escape_markdown(fact)}" for name, fact in facts.items() if fact)
     yield from (
         f"## {metric.name}",
         escape_markdown(metric.description.replace("{unit}", "records (persons)")),
-        "\n".join(lines),
+        "\n".join(f"- {name}: {escape_markdown(fact)}" for name, fact in facts.items() if fact),
     )

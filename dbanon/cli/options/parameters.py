@@ -119,12 +119,11 @@ def merge_stream_parameters(system: str, assignments: Iterable[str], **options: 
 
 def algorithm_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add the option --algorithm to a command; `split_algorithm` reads it."""
-    option = click.option(
+    return click.option(
         "--algorithm",
         help=f"Use this algorithm (see dbanon algorithms); default: {DEFAULT_ALGORITHM}.",
         shell_complete=complete_algorithms,
-    )
-    return option(command)
+    )(command)
 
 
 def split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str, list[str]]:

@@ -125,8 +125,12 @@ def role_parameters(
         quasi.append(column)
         if hierarchy and hierarchies.setdefault(column, hierarchy) != hierarchy:
             raise click.BadParameter(f"{column} has two hierarchies.", param_hint="--qi")
-    lists = {"sensitive": sensitive, "identifier": identifiers, "insensitive": insensitive}
-    columns_by_parameter = {"qi": quasi} | {name: split_names(values) for name, values in lists.items()}
+    columns_by_parameter = {
+        "qi": quasi,
+        "sensitive": split_names(sensitive),
+        "identifier": split_names(identifiers),
+        "insensitive": split_names(insensitive),
+    }
     parameters = {name: list(dict.fromkeys(columns)) or None for name, columns in columns_by_parameter.items()}
     return {**parameters, "person": person, "hierarchies": hierarchies or None}
 

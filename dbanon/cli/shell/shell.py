@@ -228,8 +228,7 @@ class Shell:
         if names != ("Count",):
             return bool(names)
         with contextlib.suppress(duckdb.Error):
-            parsed = self.connection.raw.extract_statements(query)
-            return len(parsed[-1].expected_result_type) == 1
+            return len(self.connection.raw.extract_statements(query)[-1].expected_result_type) == 1
         return True
 
     # --- what is said about it -------------------------------------------------------------------------------

@@ -247,8 +247,7 @@ def show_progress(quiet: bool) -> Iterator[Any]:
 
         def show_step(what: str, fraction_done: float | None = None) -> None:
             """Show the text of the step, with the fraction of it that is complete, or a moving bar if it is None."""
-            total = None if fraction_done is None else 1
-            bar.update(task, description=what, completed=fraction_done or 0, total=total)
+            bar.update(task, description=what, completed=fraction_done or 0, total=None if fraction_done is None else 1)
 
         yield show_step
 

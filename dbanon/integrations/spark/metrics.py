@@ -123,8 +123,7 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
     """
     publication, placed = release.planner.spec, release.published_records
     records = placed.agg(fn.sum("size")).collect()[0][0]
-    person = publication.roles.person is not None
-    count_column = fn.countDistinct("person") if person else fn.sum("size")
+    count_column = fn.countDistinct("person") if publication.roles.person is not None else fn.sum("size")
     unchanged_names = [
         n
         for n in release.planner.read_columns

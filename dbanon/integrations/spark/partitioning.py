@@ -164,8 +164,7 @@ PARTITIONINGS: Mapping[str, Partitioning] = {
 
 def _add_hash_part(seed: str, n_parts: int, rows: DataFrame) -> DataFrame:
     """Return rows with the column `part`: a hash of `codes` and the seed, modulo `n_parts`."""
-    hashed = fn.xxhash64("codes", fn.lit(seed))
-    return rows.withColumn("part", fn.pmod(hashed, fn.lit(n_parts)).cast("int"))
+    return rows.withColumn("part", fn.pmod(fn.xxhash64("codes", fn.lit(seed)), fn.lit(n_parts)).cast("int"))
 
 
 CodeScores = list[npt.NDArray[np.float64]]

@@ -192,15 +192,13 @@ def _count_wrong_values(release: UncheckedRelease, released_rows: DataFrame, cla
         name: The sensitive column.
     """
     number = quoted_column(plan.published_schema_of(release.planner.spec).class_id)
-    pair = fn.explode(quoted_column(name)).alias("pair")
-    stated = classes.select(number.alias("number"), pair).select(
+    stated = classes.select(number.alias("number"), fn.explode(quoted_column(name)).alias("pair")).select(
         "number", fn.col("pair")["value"].alias("value"), (-fn.col("pair")["size"]).alias("n")
     )
     counted = released_rows.select(
         _class_number(release).alias("number"), quoted_column(name).alias("value"), fn.lit(1).alias("n")
     )
-    differences = stated.union(counted).groupBy("number", "value").agg(fn.sum("n").alias("n"))
-    return int(differences.where("n <> 0").count())
+    return int(stated.union(counted).groupBy("number", "value").agg(fn.sum("n").alias("n")).where("n <> 0").count())
 
 
 # --- metrics -----------------------------------------------------------------------------------------------
