@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dbanon.cli.commands import boolean_texts
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.ledger.releases import TABLES
 from dbanon.runtime import csv_lines, input_files, session
 from dbanon.source import catalog
@@ -199,9 +199,9 @@ def table_from_file(con: Any, database: Path, file: Path, table: str, is_replaci
         (name for _, schema, name in catalog.relations(con, current) if schema == "main" and _same(name, table)), None
     )
     if existing is not None and identifier_text(existing) not in source_tables(con):
-        raise exit_error(f"{existing} in {database} is part of a release. Hint: --table gives the new table a name.")
+        raise ExitError(f"{existing} in {database} is part of a release. Hint: --table gives the new table a name.")
     if existing is not None and not is_replacing:
-        raise exit_error(
+        raise ExitError(
             f"{database} has a table {existing} already. Hint: --replace loads {file.name} in its place, with a new "
             "policy; --table gives the new table another name."
         )
@@ -246,7 +246,7 @@ def create_table(con: Any, table: Sql | str, file: Path) -> None:
             reason = csv_lines.rejected_lines(str(file), cursor)
         if reason is None:
             raise
-        raise exit_error(
+        raise ExitError(
             f"{file}: {reason} Hint: correct the lines, or load the file into a table with read_csv and options such "
             "as null_padding = true."
         ) from None

@@ -15,7 +15,7 @@ from dbanon.cli.commands.role_questions import (
     print_wrapped,
     profile_proposals,
 )
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.source import attached_databases, catalog, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, one_line, qualified, text
 
@@ -51,7 +51,7 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
     )
     old = stored_policy.policy_rows(source, con)
     if old and not options.is_replacing:
-        raise exit_error(
+        raise ExitError(
             f"{source.shown} has a policy already ({_count_columns(len(old))}). Hint: --replace replaces it; "
             "FROM dbanon.policy shows it."
         )

@@ -11,7 +11,7 @@ import click
 
 from dbanon.cli.options.attach_options import attach, attach_options
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.errors import DbanonError, MissingExtraError
 from dbanon.errors.exit_codes import EXIT_CODES, error_outcome
 from dbanon.runtime.csv_formulas import CHOICES
@@ -102,7 +102,7 @@ def _open_connection(database: Path | None, readonly: bool) -> Connection:
             connection.close()
             raise
     except (duckdb.Error, DbanonError) as error:
-        raise exit_error(str(error), error_outcome(error)) from None
+        raise ExitError(str(error), error_outcome(error)) from None
     return connection
 
 
