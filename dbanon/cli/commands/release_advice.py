@@ -79,6 +79,17 @@ def _columns(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def release_advice(
+    connection: Any,
+    call: AnonymizeCall,
+    metrics: Mapping[str, float],
+    elapsed_s: float,
+    on_trial: Callable[[str], object],
+) -> list[str]:
+    """Return sentences on what would lose less or protect more than a release; arguments as `withholding_advice`."""
+    return [*withholding_advice(connection, call, metrics, elapsed_s, on_trial), *homogeneity_advice(metrics)]
+
+
 def homogeneity_advice(metrics: Mapping[str, float]) -> list[str]:
     """Return a list with one sentence if many records are in classes that all have one sensitive value; else []."""
     share = metrics.get("homogeneous_share") or 0

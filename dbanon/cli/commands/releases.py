@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dbanon.cli.commands.next_command import after_doctor, next_command, print_next_command, publish_command
-from dbanon.cli.commands.review import policy_reviews, print_release_review, print_review as show_review
+from dbanon.cli.commands.review import policy_reviews, print_on_stderr, print_review as show_review
 from dbanon.cli.options.memory_options import memory_options
 from dbanon.cli.options.name_completion import complete_columns, complete_releases, complete_tables
 from dbanon.cli.options.parameters import (
@@ -104,7 +104,7 @@ def create_release(
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve))
     with errors_as_messages(), open_database(database) as con, show_progress(quiet) as step:
-        con.on_review = print_release_review(quiet or as_json)
+        con.on_review = None if quiet or as_json else print_on_stderr
         created = views_materialize.create_release(
             con,
             name,
