@@ -46,10 +46,10 @@ def partition_records(
     """
     encoded = PartitionInput(call, distinct_records, larger)
     try:
-        publication = encoded.planner.spec
-        options: Mapping[str, Any] = publication.run.options
+        spec = encoded.planner.spec
+        options: Mapping[str, Any] = spec.run.options
         n_parts = max(-(-encoded.tuples.count() // max_tuples), int(options.get("parts", 1)))
-        partitioner = PARTITIONINGS.get(publication.algorithm, _coarse_cells)(encoded, options, n_parts, max_tuples)
+        partitioner = PARTITIONINGS.get(spec.algorithm, _coarse_cells)(encoded, options, n_parts, max_tuples)
         return partitioner(encoded.distinct_records).select("part", "own", "weight")
     finally:
         encoded.unpersist()
