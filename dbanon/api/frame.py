@@ -28,6 +28,7 @@ from dbanon.sqltext import names
 from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, text
+from dbanon.table_functions.parameters import check_parameter_names
 from dbanon.table_functions.registry import check_algorithm, table_functions
 from dbanon.table_functions.table_function import KIND_BY_ENDING
 from dbanon.views import warnings
@@ -113,11 +114,9 @@ def anonymize(
         [2, 2]
     """
     check_algorithm("anonymize", algorithm)
-    parameter_names = [p.name for p in table_functions()[algorithm].parameters]
-    for name in parameters:
-        if name not in parameter_names:
-            raise errors.UnknownParameterError("anonymize", name, parameter_names)
-    parameters = frame_columns.text_names(data, parameters, table_functions()[algorithm].parameters)
+    declared = table_functions()[algorithm].parameters
+    check_parameter_names("anonymize", declared, parameters)
+    parameters = frame_columns.text_names(data, parameters, declared)
     with connect() as con, frame_errors.speak_of_frames():
         arguments = dict(parameters)
         if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
