@@ -19,9 +19,9 @@ from dbanon.cli.commands.anonymize_input import (
 from dbanon.cli.commands.input_tables import (
     InputPath,
     chosen_table,
-    identifier_text,
     print_reading_notes,
     private_database,
+    table_text,
 )
 from dbanon.cli.commands.next_command import next_command, print_next_command, publish_command
 from dbanon.cli.commands.release_advice import (
@@ -227,7 +227,7 @@ def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
             roles = [(row.declared.column, row.declared.role) for row in stored_policy.policy_rows(resolved, con)]
             parameters = with_declared_columns(request.parameters, request.options, roles, list(resolved.columns))
             name = f"{resolved.table}_release"
-            release = release_text(resolved.schema, name)
+            release = table_text(resolved.schema, name)
             if request.is_dry_run:
                 rows = planned_rows(con, request.algorithm, table, parameters)
                 has_release = (resolved.database, resolved.schema, name) in catalog.relations(con, resolved.database)
@@ -260,13 +260,8 @@ def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
     elif not quiet:
         click.echo(f"{release} version {created.version} is stored in {database}.")
         _print_summary(metrics, n_withheld, advice, ())
-        click.echo(key_metric_lines(metric_rows, f"FROM {release_text(resolved.schema, f'{name}_metrics')}"))
+        click.echo(key_metric_lines(metric_rows, f"FROM {table_text(resolved.schema, f'{name}_metrics')}"))
         print_next_command(command)
-
-
-def release_text(schema: str, name: str) -> str:
-    """Return the name of a table as commands take it: with its schema unless that is main, quoted where it must be."""
-    return identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
 
 
 def _anonymize_words(request: _Request, has_release: bool) -> list[str | Path]:

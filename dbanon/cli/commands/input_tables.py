@@ -110,7 +110,7 @@ def source_tables(con: Any, database: str | None = None) -> list[str]:
             for suffix in TABLES
         }
     return [
-        identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
+        table_text(schema, name)
         for _, schema, name in sorted(catalog.relations(raw, database))
         if schema != catalog.SCHEMA and (schema, name) not in release_tables
     ]
@@ -123,6 +123,11 @@ def identifier_text(name: str) -> str:
     ('visits', '"my visits"')
     """
     return name if names.table_parts(name) == (name,) and name == name.strip() else str(identifier(name))
+
+
+def table_text(schema: str, name: str) -> str:
+    """Return the name of a table as commands take it: with its schema unless that is main, quoted where it must be."""
+    return identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
 
 
 def chosen_table(con: Any, path: Path, table: str | None, database: str | None = None) -> str:
@@ -197,9 +202,8 @@ def table_from_file(con: Any, database: Path, file: Path, table: str, is_replaci
     """
     (current,) = con.execute("SELECT system.main.current_database()").fetchone()
     place, backup = qualified(current, "main", table), identifier(f"{table} before init")
-    existing = next(
-        (name for _, schema, name in catalog.relations(con, current) if schema == "main" and _same(name, table)), None
-    )
+    tables = {names.fold_case(name): name for _, schema, name in catalog.relations(con, current) if schema == "main"}
+    existing = tables.get(names.fold_case(table))
     if existing is not None and identifier_text(existing) not in source_tables(con):
         raise ExitError(f"{existing} in {database} is part of a release. Hint: --table gives the new table a name.")
     if existing is not None and not is_replacing:
@@ -294,8 +298,3 @@ def print_reading_notes(con: Any, file: Path) -> list[str]:
     for note in notes:
         click.echo(f"{file.name}: {note}", err=True)
     return notes
-
-
-def _same(first: str, second: str) -> bool:
-    """Return whether DuckDB takes two names for the same."""
-    return names.fold_case(first) == names.fold_case(second)

@@ -56,8 +56,8 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
             "FROM dbanon.policy shows it."
         )
     proposals = profile_proposals(con, table)
-    hierarchy_names = {row[0] for row in con.execute("SELECT name FROM hierarchies()").fetchall()}
-    asking = QuestionContext(con, source, frozenset(hierarchy_names), options.k)
+    hierarchy_names = frozenset(name for (name,) in con.execute("SELECT name FROM hierarchies()").fetchall())
+    asking = QuestionContext(con, source, hierarchy_names, options.k)
     proposals = accept_defaults(proposals, asking) if yes else ask_user(proposals, asking)
     declared = [p for p in proposals if p.role is not None]
     _print_policy(source, declared, len(proposals) - len(declared), len(old))

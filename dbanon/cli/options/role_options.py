@@ -14,8 +14,10 @@ import click
 
 from dbanon.cli.options.message_options import POLICY_FILE
 from dbanon.cli.options.name_completion import complete_columns
+from dbanon.policy import policy_files
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
-from dbanon.source import stored_policy
+from dbanon.runtime import session
+from dbanon.source import catalog, stored_policy
 from dbanon.source.stored_policy import DeclaredColumn, Settings
 from dbanon.sqltext import names
 
@@ -207,7 +209,6 @@ def policy_columns(
         click.BadParameter: The file cannot be read, or it has no row about the table.
     """
     from dbanon.api import missing_codes
-    from dbanon.policy import policy_files
 
     if path is None:
         return None
@@ -328,8 +329,6 @@ def _stored_file(con: Any, column: str, file: str) -> str:
     The name is made of the column and the name of the file.
     """
     from dbanon.policy.hierarchies.store import load_hierarchy
-    from dbanon.runtime import session
-    from dbanon.source import catalog
 
     raw = session.plain_connection(con)
     stored_names: Collection[str] = catalog.stored_hierarchies(raw, catalog.SearchPath.from_connection(raw).database)
@@ -348,9 +347,6 @@ def with_stored_files(con: Any, parameters: Mapping[str, Any]) -> dict[str, Any]
 
     A name that is already stored is kept, even if it looks like a file.
     """
-    from dbanon.runtime import session
-    from dbanon.source import catalog
-
     hierarchies = parameters.get("hierarchies")
     if not isinstance(hierarchies, Mapping):
         return dict(parameters)

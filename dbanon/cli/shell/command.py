@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import duckdb
 
 from dbanon.cli.options.attach_options import attach, attach_options
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
@@ -89,8 +90,6 @@ def _open_connection(database: Path | None, readonly: bool) -> Connection:
 
     Errors end the command with their exit code.
     """
-    import duckdb
-
     from dbanon.api.connection import connect
 
     try:
@@ -108,8 +107,6 @@ def _open_connection(database: Path | None, readonly: bool) -> Connection:
 
 def _greet(run: Shell, database: Path | None, readonly: bool, is_new: bool) -> None:
     """Write the versions, the database, and how to get help."""
-    import duckdb
-
     database_text = (
         f"{database}{', read only' if readonly else ', a new database' if is_new else ''}" if database else "in memory"
     )
