@@ -168,13 +168,10 @@ class FrameCall:
         `con` is a connection that only this process uses: the steps that the three have in common are temporary tables.
         """
         connection = con.duckdb_connection
-        current = session.find_session(connection)
-        current.recorded.kinds = {}
-        try:
+        planned: dict[str, str] = {}
+        with session.find_session(connection).recorded.filling(kinds=planned):
             self._relation(con, "SELECT 1", "")  # is planned, and not run
-            statements = {kind: qualify_builtins(statement) for kind, statement in current.recorded.kinds.items()}
-        finally:
-            current.recorded.kinds = None
+        statements = {kind: qualify_builtins(statement) for kind, statement in planned.items()}
         if not statements:  # of related tables
             return [self.rows(con, ending) for ending in KIND_BY_ENDING]
         with con.redact_errors(), raise_keyboard_interrupt(), common_steps_computed(connection, statements) as steps:
