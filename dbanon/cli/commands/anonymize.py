@@ -51,6 +51,7 @@ from dbanon.cli.options.role_options import (
     role_options,
     role_parameters,
     roles_of,
+    split_names,
     with_declared_columns,
     with_stored_files,
 )
@@ -351,9 +352,10 @@ def _write_release(request: _Request, how: Mapping[str, Any], as_json: bool, qui
             print_next_command(next_command("verify", files[0]))
 
 
-def _named_columns() -> Sequence[str]:
-    """Return the columns that the option --qi names."""
-    return click.get_current_context().params.get("qi") or ()
+def _named_columns() -> list[str]:
+    """Return the columns that the option --qi names, of which one value can list several, with their hierarchies."""
+    values = split_names(click.get_current_context().params.get("qi") or ())
+    return [value.partition("=")[0] for value in values]
 
 
 def _count_withheld(con: Any, schema_name: str, name: str) -> int:

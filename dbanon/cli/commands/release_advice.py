@@ -43,7 +43,8 @@ class AnonymizeCall:
         """Return a hint with the option that withholds a column."""
         if column.lower() in (name.lower() for name in self.named):
             return f"Hint: omit {shlex.join(['--qi', column])}."
-        return f"Hint: {shlex.join(['-p', f'withhold={column}'])} withholds it."
+        value = argument([column]) if "," in column else column  # -p divides other text at its commas
+        return f"Hint: {shlex.join(['-p', f'withhold={value}'])} withholds it."
 
     def metrics_without(self, column: str) -> Sql:
         """Return the query for the metrics of the same call, in which a column is withheld."""
