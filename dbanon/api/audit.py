@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from dbanon.api.connection import connect
 from dbanon.api.frame import Anonymized, register_data, store_hierarchies
 from dbanon.runtime import session
 from dbanon.sqltext.quote import Sql, text
+from dbanon.table_functions.parameters import Parameter, check_parameter_names
 from dbanon.table_functions.registry import table_functions
 
 if TYPE_CHECKING:
@@ -120,10 +120,7 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
         DbanonError: The table function raises it.
     """
     table_function = table_functions()[function]
-    parameter_names = [p.name for p in table_function.parameters]
-    for parameter in parameters:
-        if parameter not in parameter_names:
-            raise errors.UnknownParameterError(function, parameter, parameter_names)
+    check_parameter_names(function, table_function.parameters, parameters)
     if is_connection(subject):
         if name is None:
             raise errors.MissingArgumentError(
@@ -131,15 +128,17 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
             )
         session.find_session(session.plain_connection(subject))  # attaches a cursor
         return _query_rows(subject, function, text(name), parameters)
-    with _connect_to_subject(subject, function) as (con, table), frame_errors.speak_of_frames():
-        arguments = _inherited_roles(subject, parameter_names) | dict(parameters)
-        data = subject.release if isinstance(subject, Anonymized) else subject
-        arguments = frame_columns.text_names(data, arguments, table_function.parameters)
-        if "source" in arguments and not isinstance(arguments["source"], str):
-            arguments["source"] = _register_source(con, arguments["source"], function)
-        if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
-            arguments["hierarchies"] = store_hierarchies(con, hierarchies)
-        return _query_rows(con, function, table, arguments)
+    data = subject.release if isinstance(subject, Anonymized) else subject
+    with connect() as con:
+        table = register_data(con, data, function, frame_columns.frame_name(data))
+        with frame_errors.speak_of_frames():
+            arguments = _inherited_roles(subject, table_function.parameters) | dict(parameters)
+            arguments = frame_columns.text_names(data, arguments, table_function.parameters)
+            if "source" in arguments and not isinstance(arguments["source"], str):
+                arguments["source"] = _register_source(con, arguments["source"], function)
+            if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
+                arguments["hierarchies"] = store_hierarchies(con, hierarchies)
+            return _query_rows(con, function, table, arguments)
 
 
 def _register_source(con: Any, source: Any, function: str) -> str:
@@ -160,30 +159,15 @@ def is_connection(subject: Any) -> bool:
     return hasattr(subject, "extract_statements") and hasattr(subject, "execute")
 
 
-@contextlib.contextmanager
-def _connect_to_subject(subject: Any, function: str) -> Iterator[tuple[Any, Sql]]:
-    """Yield a new connection with the data registered on it, and the data's name or path as a SQL string literal.
-
-    Of a result of `anonymize`, the release is registered. The connection is closed at the end.
-    """
-    with connect() as con:
-        release = subject.release if isinstance(subject, Anonymized) else subject
-        yield con, register_data(con, release, function, frame_columns.frame_name(release))
-
-
-def _inherited_roles(subject: Any, parameter_names: list[str]) -> dict[str, Any]:
+def _inherited_roles(subject: Any, declared: Iterable[Parameter]) -> dict[str, Any]:
     """Return the parameters `qi`, `sensitive` and `hierarchies` of the call of `anonymize` whose result `subject` is.
 
-    Only those in `parameter_names` are returned; {} if `subject` is another object.
+    Only those that are among the declared parameters are returned; {} if `subject` is another object.
     """
     if not isinstance(subject, Anonymized):
         return {}
-    role_parameters = ("qi", "sensitive", "hierarchies")
-    return {
-        name: subject.parameters[name]
-        for name in role_parameters
-        if name in subject.parameters and name in parameter_names
-    }
+    names = {p.name for p in declared}.intersection(subject.parameters)
+    return {name: subject.parameters[name] for name in ("qi", "sensitive", "hierarchies") if name in names}
 
 
 def _query_rows(con: Any, function: str, table: Sql, arguments: Mapping[str, Any]) -> pd.DataFrame:

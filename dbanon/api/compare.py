@@ -29,6 +29,9 @@ VARIED_PARAMETERS = ("algorithms", "k", "n_quasi_identifiers", "sample_sizes")
 _STREAM_PARAMETERS = (streams.DELTA.name, streams.ORDER_BY.name)
 """Parameters that have no effect if only algorithms for tables are compared."""
 
+_VARIED_COLUMNS = ("algorithm", "k", "n_quasi_identifiers", "sample_size")
+"""The columns of the result that have the values of VARIED_PARAMETERS."""
+
 _RESULT_NEUTRAL_PARAMETERS = ("allow_slow",)
 """Parameters that change no result."""
 
@@ -176,9 +179,7 @@ class _ResumableComparison:
 
         Combinations that were refused earlier are included. The order is that of `_combinations`.
         """
-        query = (
-            f"SELECT DISTINCT algorithm, k, n_quasi_identifiers, sample_size FROM {self._name} WHERE problem IS NULL"
-        )
+        query = f"SELECT DISTINCT {', '.join(_VARIED_COLUMNS)} FROM {self._name} WHERE problem IS NULL"
         done = set(self._con.execute(query).fetchall())
         return [c for c in self._combinations() if tuple(c[axis] for axis in VARIED_PARAMETERS) not in done]
 
@@ -190,11 +191,10 @@ class _ResumableComparison:
         Args:
             combination: One value for each name in VARIED_PARAMETERS.
         """
-        columns = ("algorithm", "k", "n_quasi_identifiers", "sample_size")
-        column_values = {
-            column: literal(combination[axis]) for column, axis in zip(columns, VARIED_PARAMETERS, strict=True)
-        }
-        condition = " AND ".join(f"{column} IS NOT DISTINCT FROM {value}" for column, value in column_values.items())
+        condition = " AND ".join(
+            f"{column} IS NOT DISTINCT FROM {literal(combination[axis])}"
+            for column, axis in zip(_VARIED_COLUMNS, VARIED_PARAMETERS, strict=True)
+        )
         self._con.execute(f"DELETE FROM {self._name} WHERE problem IS NOT NULL AND {condition}")
         self._con.execute(f"INSERT INTO {self._name} FROM {self._call(combination)}")
 
@@ -236,19 +236,13 @@ class _ResumableComparison:
         `combination` maps the varied parameters to values; None values are omitted. Parameters that only stream
         algorithms have are omitted if all algorithms of the combination are for tables.
         """
+        chosen = combination["algorithms"]
         table_algorithms = {a.name for a in algorithms.algorithms()}
-        is_for_tables = table_algorithms.issuperset(_as_sequence(combination["algorithms"]))
-        fixed = {
-            name: value for name, value in self._fixed.items() if not (is_for_tables and name in _STREAM_PARAMETERS)
-        }
-        arguments = {**fixed, **{name: value for name, value in combination.items() if value is not None}}
+        is_for_tables = table_algorithms.issuperset([chosen] if isinstance(chosen, str) else chosen)
+        arguments = {n: v for n, v in self._fixed.items() if not (is_for_tables and n in _STREAM_PARAMETERS)}
+        arguments |= {n: v for n, v in combination.items() if v is not None}
         argument_list = "".join(f", {name} := {argument(value)}" for name, value in arguments.items())
         return Sql(f"compare({text(self._table)}{argument_list})")
-
-
-def _as_sequence(names: str | Sequence[str]) -> Sequence[str]:
-    """Return one name as a tuple; a sequence of names unchanged."""
-    return (names,) if isinstance(names, str) else names
 
 
 def _describe_comment(comment: str | None) -> str:

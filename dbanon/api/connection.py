@@ -218,8 +218,7 @@ class Connection:
         """Run a statement once for each set of values in `parameters` and return this connection."""
         execute = self.duckdb_connection.execute
         self._create_macros(query, execute)
-        resolved = self._resolve_query(query, sys._getframe(1), execute)
-        self._run(self.duckdb_connection.executemany, resolved, parameters)
+        self._run(self.duckdb_connection.executemany, self._resolve_query(query, sys._getframe(1), execute), parameters)
         return self
 
     def sql(self, query: str, **options: Any) -> Any:

@@ -152,7 +152,8 @@ def create_demo(path: Path, *, overwrite: bool = False) -> Connection:
         raise errors.DemoExistsError(str(path), is_demo(path))
     with output_files.open_draft("demo", path) as draft:
         try:
-            _fill_database(draft)
+            with connect(draft, config={"storage_compatibility_version": storage_version.DEFAULT_VERSION}) as con:
+                _create_patients(con)
         finally:
             output_files.wal_file(draft).unlink(missing_ok=True)
         output_files.wal_file(path).unlink(missing_ok=True)
@@ -172,12 +173,6 @@ def is_demo(path: Path) -> bool:
     except Exception:  # no database, or one that another process has open
         return False
     return bool(comments == [(DEMO_COMMENT,)])
-
-
-def _fill_database(path: Path) -> None:
-    """Open a new database file in the default storage format and create the demo's contents in it."""
-    with connect(path, config={"storage_compatibility_version": storage_version.DEFAULT_VERSION}) as con:
-        _create_patients(con)
 
 
 def _create_patients(con: Connection) -> None:

@@ -39,16 +39,12 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
         '-- The statement of algorithms.'
     """
     current = session.find_session(session.plain_connection(connection))
-    current.recorded.statements = []
-    try:
-        if parameters is None:
-            connection.execute(f"EXPLAIN (FORMAT json) {query}")
-        else:
-            connection.execute(f"EXPLAIN (FORMAT json) {query}", parameters)
+    planned: list[tuple[str, str]] = []
+    explained = f"EXPLAIN (FORMAT json) {query}"
+    with current.recorded.filling(statements=planned):
+        connection.execute(explained) if parameters is None else connection.execute(explained, parameters)
         connection.fetchall()
-        statements = dict.fromkeys(current.recorded.statements)
-    finally:
-        current.recorded.statements = None
+    statements = dict.fromkeys(planned)
     if not statements:
         raise errors.InvalidArgumentError(
             "explain", "query", "a statement that calls a table function", format_value(query)

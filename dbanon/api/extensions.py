@@ -37,8 +37,9 @@ def load_extension(connection: Any, name: str) -> None:
         ```
     """
     if name not in _SCANNERS:
-        accepts = "one of " + ", ".join(f"'{type_}'" for type_ in _SCANNERS)
-        raise errors.InvalidArgumentError("load_extension", "name", accepts, repr(name))
+        raise errors.InvalidArgumentError(
+            "load_extension", "name", f"one of {', '.join(map(repr, _SCANNERS))}", repr(name)
+        )
     scanner = _SCANNERS[name]
     try:
         connection.execute(duckdb_extensions.load_statement(scanner, duckdb.__version__))

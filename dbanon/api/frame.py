@@ -15,7 +15,6 @@ from dbanon.api import (
     frame_columns,
     frame_dtypes,
     frame_errors,
-    written_frames,
 )
 from dbanon.api.connection import connect, raise_keyboard_interrupt
 from dbanon.api.frame_adapters import FrameAdapter
@@ -26,8 +25,10 @@ from dbanon.runtime import input_files, interrupts, session
 from dbanon.runtime.progress import report_progress
 from dbanon.source import catalog
 from dbanon.sqltext import names
+from dbanon.sqltext.messages import plural_form
 from dbanon.sqltext.qualify_builtins import qualify_builtins
 from dbanon.sqltext.quote import Sql, text
+from dbanon.table_functions.parameters import check_parameter_names
 from dbanon.table_functions.registry import check_algorithm, table_functions
 from dbanon.table_functions.table_function import KIND_BY_ENDING
 from dbanon.views import warnings
@@ -113,11 +114,9 @@ def anonymize(
         [2, 2]
     """
     check_algorithm("anonymize", algorithm)
-    parameter_names = [p.name for p in table_functions()[algorithm].parameters]
-    for name in parameters:
-        if name not in parameter_names:
-            raise errors.UnknownParameterError("anonymize", name, parameter_names)
-    parameters = frame_columns.text_names(data, parameters, table_functions()[algorithm].parameters)
+    declared = table_functions()[algorithm].parameters
+    check_parameter_names("anonymize", declared, parameters)
+    parameters = frame_columns.text_names(data, parameters, declared)
     with connect() as con, frame_errors.speak_of_frames():
         arguments = dict(parameters)
         if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):
@@ -169,13 +168,10 @@ class FrameCall:
         `con` is a connection that only this process uses: the steps that the three have in common are temporary tables.
         """
         connection = con.duckdb_connection
-        current = session.find_session(connection)
-        current.recorded.kinds = {}
-        try:
+        planned: dict[str, str] = {}
+        with session.find_session(connection).recorded.filling(kinds=planned):
             self._relation(con, "SELECT 1", "")  # is planned, and not run
-            statements = {kind: qualify_builtins(statement) for kind, statement in current.recorded.kinds.items()}
-        finally:
-            current.recorded.kinds = None
+        statements = {kind: qualify_builtins(statement) for kind, statement in planned.items()}
         if not statements:  # of related tables
             return [self.rows(con, ending) for ending in KIND_BY_ENDING]
         with con.redact_errors(), raise_keyboard_interrupt(), common_steps_computed(connection, statements) as steps:
@@ -212,10 +208,40 @@ def run_call(
     warnings.warn_of_one_class("the release", {name: value for name, value, _ in metric_rows})
     anonymized = Anonymized(adapter.make_release(release), adapter.make_table(classes), adapter.make_table(metrics))
     if not call.arguments.get("noise"):
-        written_frames.check_frames("anonymize", release, classes, anonymized.release)
+        _check_frames("anonymize", release, classes, anonymized.release)
     anonymized.parameters = MappingProxyType({"algorithm": call.algorithm, **parameters})
     anonymized.summary = _summarize(release, classes, metric_rows, parameters.get("sensitive") or ())
     return anonymized
+
+
+def _check_frames(function: str, release: pa.Table, classes: pa.Table, frame: Any) -> None:
+    """Compare the release with its classes, and the returned frame with the release; raise an error if they differ.
+
+    Args:
+        function: The name of the function that was called.
+        release: The released rows; their class is in the last column.
+        classes: One row per class, with its number and size in the first two columns.
+        frame: The released rows as they are returned.
+
+    Raises:
+        OutputDiffersError: Classes have other sizes, rows are in another order, or the frame has other rows.
+
+    O(rows) time.
+    """
+    class_id, size = release.column_names[-1], classes.column_names[1]
+    expected_counts = dict(zip(classes[0].to_pylist(), classes[size].to_pylist(), strict=True))
+    expected_counts.pop(None, None)  # records that were suppressed
+    counts = release.group_by(class_id).aggregate([([], "count_all")])
+    counts_by_class = dict(zip(counts[class_id].to_pylist(), counts["count_all"].to_pylist(), strict=True))
+    if counts_by_class != expected_counts:
+        raise errors.OutputDiffersError(function, "the release", "its classes have other sizes")
+    numbers = release[class_id].to_numpy()
+    if len(numbers) and (numbers[1:] < numbers[:-1]).any():
+        raise errors.OutputDiffersError(function, "the release", "its rows are not in the order of their classes")
+    shape = getattr(frame, "shape", None)  # plans and streams of rows have none
+    if isinstance(shape, tuple) and shape[0] != len(release):
+        difference = f"it has {shape[0]} {plural_form(shape[0], 'row', 'rows')}, and the release has {len(release)}"
+        raise errors.OutputDiffersError(function, "the release", difference)
 
 
 def _summarize(release: pa.Table, classes: pa.Table, metric_rows: tuple[Any, ...], sensitive: Any) -> ReleaseSummary:

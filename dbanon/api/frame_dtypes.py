@@ -45,8 +45,7 @@ def _bounds_as_timestamps(column: Any, name: str, names: Sequence[str], source_s
             return column
         array = column.combine_chunks()
         ends = [_day_as_timestamp(array.field(i), is_end, target_type) for i, is_end in enumerate((False, True))]
-        fields = [pa.field(end_name, end.type) for end_name, end in zip(("low", "high"), ends, strict=True)]
-        return pa.chunked_array([pa.StructArray.from_arrays(ends, fields=fields, mask=array.is_null())])
+        return pa.chunked_array([pa.StructArray.from_arrays(ends, ["low", "high"], mask=array.is_null())])
     base, _, suffix = name.rpartition("_")
     target_type = _timestamp_type(source_schema, base)
     if target_type is None or base in names or suffix not in ("min", "max"):

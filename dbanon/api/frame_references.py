@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from dbanon.table_functions.registry import table_functions
 from dbanon.table_functions.table_function import TableFunction
 
 
+@dataclass
 class FunctionCall:
     """A call of a table function of dbanon in the text of a statement.
 
@@ -29,13 +31,11 @@ class FunctionCall:
         start: The offset of its opening bracket in the text.
     """
 
-    def __init__(self, function: TableFunction, start: int) -> None:
-        """Create a call without arguments yet."""
-        self.function = function
-        self.start = start
-        self.names: list[tuple[int, str, str]] = []
-        self.numbers: list[tuple[int, int]] = []
-        self.source: str | None = None
+    function: TableFunction
+    start: int
+    names: list[tuple[int, str, str]] = field(default_factory=list)
+    numbers: list[tuple[int, int]] = field(default_factory=list)
+    source: str | None = None
 
 
 def function_calls(query: str) -> Iterator[FunctionCall]:

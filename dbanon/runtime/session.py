@@ -4,9 +4,10 @@ DuckDB calls UDFs by name with values only, so the macros pass a token that iden
 a database open: connections are weakly referenced, and closing one ends its session.
 """
 
+import contextlib
 import itertools
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +54,7 @@ class TemporaryRelations:
 
 @dataclass
 class Recorded:
-    """Receives what a session plans: a collection that is not None is filled.
+    """Receives what a session plans: a collection that is not None is filled. `filling` sets some for a block.
 
     Attributes:
         calls: The calls, which are then not planned.
@@ -69,6 +70,15 @@ class Recorded:
     kinds: dict[str, str] | None = None
     releases: list[tuple[Sequence[str], Sequence[str]]] | None = None
     notes: list[str] | None = None
+
+    @contextlib.contextmanager
+    def filling(self, **collections: list[Any] | dict[str, Any]) -> Iterator[None]:
+        """Fill these collections during the block, and none of them after it."""
+        vars(self).update(collections)
+        try:
+            yield
+        finally:
+            vars(self).update(dict.fromkeys(collections))
 
 
 @dataclass

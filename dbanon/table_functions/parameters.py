@@ -1,6 +1,6 @@
 """Parameters of table functions as data; the types of their values are in `parameter_types`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbanon import errors
@@ -26,6 +26,23 @@ class Parameter:
     default: object = None
     required: bool = False
     example: str = ""
+
+
+def check_parameter_names(function: str, parameters: Iterable[Parameter], given: Iterable[str]) -> None:
+    """Raise an error if a given name is not, letter by letter, the name of one of these parameters.
+
+    Args:
+        function: The called function, for the message.
+        parameters: The parameters that it declares.
+        given: The names in the call.
+
+    Raises:
+        UnknownParameterError: There is no such parameter.
+    """
+    declared = [p.name for p in parameters]
+    for name in given:
+        if name not in declared:
+            raise errors.UnknownParameterError(function, name, declared)
 
 
 def validate_parameters(

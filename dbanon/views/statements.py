@@ -47,12 +47,9 @@ def evaluate_call(connection: Any, query: str, parameters: object) -> tuple[str,
         UnknownParameterError: The function has no parameter of that name.
     """
     current = session.find_session(connection)
-    current.recorded.calls = []
-    try:
+    calls: list[Mapping[str, Any]] = []
+    with current.recorded.filling(calls=calls):
         connection.execute(query) if parameters is None else connection.execute(query, parameters)
-        calls = current.recorded.calls
-    finally:
-        current.recorded.calls = None
     if not calls:
         raise errors.NotASingleCallError("this one calls another function of that name", [])
     call = calls[-1]  # a statement with parameters is bound again when they are known

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import dbanon
 from dbanon.cli import main
 from dbanon.cli.commands import release_advice
+from dbanon.cli.options.parameters import merge_parameters
 
 ODD = "job x'); DROP TABLE t; --"
 
@@ -94,3 +95,18 @@ def test_stored_release_gets_advice(people: Path) -> None:
     found = re.search(r"has most values \(120\): without it, .* Hint: (-p .*) withholds it\.", output)
     assert found is not None and shlex.split(found[1]) == ["-p", f"withhold={ODD}"]
     assert "of the 4 generalized columns; 1 column withheld." in output
+
+
+@pytest.mark.parametrize("values", [["age,sex,street=street.csv", ODD], [f"age,{ODD}", "sex", "street"]])
+def test_advice_omits_column_that_qi_lists(people: Path, values: list[str]) -> None:
+    streets = [f"s{i};*" for i in range(60)]
+    people.with_name("street.csv").write_text("\n".join([*streets, ""]))
+    values = [value.replace("street.csv", str(people.with_name("street.csv"))) for value in values]
+    assert f"Hint: omit {shlex.join(['--qi', ODD])}." in run(*words(people, *values))
+
+
+@pytest.mark.parametrize("column", ["job", "job, place", "it's, a job"])
+def test_withhold_hint_names_one_column(column: str) -> None:
+    hint = release_advice.AnonymizeCall("best", "t", {}).withhold_hint(column)
+    option, text = shlex.split(hint.removeprefix("Hint: ").removesuffix(" withholds it."))
+    assert (option, merge_parameters("best", [text])) == ("-p", {"withhold": [column]})

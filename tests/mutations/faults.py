@@ -369,8 +369,8 @@ _FAULTS = {
     ),
     "an error ends with exit code 0": Fault(
         "dbanon/cli/terminal/common.py",
-        "raise exit_error(",
-        "raise click.exceptions.Exit(0) if True else exit_error(",
+        "raise ExitError(",
+        "raise click.exceptions.Exit(0) if True else ExitError(",
         ("tests/cli/test_cli.py",),
     ),
     # Reports and exports of a release

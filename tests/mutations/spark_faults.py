@@ -50,15 +50,15 @@ SPARK_FAULTS: dict[str, Fault] = {
     ),
     "spark: the gate checks neither models nor persons": Fault(
         "dbanon/integrations/spark/gate.py",
-        "if not models and publication.roles.person is None:",
+        "if not models and release.spec.roles.person is None:",
         "if True:",
         _GATE,
         needs="pyspark",
     ),
     "spark: the gate accepts classes of k - 1 records": Fault(
         "dbanon/integrations/spark/gate.py",
-        '(fn.col("size") < release.planner.spec.k)',
-        '(fn.col("size") < release.planner.spec.k - 1)',
+        'fn.sum((fn.col("size") < release.spec.k).cast("int"))',
+        'fn.sum((fn.col("size") < release.spec.k - 1).cast("int"))',
         _GATE,
         needs="pyspark",
     ),

@@ -589,3 +589,15 @@ def test_empty_qualified_name_parts_omitted() -> None:
     assert quote.qualified("", "main", "t") == '"main"."t"'
     assert quote.join_sql(["a", "b"]) == "a, b"
     assert isinstance(quote.join_sql([]), quote.Sql)
+
+
+@pytest.mark.parametrize(
+    ("given", "unknown"), [([], None), (["k", "qi"], None), (["k", "K"], "K"), (["weight"], "weight")]
+)
+def test_parameter_names_compared_letter_by_letter(given: list[str], unknown: str | None) -> None:
+    declared = [parameter for parameter in COMMON if parameter.name in ("k", "qi")]
+    if unknown is None:
+        parameters.check_parameter_names("anonymize", declared, given)
+    else:
+        with pytest.raises(errors.UnknownParameterError, match=f"^anonymize: .*{unknown}"):
+            parameters.check_parameter_names("anonymize", declared, given)

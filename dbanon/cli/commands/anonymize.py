@@ -1,8 +1,9 @@
 """`dbanon anonymize`: store a release in a database, or read a file and write the release to files."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,15 @@ from dbanon.cli.commands.anonymize_input import (
 from dbanon.cli.commands.input_tables import (
     InputPath,
     chosen_table,
-    identifier_text,
     print_reading_notes,
     private_database,
+    table_text,
 )
 from dbanon.cli.commands.next_command import next_command, print_next_command, publish_command
 from dbanon.cli.commands.release_advice import (
     AnonymizeCall,
-    homogeneity_advice,
     precision_text,
-    withholding_advice,
+    release_advice,
 )
 from dbanon.cli.commands.review import print_file_review
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
@@ -51,6 +51,7 @@ from dbanon.cli.options.role_options import (
     role_options,
     role_parameters,
     roles_of,
+    split_names,
     with_declared_columns,
     with_stored_files,
 )
@@ -216,7 +217,7 @@ def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
     """
     from dbanon.views.materialize import create_release
 
-    database, advice, n_withheld = request.source, [], 0
+    database = request.source
     with errors_as_messages(), private_database(database), show_progress(quiet) as step:
         step("Reading")
         with open_database(database, read_only=request.is_dry_run) as con:
@@ -227,7 +228,7 @@ def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
             roles = [(row.declared.column, row.declared.role) for row in stored_policy.policy_rows(resolved, con)]
             parameters = with_declared_columns(request.parameters, request.options, roles, list(resolved.columns))
             name = f"{resolved.table}_release"
-            release = release_text(resolved.schema, name)
+            release = table_text(resolved.schema, name)
             if request.is_dry_run:
                 rows = planned_rows(con, request.algorithm, table, parameters)
                 has_release = (resolved.database, resolved.schema, name) in catalog.relations(con, resolved.database)
@@ -246,28 +247,22 @@ def _store_release(request: _Request, as_json: bool, quiet: bool) -> None:
                 )
                 metrics_table = qualified(resolved.schema, f"{name}_metrics")
                 metric_rows = query_rows(con, f"SELECT metric, value, description FROM {metrics_table}")
+                metrics = {row["metric"]: row["value"] for row in metric_rows}
                 n_withheld = _count_withheld(con, resolved.schema, name)
                 if not (quiet or as_json):
                     call = AnonymizeCall(request.algorithm, table, parameters, _named_columns())
-                    advice = _advice(con, call, metric_rows, time.monotonic() - start, step)
+                    advice = release_advice(con, call, metrics, time.monotonic() - start, step)
     if request.is_dry_run:
         _print_plan(table, rows, as_json, quiet, next_command(*_anonymize_words(request, has_release)))
         return
     command = publish_command(database, release, resolved.table)
-    metrics = {row["metric"]: row["value"] for row in metric_rows}
     if as_json:
-        summary = {"release": release, "version": created.version, "metrics": metrics, "next": command}
-        print_result(summary, as_json)
+        print_result({"release": release, "version": created.version, "metrics": metrics, "next": command}, as_json)
     elif not quiet:
         click.echo(f"{release} version {created.version} is stored in {database}.")
         _print_summary(metrics, n_withheld, advice, ())
-        click.echo(key_metric_lines(metric_rows, f"FROM {release_text(resolved.schema, f'{name}_metrics')}"))
+        click.echo(key_metric_lines(metric_rows, f"FROM {table_text(resolved.schema, f'{name}_metrics')}"))
         print_next_command(command)
-
-
-def release_text(schema: str, name: str) -> str:
-    """Return the name of a table as commands take it: with its schema unless that is main, quoted where it must be."""
-    return identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
 
 
 def _anonymize_words(request: _Request, has_release: bool) -> list[str | Path]:
@@ -330,77 +325,37 @@ def _write_release(request: _Request, how: Mapping[str, Any], as_json: bool, qui
             step("Clustering and checking")
             start = time.monotonic()
             session.find_session(con.duckdb_connection).has_private_database = True
-            con.on_review = print_file_review(source, quiet or as_json or any(map(Path.exists, output_paths)))
+            is_reviewed = not (quiet or as_json or any(map(Path.exists, output_paths)))
+            con.on_review = partial(print_file_review, source) if is_reviewed else None
             create_release(
                 con, identifier(name), algorithm, INPUT_TABLE, progress=search_progress(step), **call_parameters
             )
             step("Writing")
             files = publish(con, identifier(name), output, overwrite=request.is_replacing, **how)
             metric_rows = query_rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
-            unnamed = _columns_without_role(con, call_parameters)
-            summary = _FileSummary(files, metric_rows, unnamed, _count_withheld(con, "main", name))
+            metrics = {row["metric"]: row["value"] for row in metric_rows}
+            unnamed, n_withheld = _columns_without_role(con, call_parameters), _count_withheld(con, "main", name)
             if not (quiet or as_json):
                 call = AnonymizeCall(algorithm, INPUT_TABLE, call_parameters, _named_columns())
-                summary = replace(summary, advice=_advice(con, call, metric_rows, time.monotonic() - start, step))
+                advice = release_advice(con, call, metrics, time.monotonic() - start, step)
     if request.is_dry_run:
         _print_plan(loaded.table_name, rows, as_json, quiet, None)
-    elif as_json or not quiet:
-        _report(name, summary, as_json, quiet)
-
-
-@dataclass(frozen=True)
-class _FileSummary:
-    """The summary of a release in files.
-
-    Attributes:
-        files: The files that were written.
-        metric_rows: All metrics: rows with metric, value and description.
-        unnamed: The columns that were withheld because they have no role.
-        n_withheld: The number of all withheld columns.
-        advice: Sentences on what would lose less or protect more.
-    """
-
-    files: Sequence[Path]
-    metric_rows: Sequence[Mapping[str, Any]]
-    unnamed: Sequence[str]
-    n_withheld: int
-    advice: Sequence[str] = ()
-
-
-def _report(name: str, summary: _FileSummary, as_json: bool, quiet: bool) -> None:
-    """Print the summary of a release: metrics and files, or with `as_json` the same as JSON.
-
-    The columns without a role are printed on stderr unless `quiet`. `name` is the name of the release.
-    """
-    files, metric_rows = summary.files, summary.metric_rows
-    if summary.unnamed and not quiet:
-        _report_unnamed(summary.unnamed)
-    metrics = {row["metric"]: row["value"] for row in metric_rows}
+        return
+    if unnamed and not quiet:
+        _report_unnamed(unnamed)
     if as_json:
-        print_result({"files": [str(f) for f in files], "metrics": metrics, "withheld": summary.unnamed}, as_json)
-    else:
-        _print_summary(metrics, summary.n_withheld, summary.advice, files)
+        print_result({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
+    elif not quiet:
+        _print_summary(metrics, n_withheld, advice, files)
         click.echo(key_metric_lines(metric_rows, _other_metrics_hint(files, name)))
-        if not quiet and files[0].suffix != ".duckdb":
+        if files[0].suffix != ".duckdb":
             print_next_command(next_command("verify", files[0]))
 
 
-def _advice(
-    con: Any,
-    call: AnonymizeCall,
-    metric_rows: Sequence[Mapping[str, Any]],
-    elapsed_s: float,
-    step: Callable[[str], object],
-) -> list[str]:
-    """Return sentences on what would lose less or protect more than a release; see `release_advice`."""
-    metrics = {row["metric"]: row["value"] for row in metric_rows}
-    return [*withholding_advice(con, call, metrics, elapsed_s, step), *homogeneity_advice(metrics)]
-
-
-def _named_columns() -> Sequence[str]:
-    """Return the columns that the option --qi names."""
-    columns: Sequence[str] = click.get_current_context().params.get("qi") or ()
-    return columns
+def _named_columns() -> list[str]:
+    """Return the columns that the option --qi names, of which one value can list several, with their hierarchies."""
+    values = split_names(click.get_current_context().params.get("qi") or ())
+    return [value.partition("=")[0] for value in values]
 
 
 def _count_withheld(con: Any, schema_name: str, name: str) -> int:

@@ -5,7 +5,7 @@ the policy that apply. The database is attached read-only, and detached before a
 """
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,10 +140,8 @@ def _attach_read_only(con: Any, path: Path) -> Iterator[str]:
 
 def _database_names(con: Any) -> set[str]:
     """Return the names of all attached databases."""
-    rows: Collection[tuple[str]] = con.duckdb_connection.execute(
-        "SELECT database_name FROM system.main.duckdb_databases()"
-    ).fetchall()
-    return {name for (name,) in rows}
+    query = "SELECT database_name FROM system.main.duckdb_databases()"
+    return {name for (name,) in con.duckdb_connection.execute(query).fetchall()}
 
 
 def _resolve_table(cursor: Any, path: Path, database: str, table: str) -> Source:

@@ -10,7 +10,7 @@ import click
 from dbanon import errors
 from dbanon.cli.options.memory_options import memory_options
 from dbanon.cli.options.name_completion import complete_algorithms, complete_tables
-from dbanon.cli.options.parameters import parse_assignment
+from dbanon.cli.options.parameters import add_parameter, parse_assignment
 from dbanon.cli.terminal.common import (
     AS_JSON,
     REPLACE,
@@ -160,9 +160,7 @@ def _call_parameters(function: str, assignments: Sequence[str], **options: str |
     for name, value in (parse_assignment(text, kinds) for text in texts):
         if name not in kinds:
             raise errors.UnknownParameterError(function, name, kinds)
-        if name in parameters and parameters[name] != value:
-            raise click.BadParameter(f"{name} is given twice, with different values.", param_hint=name)
-        parameters[name] = value
+        add_parameter(parameters, name, value, name)
     return parameters
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dbanon.cli.terminal.common import AS_JSON, REPLACE, errors_as_messages, print_result
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.errors import did_you_mean, renamed_names
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def docs(context: click.Context, name: str, output: str | None, replace: bool, a
     if output is None:
         topics = pages.topics(commands)
         if name.lower() not in topics:
-            raise exit_error(
+            raise ExitError(
                 f"the manual has no page about '{name}'.{_hint(name, topics)} Hint: dbanon docs lists its pages."
             )
         print_result({"name": name.lower(), "text": topics[name.lower()]}, as_json, topics[name.lower()].rstrip("\n"))

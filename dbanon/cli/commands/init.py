@@ -3,7 +3,6 @@
 import contextlib
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from dbanon.cli.commands.proposed_policy import ProposalOptions, write_proposals
 from dbanon.cli.options.attach_options import attach, attach_options
 from dbanon.cli.options.name_completion import complete_tables
 from dbanon.cli.terminal.common import AS_JSON, print_result
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.errors import redaction
 from dbanon.errors.exit_codes import error_outcome
 from dbanon.policy.profiling import thresholds
@@ -77,9 +76,8 @@ def init(
     """
     if table is not None and named_table is not None and table != named_table:
         raise click.BadParameter("the table is given twice, with different names.", param_hint="--table")
-    request = _InitRequest(source, named_table or table, ProposalOptions(k, yes, is_replacing))
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
-        summary = _propose_and_write(request)
+        summary = _propose_and_write(source, named_table or table, ProposalOptions(k, yes, is_replacing))
     print_result(summary, as_json)
     if not as_json:
         if not _has_quasi_identifier(summary):
@@ -87,23 +85,13 @@ def init(
         print_next_command(summary["next"])
 
 
-@dataclass(frozen=True)
-class _InitRequest:
-    """The arguments of a call of the command.
-
-    Attributes:
-        source: The file or database.
-        table: The table, or the name that the table gets; None if none is given.
-        options: How the policy is proposed; with `is_replacing`, the table of a file is replaced, too.
-    """
-
-    source: Path
-    table: str | None
-    options: ProposalOptions
-
-
-def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
+def _propose_and_write(source: Path, table: str | None, options: ProposalOptions) -> dict[str, Any]:
     """Load the file, if it is one, propose a policy, ask the user unless --yes is given, print the policy and write it.
+
+    Args:
+        source: The file or database.
+        table: The table, or the name that the table of a file gets; None if none is given.
+        options: How the policy is proposed; with `is_replacing`, the table of a file is replaced, too.
 
     Returns:
         A summary: the database ("database"), the table ("table"), the columns that get a role ("written"), the withheld
@@ -115,34 +103,33 @@ def _propose_and_write(request: _InitRequest) -> dict[str, Any]:
             false.
         click.Abort: The user does not want it to be written. Then nothing is loaded.
     """
-    source = request.source
     database = input_tables.default_database(source) if input_tables.is_row_file(source) else source
     with input_tables.private_database(database) as is_new, _open_writable(database) as con:
         if database == source:
-            name = input_tables.chosen_table(con, source, request.table)
-            summary = write_proposals(con, name, request.options)
-            return summary | {"database": str(database), "next": _next_step(con, request, summary, database, name)}
-        table = request.table or input_tables.default_table(source)
-        with input_tables.table_from_file(con, database, source, table, request.options.is_replacing) as name:
-            (n_records,) = con.duckdb_connection.execute(f"SELECT system.main.count(*) FROM {name}").fetchone()
-            click.echo(
-                f"{source} is loaded into the table {name} of {database}: {n_records:,} "
-                f"{plural_form(n_records, 'record', 'records')}." + (" Only you can read the file." if is_new else "")
-            )
-            notes = input_tables.print_reading_notes(con, source)
-            summary = write_proposals(con, name, request.options) | {"notes": notes}
-        return summary | {"database": str(database), "next": _next_step(con, request, summary, database, name)}
+            name = input_tables.chosen_table(con, source, table)
+            summary = write_proposals(con, name, options)
+        else:
+            table = table or input_tables.default_table(source)
+            with input_tables.table_from_file(con, database, source, table, options.is_replacing) as name:
+                (n_records,) = con.duckdb_connection.execute(f"SELECT system.main.count(*) FROM {name}").fetchone()
+                click.echo(
+                    f"{source} is loaded into the table {name} of {database}: {n_records:,} "
+                    f"{plural_form(n_records, 'record', 'records')}."
+                    + (" Only you can read the file." if is_new else "")
+                )
+                notes = input_tables.print_reading_notes(con, source)
+                summary = write_proposals(con, name, options) | {"notes": notes}
+        return summary | {"database": str(database), "next": _next_step(con, options.k, summary, database, name)}
 
 
-def _next_step(con: Any, request: _InitRequest, summary: dict[str, Any], database: Path, table: str) -> str:
-    """Return the command that anonymizes a table; it has --table if the database has several.
+def _next_step(con: Any, k: int, summary: dict[str, Any], database: Path, table: str) -> str:
+    """Return the command that anonymizes a table with this k; it has --table if the database has several.
 
     Without a quasi-identifier, which a release needs, it is the command that asks about the roles again.
     """
-    is_only_table = len(input_tables.source_tables(con)) == 1
-    named_table = [] if is_only_table else ["--table", table]
+    named_table = [] if len(input_tables.source_tables(con)) == 1 else ["--table", table]
     if _has_quasi_identifier(summary):
-        return next_command("anonymize", database, *named_table, "-k", str(request.options.k))
+        return next_command("anonymize", database, *named_table, "-k", str(k))
     return next_command("init", database, *named_table, *(["--replace"] if summary["written"] else []))
 
 
@@ -161,12 +148,12 @@ def _open_writable(database: Path) -> Iterator[Any]:
     except Exception as error:
         why = str(error).split("\n")[0]
         if "not a valid DuckDB database file" in why:
-            raise exit_error(
+            raise ExitError(
                 f"{database} is neither a DuckDB database nor a file of rows. Hint: files of rows end in "
                 f"{', '.join(input_tables.FILE_ENDINGS)}, also with .gz or .zst.",
                 error_outcome(error),
             ) from None
-        raise exit_error(
+        raise ExitError(
             f"{database} cannot be opened for writing: {why} Hint: close the program that has it open, and check that "
             "the file is a DuckDB database and writable.",
             error_outcome(error),
@@ -180,4 +167,4 @@ def _open_writable(database: Path) -> Iterator[Any]:
         except Exception as error:
             safe_error = redaction.redacted_error("init", ["the input"], error) or error
             message = str(safe_error).split("\n")[0].removeprefix("Invalid Input Error: ")
-            raise exit_error(message, error_outcome(error)) from None
+            raise ExitError(message, error_outcome(error)) from None

@@ -8,19 +8,21 @@ from typing import Any
 
 import click
 
-from dbanon.cli.commands import boolean_texts
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.ledger.releases import TABLES
+from dbanon.policy.column_names.category_names import is_category_name
 from dbanon.runtime import csv_lines, input_files, session
 from dbanon.source import catalog
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, qualified
+from dbanon.sqltext.quote import Sql, identifier, join_sql, qualified, text
 
 FILE_ENDINGS = names.FILE_ENDINGS
 """Endings of files of rows."""
 
 COMPRESSED_ENDINGS = (".gz", ".zst")
 """Endings that may follow them."""
+
+_CSV_ENDINGS = ("csv", "tsv", "txt")
 
 
 class InputPath(click.Path):
@@ -101,10 +103,14 @@ def source_tables(con: Any, database: str | None = None) -> list[str]:
                 "SELECT schema_name, name || system.main.unnest(system.main.map_keys(tables)) "
                 f"FROM {related_ledger} WHERE status = 'published'"
             )
-        releases = [row for query in queries for row in raw.execute(query).fetchall()]
-        release_tables = {(schema, f"{name}{suffix}") for schema, name in releases for suffix in TABLES}
+        release_tables = {
+            (schema, f"{name}{suffix}")
+            for query in queries
+            for schema, name in raw.execute(query).fetchall()
+            for suffix in TABLES
+        }
     return [
-        identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
+        table_text(schema, name)
         for _, schema, name in sorted(catalog.relations(raw, database))
         if schema != catalog.SCHEMA and (schema, name) not in release_tables
     ]
@@ -116,8 +122,12 @@ def identifier_text(name: str) -> str:
     >>> identifier_text("visits"), identifier_text("my visits")
     ('visits', '"my visits"')
     """
-    parts = names.table_parts(name)
-    return name if parts == (name,) and name == name.strip() else str(identifier(name))
+    return name if names.table_parts(name) == (name,) and name == name.strip() else str(identifier(name))
+
+
+def table_text(schema: str, name: str) -> str:
+    """Return the name of a table as commands take it: with its schema unless that is main, quoted where it must be."""
+    return identifier_text(name) if schema == "main" else f"{identifier_text(schema)}.{identifier_text(name)}"
 
 
 def chosen_table(con: Any, path: Path, table: str | None, database: str | None = None) -> str:
@@ -192,13 +202,12 @@ def table_from_file(con: Any, database: Path, file: Path, table: str, is_replaci
     """
     (current,) = con.execute("SELECT system.main.current_database()").fetchone()
     place, backup = qualified(current, "main", table), identifier(f"{table} before init")
-    existing = next(
-        (name for _, schema, name in catalog.relations(con, current) if schema == "main" and _same(name, table)), None
-    )
+    tables = {names.fold_case(name): name for _, schema, name in catalog.relations(con, current) if schema == "main"}
+    existing = tables.get(names.fold_case(table))
     if existing is not None and identifier_text(existing) not in source_tables(con):
-        raise exit_error(f"{existing} in {database} is part of a release. Hint: --table gives the new table a name.")
+        raise ExitError(f"{existing} in {database} is part of a release. Hint: --table gives the new table a name.")
     if existing is not None and not is_replacing:
-        raise exit_error(
+        raise ExitError(
             f"{database} has a table {existing} already. Hint: --replace loads {file.name} in its place, with a new "
             "policy; --table gives the new table another name."
         )
@@ -235,7 +244,7 @@ def create_table(con: Any, table: Sql | str, file: Path) -> None:
 
     try:
         con.duckdb_connection.execute(f"CREATE TABLE {table} AS FROM {input_files.file_relation(str(file))}")
-        corrected = boolean_texts.corrected_relation(con.duckdb_connection, file, table)
+        corrected = _corrected_relation(con.duckdb_connection, file, table)
         if corrected is not None:
             con.duckdb_connection.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {corrected}")
     except duckdb.Error:
@@ -243,10 +252,44 @@ def create_table(con: Any, table: Sql | str, file: Path) -> None:
             reason = csv_lines.rejected_lines(str(file), cursor)
         if reason is None:
             raise
-        raise exit_error(
+        raise ExitError(
             f"{file}: {reason} Hint: correct the lines, or load the file into a table with read_csv and options such "
             "as null_padding = true."
         ) from None
+
+
+def _corrected_relation(connection: Any, path: Path, table: Sql | str) -> Sql | None:
+    """Return the SQL expression that reads a file with texts in place of truth values; None if it has no such column.
+
+    A column of a CSV file that DuckDB reads as BOOLEAN is read as text if its name says a category, as `sex` does, or
+    if its texts are single letters: F and T are then published as they are, and not as false and true.
+
+    Args:
+        connection: A DuckDB connection.
+        path: The file.
+        table: SQL of the name of a table with its rows, as DuckDB reads them.
+    """
+    if names.file_ending(str(path)) not in _CSV_ENDINGS:
+        return None
+    columns = connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {table})").fetchall()
+    booleans = [name for name, type_ in columns if type_ == "BOOLEAN"]
+    if not booleans:
+        return None
+    relation = input_files.file_relation(str(path))
+    as_texts = _with_text_columns(relation, booleans)
+    has_letters = join_sql(
+        f"coalesce(system.main.bool_or(system.main.length({identifier(name)}) = 1), false)" for name in booleans
+    )
+    letter_flags = connection.execute(f"SELECT {has_letters} FROM {as_texts}").fetchall()[0]
+    flagged_names = zip(booleans, letter_flags, strict=True)
+    texts = [name for name, has_letter in flagged_names if has_letter or is_category_name(name)]
+    return _with_text_columns(relation, texts) if texts else None
+
+
+def _with_text_columns(relation: Sql, columns: list[str]) -> Sql:
+    """Return the expression of a CSV file with these columns as texts."""
+    types = join_sql(f"{text(name)}: 'VARCHAR'" for name in columns)
+    return Sql(f"{relation.removesuffix(')')}, types = {{{types}}})")
 
 
 def print_reading_notes(con: Any, file: Path) -> list[str]:
@@ -255,8 +298,3 @@ def print_reading_notes(con: Any, file: Path) -> list[str]:
     for note in notes:
         click.echo(f"{file.name}: {note}", err=True)
     return notes
-
-
-def _same(first: str, second: str) -> bool:
-    """Return whether DuckDB takes two names for the same."""
-    return names.fold_case(first) == names.fold_case(second)

@@ -15,7 +15,7 @@ from dbanon.cli.commands.role_questions import (
     print_wrapped,
     profile_proposals,
 )
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.source import attached_databases, catalog, missing_codes, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, one_line, qualified, text
 
@@ -51,13 +51,13 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
     )
     old = stored_policy.policy_rows(source, con)
     if old and not options.is_replacing:
-        raise exit_error(
+        raise ExitError(
             f"{source.shown} has a policy already ({_count_columns(len(old))}). Hint: --replace replaces it; "
             "FROM dbanon.policy shows it."
         )
     proposals = _keep_missing_codes(con, source, profile_proposals(con, table), old)
-    hierarchy_names = {row[0] for row in con.execute("SELECT name FROM hierarchies()").fetchall()}
-    asking = QuestionContext(con, source, frozenset(hierarchy_names), options.k)
+    hierarchy_names = frozenset(name for (name,) in con.execute("SELECT name FROM hierarchies()").fetchall())
+    asking = QuestionContext(con, source, hierarchy_names, options.k)
     proposals = accept_defaults(proposals, asking) if yes else ask_user(proposals, asking)
     declared = [p for p in proposals if p.role is not None]
     _print_policy(source, declared, len(proposals) - len(declared), len(old))

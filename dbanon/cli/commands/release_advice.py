@@ -43,7 +43,8 @@ class AnonymizeCall:
         """Return a hint with the option that withholds a column."""
         if column.lower() in (name.lower() for name in self.named):
             return f"Hint: omit {shlex.join(['--qi', column])}."
-        return f"Hint: {shlex.join(['-p', f'withhold={column}'])} withholds it."
+        value = argument([column]) if "," in column else column  # -p divides other text at its commas
+        return f"Hint: {shlex.join(['-p', f'withhold={value}'])} withholds it."
 
     def metrics_without(self, column: str) -> Sql:
         """Return the query for the metrics of the same call, in which a column is withheld."""
@@ -77,6 +78,17 @@ def precision_text(metrics: Mapping[str, float], n_withheld: int) -> str:
 def _columns(count: int, noun: str) -> str:
     """Return a number of columns in words."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def release_advice(
+    connection: Any,
+    call: AnonymizeCall,
+    metrics: Mapping[str, float],
+    elapsed_s: float,
+    on_trial: Callable[[str], object],
+) -> list[str]:
+    """Return sentences on what would lose less or protect more than a release; arguments as `withholding_advice`."""
+    return [*withholding_advice(connection, call, metrics, elapsed_s, on_trial), *homogeneity_advice(metrics)]
 
 
 def homogeneity_advice(metrics: Mapping[str, float]) -> list[str]:

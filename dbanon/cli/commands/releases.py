@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dbanon.cli.commands.next_command import after_doctor, next_command, print_next_command, publish_command
-from dbanon.cli.commands.review import policy_reviews, print_release_review, print_review as show_review
+from dbanon.cli.commands.review import policy_reviews, print_on_stderr, print_review as show_review
 from dbanon.cli.options.memory_options import memory_options
 from dbanon.cli.options.name_completion import complete_columns, complete_releases, complete_tables
 from dbanon.cli.options.parameters import (
@@ -104,7 +104,7 @@ def create_release(
     with errors_as_messages():
         call_parameters = merge_parameters(algorithm, given, k=k, l=l, t=t, improve=parse_improve(improve))
     with errors_as_messages(), open_database(database) as con, show_progress(quiet) as step:
-        con.on_review = print_release_review(quiet or as_json)
+        con.on_review = None if quiet or as_json else print_on_stderr
         created = views_materialize.create_release(
             con,
             name,
@@ -405,11 +405,10 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
         if files:
             print_table("Published files", [_short_file(row) for row in files])
     reviews = {name: review_objects(rows) for name, rows in tables.items()}
-    lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows)
     print_result(
         {"tables": reviews, "published_files": files, "problems": [asdict(p) for p in problem_rows]},
         as_json,
-        lines or "No problems found.",
+        "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in problem_rows) or "No problems found.",
     )
     if not as_json:
         print_next_command(next_step)
@@ -429,8 +428,10 @@ ORDER BY published_at ASC
 
 def _short_file(row: Mapping[str, Any]) -> dict[str, object]:
     """Return the columns of a published file that fit into a table of 80 characters, with the time to the minute."""
-    shown = {"release": row["name"], "version": row["version"], "file": Path(row["file"]).name}
-    return shown | {
+    return {
+        "release": row["name"],
+        "version": row["version"],
+        "file": Path(row["file"]).name,
         "published_at": row["published_at"].strftime("%Y-%m-%d %H:%M"),
         "recipient": row["recipient"] or "not stated",
         "purpose": row["purpose"] or "not stated",

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +18,20 @@ _STATEMENT_LINE = re.compile(r" {4}\S")
 """A line of a review that is a statement."""
 
 
-def print_release_review(quiet: bool) -> Callable[[list[str]], None] | None:
-    """Return the function that prints the review of a first release on stderr, for `Connection.on_review`.
-
-    Returns None with --quiet.
-    """
-    return None if quiet else _print_on_stderr
-
-
-def _print_on_stderr(lines: list[str]) -> None:
-    """Print lines on stderr, above the progress line of rich."""
+def print_on_stderr(lines: list[str]) -> None:
+    """Print lines, such as the review of a first release, on stderr, above the progress line of rich."""
     sys.stderr.write("\n".join(lines) + "\n")  # which rich writes while that line is shown; click would not
 
 
-def print_file_review(source: Path, quiet: bool) -> Callable[[list[str]], None] | None:
-    """Return the function that prints the review in `dbanon anonymize`; None with --quiet.
+def print_file_review(source: Path, lines: list[str]) -> None:
+    """Print the review of a first release of a file on stderr, without its SQL statements.
 
-    It names the file in place of the table `input`, and the options in place of SQL statements.
+    It names the file in place of the table `input`, and the options in place of the statements.
     """
-    if quiet:
-        return None
+    first = lines[0].replace("First release of input", f"First release of {source.name}", 1)
+    sentences = [line for line in lines[1:-1] if not _STATEMENT_LINE.match(line)]
     changes = "  --identifier COLUMN withholds a column, --qi COLUMN generalizes it."
-
-    def print_review(lines: list[str]) -> None:
-        """Print the lines of a review without its statements."""
-        first = lines[0].replace("First release of input", f"First release of {source.name}", 1)
-        sentences = [line for line in lines[1:-1] if not _STATEMENT_LINE.match(line)]
-        _print_on_stderr([one_line(first), *sentences, changes])
-
-    return print_review
+    print_on_stderr([one_line(first), *sentences, changes])
 
 
 def policy_reviews(con: Any, table: str | None = None) -> dict[str, list[review.ReviewRow]]:

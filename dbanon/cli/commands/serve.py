@@ -15,6 +15,7 @@ import click
 from dbanon import errors
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
 from dbanon.cli.terminal.common import AS_JSON, DATABASE, REPLACE, errors_as_messages, print_result, print_table
+from dbanon.integrations.quack import tokens
 from dbanon.runtime import atomic_write, output_files
 
 if TYPE_CHECKING:
@@ -168,8 +169,6 @@ def add(database: Path, name: str, role: str, expires: str | None, as_json: bool
 
     It cannot be shown again. The log identifies the requests of NAME by that name.
     """
-    from dbanon.integrations.quack import tokens
-
     with errors_as_messages():
         new_token = tokens.add_token(tokens.token_file(database), name, role, expires)
     print_result({"name": name, "role": role, "token": new_token}, as_json, new_token)
@@ -180,8 +179,6 @@ def add(database: Path, name: str, role: str, expires: str | None, as_json: bool
 @AS_JSON
 def list_(database: Path, as_json: bool) -> None:
     """List the names of the tokens, without the tokens themselves."""
-    from dbanon.integrations.quack import tokens
-
     with errors_as_messages():
         entries = [asdict(t) for t in tokens.read_tokens(tokens.token_file(database))]
     public_entries = [{name: value for name, value in entry.items() if name != "hash"} for entry in entries]
@@ -200,8 +197,6 @@ def revoke(database: Path, name: str, as_json: bool) -> None:
 
     Its sessions can run no more statements.
     """
-    from dbanon.integrations.quack import tokens
-
     with errors_as_messages():
         tokens.revoke_token(tokens.token_file(database), name)
     print_result({"revoked": name}, as_json, f"The token of {name} is revoked.")

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -202,7 +202,6 @@ def _anonymize_lines(stream_options: _LineStream, file: IO[bytes], output: IO[st
     """
     from dbanon.api.stream import anonymize_stream
     from dbanon.cli.terminal import line_formats
-    from dbanon.cli.terminal.line_writer import LineWriter
 
     def prepare(con: Any) -> None:
         """Declare the policy file, if there is one, on the connection of the stream."""
@@ -214,7 +213,9 @@ def _anonymize_lines(stream_options: _LineStream, file: IO[bytes], output: IO[st
         batches = line_formats.read_tables(file, stream_options.reads, types)
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint="--types") from None
-    output_lines = LineWriter(stream_options.writes, escape=stream_options.escape, quasi=stream_options.quasi)
+    output_lines = line_formats.LineWriter(
+        stream_options.writes, escape=stream_options.escape, quasi=stream_options.quasi
+    )
     for table in anonymize_stream(batches, stream_options.system, prepare=prepare, **stream_options.parameters):
         for line in output_lines.format_table(table):
             output.write(line)
@@ -226,21 +227,13 @@ def _line_format(chosen_format: str, name: str) -> str:
     return _FORMAT_BY_ENDING.get(Path(name).suffix.lower(), chosen_format)
 
 
-@contextlib.contextmanager
-def _open_input(name: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes during the block; `-` is standard input, which is not closed."""
-    if name == "-":
-        yield sys.stdin.buffer
-    else:
-        with Path(name).open("rb") as file:
-            yield file
+def _open_input(name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+    """Return a file that is open for reading bytes; `-` is standard input, which is not closed."""
+    return contextlib.nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb")
 
 
-@contextlib.contextmanager
-def _open_output(name: str) -> Iterator[IO[str]]:
-    """Open a file for writing text during the block; `-` is standard output, which is not closed."""
+def _open_output(name: str) -> contextlib.AbstractContextManager[IO[str]]:
+    """Return a file that is open for writing text; `-` is standard output, which is not closed."""
     if name == "-":
-        yield sys.stdout
-    else:
-        with Path(name).open("w", encoding="utf-8", newline="") as file:
-            yield file
+        return contextlib.nullcontext(sys.stdout)
+    return Path(name).open("w", encoding="utf-8", newline="")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbanon.algorithms.base.registry import references
-from dbanon.cli.manual.function_page import escape_markdown
+from dbanon.cli.manual.function_page import escape_markdown, join_parts
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,12 @@ _CITATION = re.compile(
 
 def page() -> str:
     """Return the page of the bibliography as Markdown."""
-    parts = [
+    return join_parts(
         "# Bibliography",
         "The papers, standards, data and software that the code, the SQL and the documentation of dbanon cite. A DOI "
         "is given if it is known for certain.",
-    ]
-    for work in WORKS:
-        parts += [f"## {work.cited}", _reference_entry(work)]
-    return "\n\n".join(parts) + "\n"
+        *(part for work in WORKS for part in (f"## {work.cited}", _reference_entry(work))),
+    )
 
 
 def link_citations(text: str, target: str) -> str:
@@ -87,8 +85,7 @@ def link_citations(text: str, target: str) -> str:
         """Return the link for a match that is a citation; the matched text otherwise."""
         return f"[{match[1]}]({target}#{_BY_NAME[match[1].lower()].anchor})" if match[1] else match[0]
 
-    parts = _FENCED_BLOCK.split(text)
-    return "".join(part if i % 2 else _CITATION.sub(link, part) for i, part in enumerate(parts))
+    return "".join(part if i % 2 else _CITATION.sub(link, part) for i, part in enumerate(_FENCED_BLOCK.split(text)))
 
 
 def _reference_entry(work: Reference) -> str:

@@ -6,7 +6,7 @@ from inspect import cleandoc
 
 import click
 
-from dbanon.cli.manual.function_page import escape_markdown, table
+from dbanon.cli.manual.function_page import escape_markdown, join_parts, table
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,14 @@ class DocumentedCommands:
 
 def page(commands: DocumentedCommands) -> str:
     """Return the page of all commands as Markdown."""
-    parts = [
+    rows = ((f"`{escape_markdown(usage)}`", escape_markdown(doc)) for usage, doc in commands.shell.items())
+    return join_parts(
         "# Commands",
         "`-h` and `--help` explain each.",
-    ]
-    for path, command in commands.walk():
-        parts += _section(path, command)
-    rows = ((f"`{escape_markdown(usage)}`", escape_markdown(doc)) for usage, doc in commands.shell.items())
-    parts += ["## In the shell", table(("command", "what it does"), rows)]
-    return "\n\n".join(parts) + "\n"
+        *(part for path, command in commands.walk() for part in _section(path, command)),
+        "## In the shell",
+        table(("command", "what it does"), rows),
+    )
 
 
 def _walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:

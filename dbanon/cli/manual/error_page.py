@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from dbanon import errors
-from dbanon.cli.manual.function_page import escape_markdown, example_block
+from dbanon.cli.manual.function_page import escape_markdown, example_block, join_parts
 from dbanon.errors import DbanonError
 from dbanon.errors.example import Situation
 
@@ -42,15 +42,13 @@ def error_messages() -> dict[str, str]:
 
 def page() -> str:
     """Return the page of all errors as Markdown."""
-    parts = [
+    return join_parts(
         "# Errors",
         "Each is an exception class of `dbanon.errors` and a `dbanon.DbanonError`. An error of a SQL function reaches "
         "Python as an error of DuckDB with the same message. After an error nothing was released and nothing was "
         "changed.",
-    ]
-    for kind in documented_errors().values():
-        parts += _section(kind)
-    return "\n\n".join(parts) + "\n"
+        *(part for kind in documented_errors().values() for part in _section(kind)),
+    )
 
 
 def _section(kind: type[DbanonError]) -> Iterator[str]:

@@ -77,7 +77,7 @@ def page(name: str, *, alone: bool = False) -> str:
         parts = _algorithm_functions(family, alone)
     else:
         parts = _table(family[0], alone)
-    return "\n\n".join([f"# {page_name(name)}", *parts]) + "\n"
+    return join_parts(f"# {page_name(name)}", *parts)
 
 
 def escape_markdown(words: str) -> str:
@@ -88,8 +88,12 @@ def escape_markdown(words: str) -> str:
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table, given its header and its rows, whose cells are Markdown already."""
     head = list(head)
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
+
+
+def join_parts(*parts: str) -> str:
+    """Return the parts of a page, which are Markdown, as one text with an empty line between them."""
+    return "\n\n".join(parts) + "\n"
 
 
 def example_block(example: Example) -> str:
@@ -111,8 +115,7 @@ def _fenced(language: str, code: str) -> str:
 @cache
 def example_outputs() -> dict[str, list[list[str]]]:
     """Return the recorded results of the examples of algorithms by function: the header, then the rows."""
-    outputs: dict[str, list[list[str]]] = tomllib.loads(OUTPUTS_FILE.read_text(encoding="utf-8"))
-    return outputs
+    return tomllib.loads(OUTPUTS_FILE.read_text(encoding="utf-8"))
 
 
 # --- the parts of a page -----------------------------------------------------------------------------------
@@ -123,11 +126,13 @@ def _table(function: TableFunction, alone: bool) -> list[str]:
 
     `alone`: whether to include the parameters that every algorithm has.
     """
-    parts = [f"```\n{signature(function)}\n```", escape_markdown(function.doc)]
-    parts += _parameters(function, alone)
-    parts += _example(function.example)
-    parts.append("[All functions](../index.md), [errors](../errors.md)")
-    return parts
+    return [
+        f"```\n{signature(function)}\n```",
+        escape_markdown(function.doc),
+        *_parameters(function, alone),
+        *_example(function.example),
+        "[All functions](../index.md), [errors](../errors.md)",
+    ]
 
 
 def _algorithm_functions(family: tuple[TableFunction, ...], alone: bool) -> list[str]:
@@ -183,9 +188,8 @@ def _parameters(function: TableFunction, alone: bool) -> list[str]:
     if not function.kind:
         return ["## Parameters", _rows(function.parameters)] if function.parameters else []
     own_parameters = [p for p in function.parameters if p.required or p not in _COMMON_PARAMETERS]
-    rest = [p for p in function.parameters if p not in own_parameters]
     others = (
-        [f"## {_COMMON_TITLE}", _rows(rest)]
+        [f"## {_COMMON_TITLE}", _rows([p for p in function.parameters if p not in own_parameters])]
         if alone
         else ["The function also accepts the [parameters of every algorithm](../parameters.md)."]
     )
@@ -194,14 +198,13 @@ def _parameters(function: TableFunction, alone: bool) -> list[str]:
 
 def common_parameters_page() -> str:
     """Return the page of the parameters that every algorithm has as Markdown."""
-    parts = [
+    return join_parts(
         f"# {_COMMON_TITLE}",
         "All functions of all algorithms accept these parameters, with `:=` or `=`, in any order. If an algorithm "
         "has another default, the pages of its functions state it.",
         _rows(_COMMON_PARAMETERS),
         "[All functions](index.md), [errors](errors.md)",
-    ]
-    return "\n\n".join(parts) + "\n"
+    )
 
 
 def _rows(parameters: Iterable[Parameter]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from dbanon.cli.manual import bibliography, command_page, error_page, function_page, metric_page
 from dbanon.cli.manual.command_page import DocumentedCommands
-from dbanon.cli.manual.function_page import SCALARS, escape_markdown, table
+from dbanon.cli.manual.function_page import SCALARS, escape_markdown, join_parts, table
 from dbanon.runtime import output_files
 from dbanon.table_functions.registry import table_functions
 
@@ -86,4 +86,4 @@ def _index_page() -> str:
     for title, names in groups.items():
         rows = ((f"[{name}](functions/{name}.md)", escape_markdown(docs[name])) for name in names)
         parts += [f"## {title}", table(("function", "returns"), rows)]
-    return "\n\n".join(parts) + "\n"
+    return join_parts(*parts)

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import duckdb
 from click.shell_completion import CompletionItem
+
+from dbanon.cli.commands.input_tables import is_row_file, source_tables
+from dbanon.sqltext.quote import text
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -32,8 +36,6 @@ def complete_systems(context: click.Context, parameter: click.Parameter, incompl
 
 def complete_tables(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the tables and views that can be a source, of the database that the command names."""
-    from dbanon.cli.commands.input_tables import source_tables
-
     return _matching(_read_names(context, lambda con, path: iter(source_tables(con))), incomplete)
 
 
@@ -54,10 +56,6 @@ def _matching(names: list[str], incomplete: str) -> list[CompletionItem]:
 
 def _read_names(context: click.Context, read: Callable[[Any, Path], Iterator[str]]) -> list[str]:
     """Return what `read` yields for a connection to the database, or in memory for a file of rows; [] if it fails."""
-    import duckdb
-
-    from dbanon.cli.commands.input_tables import is_row_file
-
     value = _argument(context, "database") or _argument(context, "source")
     if value is None:
         return []
@@ -94,9 +92,6 @@ def _releases(con: Any, path: Path) -> Iterator[str]:
 
 def _columns(con: Any, path: Path, context: click.Context) -> Iterator[str]:
     """Yield the columns of a file of rows, of the table that the command names, or of all tables."""
-    from dbanon.cli.commands.input_tables import is_row_file, source_tables
-    from dbanon.sqltext.quote import text
-
     if is_row_file(path):
         relations = [str(text(str(path)))]
     else:

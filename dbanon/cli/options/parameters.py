@@ -119,12 +119,11 @@ def merge_stream_parameters(system: str, assignments: Iterable[str], **options: 
 
 def algorithm_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add the option --algorithm to a command; `split_algorithm` reads it."""
-    option = click.option(
+    return click.option(
         "--algorithm",
         help=f"Use this algorithm (see dbanon algorithms); default: {DEFAULT_ALGORITHM}.",
         shell_complete=complete_algorithms,
-    )
-    return option(command)
+    )(command)
 
 
 def split_algorithm(option: str | None, assignments: Sequence[str]) -> tuple[str, list[str]]:
@@ -173,10 +172,10 @@ def _merge(algorithm: str, assignments: Iterable[str], options: Mapping[str, obj
             raise errors.UnknownParameterError(algorithm, name, kinds)
         if name in related.RELATED_PARAMETER_NAMES:
             raise errors.NotSupportedForRelatedTablesError(algorithm, name, *related.ONE_TABLE_REASON)
-        _add_parameter(merged, name, value, f"-p {name}")
+        add_parameter(merged, name, value, f"-p {name}")
     for name, value in options.items():
         if value is not None:
-            _add_parameter(
+            add_parameter(
                 merged, name, value, _OPTION_BY_PARAMETER.get(name, f"{'-' if len(name) == 1 else '--'}{name}")
             )
     return merged
@@ -196,7 +195,7 @@ def union_parameters(first: Mapping[str, Any], second: Mapping[str, Any], hint: 
     """
     merged = dict(first)
     for name, value in second.items():
-        _add_parameter(merged, name, value, hint)
+        add_parameter(merged, name, value, hint)
     return merged
 
 
@@ -206,7 +205,7 @@ def options_not_assigned(options: Mapping[str, Any], assignments: Iterable[str])
     return {name: value for name, value in options.items() if name not in names}
 
 
-def _add_parameter(merged: dict[str, Any], name: str, value: Any, hint: str) -> None:
+def add_parameter(merged: dict[str, Any], name: str, value: Any, hint: str) -> None:
     """Set a parameter in `merged`, which is changed in place.
 
     Raises:
@@ -246,7 +245,9 @@ def parse_assignment(assignment: str, kinds: Mapping[str, ParameterType]) -> tup
     is_list = isinstance(kinds.get(name), _LIST_TYPES)
     is_literal, value = parse_literal(text)
     if not is_literal and text[:1] in ("[", "{"):  # a list that mixes texts and numbers
-        is_literal, value = parse_literal(_quote_listed_numbers(text))
+        from dbanon.api import missing_codes
+
+        is_literal, value = parse_literal(missing_codes.quote_listed_numbers(text))
     alone = isinstance(kinds.get(name), (Integers, Floats))
     if is_literal and not (is_list and not alone and isinstance(value, (bool, int, float))):
         return name, value
@@ -260,13 +261,6 @@ def parse_assignment(assignment: str, kinds: Mapping[str, ParameterType]) -> tup
         elements = [(element.strip(), *parse_literal(element)) for element in text.split(",")]
         return name, [value if is_literal else element for element, is_literal, value in elements]
     return name, [element.strip() for element in text.split(",")] if is_list else text
-
-
-def _quote_listed_numbers(text: str) -> str:
-    """Return a literal in which the numbers in lists are texts."""
-    from dbanon.api import missing_codes
-
-    return missing_codes.quote_listed_numbers(text)
 
 
 # --- literals ----------------------------------------------------------------------------------------------------

@@ -14,8 +14,10 @@ import click
 
 from dbanon.cli.options.message_options import POLICY_FILE
 from dbanon.cli.options.name_completion import complete_columns
+from dbanon.policy import policy_files
 from dbanon.policy.transforms.settings import TRANSFORM_SETTINGS
-from dbanon.source import stored_policy
+from dbanon.runtime import session
+from dbanon.source import catalog, stored_policy
 from dbanon.source.stored_policy import DeclaredColumn, Settings
 from dbanon.sqltext import names
 
@@ -125,8 +127,12 @@ def role_parameters(
         quasi.append(column)
         if hierarchy and hierarchies.setdefault(column, hierarchy) != hierarchy:
             raise click.BadParameter(f"{column} has two hierarchies.", param_hint="--qi")
-    lists = {"sensitive": sensitive, "identifier": identifiers, "insensitive": insensitive}
-    columns_by_parameter = {"qi": quasi} | {name: split_names(values) for name, values in lists.items()}
+    columns_by_parameter = {
+        "qi": quasi,
+        "sensitive": split_names(sensitive),
+        "identifier": split_names(identifiers),
+        "insensitive": split_names(insensitive),
+    }
     parameters = {name: list(dict.fromkeys(columns)) or None for name, columns in columns_by_parameter.items()}
     return {**parameters, "person": person, "hierarchies": hierarchies or None}
 
@@ -203,7 +209,6 @@ def policy_columns(
         click.BadParameter: The file cannot be read, or it has no row about the table.
     """
     from dbanon.api import missing_codes
-    from dbanon.policy import policy_files
 
     if path is None:
         return None
@@ -324,8 +329,6 @@ def _stored_file(con: Any, column: str, file: str) -> str:
     The name is made of the column and the name of the file.
     """
     from dbanon.policy.hierarchies.store import load_hierarchy
-    from dbanon.runtime import session
-    from dbanon.source import catalog
 
     raw = session.plain_connection(con)
     stored_names: Collection[str] = catalog.stored_hierarchies(raw, catalog.SearchPath.from_connection(raw).database)
@@ -344,9 +347,6 @@ def with_stored_files(con: Any, parameters: Mapping[str, Any]) -> dict[str, Any]
 
     A name that is already stored is kept, even if it looks like a file.
     """
-    from dbanon.runtime import session
-    from dbanon.source import catalog
-
     hierarchies = parameters.get("hierarchies")
     if not isinstance(hierarchies, Mapping):
         return dict(parameters)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import duckdb
 
 from dbanon.cli.options.attach_options import attach, attach_options
 from dbanon.cli.options.memory_options import memory_arguments, memory_options
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.errors import DbanonError, MissingExtraError
 from dbanon.errors.exit_codes import EXIT_CODES, error_outcome
 from dbanon.runtime.csv_formulas import CHOICES
@@ -89,8 +90,6 @@ def _open_connection(database: Path | None, readonly: bool) -> Connection:
 
     Errors end the command with their exit code.
     """
-    import duckdb
-
     from dbanon.api.connection import connect
 
     try:
@@ -102,14 +101,12 @@ def _open_connection(database: Path | None, readonly: bool) -> Connection:
             connection.close()
             raise
     except (duckdb.Error, DbanonError) as error:
-        raise exit_error(str(error), error_outcome(error)) from None
+        raise ExitError(str(error), error_outcome(error)) from None
     return connection
 
 
 def _greet(run: Shell, database: Path | None, readonly: bool, is_new: bool) -> None:
     """Write the versions, the database, and how to get help."""
-    import duckdb
-
     database_text = (
         f"{database}{', read only' if readonly else ', a new database' if is_new else ''}" if database else "in memory"
     )

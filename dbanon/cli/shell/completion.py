@@ -288,9 +288,7 @@ def _argument(name: str, call: _Bracket, catalog: Catalog) -> Iterator[Offer]:
     if name in ("tbl", "a", "b", "release"):
         yield from ((r.name, quoted(r.name), _columns(r)) for r in catalog.relations)
     elif name == "col":
-        relations = catalog.relations
-        if call.source is not None:
-            relations = catalog.find_relations([call.source])
+        relations = catalog.relations if call.source is None else catalog.find_relations([call.source])
         yield from ((c, quoted(c), t.lower()) for r in relations for c, t in r.columns.items())
     elif name == "name" and call.function is not None and call.function.positional == ("name",):  # of one that is there
         yield from ((h, quoted(h), "hierarchy") for h in catalog.hierarchies)

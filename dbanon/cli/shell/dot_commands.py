@@ -116,8 +116,9 @@ def _csv_formulas(shell: Shell, words: list[str]) -> None:
         UnreadableCommandError: The word is neither "escape" nor "keep".
     """
     setting = f"Formulas in CSV: {shell.csv_formulas}."
-    chosen_word = _chosen_word(shell, ".csv_formulas", words, csv_formulas.CHOICES, setting)
-    shell.csv_formulas = chosen_word or shell.csv_formulas
+    shell.csv_formulas = (
+        _chosen_word(shell, ".csv_formulas", words, csv_formulas.CHOICES, setting) or shell.csv_formulas
+    )
 
 
 def _timer(shell: Shell, words: list[str]) -> None:

@@ -66,8 +66,7 @@ class SqlCompleter(Completer):
         """Yield the completions at the cursor of a document; after `.read ` these are paths of files."""
         text_before, text_after = document.text_before_cursor, document.text_after_cursor
         if text_before.startswith(".read "):
-            path = text_before.removeprefix(".read ")
-            yield from self._paths.get_completions(Document(path), complete_event)
+            yield from self._paths.get_completions(Document(text_before.removeprefix(".read ")), complete_event)
             return
         for completion in completions(
             text_before, text_after, self._current_catalog(), is_requested=complete_event.completion_requested

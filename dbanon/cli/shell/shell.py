@@ -152,13 +152,10 @@ class Shell:
         """
         with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
-            statement_record = self._current.recorded
-            statement_record.releases, statement_record.notes = [], []
-            try:
+            planned_releases: list[tuple[Sequence[str], Sequence[str]]] = []
+            notes: list[str] = []
+            with self._current.recorded.filling(releases=planned_releases, notes=notes):
                 self._worker.run(lambda: self.connection.execute(query))
-            finally:
-                planned_releases, notes = statement_record.releases, statement_record.notes
-                statement_record.releases = statement_record.notes = None
         for warning in dict.fromkeys(str(w.message) for w in caught_warnings if issubclass(w.category, UserWarning)):
             self.errors.print(
                 Text("Warning: ", style="bold yellow").append(format_error(warning), style="not bold default")
@@ -228,8 +225,7 @@ class Shell:
         if names != ("Count",):
             return bool(names)
         with contextlib.suppress(duckdb.Error):
-            parsed = self.connection.raw.extract_statements(query)
-            return len(parsed[-1].expected_result_type) == 1
+            return len(self.connection.raw.extract_statements(query)[-1].expected_result_type) == 1
         return True
 
     # --- what is said about it -------------------------------------------------------------------------------

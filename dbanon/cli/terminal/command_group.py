@@ -70,8 +70,7 @@ def _with_current_name(error: click.NoSuchOption) -> click.NoSuchOption:
     if name in renamed_names.ARGUMENTS and current is None:
         argument = renamed_names.ARGUMENTS[name]
         hint = f" '{name} {argument}' is now the argument {argument}." * (argument.lower() in current_names)
-    similar = None if hint else error.possibilities
-    return click.NoSuchOption(error.option_name, error.message + hint, similar, error.ctx)
+    return click.NoSuchOption(error.option_name, error.message + hint, None if hint else error.possibilities, error.ctx)
 
 
 def print_error(message: str, code: int) -> None:

@@ -16,7 +16,7 @@ from dbanon.cli.options.memory_options import memory_arguments
 from dbanon.cli.options.message_options import with_option_names
 from dbanon.cli.terminal.command_group import JSON
 from dbanon.cli.terminal.compiling import BAR_WIDTH, COMPILING_MESSAGE, compiling_text
-from dbanon.cli.terminal.exit_errors import exit_error
+from dbanon.cli.terminal.exit_errors import ExitError
 from dbanon.cli.terminal.value_format import as_json as json_text
 from dbanon.errors import DbanonError, redaction
 from dbanon.errors.display import single_line
@@ -103,7 +103,7 @@ def errors_as_messages() -> Iterator[None]:
         first_line = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
         reason = None if isinstance(error, DbanonError) else output_files.os_reason(error)
         message = first_line if reason is None else f"{reason[0].upper()}{reason[1:]}: {first_line}"
-        raise exit_error(with_option_names(message, context), meant) from None
+        raise ExitError(with_option_names(message, context), meant) from None
     finally:
         for warning in caught:
             click.echo(f"Warning: {with_option_names(str(warning.message), context)}", err=True)
@@ -247,8 +247,7 @@ def show_progress(quiet: bool) -> Iterator[Any]:
 
         def show_step(what: str, fraction_done: float | None = None) -> None:
             """Show the text of the step, with the fraction of it that is complete, or a moving bar if it is None."""
-            total = None if fraction_done is None else 1
-            bar.update(task, description=what, completed=fraction_done or 0, total=total)
+            bar.update(task, description=what, completed=fraction_done or 0, total=None if fraction_done is None else 1)
 
         yield show_step
 

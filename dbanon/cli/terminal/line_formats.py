@@ -1,12 +1,16 @@
-"""Read lines of NDJSON or CSV as Arrow tables while they arrive."""
+"""Read lines of NDJSON or CSV as Arrow tables while they arrive, and write Arrow tables as such lines."""
 
+import csv
 import io
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import pyarrow as pa
 
 from dbanon import errors
+from dbanon.runtime import csv_formulas
 
 FORMATS = ("ndjson", "csv")
 CHUNK_BYTES = 1 << 20
@@ -52,7 +56,7 @@ def read_tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iter
             raise errors.UnreadableLinesError(
                 format_, first, None if schema is None else dict(_schema_types(schema))
             ) from None
-        if any(pa.types.is_binary(field.type) and field.name not in types for field in table.schema):
+        if any(pa.types.is_binary(column.type) and column.name not in types for column in table.schema):
             _check_encoding(first, chunk)
         schema = schema or table.schema
         yield table
@@ -111,5 +115,53 @@ def _parse_lines(lines: bytes, format_: str, schema: Any, types: Mapping[str, An
 
 def _schema_types(schema: Any) -> Iterator[tuple[str, Any]]:
     """Yield (column, type) of a schema; a column without any value in the first lines has the type text."""
-    for field in schema:
-        yield field.name, pa.string() if pa.types.is_null(field.type) else field.type
+    for column in schema:
+        yield column.name, pa.string() if pa.types.is_null(column.type) else column.type
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class LineWriter:
+    """Formatter of the lines of one output; CSV begins with a header before its first table.
+
+    Attributes:
+        format: "ndjson" or "csv".
+        escape: Whether text cells of CSV that a spreadsheet would execute are escaped.
+        quasi: The quasi-identifiers, in which negative numbers are not escaped.
+    """
+
+    format: str
+    escape: bool = True
+    quasi: Collection[str] = ()
+    _has_header: bool = field(default=False, init=False)
+
+    def format_table(self, table: Any) -> Iterator[str]:
+        """Yield the rows of an Arrow table as text: one line of NDJSON at a time, or all lines of CSV together."""
+        rows = table.to_pylist()
+        if self.format == "ndjson":
+            for row in rows:
+                yield json.dumps(row, ensure_ascii=False, default=str) + "\n"
+            return
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        if not self._has_header:
+            writer.writerow(csv_formulas.header_cells(table.column_names, escape=self.escape))
+            self._has_header = True
+        texts = {f.name for f in table.schema if self.escape and not _is_non_text(f.type)}
+        writer.writerows([self._cell(n, v, n in texts) for n, v in row.items()] for row in rows)
+        yield file.getvalue()
+
+    def _cell(self, column: str, value: object, is_text: bool) -> object:
+        """Return the cell of CSV for a value: booleans in lower case, formulas in text columns escaped."""
+        if isinstance(value, bool):
+            return str(value).lower()
+        if value is None or not is_text:
+            return value
+        return csv_formulas.escape_cell(str(value), is_quasi=column in self.quasi)
+
+
+def _is_non_text(type_: Any) -> bool:
+    """Return whether values of an Arrow type are numbers, booleans, dates or times."""
+    return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))

@@ -41,7 +41,8 @@ LEADING_COLUMNS = (
 )
 """Columns that are never cut, and those that follow them, in results that have all of the former."""
 
-_NUMBER_TYPES = ("INT", "DECIMAL", "DOUBLE", "FLOAT", "REAL")
+_NUMBER_TYPE = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|BIGNUM|DECIMAL(?:\([\d, ]+\))?|DOUBLE|FLOAT|REAL")
+"""DuckDB's types of numbers: no lists of them, and not INTERVAL."""
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
@@ -198,7 +199,7 @@ def _write_footer(page: ResultPage, rows: int, total: int, columns: str = "") ->
 
 def _is_number(type_: str) -> bool:
     """Return whether a DuckDB type is one of numbers."""
-    return type_.startswith(_NUMBER_TYPES) or type_.split("(")[0].endswith("INT")
+    return _NUMBER_TYPE.fullmatch(type_) is not None
 
 
 def fit_columns(natural_widths: Sequence[int], screen: int | None) -> tuple[list[int | None], list[int]]:

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from types import FrameType
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -58,12 +57,7 @@ def _record_ctrl_c() -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield pressed
         return
-
-    def note(number: int, frame: FrameType | None) -> None:
-        """Set the event."""
-        pressed.set()
-
-    previous_handler = signal.signal(signal.SIGINT, note)
+    previous_handler = signal.signal(signal.SIGINT, lambda *_: pressed.set())
     try:
         yield pressed
     finally:

@@ -164,12 +164,9 @@ class Magic:
                 anonymized: Anonymized = self._in_notebook(code, run=anonymize_query, query=query, given=parameters)
                 return anonymized
             options = {} if parameters is None else {"params": parameters}
-            statement_record = find_session(self.connection.raw).recorded
-            statement_record.notes = []
-            try:
+            notes: list[str] = []
+            with find_session(self.connection.raw).recorded.filling(notes=notes):
                 rows = self._in_notebook("connection.sql(query, **options)", query=query, options=options)
-            finally:
-                notes, statement_record.notes = statement_record.notes, None
             for note in notes:
                 print(f"Note: {format_error(note)}")
             if rows is None:

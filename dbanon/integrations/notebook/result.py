@@ -64,12 +64,11 @@ class NotebookResult:
             f'<th scope="col"{style}>{html.escape(name)}</th>'
             for name, style in zip(self.rows.column_names, styles, strict=True)
         )
-        rows = zip(*map(duckdb_relations.display_values, self.rows.slice(0, MAX_ROWS).columns), strict=True)
         lines = "".join(
             "<tr>"
             + "".join(f"<td{s}>{html.escape(format_cell(v))}</td>" for v, s in zip(row, styles, strict=True))
             + "</tr>"
-            for row in rows
+            for row in zip(*map(duckdb_relations.display_values, self.rows.slice(0, MAX_ROWS).columns), strict=True)
         )
         return f'<div class="{NO_MATH_CLASSES}"><table><tr>{heads}</tr>{lines}</table><p>{self._caption}</p></div>'
 

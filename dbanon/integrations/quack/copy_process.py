@@ -22,12 +22,8 @@ def run_copy_process(database: Path, folder: Path) -> dict[str, Any]:
         A dictionary: `left_out` (releases that are not served, with reasons) and `made` (messages about requests); or
             `error`, and `busy`: whether another process had the database.
     """
-    child = subprocesses.start(__name__, {"database": str(database), "folder": str(folder)})
-    output, _ = child.communicate()
-    result: dict[str, Any] = (
-        json.loads(output.strip().split("\n")[-1]) if output.strip() else {"error": "it ended early"}
-    )
-    return result
+    output, _ = subprocesses.start(__name__, {"database": str(database), "folder": str(folder)}).communicate()
+    return json.loads(output.strip().split("\n")[-1]) if output.strip() else {"error": "it ended early"}
 
 
 def main(job: Mapping[str, Any]) -> int:
@@ -49,8 +45,7 @@ def main(job: Mapping[str, Any]) -> int:
             reader_records.record_readers(connection, database, [name for name, _ in copy.omitted])
         connection.close()
     except (DbanonError, duckdb.Error, OSError) as error:
-        message = str(error).split("\n")[0]
-        print(json.dumps({"error": message, "busy": error_outcome(error) == "busy"}), flush=True)
+        print(json.dumps({"error": str(error).split("\n")[0], "busy": error_outcome(error) == "busy"}), flush=True)
         return 1
     print(json.dumps({"left_out": copy.omitted, "made": messages}), flush=True)
     return 0

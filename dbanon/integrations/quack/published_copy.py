@@ -99,9 +99,9 @@ def refresh_copy(connection: Any, folder: Path) -> PublishedCopy:
         with tempfile.TemporaryDirectory(prefix=_DRAFT_PREFIX, dir=folder) as draft_folder:
             files, omitted = _publish_releases(attached, cursor, entries, Path(draft_folder))
             name = _file_name(fingerprint, omitted)
-            with _atomic_file(folder / name) as draft:
+            with atomic_write.open_drafts({"": folder / name}, []) as drafts:
                 write_database(
-                    draft, name, storage_version.DEFAULT_VERSION, list(_copy_statements(cursor, files, requests))
+                    drafts[""], name, storage_version.DEFAULT_VERSION, list(_copy_statements(cursor, files, requests))
                 )
     with atomic_write.open_drafts({"": folder / _CURRENT_FILE}, []) as drafts:
         omitted += requests.problems
@@ -122,13 +122,6 @@ def _file_name(fingerprint: str, omitted: list[tuple[str, str]]) -> str:
     """
     suffix = hashlib.sha256(json.dumps(omitted).encode()).hexdigest()[:8] if omitted else "all"
     return f"releases-{fingerprint}-{suffix}.duckdb"
-
-
-@contextlib.contextmanager
-def _atomic_file(path: Path) -> Iterator[Path]:
-    """Yield the path of a draft, which replaces the file `path` at the end unless the block raises an error."""
-    with atomic_write.open_drafts({"": path}, []) as drafts:
-        yield drafts[""]
 
 
 @dataclass(frozen=True)

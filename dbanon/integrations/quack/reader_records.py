@@ -1,7 +1,5 @@
 """Record in the ledger which readers of a server get which releases."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path

@@ -120,8 +120,7 @@ class ReleaseResolver:
 
 def _check_number_of_requests(copy: CopyContents, permission: Permission, release_request: ReleaseRequest) -> None:
     """Raise RequestLimitReachedError if a request without an outcome exceeds the maximum number of the permission."""
-    n_requests = len(permissions.requests_of_source(copy.releases, release_request.source))
-    if n_requests >= permission.max_requests:
+    if len(permissions.requests_of_source(copy.releases, release_request.source)) >= permission.max_requests:
         available = _available_releases(copy, release_request.source)
         raise errors.RequestLimitReachedError(
             release_request.description, release_request.source, permission.max_requests, available

@@ -46,12 +46,10 @@ class CheckedStatement:
     Attributes:
         statement: The SQL to run; it may call json_execute_serialized_sql on the parsed tree.
         text: The statement as plain SQL.
-        functions: The names of the functions that it calls, sorted.
     """
 
     statement: Sql
     text: Sql
-    functions: tuple[str, ...]
 
 
 def check_statement(
@@ -88,10 +86,8 @@ def check_statement(
     rebuilt = Sql(run_query(f"SELECT json_deserialize_sql({tree_literal})", []))
     # The text keeps the column names of the statement. If it does not parse to the same tree, the tree itself runs.
     if _without_locations(_parse_tree(rebuilt, run_query)) != _without_locations(tree):
-        return CheckedStatement(
-            Sql(f"FROM json_execute_serialized_sql({tree_literal})"), rebuilt, tuple(sorted(checker.called))
-        )
-    return CheckedStatement(rebuilt, rebuilt, tuple(sorted(checker.called)))
+        return CheckedStatement(Sql(f"FROM json_execute_serialized_sql({tree_literal})"), rebuilt)
+    return CheckedStatement(rebuilt, rebuilt)
 
 
 def called_functions(statement: str, run_query: QueryRunner) -> list[str]:
@@ -227,17 +223,15 @@ class _TreeChecker:
     Attributes:
         tables: (schema, name) of the published tables, in lower case.
         functions: Names of the functions that may be called.
-        called: Names of the functions that were found.
         release_calls: Nodes of table functions that request a release.
     """
 
     tables: Collection[tuple[str, str]]
     functions: Collection[str]
-    called: set[str] = field(default_factory=set)
     release_calls: list[dict[str, Any]] = field(default_factory=list)
 
     def check(self, tree: Mapping[str, Any]) -> None:
-        """Check the whole tree, and fill `called` and `release_calls`.
+        """Check the whole tree, and fill `release_calls`.
 
         Raises:
             ReaderStatementRefusedError: Something in the tree is not allowed.
@@ -340,7 +334,7 @@ class _TreeChecker:
         return ctes
 
     def _check_expression(self, kind: str, node: Mapping[str, Any]) -> tuple[str, ...]:
-        """Check an expression's function, operator, type, collation or literal, and record a called function.
+        """Check an expression's function, operator, type, collation or literal.
 
         Returns the names of the fields that need no further visit.
         """
@@ -350,7 +344,6 @@ class _TreeChecker:
                 not node["catalog"] and node["schema"] in ("", "main"), "A function with the name of its schema"
             )
             self._require(name in self.functions, "The function", name)
-            self.called.add(name)
         if kind == "CAST":
             self._check_type(node["cast_type"])
             return ("cast_type",)
@@ -427,7 +420,6 @@ class _TreeChecker:
         order = (function["order_bys"] or {}).get("orders")
         extras = [order, function["filter"], function["distinct"], function["export_state"]]
         self._require(not any(extras), "A table function with ORDER BY, FILTER or DISTINCT")
-        self.called.add(name)
         if is_release:
             self.release_calls.append(node)
         else:

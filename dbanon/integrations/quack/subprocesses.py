@@ -55,12 +55,11 @@ def start(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
     It has almost no environment variables and its own session. `job` is sent as JSON. The process is expected to stop
     when its input is closed.
     """
-    environment = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
     child = subprocess.Popen(  # noqa: S603
         [sys.executable, "-I", "-c", _BOOTSTRAP],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=environment,
+        env={name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ},
         text=True,
         start_new_session=True,
     )

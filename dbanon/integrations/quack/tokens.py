@@ -60,8 +60,7 @@ def add_token(path: Path, name: str, role: str, expires: str | None = None) -> s
     if role not in ROLES:
         raise errors.InvalidArgumentError("token add", "role", " or ".join(ROLES), role)
     if not re.fullmatch(r"[\w.@+-]{1,60}", name):
-        accepts = "up to 60 letters, digits and . @ + - _"
-        raise errors.InvalidArgumentError("token add", "name", accepts, name)
+        raise errors.InvalidArgumentError("token add", "name", "up to 60 letters, digits and . @ + - _", name)
     created = datetime.now(UTC)
     expiry = None if expires is None else (created + _parse_duration(expires)).isoformat(timespec="seconds")
     with _edit_tokens(path) as tokens:

@@ -49,7 +49,6 @@ class _Lineage:
         """Read the analyzed plan of the DataFrame; nothing is computed by Spark."""
         self._names = df.columns
         self._sources_by_id: dict[int, frozenset[str]] = {}
-        self._expressions: dict[int, Any] = {}
         self._ctes: dict[int, list[int]] = {}
         self.read_names: set[str] = set()
         """The folded names of all columns that were read."""
@@ -98,9 +97,7 @@ class _Lineage:
             numbers: The expression ids of its outputs.
             children: The expression ids of the outputs of each child.
         """
-        used: set[str] = set()
-        for expression in _scala_items(plan.expressions()):
-            used |= self._sources_of(expression)
+        used = set().union(*map(self._sources_of, _scala_items(plan.expressions())))
         if not used:
             used = {name for child in children for number in child for name in self._sources_by_id[number]}
         for number in numbers:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -107,5 +106,4 @@ def _hierarchies(con: Connection) -> pa.Table:
     database = _database_name(con)
     if not catalog.has_table(con.raw, database, "hierarchy"):
         return pa.table({"name": pa.array([], pa.string())})
-    rows: Any = con.raw.sql(f"FROM {qualified(database, catalog.SCHEMA, 'hierarchy')}")
-    return rows.to_arrow_table()
+    return con.raw.sql(f"FROM {qualified(database, catalog.SCHEMA, 'hierarchy')}").to_arrow_table()

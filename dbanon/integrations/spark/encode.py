@@ -146,8 +146,7 @@ class PartitionInput:
             tuples = tuples.where(fn.col("part").isin(list(parts)))
         max_codes = max(MAX_COUNTS // (max(len(parts or ()), 1) * len(self.attributes)), 64)
         pairs = fn.array(*(_code_pair(j, attribute, max_codes) for j, attribute in enumerate(self.attributes)))
-        exploded = tuples.select("part", "weight", fn.explode(pairs).alias("at"))
-        groups = exploded.groupBy("part", "at.j", "at.code")
+        groups = tuples.select("part", "weight", fn.explode(pairs).alias("at")).groupBy("part", "at.j", "at.code")
         rows = groups.agg(fn.count(fn.lit(1)).alias("tuples"), fn.sum("weight").alias("records")).collect()
         return dict(_counts_by_part(rows, len(self.attributes)))
 

@@ -56,7 +56,7 @@ def _refuse(release: UncheckedRelease, check_name: str, count: object) -> None:
 
 def _check_columns(release: UncheckedRelease, released_rows: DataFrame) -> None:
     """Raise GateRefusedError unless the released columns are exactly those that the policy permits, in their order."""
-    expected, _ = plan.published_names(release.planner.spec)
+    expected, _ = plan.published_names(release.spec)
     if tuple(released_rows.columns) != expected:
         _refuse(release, "columns", len(released_rows.columns))
 
@@ -100,11 +100,11 @@ def _check_records(release: UncheckedRelease, released_rows: DataFrame) -> None:
     if tuple(source_totals) != tuple(assigned_totals):
         _refuse(release, "reread", source_totals[0])
     n_suppressed = release.assignments.where("keys IS NULL").agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0]
-    share = float(release.planner.spec.options["suppress"] or 0)
-    max_suppressed = release.planner.spec.run.max_suppressed
+    share = float(release.spec.options["suppress"] or 0)
+    max_suppressed = release.spec.run.max_suppressed
     if n_suppressed > share * source_totals[0] or (max_suppressed is not None and n_suppressed > max_suppressed):
         _refuse(release, "outliers", n_suppressed)
-    columns, quasi = plan.published_names(release.planner.spec)
+    columns, quasi = plan.published_names(release.spec)
     unchanged = [name for name in columns[:-1] if name not in quasi]
     content_hash = fn.sum(_row_hash(release.published_records, unchanged, "own") * fn.col("size")).alias("seal")
     assigned = release.published_records.groupBy("class_id").agg(fn.sum("size").alias("records"), content_hash)
@@ -123,13 +123,13 @@ def _check_classes(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
     So they must share one class number, and no other rows may have it.
     """
-    columns, quasi = plan.published_names(release.planner.spec)
+    columns, quasi = plan.published_names(release.spec)
     number = quoted_column(columns[-1])
     groups = released_rows.groupBy(*map(quoted_column, quasi)).agg(
         fn.count(fn.lit(1)).alias("size"), fn.min(number).alias("low"), fn.max(number).alias("high")
     )
     row = groups.agg(
-        fn.coalesce(fn.sum((fn.col("size") < release.planner.spec.k).cast("int")), fn.lit(0)).alias("small"),
+        fn.coalesce(fn.sum((fn.col("size") < release.spec.k).cast("int")), fn.lit(0)).alias("small"),
         fn.coalesce(fn.sum((fn.col("low") != fn.col("high")).cast("int")), fn.lit(0)).alias("several"),
         (fn.count(fn.lit(1)) - fn.countDistinct("low")).alias("shared"),
     ).collect()[0]
@@ -144,7 +144,7 @@ def _check_coverage(release: UncheckedRelease, released_rows: DataFrame) -> None
 
     A value covers those of its interval or below its node of the hierarchy.
     """
-    columns, quasi = plan.published_names(release.planner.spec)
+    columns, quasi = plan.published_names(release.spec)
     published_classes = released_rows.groupBy(
         quoted_column(columns[-1]).alias("number"), fn.struct(*map(quoted_column, quasi)).alias("published")
     ).count()
@@ -169,14 +169,13 @@ def _check_rare_values(release: UncheckedRelease) -> None:
         RareValueError: A value is too rare.
         RareCombinationError: A combination of all insensitive columns is too rare.
     """
-    publication = release.planner.spec
-    allowed = {name.lower() for name in publication.options.columns("allow_rare")}
+    allowed = {name.lower() for name in release.spec.options.columns("allow_rare")}
     unchanged = [
         name
         for name in release.planner.read_columns
-        if name in publication.roles.insensitive and name.lower() not in allowed
+        if name in release.spec.roles.insensitive and name.lower() not in allowed
     ]
-    count_column = fn.sum("size") if publication.roles.person is None else fn.countDistinct("person")
+    count_column = fn.sum("size") if release.spec.roles.person is None else fn.countDistinct("person")
     own_types = release.published_records.schema["own"].dataType
 
     def count_rare(names: list[str]) -> int:
@@ -185,13 +184,13 @@ def _check_rare_values(release: UncheckedRelease) -> None:
             value for name in names for value in shown_values(struct_field("own", name), own_types[name].dataType)
         ]
         groups = release.published_records.groupBy(*(value.alias(f"v{i}") for i, value in enumerate(values)))
-        return int(groups.agg(count_column.alias("size")).where(fn.col("size") < publication.k).count())
+        return int(groups.agg(count_column.alias("size")).where(fn.col("size") < release.spec.k).count())
 
     for name in unchanged:
         if count := count_rare([name]):
-            raise errors.RareValueError(release.call.function, release.call.name, name, count, publication.k)
+            raise errors.RareValueError(release.call.function, release.call.name, name, count, release.spec.k)
     if len(unchanged) > 1 and (count := count_rare(unchanged)):
-        raise errors.RareCombinationError(release.call.function, release.call.name, unchanged, count, publication.k)
+        raise errors.RareCombinationError(release.call.function, release.call.name, unchanged, count, release.spec.k)
 
 
 def _check_models(release: UncheckedRelease) -> dict[int, float]:
@@ -204,9 +203,8 @@ def _check_models(release: UncheckedRelease) -> dict[int, float]:
         GateRefusedError: A class misses a model, or has fewer than k persons.
         PartitionFailedError: A part of the rows could not be measured.
     """
-    publication = release.planner.spec
-    models = dict(enumerate(publication.model_requirements))
-    if not models and publication.roles.person is None:
+    models = dict(enumerate(release.spec.model_requirements))
+    if not models and release.spec.roles.person is None:
         return {}
     rows = release.published_records.select("own", "class_id", "size")
     partitions = release.assignments.rdd.getNumPartitions()
@@ -239,15 +237,14 @@ def _check_models_measured(release: UncheckedRelease, achieved: Mapping[int, flo
 
     With a person column, a value for -1 is required, too.
     """
-    publication = release.planner.spec
-    expected = {*range(len(publication.model_requirements)), *([-1] if publication.roles.person is not None else [])}
+    expected = {*range(len(release.spec.model_requirements)), *([-1] if release.spec.roles.person is not None else [])}
     if set(achieved) != expected:
         _refuse(release, "lost", len(achieved))
 
 
 def _sensitive_counts(release: UncheckedRelease) -> TableCounts:
     """Return, by sensitive column, how many released records (persons) have each value; `records` is not set (0)."""
-    count_column = fn.sum("size") if release.planner.spec.roles.person is None else fn.countDistinct("person")
+    count_column = fn.sum("size") if release.spec.roles.person is None else fn.countDistinct("person")
     columns = {}
     for name in release.planner.sensitive_columns:
         groups = release.published_records.groupBy(struct_field("own", name).alias("value"))

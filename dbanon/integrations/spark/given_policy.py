@@ -94,7 +94,9 @@ def given_policy(source: PolicySource, columns: pa.Table) -> GivenPolicy:
         con.raw.execute(f"CREATE TABLE {identifier(source.display_name)} AS FROM {identifier(_EMPTY)}")
         stored, table_columns = None, None
         if (path := _database_path(source.policy)) is not None:
-            stored = _read_database(source, path)
+            if not source.name:
+                raise errors.PolicyNameMissingError(_FUNCTION, path.name)
+            stored = database_policy(path, source.name)
             _insert(con, "policy", _policy_rows(con, source.display_name, stored.declared))
             _insert(con, "hierarchy", stored.hierarchies)
             table_columns = stored.columns
@@ -122,13 +124,6 @@ def _database_path(policy: Any) -> Path | None:
     if not path.is_file():
         raise errors.InvalidPolicyFileError(_FUNCTION, f"{str(policy)!r}, which is not a file")
     return None if path.suffix.lower() in (".toml", ".csv") else path
-
-
-def _read_database(source: PolicySource, path: Path) -> DatabasePolicy:
-    """Return what a database declares about the table; PolicyNameMissingError if the caller does not name the table."""
-    if not source.name:
-        raise errors.PolicyNameMissingError(_FUNCTION, path.name)
-    return database_policy(path, source.name)
 
 
 def _policy_rows(con: Connection, table: str, declared: Iterable[DeclaredColumn]) -> pa.Table:

@@ -20,20 +20,19 @@ def classes(release: UncheckedRelease) -> DataFrame:
     One row per class: number, size, persons (with a person column), published values, average loss, and a list of
     values and counts for each sensitive column. If the call can suppress records, one more row counts them.
     """
-    publication = release.planner.spec
-    names = plan.published_schema_of(publication)
-    _, quasi = plan.published_names(publication)
+    names = plan.published_schema_of(release.spec)
+    _, quasi = plan.published_names(release.spec)
     rows = _with_persons(release, _class_losses(release))
     columns = [fn.col("class_id").alias(names.class_id), fn.col("size").alias(names.size)]
-    columns += [fn.col("persons").alias(names.persons)] if publication.roles.person is not None else []
+    columns += [fn.col("persons").alias(names.persons)] if release.spec.roles.person is not None else []
     columns += [struct_field("published", name).alias(name) for name in quasi]
     columns.append((fn.col("loss") / len(release.planner.quasi_columns)).alias(names.loss))
-    if publication.options["suppress"] or publication.run.max_suppressed:
+    if release.spec.options["suppress"] or release.spec.run.max_suppressed:
         rows = rows.withColumn("reason", fn.lit(None).cast("string")).unionByName(
             _suppressed_rows(release), allowMissingColumns=True
         )
         columns.append(fn.col("reason").alias(names.suppressed))
-    for name in publication.roles.sensitive:
+    for name in release.spec.roles.sensitive:
         rows = rows.join(_sensitive_values(release, name), "class_id", "left")
         columns.append(fn.col(f"values of {name}").alias(name))
     return rows.select(*columns).orderBy(quoted_column(names.class_id).asc_nulls_last())
@@ -49,8 +48,8 @@ def metrics(release: UncheckedRelease, achieved: Mapping[int, float]) -> DataFra
         achieved: What the gate measured, by number of the privacy model; -1 is the least number of persons.
     """
     values_by_metric = {name: list(values) for name, values in _metric_values(release, achieved)}
-    persons = release.planner.spec.roles.person is not None
-    leaves = release.planner.spec.options["leaves"]
+    persons = release.spec.roles.person is not None
+    leaves = release.spec.options["leaves"]
     rows = [
         (
             f"{m.name}:{column}" if column else m.name,
@@ -72,8 +71,8 @@ def _metric_values(
 
     `achieved` is what the gate measured by number of the privacy model.
     """
-    publication, classes = release.planner.spec, _with_persons(release, _class_losses(release))
-    count = fn.col("persons") if publication.roles.person is not None else fn.col("size")
+    classes = _with_persons(release, _class_losses(release))
+    count = fn.col("persons") if release.spec.roles.person is not None else fn.col("size")
     squares = fn.sum(fn.col("size").cast("decimal(38,0)") * fn.col("size"))
     exact = {
         name: fn.sum((fn.col("size") * fn.col(name)).cast("decimal(38,12)"))
@@ -86,25 +85,25 @@ def _metric_values(
         *(total.alias(name) for name, total in exact.items()),
     ).collect()[0]  # fmt: skip
     n, attributes = row["records"], len(release.planner.quasi_columns)
-    numbers = sum(a.is_number for a in publication.attributes)
+    numbers = sum(a.is_number for a in release.spec.attributes)
     n_source_records = release.source.count()
     n_clustered = release.assignments.agg(fn.sum("size")).collect()[0][0]
     values = {
         "records": n, "classes": row["classes"], "is_single_class": int(row["classes"] == 1), "k": row["k"],
-        "c_avg": n / row["classes"] / publication.k, "class_size_average": n / row["classes"],
+        "c_avg": n / row["classes"] / release.spec.k, "class_size_average": n / row["classes"],
         "class_size_greatest": row["greatest"], "discernibility": row["squares"],
         "discernibility_suppression": row["squares"] + (n_source_records - n) * n_source_records,
         "information_loss": row["loss"], "precision": 1 - float(row["loss"]) / (n * attributes),
         "total_information_loss": row["edges"], "ncp": row["leaves"], "gcp": float(row["leaves"]) / (n * attributes),
         "risk_highest": 1 / row["least"], "risk_average": float(row["risk"]) / n,
-        "columns_with_flat_hierarchy": sum(not a.is_number and a.hierarchy is None for a in publication.attributes),
+        "columns_with_flat_hierarchy": sum(not a.is_number and a.hierarchy is None for a in release.spec.attributes),
     }  # fmt: skip
     if numbers:
         values |= {
             "numeric_information_loss": row["numbers"],
             "numeric_information_loss_average": float(row["numbers"]) / (n * numbers),
         }
-    if publication.roles.person is not None:
+    if release.spec.roles.person is not None:
         values["persons"] = release.published_records.agg(fn.countDistinct("person")).collect()[0][0]
     yield from ((name, [(None, value)]) for name, value in values.items())
     yield from _value_metrics(release)
@@ -112,7 +111,7 @@ def _metric_values(
     yield "suppressed", [(None, n_clustered - n)]
     for number, value in achieved.items():
         if number >= 0:
-            demand = publication.model_requirements[number]
+            demand = release.spec.model_requirements[number]
             yield demand.form_definition.metric.name, [(release.planner.sensitive_columns[demand.sensitive], value)]
 
 
@@ -121,14 +120,13 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
 
     With a person column, persons are counted in place of records to decide what is rare or unique.
     """
-    publication, placed = release.planner.spec, release.published_records
+    placed = release.published_records
     records = placed.agg(fn.sum("size")).collect()[0][0]
-    person = publication.roles.person is not None
-    count_column = fn.countDistinct("person") if person else fn.sum("size")
+    count_column = fn.countDistinct("person") if release.spec.roles.person is not None else fn.sum("size")
     unchanged_names = [
         n
         for n in release.planner.read_columns
-        if n in publication.roles.sensitive or n in publication.roles.insensitive
+        if n in release.spec.roles.sensitive or n in release.spec.roles.insensitive
     ]
     own_types = placed.schema["own"].dataType
     shown_columns = [v for n in unchanged_names for v in shown_values(struct_field("own", n), own_types[n].dataType)]
@@ -147,7 +145,7 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
         )
     homogeneous_shares, rare_counts = [], []
     homogeneous_classes = release.published_records.select("class_id").limit(0)
-    for name in publication.roles.sensitive:
+    for name in release.spec.roles.sensitive:
         value = struct_field("own", name).alias("value")
         records_in_classes = placed.groupBy("class_id").agg(
             fn.countDistinct(fn.struct(value)).alias("values"), fn.sum("size").alias("size")
@@ -156,7 +154,7 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
         homogeneous_shares.append((name, groups.agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0] / records))
         homogeneous_classes = homogeneous_classes.union(groups.select("class_id"))
         overall = placed.groupBy(value).agg(count_column.alias("size"))
-        rare_counts.append((name, overall.where(fn.col("size") < publication.k).count()))
+        rare_counts.append((name, overall.where(fn.col("size") < release.spec.k).count()))
     if homogeneous_shares:
         records_in_classes = release.classes.join(homogeneous_classes.distinct(), "class_id").agg(
             fn.coalesce(fn.sum("size"), fn.lit(0))
@@ -183,8 +181,8 @@ def _class_losses(release: UncheckedRelease) -> DataFrame:
     - `numbers` is the loss of numeric attributes only.
     - `own i` is the loss of attribute i alone, by leaves if it is a category.
     """
-    numbers = [i for i, a in enumerate(release.planner.spec.attributes) if a.is_number]
-    trees = [i for i, a in enumerate(release.planner.spec.attributes) if not a.is_number]
+    numbers = [i for i, a in enumerate(release.spec.attributes) if a.is_number]
+    trees = [i for i, a in enumerate(release.spec.attributes) if not a.is_number]
     ends = [
         end
         for i in numbers
@@ -208,7 +206,7 @@ def _class_losses(release: UncheckedRelease) -> DataFrame:
 
 def _with_persons(release: UncheckedRelease, classes: DataFrame) -> DataFrame:
     """Return the classes with the column `persons`, their number of persons; unchanged without a person column."""
-    if release.planner.spec.roles.person is None:
+    if release.spec.roles.person is None:
         return classes
     return classes.join(
         release.published_records.groupBy("class_id").agg(fn.countDistinct("person").alias("persons")), "class_id"
@@ -222,7 +220,7 @@ def _suppressed_rows(release: UncheckedRelease) -> DataFrame:
     """
     suppressed = release.assignments.where("keys IS NULL")
     counts = [fn.sum("size").alias("size")]
-    if release.planner.spec.roles.person is not None:
+    if release.spec.roles.person is not None:
         counts.append(fn.countDistinct("person").alias("persons"))
     return suppressed.groupBy(fn.lit("outlier").alias("reason")).agg(*counts)
 

@@ -46,10 +46,10 @@ def partition_records(
     """
     encoded = PartitionInput(call, distinct_records, larger)
     try:
-        publication = encoded.planner.spec
-        options: Mapping[str, Any] = publication.run.options
+        spec = encoded.planner.spec
+        options: Mapping[str, Any] = spec.run.options
         n_parts = max(-(-encoded.tuples.count() // max_tuples), int(options.get("parts", 1)))
-        partitioner = PARTITIONINGS.get(publication.algorithm, _coarse_cells)(encoded, options, n_parts, max_tuples)
+        partitioner = PARTITIONINGS.get(spec.algorithm, _coarse_cells)(encoded, options, n_parts, max_tuples)
         return partitioner(encoded.distinct_records).select("part", "own", "weight")
     finally:
         encoded.unpersist()
@@ -164,8 +164,7 @@ PARTITIONINGS: Mapping[str, Partitioning] = {
 
 def _add_hash_part(seed: str, n_parts: int, rows: DataFrame) -> DataFrame:
     """Return rows with the column `part`: a hash of `codes` and the seed, modulo `n_parts`."""
-    hashed = fn.xxhash64("codes", fn.lit(seed))
-    return rows.withColumn("part", fn.pmod(hashed, fn.lit(n_parts)).cast("int"))
+    return rows.withColumn("part", fn.pmod(fn.xxhash64("codes", fn.lit(seed)), fn.lit(n_parts)).cast("int"))
 
 
 CodeScores = list[npt.NDArray[np.float64]]

@@ -56,10 +56,7 @@ def prepare_call(df: DataFrame, function: str, source: PolicySource, arguments: 
     if not type(df).__module__.startswith("pyspark.sql.") or "connect" in type(df).__module__:
         raise errors.SparkSessionMissingError("anonymize", f"a {type(df).__module__}.{type(df).__qualname__}")
     function_name, kind = _split_function_name(function)
-    parameter_names = [p.name for p in table_functions()[function_name].parameters]
-    for parameter in arguments:
-        if parameter not in parameter_names:
-            raise errors.UnknownParameterError("anonymize", parameter, parameter_names)
+    parameters.check_parameter_names("anonymize", table_functions()[function_name].parameters, arguments)
     if search_budget.time_limit_s("anonymize", arguments) is not None:
         raise errors.NotSupportedOnSparkError(
             function_name, f"improve = {arguments['improve']!r}, which stops at a time limit,"

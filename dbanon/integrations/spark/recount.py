@@ -43,8 +43,8 @@ def check_classes(
         GateRefusedError: A class, its size, what it publishes, its sensitive values, its loss or its number of persons
             is wrong, or the number of suppressed records is.
     """
-    names, publication = plan.published_schema_of(release.planner.spec), release.planner.spec
-    _, quasi = plan.published_names(publication)
+    names = plan.published_schema_of(release.spec)
+    _, quasi = plan.published_names(release.spec)
     is_class = quoted_column(names.class_id).isNotNull()
     classes = stated.where(is_class)
     counted_classes = _sizes(release, released_rows, quasi)
@@ -55,11 +55,11 @@ def check_classes(
     for i in range(len(quasi)):
         is_same = is_same & fn.col(f"stated {i}").eqNullSafe(fn.col(f"quasi {i}"))
     _refuse(release, "stated", compared.where(~is_same).count())
-    for name in publication.roles.sensitive:
+    for name in release.spec.roles.sensitive:
         _refuse(release, "stated", _count_wrong_values(release, released_rows, classes, name))
     is_loss = quoted_column(names.loss).between(-TOLERANCE, 1 + TOLERANCE)
     _refuse(release, "stated", classes.where(~fn.coalesce(is_loss, fn.lit(False))).count())
-    if publication.roles.person is not None:
+    if release.spec.roles.person is not None:
         persons = quoted_column(names.persons)
         row = classes.agg(fn.min(persons), fn.max(persons - quoted_column(names.size))).collect()[0]
         _refuse(release, "stated", int(row[0] != achieved[-1] or row[1] > 0))
@@ -105,12 +105,12 @@ def _refuse(release: UncheckedRelease, check_name: str, count: int) -> None:
 
 def _class_number(release: UncheckedRelease) -> Column:
     """Return the Spark column of a release that has the number of the class: its last one."""
-    return quoted_column(plan.published_names(release.planner.spec)[0][-1])
+    return quoted_column(plan.published_names(release.spec)[0][-1])
 
 
 def _unchanged(release: UncheckedRelease) -> list[str]:
     """Return the names of the columns that are published unchanged: all but quasi-identifiers and class number."""
-    columns, quasi = plan.published_names(release.planner.spec)
+    columns, quasi = plan.published_names(release.spec)
     return [name for name in columns[:-1] if name not in quasi]
 
 
@@ -130,7 +130,7 @@ def _sizes(release: UncheckedRelease, released_rows: DataFrame, quasi: Sequence[
 
 def _check_sizes(release: UncheckedRelease, released_rows: DataFrame) -> None:
     """Raise GateRefusedError if a class has fewer than k rows."""
-    _refuse(release, "small", _sizes(release, released_rows).where(fn.col("size") < release.planner.spec.k).count())
+    _refuse(release, "small", _sizes(release, released_rows).where(fn.col("size") < release.spec.k).count())
 
 
 def _check_rare(release: UncheckedRelease, released_rows: DataFrame) -> None:
@@ -138,14 +138,13 @@ def _check_rare(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
     Columns of `allow_rare` are not checked.
     """
-    publication = release.planner.spec
-    allowed = {name.lower() for name in publication.options.columns("allow_rare")}
-    for name in publication.roles.insensitive:
+    allowed = {name.lower() for name in release.spec.options.columns("allow_rare")}
+    for name in release.spec.roles.insensitive:
         if name.lower() not in allowed:
             values = shown_values(quoted_column(name), released_rows.schema[name].dataType)
             groups = released_rows.groupBy(*(value.alias(f"v{i}") for i, value in enumerate(values))).count()
-            if n_rare := groups.where(fn.col("count") < publication.k).count():
-                raise errors.RareValueError(release.call.function, release.call.name, name, n_rare, publication.k)
+            if n_rare := groups.where(fn.col("count") < release.spec.k).count():
+                raise errors.RareValueError(release.call.function, release.call.name, name, n_rare, release.spec.k)
 
 
 def _check_order(release: UncheckedRelease, released_rows: DataFrame) -> None:
@@ -191,16 +190,14 @@ def _count_wrong_values(release: UncheckedRelease, released_rows: DataFrame, cla
         classes: The rows of NAME_classes, which have for each class a list of (value, size) structs.
         name: The sensitive column.
     """
-    number = quoted_column(plan.published_schema_of(release.planner.spec).class_id)
-    pair = fn.explode(quoted_column(name)).alias("pair")
-    stated = classes.select(number.alias("number"), pair).select(
+    number = quoted_column(plan.published_schema_of(release.spec).class_id)
+    stated = classes.select(number.alias("number"), fn.explode(quoted_column(name)).alias("pair")).select(
         "number", fn.col("pair")["value"].alias("value"), (-fn.col("pair")["size"]).alias("n")
     )
     counted = released_rows.select(
         _class_number(release).alias("number"), quoted_column(name).alias("value"), fn.lit(1).alias("n")
     )
-    differences = stated.union(counted).groupBy("number", "value").agg(fn.sum("n").alias("n"))
-    return int(differences.where("n <> 0").count())
+    return int(stated.union(counted).groupBy("number", "value").agg(fn.sum("n").alias("n")).where("n <> 0").count())
 
 
 # --- metrics -----------------------------------------------------------------------------------------------
@@ -219,8 +216,7 @@ def _counted_metrics(
         released_rows: Its rows, read back.
         achieved: What the gate measured, by number of the privacy model; -1 is the least number of persons.
     """
-    publication = release.planner.spec
-    has_persons = publication.roles.person is not None
+    has_persons = release.spec.roles.person is not None
     size = fn.col("size")
     row = _sizes(release, released_rows).agg(
         fn.count(fn.lit(1)), fn.sum(size), fn.min(size), fn.max(size), fn.sum(size.cast("decimal(38,0)") * size)
@@ -233,7 +229,7 @@ def _counted_metrics(
         "classes": classes,
         "is_single_class": int(classes == 1),
         "k": k,
-        "c_avg": records / classes / publication.k,
+        "c_avg": records / classes / release.spec.k,
         "class_size_average": records / classes,
         "class_size_greatest": greatest,
         "discernibility": float(squares),
@@ -243,16 +239,16 @@ def _counted_metrics(
     }.items()
     for number, value in achieved.items():
         if number >= 0:
-            demand = publication.model_requirements[number]
+            demand = release.spec.model_requirements[number]
             yield f"{demand.form_definition.metric.name}:{release.planner.sensitive_columns[demand.sensitive]}", value
-    for name in publication.roles.sensitive:
+    for name in release.spec.roles.sensitive:
         values = released_rows.groupBy(_class_number(release)).agg(
             fn.countDistinct(fn.struct(quoted_column(name))).alias("values"), fn.count(fn.lit(1)).alias("size")
         )
         n_homogeneous = values.where("values = 1").agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0]
         yield f"homogeneous_share:{name}", n_homogeneous / records
         if not has_persons:
-            rare = released_rows.groupBy(quoted_column(name)).count().where(fn.col("count") < publication.k).count()
+            rare = released_rows.groupBy(quoted_column(name)).count().where(fn.col("count") < release.spec.k).count()
             yield f"n_rare_values:{name}", rare
     if not has_persons:
         yield "risk_average", classes / records

@@ -14,6 +14,7 @@ from dbanon.integrations.spark.encode import count_values
 from dbanon.integrations.spark.executor_tasks import assign_partitions, drop_null_rows
 from dbanon.integrations.spark.session_call import CallPlanner, PortableCall, TableCounts, thread_planner
 from dbanon.release.plan import plan
+from dbanon.release.spec.release_spec import ReleaseSpec
 
 MAX_PARTITION_TUPLES = 50_000
 """The most tuples of a partition, unless the call gives another number."""
@@ -48,6 +49,11 @@ class UncheckedRelease:
         """Remove assignments and classes from Spark's cache."""
         for table in (self.assignments, self.ordered_classes, self.classes):
             table.unpersist()
+
+    @property
+    def spec(self) -> ReleaseSpec:
+        """The release spec of the call."""
+        return self.planner.spec
 
     @property
     def published_records(self) -> DataFrame:
@@ -160,23 +166,23 @@ def _check_divisible(planner: CallPlanner, n_tuples: int, max_partition: int) ->
     Raises:
         NeedsSinglePartitionError: The message names the parameter.
     """
-    publication = planner.spec
-    options, run = publication.options, publication.run
-    compares_with_table = any(d.form_definition.uses_overall for d in publication.model_requirements)
-    person = publication.roles.person
+    spec = planner.spec
+    options, run = spec.options, spec.run
+    compares_with_table = any(d.form_definition.uses_overall for d in spec.model_requirements)
+    person = spec.roles.person
     needs = {
         "suppress with a model that compares classes with the table": bool(options["suppress"]) and compares_with_table,
         "suppression of a number of records": run.max_suppressed is not None,
         "leaves = 'used'": options["leaves"] == "used",
-        "multi_sensitive = 'joint'": publication.is_joint and len(planner.sensitive_columns) > 1,
+        "multi_sensitive = 'joint'": spec.is_joint and len(planner.sensitive_columns) > 1,
         "influence": run.forest is not None,
         "dropping duplicates or records out of bounds": bool(run.preprocessing.description),
-        "codes for missing persons": person is not None and bool(publication.reading.missing_codes.get(person)),
-        f"family {find(publication.algorithm).family}": find(publication.algorithm).family == "full_domain",
+        "codes for missing persons": person is not None and bool(spec.reading.missing_codes.get(person)),
+        f"family {find(spec.algorithm).family}": find(spec.algorithm).family == "full_domain",
     }
     for feature, is_needed in needs.items():
         if is_needed:
-            raise errors.NeedsSinglePartitionError(publication.function, feature, n_tuples, max_partition)
+            raise errors.NeedsSinglePartitionError(spec.function, feature, n_tuples, max_partition)
 
 
 def _class_order(planner: CallPlanner) -> list[Column]:

@@ -41,8 +41,7 @@ def policy_source(session: SparkSession, table: str, policy: Any, hierarchies: M
     if len(matching_keys) > 1:
         raise errors.ConflictingRolesError("anonymize", name, "policy", map(repr, matching_keys))
     if not matching_keys or policy[matching_keys[0]] is None:
-        policy_tables = [("main", str(key)) for key in policy]
-        raise errors.TableNotInPolicyError("anonymize", table, "policy", policy_tables)
+        raise errors.TableNotInPolicyError("anonymize", table, "policy", [("main", str(key)) for key in policy])
     return PolicySource(name, policy[matching_keys[0]], hierarchies, "table")
 
 

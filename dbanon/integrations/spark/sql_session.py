@@ -108,10 +108,5 @@ def _call_spans(query: str) -> Iterator[tuple[int, int]]:
 @cache
 def _release_functions() -> frozenset[str]:
     """Return the names NAME, NAME_classes and NAME_metrics of all algorithms."""
-    functions = table_functions()
-    return frozenset(name for name in functions if name.removesuffix(_ending(name)) + "_metrics" in functions)
-
-
-def _ending(name: str) -> str:
-    """Return "_classes" or "_metrics" if the name ends with it, else ""."""
-    return next((ending for ending in KIND_BY_ENDING if ending and name.endswith(ending)), "")
+    algorithms = [name.removesuffix("_metrics") for name in table_functions() if name.endswith("_metrics")]
+    return frozenset(algorithm + ending for algorithm in algorithms for ending in KIND_BY_ENDING)

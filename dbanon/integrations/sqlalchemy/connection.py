@@ -46,8 +46,7 @@ def resolve_table(function: str, table: Table, connection: Connection, cursor: A
 def translated_schema(table: Table, connection: Connection) -> str | None:
     """Return the schema of a table after the connection's `schema_translate_map`; None for the default schema."""
     translated = connection.get_execution_options().get("schema_translate_map") or {}
-    schema: str | None = translated.get(table.schema, table.schema)
-    return schema
+    return translated.get(table.schema, table.schema)
 
 
 def quoted_name(table: Table, connection: Connection) -> str:

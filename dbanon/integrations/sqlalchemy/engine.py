@@ -17,7 +17,7 @@ from dbanon.integrations.sqlalchemy import policy
 from dbanon.integrations.sqlalchemy.connection import raw_connection
 from dbanon.integrations.sqlalchemy.constructs import CreateQueryTable, QueryName
 from dbanon.integrations.sqlalchemy.literal_query import literal_query
-from dbanon.integrations.sqlalchemy.query_policy import BoundQuery, QueryPolicy, resolve_query_policy
+from dbanon.integrations.sqlalchemy.query_policy import QueryPolicy, resolve_query_policy
 from dbanon.runtime import session, storage_version
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
@@ -160,8 +160,8 @@ def _before_cursor_execute(
     if isinstance(run, _QueryRun):
         prefix = CreateQueryTable(run.query_name.table_name, run.query_name.query).prefix
         literal = literal_query(connection, run.query_name.query, run.values)
-        query = BoundQuery(statement.removeprefix(prefix), parameters, literal)
-        run.query_policy = resolve_query_policy(connection, run.query_name.model, query)
+        query = statement.removeprefix(prefix)
+        run.query_policy = resolve_query_policy(connection, run.query_name.model, query, parameters, literal)
 
 
 def _register_query_tables(connection: Connection) -> None:

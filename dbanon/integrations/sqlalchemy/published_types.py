@@ -186,10 +186,9 @@ def call_schema(
     function, noise = table_function.name, resolve.requested_noise(table_function, options)
     types = {name: _duckdb_type(type_) for name, type_ in source_columns.types.items()}
     declared = [role.declared(name) for name, role in source_columns.roles.items() if role is not None]
-    source = Source(source_columns.label, Sql(""), types, "", "", source_columns.label)
     roles = column_roles.resolve_roles(
         function,
-        source,
+        Source(source_columns.label, Sql(""), types, "", "", source_columns.label),
         declared,
         Options(options),
         _is_looser,

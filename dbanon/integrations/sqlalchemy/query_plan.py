@@ -88,8 +88,7 @@ def serialized_plan(connection: Any, query: str) -> Node:
     Raises:
         PlanNotReadError: DuckDB does not serialize the plan, or the text has several statements.
     """
-    rows = connection.execute(f"SELECT system.main.json_serialize_plan({text(query)})").fetchall()
-    plan = json.loads(rows[0][0])
+    plan = json.loads(connection.execute(f"SELECT system.main.json_serialize_plan({text(query)})").fetchall()[0][0])
     if plan.get("error") or len(plan.get("plans", ())) != 1:
         raise PlanNotReadError(str(plan.get("error_message", "several statements")))
     plan_node: Node = plan["plans"][0]

@@ -60,19 +60,9 @@ class QueryPolicy:
     scans: tuple[Scan, ...]
 
 
-@dataclass(frozen=True)
-class BoundQuery:
-    """A query as it will run: its statement and the values of its parameters.
-
-    `literal` is the same query with the values in its text.
-    """
-
-    statement: str
-    parameters: Any
-    literal: LiteralQuery
-
-
-def resolve_query_policy(connection: Connection, model: QueryModel, query: BoundQuery) -> QueryPolicy:
+def resolve_query_policy(
+    connection: Connection, model: QueryModel, statement: str, parameters: Any, literal: LiteralQuery
+) -> QueryPolicy:
     """Check a query that is about to run, and return the policy of the table that stores its rows.
 
     If the query reads no table or view with a policy, this is the model's policy. Otherwise it has the roles that model
@@ -81,7 +71,9 @@ def resolve_query_policy(connection: Connection, model: QueryModel, query: Bound
     Args:
         connection: The connection that will run the query.
         model: The roles that the model and the call give the columns.
-        query: The query as it will run.
+        statement: The statement of the query as it will run.
+        parameters: The values of its parameters.
+        literal: The same query with the values in its text.
 
     Raises:
         UnmappedTableError: A table with a policy is read that is no mapped table of the query.
@@ -96,15 +88,15 @@ def resolve_query_policy(connection: Connection, model: QueryModel, query: Bound
     raw = raw_connection(connection)
     current_database = catalog.SearchPath.from_connection(raw).database
     with builtin_cursor(raw) as cursor:
-        raw.execute(f"EXPLAIN {query.statement}", query.parameters or None)  # its error is the query's own
-        scans = bound_scans(raw, query.statement, query.parameters or None)
+        raw.execute(f"EXPLAIN {statement}", parameters or None)  # its error is the query's own
+        scans = bound_scans(raw, statement, parameters or None)
         if scans is None:
             raise _untraceable_error(model.function)
         governed = list(dict.fromkeys(governed_scans(model.function, SOURCE_LABEL, scans, cursor, current_database)))
-        for table in direct_query_tables(raw, cursor, query.statement, query.parameters or (), scans):
+        for table in direct_query_tables(raw, cursor, statement, parameters or (), scans):
             raise errors.UnmappedTableError(model.function, table)
-        views = views_read(raw, cursor, query.statement, scans)
-        mapped = dict(_mapped_tables(connection, model.function, query.literal.tables))
+        views = views_read(raw, cursor, statement, scans)
+        mapped = dict(_mapped_tables(connection, model.function, literal.tables))
         _refuse_shadowed(model.function, mapped, scans, cursor)
         if not governed and not views:
             return QueryPolicy(_model_policy(model), scans)
@@ -113,7 +105,7 @@ def resolve_query_policy(connection: Connection, model: QueryModel, query: Bound
         if not shapes:
             _refuse_unmapped(model.function, governed, mapped)
         try:
-            plan = serialized_plan(raw, query.literal.text)
+            plan = serialized_plan(raw, literal.text)
             if shapes:
                 governed = _outside_views(governed, scans, {*plan_places(plan, shapes), *views})
                 _refuse_unmapped(model.function, governed, mapped)

@@ -232,7 +232,6 @@ def pseudonym(
         patient_id: Mapped[int] = mapped_column(info=pseudonym(scope="trial", person=True))
         ```
     """
-    person_setting = "true" if person else None
     return _transform_info(
         "pseudonym",
         missing_codes,
@@ -241,7 +240,7 @@ def pseudonym(
         prefix=prefix,
         key=key,
         scope=scope,
-        person=person_setting,
+        person="true" if person else None,
     )
 
 

@@ -18,6 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
@@ -911,3 +912,21 @@ def test_shell_csv_escapes_formulas() -> None:
     assert run_shell("--csv-formulas", "keep", "-c", query).stdout == kept_text
     assert run_shell(stdin_text=f".csv_formulas\n.csv_formulas KEEP\n{query};\n").stdout.endswith(kept_text)
     assert "Accepted: .csv_formulas escape|keep" in run_shell("-c", ".csv_formulas no").stderr
+
+
+def test_numbers_aligned_right_by_type_category(con: Any) -> None:
+    categories = dict(con.execute("SELECT DISTINCT logical_type, type_category FROM duckdb_types()").fetchall())
+    scalars = sorted(set(categories) - {"ENUM", "LIST", "MAP", "STRUCT", "UNION", "NULL", "INVALID"})
+    types = [*scalars, "DECIMAL(3, 1)", "INTEGER[]", "DECIMAL(3,1)[]", "DOUBLE[2]", "STRUCT(a INTEGER)"]
+    shown: list[str] = []
+    for type_ in types:
+        with contextlib.suppress(duckdb.Error):  # types that no expression has
+            description = con.execute(f"SELECT CAST(NULL AS {type_}) AS c").description
+            out = io.StringIO()
+            page = ResultPage(Console(file=out), None, False)
+            render(QueryResult(("c",), (str(description[0][1]),), iter([])), "markdown", page)
+            is_number = categories.get(type_.split("(")[0]) == "NUMERIC" or type_ == "BIGNUM"
+            is_number = is_number and not type_.endswith("]")
+            assert out.getvalue().splitlines()[1] == ("| --: |" if is_number else "| --- |"), type_
+            shown.append(type_)
+    assert {"INTERVAL", "UINTEGER", "HUGEINT", "DECIMAL(3, 1)", "INTEGER[]", "VARCHAR", "BOOLEAN"} <= set(shown)
