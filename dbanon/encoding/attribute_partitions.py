@@ -92,12 +92,10 @@ class AttributePartitions:
             n_candidates, n_buckets = max(N_CANDIDATES, len(codes) // TUPLES_PER_BUCKET_CANDIDATE), regions[0].n_regions
         state = np.zeros(7, np.int64)
         state[GREATEST_SUM], state[REMAINING] = -1, remaining.sum()
-        self._candidates = CandidateArrays(
-            seed_sums,
-            *np.zeros((2, n_candidates), np.int64),
-            state,
-            CandidateBuckets(*np.zeros((3, n_buckets), np.int64), np.full(n_buckets, -1)),
-        )
+        tuples, sums = np.zeros((2, n_candidates), np.int64)
+        begins, ends, shifts = np.zeros((3, n_buckets), np.int64)
+        buckets = CandidateBuckets(begins, ends, shifts, np.full(n_buckets, -1))
+        self._candidates = CandidateArrays(seed_sums, tuples, sums, state, buckets)
 
     @property
     def steps(self) -> int:
