@@ -208,7 +208,9 @@ class Connection:
             for step in first:
                 self._run(execute, self._resolve_step(step, None, frame, execute))
             query = self._resolve_step(last, parameters, frame, execute)
-            if parameters is None or isinstance(last, statement_parser.ViewStatement):
+            if isinstance(last, statement_parser.ViewStatement):
+                self._run(execute, f"CALL system.main.query({text(query)})")  # complete at once, as UPDATE is
+            elif parameters is None:
                 self._run(execute, query)
             else:
                 self._run(execute, query, parameters)

@@ -97,6 +97,17 @@ def test_refresh_creates_version_and_drop_removes_tables(con: Any) -> None:
 
 
 @pytest.mark.not_everyday
+def test_result_that_is_not_fetched_does_not_block_connection(con: Any, tmp_path: Path) -> None:
+    for statement in (
+        f"{CREATE} safe AS FROM kacpc('patients', k=5)",
+        f"{REFRESH} safe",
+        f"PUBLISH MATERIALIZED ANONYMIZED VIEW safe TO '{tmp_path / 'safe.parquet'}'",
+        f"{DROP} safe",
+    ):
+        con.execute(statement)
+        assert con.sql("SELECT 1").fetchall() == [(1,)]
+
+
 def test_statements_ignore_case_comments_and_semicolons(con: Any) -> None:
     con.execute(
         "-- make; it\n/* 'now */ create Materialized /* ; */ ANONYMIZED view -- here\n Safe as /* '(' */ select * from "
