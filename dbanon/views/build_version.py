@@ -316,13 +316,8 @@ def _release_summary(cursor: Any, entry: LedgerEntry, records: int) -> ReleaseSu
     columns = [column[0] for column in cursor.description]
     classes = {column[0] for column in cursor.execute(f"FROM {entry.table('_classes')} LIMIT 0").description}
     measures = cursor.execute(f"SELECT metric, value, description FROM {entry.table('_metrics')}").fetchall()
-    return ReleaseSummary(
-        tuple(columns),
-        tuple(rows),
-        records,
-        quasi_names=tuple(c for c in columns[:-1] if c in classes and c not in entry.values),
-        metrics=tuple(measures),
-    )
+    quasi_names = tuple(c for c in columns[:-1] if c in classes and c not in entry.values)
+    return ReleaseSummary(tuple(columns), tuple(rows), records, quasi_names, tuple(measures))
 
 
 def _insert_members(cursor: Any, entry: LedgerEntry, members: str) -> None:

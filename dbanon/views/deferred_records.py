@@ -87,9 +87,7 @@ def move_to_old_version(cursor: Any, entry: LedgerEntry, old: LedgerEntry) -> Le
     deferred records in the ledger are updated.
     """
     delete_deferred(cursor, old)
-    cursor.execute(
-        f"UPDATE {old.membership} SET version = {old.version} WHERE {entry.row} AND waiting",
-    )
+    cursor.execute(f"UPDATE {old.membership} SET version = {old.version} WHERE {entry.row} AND waiting")
     records, persons = count_deferred(cursor, old)
     cursor.execute(
         f"UPDATE {qualified(old.database, SCHEMA, 'release')} SET waiting = ?, waiting_persons = ? "

@@ -28,12 +28,8 @@ def without_erased(entry: LedgerEntry, spec: ReleaseSpec, cursor: Any) -> Releas
         spec: The release spec of the next version.
         cursor: A cursor; the source is read, nothing is written.
     """
-    removed_classes = [
-        row[0]
-        for row in cursor.execute(
-            plan.fill_release_template("views/remaining.sql", spec, members=entry.members)
-        ).fetchall()
-    ]
+    removed_rows = cursor.execute(plan.fill_release_template("views/remaining.sql", spec, members=entry.members))
+    removed_classes = [class_id for (class_id,) in removed_rows.fetchall()]
     ids = join_sql(literal(i) for i in removed_classes or [-1])
     remaining = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
     withheld = f"SELECT person_key, row_hash, value_hash, records FROM {entry.members} WHERE class_id IN ({ids})"

@@ -487,9 +487,8 @@ def _create_next(
                 )
         with _pending_differences_checked(cursor, entry, old, spec, version_options) as (count, statements):
             for ending in TABLES:
-                cursor.execute(
-                    f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD_SUFFIX)}"
-                )
+                old_name = identifier(old.name + ending + OLD_SUFFIX)
+                cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {old_name}")
             releases.set_status(cursor, old, "replaced")
             with _refused_as_cannot_keep(entry, old):
                 result = create_version(cursor, entry, spec, version_options, count, statements)

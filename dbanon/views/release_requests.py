@@ -81,10 +81,7 @@ def fulfil_request(
     raw = session.plain_connection(connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     current = session.find_session(raw)
-    with (
-        publishing_lock.publishing_turn(current, "create_release", source, database),
-        current.cursor() as cursor,
-    ):
+    with publishing_lock.publishing_turn(current, "create_release", source, database), current.cursor() as cursor:
         permission, asking = _current_permission(cursor, database, reader, algorithm, source, parameters)
         earlier = stored_outcomes(cursor, database)
         existing = next((o for o in earlier if o.request == asking), None)

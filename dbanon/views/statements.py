@@ -13,6 +13,7 @@ from dbanon.runtime import session
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, identifier, join_sql, literal, literal_rows
 from dbanon.table_functions import arguments, shadowed_literals
+from dbanon.table_functions.parameters import check_parameter_names
 from dbanon.table_functions.registry import resolve_function, table_functions
 from dbanon.views import drop, materialize, streaming
 from dbanon.views.statement_parser import (
@@ -57,10 +58,7 @@ def evaluate_call(connection: Any, query: str, parameters: object) -> tuple[str,
     with current.cursor() as cursor:
         shadowed_literals.check_literals(name, cursor)
     parameter_values = arguments.merge_arguments(name, call["slots"] or (), dict(call["named"] or {}))
-    parameter_names = [p.name for p in table_functions()[name].parameters]
-    for parameter in parameter_values:
-        if parameter not in parameter_names:
-            raise errors.UnknownParameterError(name, parameter, parameter_names)
+    check_parameter_names(name, table_functions()[name].parameters, parameter_values)
     return name, call["positional"]["tbl"], parameter_values
 
 
@@ -186,10 +184,8 @@ def _release_row(release: materialize.Release) -> Sql:
 
 def _stream_row(result: streaming.StreamRefreshResult) -> Sql:
     """Return a query for one row with the name and the counts of a refresh of a streaming view."""
-    columns = join_sql(
-        f"{literal(getattr(result, name))}::BIGINT AS {name}"
-        for name in ("read", "published", "suppressed", "waiting", "classes")
-    )
+    counts = ("read", "published", "suppressed", "waiting", "classes")
+    columns = join_sql(f"{literal(getattr(result, name))}::BIGINT AS {name}" for name in counts)
     return Sql(f"SELECT {literal(result.name)} AS name, {columns}")
 
 

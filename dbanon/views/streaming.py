@@ -236,10 +236,7 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     """
     transactions.check_no_transaction("drop_stream", connection)
     ignored_errors = (errors.UnknownStreamError,) if if_exists else ()
-    with (
-        target.open_session(connection) as (current, cursor, location),
-        contextlib.suppress(*ignored_errors),
-    ):
+    with target.open_session(connection) as (current, cursor, location), contextlib.suppress(*ignored_errors):
         path = SearchPath.from_setting(*location)
         database = stream_ledger.find_active_stream("drop_stream", name, cursor, path).database
         with publishing_lock.publishing_turn(current, "drop_stream", name, database):

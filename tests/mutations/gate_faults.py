@@ -182,8 +182,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "a leaf is published with another label": Fault(
         "dbanon/udf/hierarchies.py",
-        'label.startswith("\\\\") or self.may_denote_inner_node(label) else label',
-        'label.startswith("\\\\") or self.may_denote_inner_node(label) else label[::-1]',
+        'label.startswith("\\\\") or self.may_denote_inner_node(label)) else label',
+        'label.startswith("\\\\") or self.may_denote_inner_node(label)) else label[::-1]',
         ("tests/udf/test_trees.py",),
     ),
     "classes count records as persons": Fault(
