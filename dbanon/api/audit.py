@@ -128,12 +128,12 @@ def query_table_function(function: str, subject: Any, name: str | None, paramete
             )
         session.find_session(session.plain_connection(subject))  # attaches a cursor
         return _query_rows(subject, function, text(name), parameters)
-    data = subject.release if isinstance(subject, Anonymized) else subject
+    frame = subject.release if isinstance(subject, Anonymized) else subject
     with connect() as con:
-        table = register_data(con, data, function, frame_columns.frame_name(data))
+        table = register_data(con, frame, function, frame_columns.frame_name(frame))
         with frame_errors.speak_of_frames():
             arguments = _inherited_roles(subject, table_function.parameters) | dict(parameters)
-            arguments = frame_columns.text_names(data, arguments, table_function.parameters)
+            arguments = frame_columns.text_names(frame, arguments, table_function.parameters)
             if "source" in arguments and not isinstance(arguments["source"], str):
                 arguments["source"] = _register_source(con, arguments["source"], function)
             if isinstance(hierarchies := arguments.get("hierarchies"), Mapping):

@@ -236,9 +236,9 @@ class _ResumableComparison:
         `combination` maps the varied parameters to values; None values are omitted. Parameters that only stream
         algorithms have are omitted if all algorithms of the combination are for tables.
         """
-        chosen = combination["algorithms"]
+        names = combination["algorithms"]
         table_algorithms = {a.name for a in algorithms.algorithms()}
-        is_for_tables = table_algorithms.issuperset([chosen] if isinstance(chosen, str) else chosen)
+        is_for_tables = table_algorithms.issuperset([names] if isinstance(names, str) else names)
         arguments = {n: v for n, v in self._fixed.items() if not (is_for_tables and n in _STREAM_PARAMETERS)}
         arguments |= {n: v for n, v in combination.items() if v is not None}
         argument_list = "".join(f", {name} := {argument(value)}" for name, value in arguments.items())

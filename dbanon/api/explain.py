@@ -40,9 +40,9 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
     """
     current = session.find_session(session.plain_connection(connection))
     planned: list[tuple[str, str]] = []
-    explained = f"EXPLAIN (FORMAT json) {query}"
+    explain_query = f"EXPLAIN (FORMAT json) {query}"
     with current.recorded.filling(statements=planned):
-        connection.execute(explained) if parameters is None else connection.execute(explained, parameters)
+        connection.execute(explain_query) if parameters is None else connection.execute(explain_query, parameters)
         connection.fetchall()
     statements = dict.fromkeys(planned)
     if not statements:

@@ -229,7 +229,7 @@ def _certificate_items(certificate: Path, wanted_section: str) -> Mapping[str, s
                 rows = connection.execute(f"SELECT {', '.join(columns)} FROM {relation}").fetchall()
     except (duckdb.Error, csv.Error, KeyError, UnicodeDecodeError):
         return None
-    return {str(item): str(value) for section, item, value in rows if section == wanted_section}
+    return {str(label): str(value) for section, label, value in rows if section == wanted_section}
 
 
 def file_hash(path: Path) -> str:

@@ -85,9 +85,9 @@ class _Group:
     @cached_property
     def flat(self) -> str | None:
         """The group on one line; None if there are comments in it."""
-        first, *_ = nodes = (*self.content, self.closing)
-        content = None if first.comments else _flat(nodes)
-        return None if content is None else self.opening.text + first.space + content
+        nodes = (*self.content, self.closing)
+        content = None if nodes[0].comments else _flat(nodes)
+        return None if content is None else self.opening.text + nodes[0].space + content
 
     @property
     def is_breakable(self) -> bool:

@@ -28,19 +28,19 @@ class Parameter:
     example: str = ""
 
 
-def check_parameter_names(function: str, parameters: Iterable[Parameter], given: Iterable[str]) -> None:
+def check_parameter_names(function: str, parameters: Iterable[Parameter], names: Iterable[str]) -> None:
     """Raise an error if a given name is not, letter by letter, the name of one of these parameters.
 
     Args:
         function: The called function, for the message.
         parameters: The parameters that it declares.
-        given: The names in the call.
+        names: The names in the call.
 
     Raises:
         UnknownParameterError: There is no such parameter.
     """
     declared = [p.name for p in parameters]
-    for name in given:
+    for name in names:
         if name not in declared:
             raise errors.UnknownParameterError(function, name, declared)
 

@@ -85,10 +85,12 @@ def _cluster_table(request: dict[str, Any], records: Any, domains: list[Any]) ->
         labels = algorithms.shuffle_cluster_numbers(runs.labels(), key)
         noise_rows = _noise_rows(algorithms.draw_noisy_records(table, labels, algorithms.Noise(**noise), key))
         runs = algorithms.RunLengthLabels.from_labels(table, labels)
-    widened = algorithms.widen_clusters(
+    wide_clusters = algorithms.widen_clusters(
         algorithms.find(request["algorithm"]), table, constraint, request["options"], runs
     )
-    return _answer_array(_part_rows(records, order, runs), widened and _wide_rows(table, *widened), noise_rows)
+    return _answer_array(
+        _part_rows(records, order, runs), wide_clusters and _wide_rows(table, *wide_clusters), noise_rows
+    )
 
 
 def request_constraint(request: dict[str, Any]) -> Constraint:

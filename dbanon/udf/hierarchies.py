@@ -243,14 +243,14 @@ class HierarchyTree:
 
         With `escape`, a leaf whose label begins with a backslash or may denote an inner node has a backslash in front.
         """
-        published = [
+        published_labels = [
             f"\\{label}" if self.escape and (label.startswith("\\") or self.may_denote_inner_node(label)) else label
             for label in self.labels
         ]
         for node in self.inner_nodes:
             label = self.labels[node]
-            published[node] = self.paths.get(node, label) if self.inner_label_counts[label] > 1 else label
-        return published
+            published_labels[node] = self.paths.get(node, label) if self.inner_label_counts[label] > 1 else label
+        return published_labels
 
 
 def _node_rows(number: int, tree: HierarchyTree, matched: MatchedValues, only_used: bool) -> Any:

@@ -196,8 +196,8 @@ def read_new_rows(
         drops_suppressed=options["suppress"] == "drop",
     )
     order = ArrivalOrder.from_source(spec.source, spec.reading.order_columns)
-    before = replace(entry, last_row=unread.last_row, mark=unread.mark)
-    stream_check.check_refresh(cursor, before, step, last, spec.source.sql, order, is_kept)
+    entry_before = replace(entry, last_row=unread.last_row, mark=unread.mark)
+    stream_check.check_refresh(cursor, entry_before, step, last, spec.source.sql, order, is_kept)
     cursor.execute(f"DROP TABLE {_STEP}")
     return result
 

@@ -128,10 +128,10 @@ class LatticeSearch:
             raisable_only: Whether attributes with a single level are omitted.
         """
         levels = [AttributeLevels.from_codes(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
-        chosen = [j for j, own_levels in enumerate(levels) if len(own_levels.numbers) > 1 or not raisable_only]
-        blocks = tuple(levels[j].steps[0][space.codes[:, j]] for j in chosen)
-        base = FrequencySet((0,) * len(chosen), blocks, space.counts)
-        return cls(space, [levels[j] for j in chosen], base, check, max_suppressed)
+        attributes = [j for j, own_levels in enumerate(levels) if len(own_levels.numbers) > 1 or not raisable_only]
+        blocks = tuple(levels[j].steps[0][space.codes[:, j]] for j in attributes)
+        base = FrequencySet((0,) * len(attributes), blocks, space.counts)
+        return cls(space, [levels[j] for j in attributes], base, check, max_suppressed)
 
     def candidate_nodes(self, attributes: tuple[int, ...], passing: dict[tuple[int, ...], Bools]) -> Bools:
         """Return which nodes of some attributes pass on all subsets of one attribute less.

@@ -113,9 +113,9 @@ def _annealed_labels(
         return labels
     neighbour_lists = nearest_neighbours(points, min(3 * kernel_inputs.min_records, MAX_NEIGHBOURS), check)
     max_groups_per_cut = 4 if kernel_inputs.min_records <= 10 else 3 if kernel_inputs.min_records <= 20 else 2
-    item = np.zeros(0, np.int64) if kernel_inputs.item_by_row is None else kernel_inputs.item_by_row
+    item_by_row = np.zeros(0, np.int64) if kernel_inputs.item_by_row is None else kernel_inputs.item_by_row
     model_inputs = GroupModels(
-        item,
+        item_by_row,
         *kernel_inputs.model,
         *kernel_inputs.scratch,
         np.zeros(kernel_inputs.max_class_size, np.int32),

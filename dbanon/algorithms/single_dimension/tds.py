@@ -43,7 +43,7 @@ def tds(space: EncodedTable, constraint: Constraint, options: Options, check: Ch
             part.specialize(progress_check.subtask(0.5 * i / len(parts), 0.5 * (i + 1) / len(parts)))
             for j, tree in enumerate(whole.trees):
                 np.minimum.at(depths[j], tree.value_of[tuples], part.levels[:, j])
-        levels = [common_levels(tree, own)[tree.value_of] for tree, own in zip(whole.trees, depths, strict=True)]
+        levels = [common_levels(tree, d)[tree.value_of] for tree, d in zip(whole.trees, depths, strict=True)]
         whole.set_levels(np.stack(levels, axis=1))
         if not whole.meets_constraint(whole.class_of, whole.n_classes):
             whole.set_levels(np.zeros(space.codes.shape, np.int64))

@@ -169,11 +169,11 @@ def _check_rare_values(release: UncheckedRelease) -> None:
         RareValueError: A value is too rare.
         RareCombinationError: A combination of all insensitive columns is too rare.
     """
-    allowed = {name.lower() for name in release.spec.options.columns("allow_rare")}
+    allowed_names = {name.lower() for name in release.spec.options.columns("allow_rare")}
     unchanged = [
         name
         for name in release.planner.read_columns
-        if name in release.spec.roles.insensitive and name.lower() not in allowed
+        if name in release.spec.roles.insensitive and name.lower() not in allowed_names
     ]
     count_column = fn.sum("size") if release.spec.roles.person is None else fn.countDistinct("person")
     own_types = release.published_records.schema["own"].dataType

@@ -120,22 +120,22 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
 
     With a person column, persons are counted in place of records to decide what is rare or unique.
     """
-    placed = release.published_records
-    records = placed.agg(fn.sum("size")).collect()[0][0]
+    published_records = release.published_records
+    records = published_records.agg(fn.sum("size")).collect()[0][0]
     count_column = fn.countDistinct("person") if release.spec.roles.person is not None else fn.sum("size")
     unchanged_names = [
         n
         for n in release.planner.read_columns
         if n in release.spec.roles.sensitive or n in release.spec.roles.insensitive
     ]
-    own_types = placed.schema["own"].dataType
+    own_types = published_records.schema["own"].dataType
     shown_columns = [v for n in unchanged_names for v in shown_values(struct_field("own", n), own_types[n].dataType)]
     unchanged = [value.alias(f"u{i}") for i, value in enumerate(shown_columns)]
     if unchanged:
-        groups = placed.groupBy("class_id", *unchanged).agg(count_column.alias("people"))
+        groups = published_records.groupBy("class_id", *unchanged).agg(count_column.alias("people"))
         yield "k_full_record", [(None, groups.agg(fn.min(fn.greatest("people", fn.lit(1)))).collect()[0][0])]
         unique_groups = (
-            placed.groupBy(*unchanged)
+            published_records.groupBy(*unchanged)
             .agg(count_column.alias("people"), fn.sum("size").alias("size"))
             .where("people <= 1")
         )
@@ -147,13 +147,13 @@ def _value_metrics(release: UncheckedRelease) -> Iterator[tuple[str, Sequence[tu
     homogeneous_classes = release.published_records.select("class_id").limit(0)
     for name in release.spec.roles.sensitive:
         value = struct_field("own", name).alias("value")
-        records_in_classes = placed.groupBy("class_id").agg(
+        records_in_classes = published_records.groupBy("class_id").agg(
             fn.countDistinct(fn.struct(value)).alias("values"), fn.sum("size").alias("size")
         )
         groups = records_in_classes.where("values = 1")
         homogeneous_shares.append((name, groups.agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0] / records))
         homogeneous_classes = homogeneous_classes.union(groups.select("class_id"))
-        overall = placed.groupBy(value).agg(count_column.alias("size"))
+        overall = published_records.groupBy(value).agg(count_column.alias("size"))
         rare_counts.append((name, overall.where(fn.col("size") < release.spec.k).count()))
     if homogeneous_shares:
         records_in_classes = release.classes.join(homogeneous_classes.distinct(), "class_id").agg(

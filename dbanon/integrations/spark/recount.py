@@ -138,9 +138,9 @@ def _check_rare(release: UncheckedRelease, released_rows: DataFrame) -> None:
 
     Columns of `allow_rare` are not checked.
     """
-    allowed = {name.lower() for name in release.spec.options.columns("allow_rare")}
+    allowed_names = {name.lower() for name in release.spec.options.columns("allow_rare")}
     for name in release.spec.roles.insensitive:
-        if name.lower() not in allowed:
+        if name.lower() not in allowed_names:
             values = shown_values(quoted_column(name), released_rows.schema[name].dataType)
             groups = released_rows.groupBy(*(value.alias(f"v{i}") for i, value in enumerate(values))).count()
             if n_rare := groups.where(fn.col("count") < release.spec.k).count():

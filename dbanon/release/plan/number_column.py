@@ -233,8 +233,8 @@ def _type_limits(attribute: Attribute) -> tuple[Sql, Sql]:
         "FLOAT": ("-3.4028234663852886e38", "3.4028234663852886e38"),
     }
     double_limits = "-1.7976931348623157e308", "1.7976931348623157e308"
-    least, greatest = limits_by_type.get(type_.partition("(")[0], double_limits)
-    return Sql(f"{text(least)}::{type_}"), Sql(f"{text(greatest)}::{type_}")
+    low, high = limits_by_type.get(type_.partition("(")[0], double_limits)
+    return Sql(f"{text(low)}::{type_}"), Sql(f"{text(high)}::{type_}")
 
 
 MAX_JOINED_COLUMNS = 20
