@@ -62,9 +62,10 @@ def explain(connection: Any, query: str, parameters: object = None, *, chapter: 
 
 
 def _readable_text(statement: str, chapter: str | None) -> str:
-    """Return a statement, or one chapter of it, in short lines, with an empty line before each chapter.
+    """Return a statement, or one chapter of it, in short lines, with an empty line before and after each heading.
 
     A whole statement ends with a semicolon. The text is empty if the statement has no such chapter.
     """
     text = f"{strip_blank_lines(statement)};" if chapter is None else chapter_sql(statement, chapter)
-    return re.sub(r"\n(?=-- Chapter \d)", "\n\n", lay_out(text))
+    headed = re.sub(r"(-- Chapter \d(?:.*\n-- )*?.*\.)\n", r"\1\n--\n", text)
+    return re.sub(r"\n(?=-- Chapter \d)", "\n\n", lay_out(headed)).replace("\n--\n", "\n\n")

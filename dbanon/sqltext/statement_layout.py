@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeVar
@@ -60,6 +60,10 @@ class _Word:
         """The text in lower case, for comparison with keywords."""
         return self.text.lower()
 
+    def without_comments(self) -> "_Word":
+        """Return the token without the comments above it."""
+        return replace(self, comments=())
+
 
 @dataclass(frozen=True)
 class _Group:
@@ -88,6 +92,10 @@ class _Group:
         nodes = (*self.content, self.closing)
         content = None if nodes[0].comments else _flat(nodes)
         return None if content is None else self.opening.text + nodes[0].space + content
+
+    def without_comments(self) -> "_Group":
+        """Return the group without the comments above it; those in it stay."""
+        return replace(self, opening=self.opening.without_comments())
 
     @property
     def is_breakable(self) -> bool:
@@ -245,10 +253,11 @@ def _lines(nodes: Sequence[_Node], indent: int, hanging: int | None = None) -> l
     prefix = " " * indent + "-- "
     comments = (
         textwrap.wrap(comment[2:].strip(), MAX_WIDTH, initial_indent=prefix, subsequent_indent=prefix,
-                      break_long_words=False, break_on_hyphens=False)
+                      break_long_words=False, break_on_hyphens=False) or [prefix.rstrip()]
         for comment in nodes[0].comments
     )  # fmt: skip
-    code = _code_lines(nodes, indent, _deeper(indent) if hanging is None else hanging)
+    code_nodes = [nodes[0].without_comments(), *nodes[1:]]
+    code = _code_lines(code_nodes, indent, _deeper(indent) if hanging is None else hanging)
     return [*(line for wrapped in comments for line in wrapped), *code]
 
 
@@ -264,7 +273,7 @@ def _code_lines(nodes: Sequence[_Node], indent: int, hanging: int) -> list[str]:
         if len(parts) > 1:
             return _fill(parts, indent, hanging)
     largest = _largest_group(nodes)
-    is_most = largest is not None and 2 * _size([largest.group]) > _size(nodes)
+    is_most = largest is not None and 2 * _size([largest.group]) >= _size(nodes)
     if largest is not None and is_most and largest.group.is_query:
         return _group_lines(largest, indent, hanging)
     splits = [parts for words in _SEPARATORS if len(parts := _split_before(nodes, words)) > 1]
@@ -292,14 +301,14 @@ def _group_lines(nodes: _NodesAroundGroup, indent: int, hanging: int) -> list[st
         content = _query_lines(group.content, inner)
     elif group.opening.key == "case":
         branches = _split(group.content, lambda i: group.content[i].key in ("when", "else"))
-        if len(branches) == 2 and all(_fits(branch, hanging) for branch in branches):
+        if len(branches) == 2 and _can_follow(branches, hanging):
             return _fill(nodes.enclose(branches), indent, hanging)
         content = [line for branch in branches for line in _lines(branch, inner)]
     else:
         elements = _split_at_commas(group.content)
         if len(elements) == 1:
             return _code_lines(nodes.enclose(elements)[0], indent, hanging)
-        if all(_fits(element, hanging) for element in elements[:-1]):
+        if _can_follow(elements[:-1], hanging):
             return _fill(nodes.enclose(elements), indent, hanging)
         content = _fill(elements, inner, inner)
     return [
@@ -330,6 +339,11 @@ def _fits(nodes: Sequence[_Node], indent: int) -> bool:
     """Return whether nodes fit into a line, and there are no comments between them."""
     content = _flat(nodes)
     return content is not None and max(map(len, (" " * indent + content).split("\n"))) <= MAX_WIDTH
+
+
+def _can_follow(parts: Iterable[Sequence[_Node]], indent: int) -> bool:
+    """Return whether parts can follow an opening bracket: each fits into a line, and no comment is above it."""
+    return all(_fits(part, indent) and not part[0].comments for part in parts)
 
 
 def _start_fits(nodes: _NodesAroundGroup, indent: int, hanging: int) -> bool:

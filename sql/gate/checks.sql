@@ -41,7 +41,7 @@ SELECT class_id, sum(size) AS size FROM released_values GROUP BY class_id
 {% macro out_of_order() -%}
 (
         SELECT
-            count(*) FILTER (WHERE l.place <> 1 AND b.place IS NULL OR l.own < b.own)
+            count(*) FILTER (WHERE (l.place <> 1 AND b.place IS NULL) OR l.own < b.own)
             + coalesce(count(*) <> max(l.place), false)::INTEGER AS rows
         FROM ({{ own_rows() }}) AS l
         LEFT JOIN ({{ own_rows() }}) AS b ON b.place = l.place - 1

@@ -70,7 +70,9 @@ checks AS MATERIALIZED (
         WHEN classes.finer > 0 THEN {{ messages.failure('values finer than the policy', gate_say.finer) }}
         {{ refuse_models() }}
     END AS failure
-    FROM (
+    FROM
+    -- Every record of the source is in one class, and its unchanged values are published there.
+    (
         SELECT
             {# The left joins keep every record, so as many as there are means each of them once. #}
             {{ records_due() }} AS records_due,
@@ -80,12 +82,17 @@ checks AS MATERIALIZED (
             count(*) FILTER (WHERE {{ is_untrue() }}) AS untrue
         FROM {{ compared_classes(sql('regrouped_classes')) }}
     ) AS counted,
+    -- The published values of a class cover those of its records.
     (
         {{ uncovered_values(sql('class_originals AS r LEFT JOIN regrouped_classes AS c USING (class_id)'), \
             sql('r.size'), false) }}
     ) AS covered,
+    -- A second reading of the source finds the same records.
     {{ reread() }},
+    -- The order of the rows follows from what is published.
     {{ out_of_order() }},
+    -- Every class has at least {{ k }} {% if person %}persons{% else %}records{% endif %} (k). \
+        Equal published values are one class, and no value is finer than the policy allows.
     (
         SELECT
             count(*) FILTER (WHERE coalesce({% if person %}persons{% else %}size{% endif %}, 0) < {{ k }}) AS small,

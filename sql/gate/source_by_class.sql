@@ -6,7 +6,7 @@
 -- written, see problem), the stored hierarchies, and the source, which it reads a second time. If a check fails, it
 -- raises an error, and no row is published.
 -- One row per class and combination of original values: how many records have it, a checksum of their values in columns
--- that are published unchanged, and a checksum (seal) of all values that were read.
+-- that are published unchanged, and a checksum (seal) of all values that were read and of the number of columns.
 class_originals AS MATERIALIZED (
     SELECT
         l.class_id{% for q in quasi %}, s.{{ q.column }}{% endfor %},

@@ -88,8 +88,24 @@ a AS MATERIALIZED (
     SELECT
         -- One.
         1 AS x
+),
+b AS (
+    SELECT *
+    FROM
+    -- Many.
+    (
+        SELECT least(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21) AS least_number,
+            CASE
+                -- No number.
+                WHEN 1 IS NULL THEN 'a text that is so long that it does not fit into a line with the others'
+                WHEN 2 IS NULL THEN 'b'
+            END AS label
+        FROM a
+    ) AS first_table,
+    -- One more.
+    (SELECT 2 AS y) AS second_table
 )
-FROM a""",
+FROM b""",
     "long lists": f"""\
 SELECT least({", ".join(f"value_{i}" for i in range(11))},
         value_11),

@@ -50,6 +50,7 @@ problem AS MATERIALIZED (
     SELECT CASE WHEN failure IS NOT NULL THEN {{ message_text() }} END AS message
     FROM (
         SELECT CASE
+            -- The policy, and before it the catalog, must be as they were when this statement was written.
             WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} \
                 THEN {{ messages.failure('policy changed', say.policy_changed) }}
             {% if bare %}
@@ -104,6 +105,7 @@ problem AS MATERIALIZED (
                         HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
                 {% endif %}
                 {% endif %}
+                -- No problem was found.
                 NULL)
         END AS failure
         FROM (
