@@ -157,7 +157,8 @@ class ReleaseExistsError(DbanonError):
             is_several: Whether they are tables of a release of several related tables.
         """
         hint = (
-            f"a release of several tables has one version: DROP MATERIALIZED ANONYMIZED VIEW {name} first."
+            f"a release of several tables has one version. When no reader has it any more, DROP MATERIALIZED "
+            f"ANONYMIZED VIEW {name}, call dbanon.forget_release(con, {text(name)}), and create it again."
             if is_several
             else "refresh it; replace = True (CREATE OR REPLACE) creates the next version with another definition."
             if is_release

@@ -49,8 +49,8 @@ def warn_of_dropped_rows(release: str, table: str, n_classes: int, n_empty: int,
         warn(
             f"{release}: {n_dropped} of {n_published + n_dropped} rows of {table} are dropped, because each person of "
             f"a class publishes as many rows as the one with the fewest; {n_empty} of {n_classes} classes publish "
-            f"none. The release is valid. Hint: release the people without rows of {table} apart, use best, or use a "
-            "smaller k or l.",
+            f"none. The release is valid. Hint: release a table of only the people with rows of {table}, use a "
+            "smaller k or l, or best if you called another algorithm.",
             UtilityWarning,
         )
 
