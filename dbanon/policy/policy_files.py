@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def _read_csv(
 
     Raises:
         ValueError: The file is not CSV, lacks column_name or role, has an unknown column, a row without column_name, or
-            two rows for a column.
+            two rows for a column, or a setting that is no number where it must be one.
     """
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
@@ -95,9 +96,7 @@ def _read_csv(
         accepted = ", ".join((*_KEY_COLUMNS, *_SETTINGS))
         raise ValueError(f"{path} has cells in the column {unknown[0]}, which no policy has. Accepted: {accepted}.")
     parsers: dict[str, Callable[[str], Any]] = {
-        "weight": float,
-        "min_level": int,
-        "max_level": int,
+        **_NUMBERS,
         "missing_codes": parse_codes,
         "settings": parse_transform_cell,
     }
@@ -113,7 +112,24 @@ def _read_csv(
         None,
     ):
         raise ValueError(f"{path} has two rows for {repeated_column}. Give each column one role.")
+    for row, (setting, type_) in product(table_rows, _NUMBERS.items()):
+        if row.get(setting) and not _is_number(row[setting], type_):
+            accepts = "an integer" if type_ is int else "a number"
+            raise ValueError(f"{path}: {setting} of {row['column_name']} must be {accepts}, got {row[setting]!r:.60}.")
     return columns_from_rows({s: parsers.get(s, str)(v) for s, v in row.items() if v} for row in table_rows)
+
+
+_NUMBERS: dict[str, type[int] | type[float]] = {"weight": float, "min_level": int, "max_level": int}
+"""The settings that are numbers, with their types."""
+
+
+def _is_number(cell: str, type_: type[int] | type[float]) -> bool:
+    """Return whether a cell is a number of a type."""
+    try:
+        type_(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _rows_of_table(path: Path, rows: list[dict[str, str]], is_about_table: IsAboutTable | None) -> list[dict[str, str]]:

@@ -156,6 +156,8 @@ BAD_FILES = (
     ("x.csv", "column_name,role,Top\nage,quasi,90\n", "column Top, which no policy has"),
     ("x.csv", "column_name,role\nage,identifier\nAge,quasi\n", "two rows for"),
     ("x.csv", "column_name,role\nage,quasi\n,quasi\n", "a row without column_name"),
+    ("x.csv", "column_name,role,weight\nage,quasi,abc\n", "weight of age must be a number, got 'abc'"),
+    ("x.csv", "column_name,role,min_level\nage,quasi,1.5\n", "min_level of age must be an integer, got '1.5'"),
     ("x.csv", "column_name,role\nghost,quasi\n", "has no column 'ghost'"),
     ("x.csv", "column_name,role\nname,person\nage,person\n", "two columns with the role person"),
     ("x.csv", "column_name,role\nage,quasy\n", "'quasy'"),
