@@ -81,8 +81,8 @@ def _read_csv(
     """Return roles and settings by column from a CSV file, as `read_policy_file`; empty cells are omitted.
 
     Raises:
-        ValueError: The file is not CSV, lacks column_name or role, has an unknown column, a row without column_name, or
-            two rows for a column, or a setting that is no number where it must be one.
+        ValueError: The file is not CSV, lacks column_name or role, has an unknown column, a row without column_name,
+            two rows for a column, or a text in place of a number.
     """
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:

@@ -43,15 +43,15 @@ def test_suppressed_labels_suppress_all_records(counts: list[int]) -> None:
 @given(ENTRIES)
 @SOME
 def test_packed_entries_have_sizes_of_classes(entries: list[list[tuple[int, int]]]) -> None:
-    flat = [entry for own in entries for entry in own]
-    starts = np.cumsum([0, *(len(own) for own in entries)])
-    items, counts = (np.array([entry[i] for entry in flat], np.int64) for i in range(2))
-    classes = PackedClasses.from_entries(items, counts, starts, 2)
+    flat = [entry for members in entries for entry in members]
+    starts = np.cumsum([0, *(len(members) for members in entries)])
+    item_numbers, counts = (np.array([entry[i] for entry in flat], np.int64) for i in range(2))
+    classes = PackedClasses.from_entries(item_numbers, counts, starts, 2)
     assert classes.n_classes == len(entries)
-    assert classes.sizes[: len(entries)].tolist() == [sum(count for _, count in own) for own in entries]
-    for c, own in enumerate(entries):
+    assert classes.sizes[: len(entries)].tolist() == [sum(count for _, count in members) for members in entries]
+    for c, members in enumerate(entries):
         part = slice(classes.starts[c], classes.starts[c + 1])
-        assert list(zip(classes.items[part].tolist(), classes.counts[part].tolist(), strict=True)) == own
+        assert list(zip(classes.items[part].tolist(), classes.counts[part].tolist(), strict=True)) == members
 
 
 @given(tables())

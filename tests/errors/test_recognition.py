@@ -26,8 +26,8 @@ def test_recorded_refusals_and_mistakes_are_recognized_by_class() -> None:
 def test_failures_about_keys_are_recognized_by_class() -> None:
     messages = tomllib.loads(MESSAGES.read_text(encoding="utf-8"))
     for name in ("NullKeyError", "DuplicateKeyError", "OrphanRowsError"):
-        found = recognized_error(duckdb.InvalidInputException(f"Invalid Input Error: {messages[name]}"))
-        assert type(found) is getattr(errors, name)
+        error = recognized_error(duckdb.InvalidInputException(f"Invalid Input Error: {messages[name]}"))
+        assert type(error) is getattr(errors, name)
 
 
 def test_errors_of_duckdb_are_not_recognized() -> None:

@@ -1,4 +1,4 @@
-"""What a session records while it plans."""
+"""A session records the statements, calls and notes of a block, and forgets them after it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dbanon.runtime.session import Recorded
 
 
 def test_recorded_collections_filled_during_block_only() -> None:
-    recorded, notes = Recorded(), list[str]()
-    with recorded.filling(notes=notes, kinds={}):
-        assert recorded.notes is notes
-        assert (recorded.kinds, recorded.calls) == ({}, None)
-    assert recorded == Recorded()
+    record, notes = Recorded(), list[str]()
+    with record.filling(notes=notes, kinds={}):
+        assert record.notes is notes
+        assert (record.kinds, record.calls) == ({}, None)
+    assert record == Recorded()
 
 
 def test_recorded_collections_end_with_error() -> None:
-    recorded = Recorded()
-    with pytest.raises(ZeroDivisionError), recorded.filling(calls=[]):
+    record = Recorded()
+    with pytest.raises(ZeroDivisionError), record.filling(calls=[]):
         raise ZeroDivisionError
-    assert recorded.calls is None
+    assert record.calls is None

@@ -273,6 +273,12 @@ GOOD: dict[type, Callable[[Any], list[object]]] = {
         else [kind.words[0], list(kind.words), [kind.words[-1].upper()]]
     ),
     parameter_types.Floats: lambda kind: [kind.low, [kind.low], [kind.low, kind.high], (kind.high,)],
+    parameter_types.Objective: lambda kind: [
+        "NCP",
+        {"precision": 1, "ncp": 2},
+        {"ncp": 0.5},
+        {"precision": 0, "ncp": 1},
+    ],
     parameter_types.Codes: lambda kind: ["NA", ["NA", "?"], [999, "-"], [date(9999, 12, 31)], []],
     parameter_types.ForColumns: lambda kind: [*valid_values(kind.value_type), {"a": valid_values(kind.value_type)[0]}],
     parameter_types.PerColumn: lambda kind: [
@@ -306,6 +312,15 @@ BAD: dict[Any, Any] = {
     parameter_types.Text: lambda kind: ["", 1],
     parameter_types.NumberOrDate: lambda kind: [True, [1]],
     parameter_types.Interval: lambda kind: [1, [1], [1, 2, 3], [1, None], [1, [2]], {"low": 1}],
+    parameter_types.Objective: lambda kind: [
+        "loss",
+        1,
+        {},
+        {"sse": 1},
+        {"ncp": -1},
+        {"precision": 0, "ncp": 0},
+        {"ncp": "x"},
+    ],
     parameter_types.Codes: lambda kind: [True, [None], [["NA"]], [b"NA"], [True]],
     parameter_types.ForColumns: lambda kind: [
         *invalid_values(kind.value_type),
@@ -592,12 +607,12 @@ def test_empty_qualified_name_parts_omitted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "unknown"), [([], None), (["k", "qi"], None), (["k", "K"], "K"), (["weight"], "weight")]
+    ("parameter_names", "unknown"), [([], None), (["k", "qi"], None), (["k", "K"], "K"), (["weight"], "weight")]
 )
-def test_parameter_names_compared_letter_by_letter(given: list[str], unknown: str | None) -> None:
+def test_parameter_names_compared_letter_by_letter(parameter_names: list[str], unknown: str | None) -> None:
     declared = [parameter for parameter in COMMON if parameter.name in ("k", "qi")]
     if unknown is None:
-        parameters.check_parameter_names("anonymize", declared, given)
+        parameters.check_parameter_names("anonymize", declared, parameter_names)
     else:
         with pytest.raises(errors.UnknownParameterError, match=f"^anonymize: .*{unknown}"):
-            parameters.check_parameter_names("anonymize", declared, given)
+            parameters.check_parameter_names("anonymize", declared, parameter_names)

@@ -12,4 +12,4 @@ class ExitError(click.ClickException):
     def __init__(self, message: str, outcome: Outcome = "failed") -> None:
         """Store the message and the exit code: 1 unless another outcome than "failed" is given."""
         super().__init__(message)
-        self.exit_code = EXIT_CODES[outcome]  # type: ignore[misc]  # of each error its own
+        self.exit_code = EXIT_CODES[outcome]  # type: ignore[misc]  # click declares it for the class

@@ -918,7 +918,7 @@ def test_numbers_aligned_right_by_type_category(con: Any) -> None:
     categories = dict(con.execute("SELECT DISTINCT logical_type, type_category FROM duckdb_types()").fetchall())
     scalars = sorted(set(categories) - {"ENUM", "LIST", "MAP", "STRUCT", "UNION", "NULL", "INVALID"})
     types = [*scalars, "DECIMAL(3, 1)", "INTEGER[]", "DECIMAL(3,1)[]", "DOUBLE[2]", "STRUCT(a INTEGER)"]
-    shown: list[str] = []
+    shown_types: list[str] = []
     for type_ in types:
         with contextlib.suppress(duckdb.Error):  # types that no expression has
             description = con.execute(f"SELECT CAST(NULL AS {type_}) AS c").description
@@ -928,5 +928,5 @@ def test_numbers_aligned_right_by_type_category(con: Any) -> None:
             is_number = categories.get(type_.split("(")[0]) == "NUMERIC" or type_ == "BIGNUM"
             is_number = is_number and not type_.endswith("]")
             assert out.getvalue().splitlines()[1] == ("| --: |" if is_number else "| --- |"), type_
-            shown.append(type_)
-    assert {"INTERVAL", "UINTEGER", "HUGEINT", "DECIMAL(3, 1)", "INTEGER[]", "VARCHAR", "BOOLEAN"} <= set(shown)
+            shown_types.append(type_)
+    assert {"INTERVAL", "UINTEGER", "HUGEINT", "DECIMAL(3, 1)", "INTEGER[]", "VARCHAR", "BOOLEAN"} <= set(shown_types)
