@@ -24,7 +24,7 @@ from dbanon.source.governed_tables import (
 )
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, qualified
+from dbanon.sqltext.quote import identifier, qualified
 
 
 def applicable_policy(
@@ -67,14 +67,13 @@ def applicable_policy(
     checked_tables = _stored_tables(source, scans)
     if view[0] != TEMPORARY and (source.is_table or mentions is not None):
         state = transaction_check.catalog_state(cursor, checked_tables, mentions, local_relations.own_macros(mentions))
-        return _with_check(policy, transaction_check.check_sql(function, source.shown, state))
+        return _with_catalog_check(policy, function, source, state)
     if policy.declared and checked_tables:
-        state = transaction_check.catalog_state(cursor, checked_tables)
-        return _with_check(policy, transaction_check.check_sql(function, source.shown, state))
+        return _with_catalog_check(policy, function, source, transaction_check.catalog_state(cursor, checked_tables))
     policy = policy if temporary_policy is None else temporary_policy.policy
     if view[0] != TEMPORARY:
         checked_tables = checked_tables or frozenset({source.place})
-    return _with_check(policy, _renamed_table_check(function, source, checked_tables, cursor))
+    return _with_renamed_table_check(policy, function, source, checked_tables, cursor)
 
 
 class _LocalRelations:
@@ -185,22 +184,27 @@ def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[
     return frozenset(scan.place for scan in scans or () if scan.place and scan.place[0] != TEMPORARY)
 
 
-def _renamed_table_check(function: str, source: Source, tables: Collection[Place], cursor: Any) -> Sql | None:
-    """Return a SQL condition that raises an error if one of the tables is a governed table under another name.
+def _with_catalog_check(
+    policy: stored_policy.Policy, function: str, source: Source, state: transaction_check.CatalogState
+) -> stored_policy.Policy:
+    """Return the policy whose fingerprint SQL raises an error if the catalog has another state than the planned one."""
+    checked_sql = transaction_check.check_sql(function, source.shown, state, policy.fingerprint_sql)
+    return policy._replace(fingerprint_sql=checked_sql)
 
-    A governed table has policy rows; in the caller's transaction it may have been renamed. None if the databases of
-    `tables` have no governed table, so that nothing needs a check.
+
+def _with_renamed_table_check(
+    policy: stored_policy.Policy, function: str, source: Source, tables: Collection[Place], cursor: Any
+) -> stored_policy.Policy:
+    """Return the policy whose fingerprint SQL raises an error if a table is a governed table under another name.
+
+    A governed table has policy rows; in the caller's transaction it may have been renamed to a name in `tables`. If
+    their databases have no governed table, nothing needs a check, and the policy is unchanged.
     """
     databases = sorted({place[0] for place in tables})
     numbers = [number for database in databases for number in stored_policy.governed_table_oids(cursor, database)]
-    return transaction_check.no_renamed_table_sql(function, source.shown, tables, numbers) if numbers else None
-
-
-def _with_check(policy: stored_policy.Policy, check: Sql | None) -> stored_policy.Policy:
-    """Return the policy whose fingerprint SQL first evaluates a condition and is NULL if that is not true.
-
-    Unchanged if `check` is None.
-    """
-    if check is None:
+    if not numbers:
         return policy
-    return policy._replace(fingerprint_sql=Sql(f"(CASE WHEN {check} THEN {policy.fingerprint_sql} END)"))
+    checked_sql = transaction_check.no_renamed_table_sql(
+        function, source.shown, tables, numbers, policy.fingerprint_sql
+    )
+    return policy._replace(fingerprint_sql=checked_sql)

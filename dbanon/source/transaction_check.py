@@ -99,30 +99,37 @@ def _is_own(macros: Mapping[str, str]) -> Sql:
     return Sql(f"(database_name = 'temp' AND (function_name, md5(macro_definition)) IN ({macro_hashes}))")
 
 
-def check_sql(function: str, source: str, state: CatalogState) -> Sql:
-    """Return a SQL condition that is true if the catalog has the planned state, else raises SourceChangedError."""
-    message = text(str(errors.SourceChangedError(function, source)))
-    return Sql(
-        f"(CASE WHEN {state.sql} IS NOT DISTINCT FROM {literal(state.planned)} THEN true "
-        f"ELSE system.main.error({message}) END)"
-    )
+_TRUE = Sql("true")
 
 
-def no_renamed_table_sql(function: str, source: str, tables: Collection[Place], table_oids: Collection[int]) -> Sql:
-    """Return a SQL condition that is true unless a governed table was renamed to one of the places `tables`.
+def check_sql(function: str, source: str, state: CatalogState, value: Sql = _TRUE) -> Sql:
+    """Return SQL of `value` if the catalog has the planned state; else it raises SourceChangedError."""
+    return _value_if(Sql(f"{state.sql} IS NOT DISTINCT FROM {literal(state.planned)}"), value, function, source)
 
-    If one was, the condition raises SourceChangedError. A governed table has policy rows. A transaction that is still
-    open may have renamed it to a name without policy rows, but it keeps its OID (number in the catalog).
+
+def no_renamed_table_sql(
+    function: str, source: str, tables: Collection[Place], table_oids: Collection[int], value: Sql = _TRUE
+) -> Sql:
+    """Return SQL of `value` unless a governed table was renamed to one of the places `tables`.
+
+    If one was, it raises SourceChangedError. A governed table has policy rows. A transaction that is still open may
+    have renamed it to a name without policy rows, but it keeps its OID (number in the catalog).
 
     Args:
         function: The calling function, for the error.
         source: The name of the source, for the error.
         tables: Places without policy rows from which the source reads.
         table_oids: The OIDs of the governed tables, as committed.
+        value: SQL of the value.
     """
     oid_list = join_sql(Sql(str(number)) for number in sorted(table_oids))
-    message = text(str(errors.SourceChangedError(function, source)))
     n_matches = qualify_builtins(
         f"(SELECT count(*) FROM duckdb_tables() WHERE {_is_at_place(tables)} AND table_oid IN ({oid_list}))"
     )
-    return Sql(f"(CASE WHEN {n_matches} = 0 THEN true ELSE system.main.error({message}) END)")
+    return _value_if(Sql(f"{n_matches} = 0"), value, function, source)
+
+
+def _value_if(condition: Sql, value: Sql, function: str, source: str) -> Sql:
+    """Return SQL of a value if a condition holds; else it raises SourceChangedError for the function and source."""
+    message = text(str(errors.SourceChangedError(function, source)))
+    return Sql(f"(CASE WHEN {condition} THEN {value} ELSE system.main.error({message}) END)")

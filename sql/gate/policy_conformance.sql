@@ -3,12 +3,13 @@
 
 {#- Whether an end that is no top or bottom lies between them and on the grid. -#}
 {% macro keeps(r, end, is_low) -%}
-    (true
-    {%- if r.bottom %} AND {{ end }} > {{ r.bottom }}{% endif %}
-    {%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}
-    {%- for grid in r.grid.checked %} \
-        AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.ends.min_value, r.ends.max_value) if limit %} \
-        OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
+    (
+    {%- if r.bottom -%} {{ end }} > {{ r.bottom }} {%- endif -%}
+    {%- if r.top -%} {% if r.bottom %} AND {% endif %}{{ end }} < {{ r.top }} {%- endif -%}
+    {%- for grid in r.grid.checked -%} {% if r.bottom or r.top or not loop.first %} AND {% endif %}\
+        ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.ends.min_value, r.ends.max_value) if limit %} \
+        OR {{ end }} = {{ limit }}{% endfor %}) {%- endfor -%}
+    {%- if not (r.bottom or r.top or r.grid.checked) -%} true {%- endif -%}
     )
 {%- endmacro %}
 {#- Whether the top and bottom of the call cut no cell of the declared grid. -#}

@@ -70,8 +70,8 @@ _FAULTS = {
     ),
     "the gate accepts ends of intervals above top": Fault(
         "sql/gate/policy_conformance.sql",
-        "{%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}",
-        "",
+        "{% if r.bottom %} AND {% endif %}{{ end }} < {{ r.top }}",
+        "{% if r.bottom %} AND {% endif %}true",
         ("tests/policy/test_missing_codes_profile.py", "tests/gate/test_mutants.py", "tests/gate/test_gate.py"),
     ),
     "the gate does not count persons with unique linked rows": Fault(

@@ -86,7 +86,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "records with equal codes are ordered by row number": Fault(
         "sql/release/plan/classes_of_records.sql",
-        "ORDER BY tie ASC, rid ASC ROWS",
+        "ORDER BY unchanged_hash ASC, rid ASC ROWS",
         "ORDER BY rid ASC ROWS",
         ("tests/release/test_row_order.py",),
     ),

@@ -8,8 +8,8 @@ group_classes AS MATERIALIZED (
     GROUP BY gid
 ),
 -- One row per kind of record and class: how many of its records are in the class. If a group is in several classes, its
--- records are assigned in the order of a hash (tie) of their unchanged values. Parts that follow each other in one
--- class are joined first, because a group may be cut into very many.
+-- records are assigned in the order of a hash of their unchanged values (unchanged_hash). Parts that follow each other
+-- in one class are joined first, because a group may be cut into very many.
 record_classes AS MATERIALIZED (
     SELECT r.rid, g.class_id, r.size
     FROM {{ record_groups() }} AS r
@@ -17,10 +17,10 @@ record_classes AS MATERIALIZED (
     UNION ALL
     SELECT d.rid, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
     FROM (
-        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, \
+        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY unchanged_hash ASC, \
             rid ASC ROWS UNBOUNDED PRECEDING) AS last
         FROM (
-            SELECT r.*, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie
+            SELECT r.*, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS unchanged_hash
             FROM {{ record_groups() }} AS r
             JOIN group_classes AS g ON g.gid = r.gid AND g.class_id IS NULL
             JOIN source AS s ON s.rid = r.rid

@@ -113,7 +113,8 @@ ties AS MATERIALIZED (
 -- One row per group of records with equal codes\
     {% if model_columns %} of quasi-identifiers and sensitive values{% endif %}\
     {% if person %} of one person{% endif %}, which the clustering cannot distinguish: its number \
-    of records (size), and its kinds of record (members).
+    of records (size), its kinds of record (members), and a number that orders groups between which the algorithm has \
+    no other reason to choose (tie; 0 where it needs none).
 code_groups AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (

@@ -8,6 +8,11 @@
     {% if nulls == 'drop' %}(SELECT {{ count }} FROM usable_records){% else %}{{ count }}{% endif %} \
         AS {% if person %}persons{% else %}records{% endif %}
 {%- endmacro %}
+{#- Whether there are columns whose rare values are refused: they are checked when a table is released. -#}
+{% macro checks_rare_values() -%}
+    {%- if waiting is not defined and continuation is not defined \
+        and (check_combinations or unchanged|selectattr('check_rare')|list) %}true{% endif -%}
+{%- endmacro %}
 {#- The first problem of a hierarchy, of those in the order of the columns, or NULL. Values of sensitive columns are not
     generalized, so they may equal labels of nodes. -#}
 {% macro hierarchy_problem() -%}
@@ -86,27 +91,29 @@ problem AS MATERIALIZED (
             WHEN records < {{ k }} THEN {{ messages.failure('fewer than k records', say.k_records) }}
             {% endif %}
             {% endif %}
+            {% if checks_rare_values() %}
             ELSE coalesce(
                 {% if trees %}
                 {{ hierarchy_problem() }},
                 {% endif %}
-                {% if waiting is not defined and continuation is not defined %}
                 {% for u in unchanged if u.check_rare %}
                 (SELECT CASE WHEN count(*) > 0 \
                     THEN {{ messages.failure('rare values of ' ~ u.raw_name, u.say_rare) }} END
                     FROM (SELECT 1 FROM {{ usable() }} GROUP BY {{ shown_values([u]) }}
-                        HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
+                        HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }}))\
+                        {% if check_combinations or not loop.last %},{% endif +%}
                 {% endfor %}
                 {% if check_combinations %}
                 (SELECT CASE WHEN count(*) > 0 \
                     THEN {{ messages.failure('rare combinations of values', say.rare_together) }} END
                     FROM (SELECT 1 FROM {{ usable() }} \
                         GROUP BY {{ shown_values(unchanged|selectattr('check_rare')|list) }}
-                        HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
+                        HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }}))
                 {% endif %}
-                {% endif %}
-                -- No problem was found.
-                NULL)
+            )
+            {% elif trees %}
+            ELSE {{ hierarchy_problem() }}
+            {% endif %}
         END AS failure
         FROM (
             SELECT

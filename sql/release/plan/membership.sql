@@ -34,12 +34,12 @@ cluster_members AS MATERIALIZED (
         d.rid, p.cluster, p.class_id, \
         (least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
     FROM (
-        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, \
+        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY unchanged_hash ASC, \
             {% if key %}{% if kept_members %}cluster_id ASC NULLS LAST, {% endif %}key ASC, {% endif %}rid ASC ROWS \
             UNBOUNDED PRECEDING) AS last
         FROM (
             SELECT g.rid, g.size, g.gid, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}\
-                {% else %}0{% endif %} AS tie{% if key %}, s.key{% if kept_members %}, \
+                {% else %}0{% endif %} AS unchanged_hash{% if key %}, s.key{% if kept_members %}, \
                 b.cluster_id{% endif %}{% endif +%}
             FROM source AS s
             JOIN {{ record_groups() }} AS g ON g.rid = s.rid
