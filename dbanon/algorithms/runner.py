@@ -21,6 +21,7 @@ from dbanon.algorithms.postprocess.suppress_outliers import OutlierSearch, Repai
 from dbanon.encoding.coarse_partitions import coarse_partitions
 from dbanon.encoding.encoded_table import CategoricalAttribute, EncodedTable, Ints, has_max_level
 from dbanon.privacy_models.constraint import Constraint
+from dbanon.sqltext.messages import plural_form
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ def run_algorithm(
         max_cell_tuples: Greatest number of tuples of a cell (the parameter `max_partition`); None for no cells.
 
     Raises:
+        FewerThanKError: If the table has fewer than k records (or persons).
         ModelNotMetError: If the whole table violates a privacy model other than k.
         MaxLevelBlockTooSmallError: If a block that max_level separates violates the constraint.
         CoarsenAboveMaxLevelError: If `coarsen` would publish a class above max_level.
@@ -404,10 +406,17 @@ def _block_numbers(space: EncodedTable, blocks: Sequence[Ints]) -> Ints | None:
 
 
 def _check_feasible(space: EncodedTable, constraint: Constraint, names: MessageNames) -> None:
-    """Raise ModelNotMetError if the whole table violates a privacy model other than k; otherwise do nothing.
+    """Check that the whole table meets k and the privacy models as a single class.
 
-    If several sensitive columns violate the same model, the error names the one that allows least.
+    Raises:
+        FewerThanKError: It has fewer than k records, or persons. Algorithms and kernels rely on this check.
+        ModelNotMetError: It violates a privacy model. If several sensitive columns violate the same model, the error
+            names the one that allows least.
     """
+    count = constraint.n_persons(space, np.arange(space.rows))
+    if count < constraint.k:
+        unit = ("record", "records") if space.persons is None else ("person", "persons")
+        raise errors.FewerThanKError(names.function, count, plural_form(count, *unit), constraint.k)
     if not constraint.models:
         return
     worst = [(model, constraint.worst_measure(space, np.arange(space.rows), model)) for model in constraint.models]

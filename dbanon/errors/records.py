@@ -96,6 +96,17 @@ class TooFewRecordsError(RefusedError):
     example = Example("FROM kacpc('one', k = 2, qi = ['sex']);", ("CREATE TABLE one AS FROM patients LIMIT 1;",))
 
 
+class FewerThanKError(RefusedError):
+    """Records (or persons) to cluster that are fewer than k, so that no class can be made of them."""
+
+    message = "{function}: {count} {unit} cannot form a class of k = {k}. Hint: wait for more records, or lower k."
+    example = Situation(
+        "It is raised by a refresh that keeps classes and allows small differences: the new records must form classes "
+        "of their own. `CannotKeepClassesError` quotes it.",
+        ("best", 3, "records", 10),
+    )
+
+
 class MaxLevelBlockTooSmallError(RefusedError):
     """A max_level that separates groups of records that cannot meet the privacy model."""
 

@@ -79,7 +79,7 @@ class Constraint:
 
         `rows` are canonical row numbers.
         """
-        return self._n_persons(space, rows) >= self.k and all(
+        return self.n_persons(space, rows) >= self.k and all(
             bool(m.is_satisfied(self.worst_measure(space, rows, m))) for m in self.models
         )
 
@@ -172,7 +172,7 @@ class Constraint:
         return int(first[self.k - 1]) + 1 if len(first) >= self.k else None
 
     @staticmethod
-    def _n_persons(space: EncodedTable, rows: Ints) -> int:
+    def n_persons(space: EncodedTable, rows: Ints) -> int:
         """Return the number of distinct known persons; the number of rows if the table has no persons."""
         if space.persons is None:
             return len(rows)

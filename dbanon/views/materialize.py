@@ -608,10 +608,11 @@ def _key_columns(spec: ReleaseSpec, key: str | Sequence[str] | None) -> tuple[st
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason in an error of a statement as a sentence, without the text that surrounds it in the message."""
+    """Return the reason in an error of a statement as a sentence, without its hint and the text that surrounds it."""
     message = transactions.first_line(error)
     match = re.search(r"the release gate refused the result: (.*?)\. Nothing was released", message)
-    return f"{match[1] if match else message.removeprefix('Invalid Input Error: ').rstrip('.')}."
+    reason = match[1] if match else message.removeprefix("Invalid Input Error: ").partition(" Hint: ")[0]
+    return f"{reason.rstrip('.')}."
 
 
 __all__ = ["Release", "create_release", "refresh_release"]

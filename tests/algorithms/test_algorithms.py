@@ -18,7 +18,7 @@ from support import by_row, model_tables
 from support.model_tables import MODELS, constraint, random_case
 from support.tables import Table, encode_records, groups_of
 
-from dbanon import algorithms
+from dbanon import algorithms, errors
 from dbanon.algorithms.base.class_bounds import cluster_members
 from dbanon.privacy_models import registry
 from dbanon.privacy_models.constraint import Constraint
@@ -225,6 +225,18 @@ def test_best_finds_optimal_partition_of_seven_records(seed: int) -> None:
         reference.eloss_precision(encoded_table.records, attributes, groups) for groups in partitions(range(7), 2)
     )
     assert reference.eloss_precision(encoded_table.records, attributes, result) == pytest.approx(best, abs=1e-12)
+
+
+def test_fewer_records_or_persons_than_k_refused() -> None:
+    """Kernels reserve room for classes of k records, and wrote beyond it if there were fewer."""
+    records = encode_records(Table([(20,), (30,), (41,)], [Number()])).space
+    visits = encode_records(Table([(20,), (30,), (41,), (45,), (47,)], [Number()], persons=[0, 1, 1, 1, None])).space
+    for algorithm in algorithms.algorithms():
+        options = {p.name: p.default for p in algorithm.own}
+        for space, count in ((records, "3 records"), (visits, "2 persons")):
+            message = f"^{algorithm.name}: {count} cannot form a class of k = 5"
+            with pytest.raises(errors.FewerThanKError, match=message):
+                algorithms.run_algorithm(algorithm, space, Constraint(5), options)
 
 
 # --- in SQL -----------------------------------------------------------------------------------------------------------

@@ -559,6 +559,7 @@ def test_plain_connection_arguments_read_fully_or_refused(con: Any) -> None:
 
 ELSEWHERE = {
     "DbtModelChangedError": "test_releases.py",
+    "FewerThanKError": "test_algorithms.py",
     "InvalidKeyColumnError": "test_related_mistakes.py",
     "KeyTypeMismatchError": "test_related_mistakes.py",
     "NullKeyError": "test_related_mistakes.py",

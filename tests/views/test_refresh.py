@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -214,6 +215,18 @@ def test_partial_removal_of_records_of_same_version_refused(con: Any) -> None:
     assert_refused_unchanged(
         con, "safe", lambda: dbanon.refresh_release(con, "safe"), errors.SmallDifferencesRefusedError
     )
+
+
+def test_fewer_than_k_new_records_refused_if_small_differences_allowed(con: Any) -> None:
+    """The new records form classes of their own, so k bounds their number, whatever differences are allowed."""
+    two_groups(con)
+    dbanon.create_release(con, "safe", "best", "patients", k=5)
+    con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cold' FROM range(4) AS r (i)")
+    refresh = functools.partial(dbanon.refresh_release, con, "safe", allow_small_differences=True)
+    error = assert_refused_unchanged(con, "safe", refresh, errors.CannotKeepClassesError)
+    assert "clustering the new records: best: 4 records cannot form a class of k = 5. The old version" in str(error)
+    con.execute("INSERT INTO patients VALUES (104, 31, 'Flu')")
+    assert refresh().records == 25
 
 
 @pytest.mark.not_everyday

@@ -31,7 +31,8 @@ clustering AS MATERIALIZED (
 -- of the clustering function. Its first argument is an error if the input has a problem.
 {% endif %}
 {{ sql('new_parts') if kept_members else sql('cluster_parts') }} AS MATERIALIZED (
-    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error(\
+        {% if kept_members %}'clustering the new records: ' || {% endif %}(answer).error) END, max_depth := 2)
     FROM {% if widens or noise %}clustering{% else %}(
         {{ clustering_answer() }}
     ){% endif +%}
