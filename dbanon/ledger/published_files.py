@@ -141,12 +141,22 @@ def files_of_version(cursor: Cursor, entry: LedgerEntry) -> list[PublishedFile]:
 
 
 def stored_handover(cursor: Cursor, entry: LedgerEntry, stated: Handover) -> Handover:
-    """Return a handover in which what is not stated is what the ledger has for a version.
+    """Return a handover in which what is not stated is what the ledger has for the files of a version.
 
-    Several texts are joined by `; `; of more than MAX_STORED_TEXTS, only the last ones. Readers of a server are no
-    recipients here, since nothing was stated for them.
+    Only files with everything that is stated count: the purpose of one recipient is not that of another. Several texts
+    are joined by `; `; of more than MAX_STORED_TEXTS, only the last ones. Readers of a server are no recipients here,
+    since nothing was stated for them.
     """
-    files = [file for file in files_of_version(cursor, entry) if file.channel == "file" and file.content == "release"]
+    files = [
+        file
+        for file in files_of_version(cursor, entry)
+        if file.channel == "file"
+        and file.content == "release"
+        and all(
+            value in (None, stored_value)
+            for value, stored_value in zip(astuple(stated), astuple(file.handover), strict=True)
+        )
+    ]
     stored = [
         _joined(list(dict.fromkeys(value for value in values if value)))
         for values in zip(*(astuple(file.handover) for file in files), strict=True)

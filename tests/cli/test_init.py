@@ -111,6 +111,18 @@ def test_existing_policy_replaced_only_with_force(clinic: Path) -> None:
         assert con.execute("SELECT role FROM dbanon.policy WHERE column_name = 'name'").fetchall() == [("identifier",)]
 
 
+def test_replacing_lists_settings_that_are_lost(clinic: Path) -> None:
+    with dbanon.connect(clinic) as con:
+        settings = {"role": "quasi", "top": "50", "bottom": "25", "rounding": "5", "weight": 2}
+        dbanon.declare(con, "patients", AGE=settings, name="insensitive", sex={"role": "quasi", "hierarchy": "sex"})
+    output = run(clinic, "patients", "--yes", "--replace").output
+    assert (
+        "  replaces the policy of 3 columns\n  Its settings that are not kept (set them again if you need them):\n"
+        "    age: top 50, bottom 25, rounding 5, weight 2.0\n    name: role insensitive\n"
+    ) in output
+    assert "not kept" not in run(clinic, "patients", "--yes", "--replace").output
+
+
 def test_init_reports_unwritable_database(clinic: Path) -> None:
     with dbanon.connect(clinic, read_only=True):
         result = run(clinic, "patients", "--yes")

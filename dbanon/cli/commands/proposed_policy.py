@@ -1,5 +1,6 @@
 """The policy that `dbanon init` writes: it is proposed, decided about, printed, and written with its hierarchies."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,7 +61,7 @@ def write_proposals(con: Any, table: str, options: ProposalOptions) -> dict[str,
     asking = QuestionContext(con, source, hierarchy_names, options.k)
     proposals = accept_defaults(proposals, asking) if yes else ask_user(proposals, asking)
     declared = [p for p in proposals if p.role is not None]
-    _print_policy(source, declared, len(proposals) - len(declared), len(old))
+    _print_policy(source, declared, len(proposals) - len(declared), old)
     if yes:
         _print_review(source, [p for p in proposals if p.role is None])
     _print_repairs(source, proposals, with_hierarchies=yes)
@@ -170,10 +171,13 @@ def _withhold(con: Any, source: catalog.Source, p: Proposal) -> None:
     )
 
 
-def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int, old: int) -> None:
+def _print_policy(
+    source: catalog.Source, declared: list[Proposal], skipped: int, old: list[stored_policy.PolicyRow]
+) -> None:
     """Print the policy that will be written.
 
-    `skipped` is the number of columns without a role, `old` the number of rows that are replaced.
+    `skipped` is the number of columns without a role. `old` are the rows that are replaced; what they say and the new
+    ones do not is listed.
     """
     click.echo(f"\nPolicy of {source.shown}:")
     width = max((len(p.column) for p in declared), default=0)
@@ -182,9 +186,42 @@ def _print_policy(source: catalog.Source, declared: list[Proposal], skipped: int
     if skipped:
         click.echo(f"  withheld, without a role: {_count_columns(skipped)}")
     if old:
-        click.echo(f"  replaces the policy of {_count_columns(old)}")
+        click.echo(f"  replaces the policy of {_count_columns(len(old))}")
+        lost_settings = _lost_settings(old, {p.column: p for p in declared}, source)
+        if lost_settings:
+            click.echo("  Its settings that are not kept (set them again if you need them):")
+        for column, settings in lost_settings.items():
+            print_wrapped(f"  {column}: {', '.join(settings)}")
     if not any(p.role == "quasi" for p in declared):
         click.echo("  No column is a quasi-identifier: a release needs one.")
+
+
+def _lost_settings(
+    old: list[stored_policy.PolicyRow], proposals: Mapping[str, Proposal], source: catalog.Source
+) -> dict[str, list[str]]:
+    """Return, by column, the roles and settings of a policy that the proposals which replace it do not have.
+
+    `proposals` are those of the columns with a role, by the name of the column in the source.
+    """
+    lost_settings = {}
+    for row in old:
+        column = source.spelled(row.declared.column) or row.declared.column
+        stored = row.declared.settings
+        new = proposals.get(column)
+        kept_settings = {"hierarchy": new.hierarchy, "top": new.top, "rounding": new.grid} if new else {}
+        settings = {
+            name: getattr(stored, name)
+            for name in ("hierarchy", "min_level", "max_level", "top", "bottom", "rounding")
+            if getattr(stored, name) is not None
+        } | dict(stored.settings)
+        if stored.weight != 1:
+            settings["weight"] = stored.weight
+        texts = [f"{name} {value}" for name, value in settings.items() if str(value) != str(kept_settings.get(name))]
+        if new is None or new.role != row.declared.role:
+            texts.insert(0, f"role {row.declared.role}")
+        if texts:
+            lost_settings[column] = texts
+    return lost_settings
 
 
 def _proposal_line(head: str, p: Proposal) -> str:

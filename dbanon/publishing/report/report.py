@@ -74,7 +74,8 @@ def report(
         outgoing: Whether the page is for recipients.
         population: A table of all persons who may be in the release, for the journalist risk; not with `outgoing`.
         purpose: The purpose for which the release is given, for the first page. By default, unless `outgoing`, what
-            `publish` stored with this version; if it stored nothing, a line to be filled in by hand.
+            `publish` stored for the files of this version, or for those with the recipient (or legal basis) that you
+            name; if it stored nothing, a line to be filled in by hand.
         recipient: The person or organization that gets the release; by default as for `purpose`.
         legal_basis: The legal basis; by default as for `purpose`.
         overwrite: Whether to replace an existing file. The file appears atomically.

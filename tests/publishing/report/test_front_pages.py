@@ -118,6 +118,9 @@ def test_report_states_recipient_from_ledger_or_arguments(tmp_path: Path) -> Non
         page = text_of(con)
         facts = items(page)
         assert (facts["Purpose"], facts["Recipient"]) == ("a study", "Uni Rome; Uni Oslo")
+        of_one = items(dbanon.report(con, "safe", recipient="Uni Paris"))
+        assert (of_one["Recipient"], of_one["Purpose"]) == ("Uni Paris", facts["Legal basis"]), "to be filled in"
+        assert items(dbanon.report(con, "safe", recipient="Uni Oslo"))["Purpose"] == "a study"
         table = next(cells for _, cells in Page(page).tables if cells[1][2] == "Uni Oslo")
         assert [row[1:4] for row in table[1:]] == [
             ["b.duckdb", "Uni Oslo", "a study"],
