@@ -1,5 +1,5 @@
 {#- The values that each cluster publishes in columns that are published as ranges: cluster_spans -> span_ranges ->
-    "age: published" and range_nodes. -#}
+    "age: intervals" and range_nodes. -#}
 {%- from 'release/plan/number_column.sql' import published_intervals with context -%}
 {%- from 'release/plan/hierarchy_columns.sql' import published_nodes with context -%}
 {%- from 'release/plan/column_rows.sql' import column_numbers, derived_list -%}

@@ -169,7 +169,7 @@
 -- One row per pair of least and greatest code: the bounds of the published interval, which the policy may widen, and
 -- its text.
 {% endif %}
-{{ 'published'|of(q) }} AS MATERIALIZED (
+{{ 'intervals'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     {% if without_losses is defined %}
     SELECT *{% if not typed %}, {{ interval_text(q, sql('low_value'), sql('high_value')) }} AS published{% endif +%}

@@ -48,7 +48,7 @@ SELECT
                 {% endif %}
             FROM span_columns AS x
             {% for block in number_blocks %}
-            LEFT JOIN {{ 'published'|of(block[0]) }} AS {{ 'range'|of(block[0]) }}
+            LEFT JOIN {{ 'intervals'|of(block[0]) }} AS {{ 'range'|of(block[0]) }}
                 ON {{ 'range'|of(block[0]) }}.attribute = x.attribute AND {{ 'range'|of(block[0]) }}.low = x.low \
                     AND {{ 'range'|of(block[0]) }}.high = x.high
             {% endfor %}
@@ -87,7 +87,7 @@ SELECT
             {% endfor %}
         FROM span_ranges AS x
         {% for q in generalized %}
-        LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}range_nodes{% endif %} AS {{ 'range'|of(q) }}
+        LEFT JOIN {% if q.is_number %}{{ 'intervals'|of(q) }}{% else %}range_nodes{% endif %} AS {{ 'range'|of(q) }}
             ON {% if not q.is_number %}{{ 'range'|of(q) }}.tree = {{ q.tree }} AND {% endif %}\
                 {{ 'range'|of(q) }}.low = x.{{ 'low'|of(q) }} \
                 AND {{ 'range'|of(q) }}.high = x.{{ 'high'|of(q) }}\
